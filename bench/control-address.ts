@@ -12,18 +12,18 @@ export async function simulatorState(ready: SimulatorAddress, patch?: Scenario):
   const address = `${ready.controlURL}/state`;
   try {
     if (patch) {
-      const answer = await request(address, {
+      const response = await request(address, {
         method: 'PATCH',
         dispatcher,
         headers: { authorization },
         body: JSON.stringify(patch),
       });
-      if (answer.statusCode !== 200)
-        throw new Error(`the simulator refuses the patch of the scenario: ${await answer.body.text()}`);
-      await answer.body.dump();
+      if (response.statusCode !== 200)
+        throw new Error(`the simulator refuses the patch of the scenario: ${await response.body.text()}`);
+      await response.body.dump();
     }
-    const answer = await request(address, { dispatcher, headers: { authorization } });
-    return (await answer.body.json()) as SimulatorState;
+    const response = await request(address, { dispatcher, headers: { authorization } });
+    return (await response.body.json()) as SimulatorState;
   } finally {
     await dispatcher.close();
   }

@@ -57,8 +57,8 @@ export class SimulatorReader {
 
   async #json(method: 'GET' | 'POST', under: string, body?: string): Promise<Record<string, unknown>> {
     const options = { method, path: this.#base + under, headers: this.#headers, ...(body ? { body } : {}) };
-    const answer = await this.#pool.request(options);
-    if (answer.statusCode >= 300) throw new Error(`status ${answer.statusCode} for ${under}`);
-    return (await answer.body.json()) as Record<string, unknown>;
+    const response = await this.#pool.request(options);
+    if (response.statusCode >= 300) throw new Error(`status ${response.statusCode} for ${under}`);
+    return (await response.body.json()) as Record<string, unknown>;
   }
 }

@@ -4,7 +4,7 @@ import type { ServiceModel } from './model.ts';
 import type { ServiceRequest } from './requests/call.ts';
 import { ScenarioError } from './scenario/scenario-error.ts';
 
-export interface ControlAnswer {
+export interface ControlResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
@@ -16,7 +16,7 @@ export function isControl(path: string): boolean {
   return path === controlPath || path.startsWith(`${controlPath}/`);
 }
 
-export function control(model: ServiceModel, request: ServiceRequest, atMs: number): ControlAnswer {
+export function control(model: ServiceModel, request: ServiceRequest, atMs: number): ControlResponse {
   if (!model.knows(request.headers['authorization'])) {
     return problem(401, 'The credentials are those of the service.', { 'www-authenticate': 'Basic realm="simulator"' });
   }
@@ -25,7 +25,7 @@ export function control(model: ServiceModel, request: ServiceRequest, atMs: numb
   if (request.isTooLong) return problem(413, 'The body is longer than 1 MiB.');
   switch (request.method) {
     case 'GET':
-      return answer(200, model.snapshot(atMs));
+      return response(200, model.snapshot(atMs));
     case 'PATCH':
       return patch(model, request.body, atMs);
     default:
@@ -36,7 +36,7 @@ export function control(model: ServiceModel, request: ServiceRequest, atMs: numb
 }
 
 /** Applies a merge patch to the scenario, and answers with the new scenario. */
-function patch(model: ServiceModel, body: string, atMs: number): ControlAnswer {
+function patch(model: ServiceModel, body: string, atMs: number): ControlResponse {
   let value: unknown;
   try {
     value = JSON.parse(body);
@@ -49,14 +49,14 @@ function patch(model: ServiceModel, body: string, atMs: number): ControlAnswer {
     if (error instanceof ScenarioError) return problem(400, error.message);
     throw error;
   }
-  return answer(200, model.scenario);
+  return response(200, model.scenario);
 }
 
-function problem(status: number, message: string, headers: Readonly<Record<string, string>> = {}): ControlAnswer {
-  const { body, headers: json } = answer(status, { message });
+function problem(status: number, message: string, headers: Readonly<Record<string, string>> = {}): ControlResponse {
+  const { body, headers: json } = response(status, { message });
   return { status, headers: { ...json, ...headers }, body };
 }
 
-function answer(status: number, value: unknown): ControlAnswer {
+function response(status: number, value: unknown): ControlResponse {
   return { status, headers: { 'content-type': 'application/json' }, body: `${JSON.stringify(value)}\n` };
 }

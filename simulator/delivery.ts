@@ -1,10 +1,10 @@
-/** Sends answers, and simulates network faults: late, slow, truncated and missing answers. */
+/** Sends responses, and simulates network faults: late, slow, truncated and missing responses. */
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Clock } from '../src/base/clock.ts';
 import { bytesOf, cutUp, firstBytes, piecesOf } from './base/body.ts';
 import type { PieceMemory } from './base/piece-memory.ts';
-import type { ServedAnswer } from './model.ts';
+import type { ServedResponse } from './model.ts';
 
 export interface ResponseChannel {
   readonly response: ServerResponse;
@@ -13,7 +13,7 @@ export interface ResponseChannel {
   readonly socket: Socket | undefined;
   /** Reusable memory for the chunks of the body. */
   readonly memory: PieceMemory;
-  /** Function that is called when the request has ended. `answered` is true if the client received the whole answer. */
+  /** Function that is called when the request has ended. `answered` is true if the client received the whole response. */
   readonly done: (answered: boolean) => void;
 }
 
@@ -21,31 +21,31 @@ export interface ResponseChannel {
 const smallBytes = 16 * 1024;
 const dripsPerSecond = 10;
 
-export function deliver(answer: ServedAnswer, wire: ResponseChannel): void {
-  if (answer.delivery.kind === 'stall') {
+export function deliver(served: ServedResponse, wire: ResponseChannel): void {
+  if (served.delivery.kind === 'stall') {
     wire.response.once('close', () => wire.done(false));
     return;
   }
-  if (answer.delayMs <= 0) send(answer, wire);
-  else wire.clock.after(answer.delayMs, () => send(answer, wire));
+  if (served.delayMs <= 0) send(served, wire);
+  else wire.clock.after(served.delayMs, () => send(served, wire));
 }
 
-function send(answer: ServedAnswer, wire: ResponseChannel): void {
+function send(served: ServedResponse, wire: ResponseChannel): void {
   const { response, done } = wire;
   if (response.destroyed) {
     done(false);
     return;
   }
-  const { delivery } = answer;
+  const { delivery } = served;
   switch (delivery.kind) {
     case 'whole':
-      sendWhole(answer, wire);
+      sendWhole(served, wire);
       return;
     case 'drip':
-      drip(answer, delivery.bytesPerSecond, wire);
+      drip(served, delivery.bytesPerSecond, wire);
       return;
     case 'truncate':
-      sendHalf(answer, wire);
+      sendHalf(served, wire);
       return;
     case 'reset':
     case 'stall':
@@ -55,16 +55,16 @@ function send(answer: ServedAnswer, wire: ResponseChannel): void {
   }
 }
 
-function sendWhole(answer: ServedAnswer, { response, memory, done }: ResponseChannel): void {
-  const bytes = writeHead(answer, response);
-  if (typeof answer.body === 'string' && bytes <= smallBytes) {
-    response.end(answer.body);
+function sendWhole(served: ServedResponse, { response, memory, done }: ResponseChannel): void {
+  const bytes = writeHead(served, response);
+  if (typeof served.body === 'string' && bytes <= smallBytes) {
+    response.end(served.body);
     done(true);
     return;
   }
   response.once('close', () => done(response.writableFinished));
   const giveBack = (piece: Uint8Array) => memory.giveBack(piece);
-  writeAll(piecesOf(answer.body, memory), response, () => response.end(), giveBack);
+  writeAll(piecesOf(served.body, memory), response, () => response.end(), giveBack);
 }
 
 /** Sends chunks of a body as fast as the connection accepts them. Calls `onSent` after each chunk. */
@@ -96,10 +96,10 @@ function writeAll(
   go();
 }
 
-function sendHalf(answer: ServedAnswer, wire: ResponseChannel): void {
+function sendHalf(served: ServedResponse, wire: ResponseChannel): void {
   const { response, done } = wire;
   response.once('close', () => done(false));
-  const half = Math.floor(writeHead(answer, response) / 2);
+  const half = Math.floor(writeHead(served, response) / 2);
   if (half === 0) {
     reset(wire);
     return;
@@ -107,15 +107,15 @@ function sendHalf(answer: ServedAnswer, wire: ResponseChannel): void {
   // Node calls the callback of this empty write after all earlier writes, so the connection is closed only after the
   // data was sent.
   const breakOff = () => response.write('', () => response.socket?.destroy());
-  writeAll(firstBytes(piecesOf(answer.body), half), response, breakOff);
+  writeAll(firstBytes(piecesOf(served.body), half), response, breakOff);
 }
 
-function drip(answer: ServedAnswer, bytesPerSecond: number, { response, clock, done }: ResponseChannel): void {
-  writeHead(answer, response);
+function drip(served: ServedResponse, bytesPerSecond: number, { response, clock, done }: ResponseChannel): void {
+  writeHead(served, response);
   response.flushHeaders();
   response.once('close', () => done(response.writableFinished));
   const dropBytes = Math.max(1, Math.floor(bytesPerSecond / dripsPerSecond));
-  const drops = cutUp(piecesOf(answer.body), dropBytes);
+  const drops = cutUp(piecesOf(served.body), dropBytes);
   const next = () => {
     if (response.destroyed) return;
     const { done: dry, value } = drops.next();
@@ -129,8 +129,8 @@ function drip(answer: ServedAnswer, bytesPerSecond: number, { response, clock, d
   clock.after((dropBytes / bytesPerSecond) * 1000, next);
 }
 
-/** Writes the status and the headers of an answer. Returns the length of the body in bytes. */
-function writeHead({ status, headers, cookies, body }: ServedAnswer, response: ServerResponse): number {
+/** Writes the status and the headers of a response. Returns the length of the body in bytes. */
+function writeHead({ status, headers, cookies, body }: ServedResponse, response: ServerResponse): number {
   const bytes = bytesOf(body);
   const setCookie = cookies && cookies.length > 0 ? { 'set-cookie': [...cookies] } : {};
   response.writeHead(status, { ...headers, ...setCookie, 'content-length': bytes });

@@ -1,5 +1,5 @@
 /**
- * Selects the fault of the scenario that applies to a request, and changes the answer accordingly.
+ * Selects the fault of the scenario that applies to a request, and changes the response accordingly.
  *
  * Only the first matching fault applies.
  */
@@ -9,7 +9,13 @@ import { matchesGlob } from './base/glob.ts';
 import { parseLosslessJson } from './base/lossless-json.ts';
 import type { SimulatedCollector } from './collectors/collector.ts';
 import { matchesCollector } from './collectors/fleet.ts';
-import { type Delivery, emptyAnswer, errorAnswer, htmlAnswer, type ServiceAnswer } from './requests/answer.ts';
+import {
+  type Delivery,
+  emptyResponse,
+  errorResponse,
+  htmlResponse,
+  type ServiceResponse,
+} from './requests/response.ts';
 import type { FaultKind, SimulatedOperation } from './scenario/scenario.ts';
 import type { Fault, Settings } from './scenario/settings.ts';
 
@@ -113,14 +119,14 @@ function matchesQuery(patterns: readonly string[], text: string | undefined): bo
   return text !== undefined && patterns.some((pattern) => matchesGlob(pattern, text));
 }
 
-export interface FaultyAnswer {
-  readonly answer: ServiceAnswer;
+export interface FaultyResponse {
+  readonly response: ServiceResponse;
   readonly delivery: Delivery;
 }
 
 export interface FaultContext {
-  /** Answer that the client would get without the fault. Undefined if the service did not carry out the request. */
-  readonly answer: ServiceAnswer | undefined;
+  /** Response that the client would get without the fault. Undefined if the service did not carry out the request. */
+  readonly response: ServiceResponse | undefined;
   readonly errorId: string;
   readonly settings: Settings;
   /** Returns the URL to which a request is redirected. `to` replaces the base path of the request. */
@@ -129,15 +135,15 @@ export interface FaultContext {
 
 const whole: Delivery = { kind: 'whole' };
 
-export function applyFault(fault: Fault, { answer, errorId, settings, locationAt }: FaultContext): FaultyAnswer {
-  const real = answer ?? emptyAnswer(200);
+export function applyFault(fault: Fault, { response, errorId, settings, locationAt }: FaultContext): FaultyResponse {
+  const real = response ?? emptyResponse(200);
   switch (fault.kind) {
     case 'reset':
     case 'stall':
     case 'truncate':
-      return { answer: real, delivery: { kind: fault.kind } };
+      return { response: real, delivery: { kind: fault.kind } };
     case 'drip':
-      return { answer: real, delivery: { kind: 'drip', bytesPerSecond: fault.bytesPerSecond ?? 1 } };
+      return { response: real, delivery: { kind: 'drip', bytesPerSecond: fault.bytesPerSecond ?? 1 } };
     case 'delay':
     case 'lag':
     case 'pendingError':
@@ -145,19 +151,19 @@ export function applyFault(fault: Fault, { answer, errorId, settings, locationAt
     case 'unknownState':
     case 'shortPage':
     case 'cancelJob':
-      return { answer: real, delivery: whole };
+      return { response: real, delivery: whole };
     case 'html':
-      return { answer: htmlAnswer(200, 'Please sign in'), delivery: whole };
+      return { response: htmlResponse(200, 'Please sign in'), delivery: whole };
     case 'empty':
-      return { answer: emptyAnswer(real.status), delivery: whole };
+      return { response: emptyResponse(real.status), delivery: whole };
     case 'wrongTypes':
-      return { answer: { ...real, body: withWrongTypes(textOf(real.body)) }, delivery: whole };
+      return { response: { ...real, body: withWrongTypes(textOf(real.body)) }, delivery: whole };
     case 'status':
-      return { answer: statusAnswer(fault, errorId, settings), delivery: whole };
+      return { response: statusResponse(fault, errorId, settings), delivery: whole };
     case 'redirect': {
       const headers = { location: locationAt(fault.to ?? '') };
       const refusal = { status: 301, code: 'moved', message: 'Use the address in the Location header.', headers };
-      return { answer: errorAnswer(refusal, errorId, settings.errors), delivery: whole };
+      return { response: errorResponse(refusal, errorId, settings.errors), delivery: whole };
     }
   }
 }
@@ -173,7 +179,7 @@ const statusCodes: Readonly<Record<number, string>> = {
   503: 'service.unavailable',
 };
 
-function statusAnswer(fault: Fault, errorId: string, settings: Settings): ServiceAnswer {
+function statusResponse(fault: Fault, errorId: string, settings: Settings): ServiceResponse {
   const status = fault.status ?? 500;
   const code = fault.code ?? statusCodes[status] ?? 'generic';
   const message = fault.message ?? `A fault of the scenario: ${fault.name}.`;
@@ -181,17 +187,17 @@ function statusAnswer(fault: Fault, errorId: string, settings: Settings): Servic
   if (fault.retryAfter !== undefined) headers['retry-after'] = String(fault.retryAfter);
   switch (fault.body ?? 'error') {
     case 'error':
-      return errorAnswer({ status, code, message, headers }, errorId, settings.errors);
+      return errorResponse({ status, code, message, headers }, errorId, settings.errors);
     case 'html': {
-      const page = htmlAnswer(status, message);
+      const page = htmlResponse(status, message);
       return { ...page, headers: { ...page.headers, ...headers }, code };
     }
     case 'empty':
-      return { ...emptyAnswer(status), headers, code };
+      return { ...emptyResponse(status), headers, code };
   }
 }
 
-/** Changes the types of all values in a JSON answer, for example a number to a text. */
+/** Changes the types of all values in a JSON response, for example a number to a text. */
 function withWrongTypes(body: string): string {
   if (body === '') return '[]';
   const twist = (value: unknown): unknown => {

@@ -3,12 +3,12 @@ import { Buffer } from 'node:buffer';
 import type { Clock } from '../src/base/clock.ts';
 import type { Random } from '../src/base/random.ts';
 import { bytesOf, firstBytes, piecesOf, textOf } from './base/body.ts';
-import type { ServedAnswer, ServiceModel } from './model.ts';
+import type { ServedResponse, ServiceModel } from './model.ts';
 
 export interface Network {
-  /** Time that each request and each answer takes on the network, in ms. */
+  /** Time that each request and each response takes on the network, in ms. */
   readonly latencyMs?: number;
-  /** Maximum random latency that is added to each request and each answer, in ms. */
+  /** Maximum random latency that is added to each request and each response, in ms. */
   readonly jitterMs?: number;
   /** Source of random numbers. Required if `jitterMs` is set. */
   readonly random?: Random;
@@ -25,9 +25,9 @@ export interface InProcessRequest {
   readonly signal?: AbortSignal;
 }
 
-export interface InProcessAnswer {
+export interface InProcessResponse {
   readonly status: number;
-  /** Headers of the answer, by lower-case name. */
+  /** Headers of the response, by lower-case name. */
   readonly headers: Readonly<Record<string, string>>;
   /**
    * Values of the `Set-Cookie` headers. `headers` does not contain them, because it stores only one value for each
@@ -42,16 +42,16 @@ export class ConnectionReset extends Error {
   override readonly name = 'ConnectionReset';
   readonly code = 'ECONNRESET';
   /** Bytes that the client received before the reset. */
-  readonly begun: BegunAnswer | undefined;
+  readonly begun: BegunResponse | undefined;
 
-  constructor(begun?: BegunAnswer) {
+  constructor(begun?: BegunResponse) {
     super('read ECONNRESET');
     this.begun = begun;
   }
 }
 
-/** An answer that is incomplete, because the connection broke. */
-export interface BegunAnswer extends Omit<InProcessAnswer, 'body'> {
+/** A response that is incomplete, because the connection broke. */
+export interface BegunResponse extends Omit<InProcessResponse, 'body'> {
   readonly bytes: Uint8Array;
 }
 
@@ -74,14 +74,14 @@ export class InProcessService {
     return this.#clock.monotonic() + this.#offsetMs;
   }
 
-  request(request: InProcessRequest): Promise<InProcessAnswer> {
+  request(request: InProcessRequest): Promise<InProcessResponse> {
     const { signal } = request;
     return new Promise((resolve, reject) => {
       if (signal?.aborted) {
         reject(signal.reason);
         return;
       }
-      const exchange = new PendingAnswer(resolve, reject);
+      const exchange = new PendingResponse(resolve, reject);
       const giveUp = () => {
         exchange.end(() => reject(signal?.reason));
         this.#later(this.#wayMs(), () => exchange.hangUp(this.model, this.nowMs()));
@@ -93,20 +93,20 @@ export class InProcessService {
   }
 
   /** Handles a request when it arrives at the service. The client may already have aborted the request. */
-  #arrive(request: InProcessRequest, exchange: PendingAnswer): void {
+  #arrive(request: InProcessRequest, exchange: PendingResponse): void {
     const headers = Object.fromEntries(
       Object.entries(request.headers).map(([name, value]) => [name.toLowerCase(), value]),
     );
     const { method, path, body = '' } = request;
-    const answer = this.model.handle({ method, path, headers, body }, this.nowMs());
-    exchange.arrived(answer);
-    if (answer.delivery.kind === 'stall') {
+    const response = this.model.handle({ method, path, headers, body }, this.nowMs());
+    exchange.arrived(response);
+    if (response.delivery.kind === 'stall') {
       if (exchange.ended) exchange.hangUp(this.model, this.nowMs());
       return;
     }
-    this.#later(answer.delayMs + transferMs(answer), () => {
-      exchange.leave(this.model, this.nowMs(), isWhole(answer));
-      this.#later(this.#wayMs(), () => exchange.deliver(answer));
+    this.#later(response.delayMs + transferMs(response), () => {
+      exchange.leave(this.model, this.nowMs(), isWhole(response));
+      this.#later(this.#wayMs(), () => exchange.deliver(response));
     });
   }
 
@@ -120,33 +120,33 @@ export class InProcessService {
   }
 }
 
-/** A request that has no answer yet, with a promise that resolves to the answer. */
-class PendingAnswer {
+/** A request that has no response yet, with a promise that resolves to the response. */
+class PendingResponse {
   ended = false;
   onEnd: () => void = () => {};
-  #answer: ServedAnswer | undefined;
-  readonly #resolve: (answer: InProcessAnswer) => void;
+  #response: ServedResponse | undefined;
+  readonly #resolve: (response: InProcessResponse) => void;
   readonly #reject: (error: unknown) => void;
 
-  constructor(resolve: (answer: InProcessAnswer) => void, reject: (error: unknown) => void) {
+  constructor(resolve: (response: InProcessResponse) => void, reject: (error: unknown) => void) {
     this.#resolve = resolve;
     this.#reject = reject;
   }
 
-  arrived(answer: ServedAnswer): void {
-    this.#answer = answer;
+  arrived(response: ServedResponse): void {
+    this.#response = response;
   }
 
   /** Tells the service that the request has ended. */
   leave(model: ServiceModel, atMs: number, answered = false): void {
-    if (!this.#answer) return;
-    model.finish(this.#answer.token, atMs, answered && !this.ended);
-    this.#answer = undefined;
+    if (!this.#response) return;
+    model.finish(this.#response.token, atMs, answered && !this.ended);
+    this.#response = undefined;
   }
 
   /** Tells the service that the client has aborted the request. */
   hangUp(model: ServiceModel, atMs: number): void {
-    if (this.#answer?.delivery.kind === 'stall') this.leave(model, atMs);
+    if (this.#response?.delivery.kind === 'stall') this.leave(model, atMs);
   }
 
   end(settle: () => void): void {
@@ -156,25 +156,25 @@ class PendingAnswer {
     settle();
   }
 
-  deliver(answer: ServedAnswer): void {
-    const { status, headers, cookies = [], body } = answer;
+  deliver(response: ServedResponse): void {
+    const { status, headers, cookies = [], body } = response;
     this.end(() => {
-      if (isWhole(answer)) this.#resolve({ status, headers, cookies, body: textOf(body) });
-      else this.#reject(new ConnectionReset(begunOf(answer)));
+      if (isWhole(response)) this.#resolve({ status, headers, cookies, body: textOf(body) });
+      else this.#reject(new ConnectionReset(begunOf(response)));
     });
   }
 }
 
-function begunOf({ delivery, status, headers, cookies = [], body }: ServedAnswer): BegunAnswer | undefined {
+function begunOf({ delivery, status, headers, cookies = [], body }: ServedResponse): BegunResponse | undefined {
   if (delivery.kind !== 'truncate') return undefined;
   const half = firstBytes(piecesOf(body), Math.floor(bytesOf(body) / 2));
   return { status, headers, cookies, bytes: Buffer.concat([...half]) };
 }
 
-function isWhole({ delivery }: ServedAnswer): boolean {
+function isWhole({ delivery }: ServedResponse): boolean {
   return delivery.kind === 'whole' || delivery.kind === 'drip';
 }
 
-function transferMs({ delivery, body }: ServedAnswer): number {
+function transferMs({ delivery, body }: ServedResponse): number {
   return delivery.kind === 'drip' ? (bytesOf(body) / delivery.bytesPerSecond) * 1000 : 0;
 }

@@ -12,15 +12,15 @@ import { applyFault, Faults, hasEffect } from './faults.ts';
 import { Limits } from './limits.ts';
 import { Effort } from './log-data/effort.ts';
 import type { LogData } from './log-data/log-data.ts';
-import {
-  type Delivery,
-  type ErrorAnswer,
-  errorAnswer,
-  type ServiceAnswer,
-  tooManyRequests,
-} from './requests/answer.ts';
 import type { Api, CallResult, Created, PreparedCall, ServiceCall, ServiceRequest } from './requests/call.ts';
 import type { JournalEntry } from './requests/journal.ts';
+import {
+  type Delivery,
+  type ErrorResponse,
+  errorResponse,
+  type ServiceResponse,
+  tooManyRequests,
+} from './requests/response.ts';
 import { type Routing, routeOf } from './routes.ts';
 import type { Scenario } from './scenario/scenario.ts';
 import { ScenarioError } from './scenario/scenario-error.ts';
@@ -32,8 +32,8 @@ import { SearchApi } from './search/search-api.ts';
 import { type Counters, collectorState, jobState, type SimulatorState, taskState } from './snapshot.ts';
 import { UpgradeApi } from './upgrades/upgrade-api.ts';
 
-export interface ServedAnswer extends ServiceAnswer {
-  /** Time in ms before the answer begins. */
+export interface ServedResponse extends ServiceResponse {
+  /** Time in ms before the response begins. */
   readonly delayMs: number;
   readonly delivery: Delivery;
   /** Identifies the request in the call of `finish`. */
@@ -55,7 +55,7 @@ export interface ModelOptions {
 }
 
 interface Reply {
-  readonly answer: ServiceAnswer;
+  readonly response: ServiceResponse;
   readonly delivery: Delivery;
   readonly delay: Span | undefined;
   readonly fault: Fault | undefined;
@@ -158,7 +158,7 @@ export class ServiceModel {
     this.#timeline.advance(nowMs);
   }
 
-  handle(request: ServiceRequest, atMs: number): ServedAnswer {
+  handle(request: ServiceRequest, atMs: number): ServedResponse {
     const nowMs = this.advance(atMs);
     this.#effort.renew();
     this.#requests++;
@@ -198,7 +198,7 @@ export class ServiceModel {
 
   /**
    * Ends a request that was in flight, and writes its journal entry. `answered` is false if the client did not get the
-   * whole answer.
+   * whole response.
    */
   finish(token: RequestToken, atMs: number, answered = true): void {
     const end = this.advance(atMs);
@@ -263,12 +263,12 @@ export class ServiceModel {
     );
     const acts = !fault || hasEffect(fault);
     const outcome = acts ? this.#act(prepared, { ...asked, settings, fault }) : undefined;
-    const answer = outcome && ('refusal' in outcome ? this.#error(outcome.refusal) : outcome);
+    const response = outcome && ('refusal' in outcome ? this.#error(outcome.refusal) : outcome);
     const created = outcome && !('refusal' in outcome) ? outcome : {};
     if (!fault)
-      return { answer: answer as ServiceAnswer, delivery: { kind: 'whole' }, delay: undefined, fault, created };
+      return { response: response as ServiceResponse, delivery: { kind: 'whole' }, delay: undefined, fault, created };
     const faulty = applyFault(fault, {
-      answer,
+      response,
       errorId: this.#errorId(),
       settings,
       locationAt: (to) => locationOf(to, basePath, request),
@@ -287,9 +287,9 @@ export class ServiceModel {
     return act(call);
   }
 
-  #refused(refusal: ErrorAnswer): Reply {
+  #refused(refusal: ErrorResponse): Reply {
     return {
-      answer: this.#error(refusal),
+      response: this.#error(refusal),
       delivery: { kind: 'whole' },
       delay: undefined,
       fault: undefined,
@@ -297,8 +297,8 @@ export class ServiceModel {
     };
   }
 
-  #error(refusal: ErrorAnswer): ServiceAnswer {
-    return errorAnswer(refusal, this.#errorId(), this.#settings.errors);
+  #error(refusal: ErrorResponse): ServiceResponse {
+    return errorResponse(refusal, this.#errorId(), this.#settings.errors);
   }
 
   /** Returns a new error id. In each run of the same scenario, the service creates the same ids. */
@@ -316,15 +316,15 @@ export class ServiceModel {
     request: ServiceRequest,
     atMs: number,
     arrived: { key: AccessKey; inFlight: number; perSecond: number; prepared: PreparedCall | undefined } | undefined,
-    { answer, delivery, delay, fault, created }: Reply,
-  ): ServedAnswer {
+    { response, delivery, delay, fault, created }: Reply,
+  ): ServedResponse {
     const entry = {
       at: atMs,
       user: arrived?.key.user ?? null,
       method: request.method,
       path: request.path,
-      code: answer.code ?? null,
-      why: answer.why ?? null,
+      code: response.code ?? null,
+      why: response.why ?? null,
       inFlight: arrived?.inFlight ?? 0,
       perSecond: arrived?.perSecond ?? 0,
       operation: arrived?.prepared?.operation ?? null,
@@ -334,8 +334,8 @@ export class ServiceModel {
       jobId: created.jobId ?? arrived?.prepared?.jobId ?? null,
     };
     const delayMs = this.#drawMs(this.#settings.latency) + (delay ? this.#drawMs(delay) : 0);
-    const token = { entry, status: answer.status, accessId: arrived?.key.accessId };
-    return { ...answer, delayMs, delivery, token };
+    const token = { entry, status: response.status, accessId: arrived?.key.accessId };
+    return { ...response, delayMs, delivery, token };
   }
 
   #drawMs(span: Span): number {
@@ -343,25 +343,25 @@ export class ServiceModel {
   }
 }
 
-const unauthorized: ErrorAnswer = {
+const unauthorized: ErrorResponse = {
   status: 401,
   code: 'unauthorized',
   message: 'The credential could not be verified.',
   headers: { 'www-authenticate': 'Basic realm="log service"' },
 };
 
-const tooLong: ErrorAnswer = { status: 413, code: 'request.too.large', message: 'The body is longer than 1 MiB.' };
+const tooLong: ErrorResponse = { status: 413, code: 'request.too.large', message: 'The body is longer than 1 MiB.' };
 
-function forbiddenFor(operation: string): ErrorAnswer {
+function forbiddenFor(operation: string): ErrorResponse {
   return { status: 403, code: 'forbidden', message: `This account may not use ${operation}.` };
 }
 
-function wrongType(header: string, value: string | undefined): ErrorAnswer {
+function wrongType(header: string, value: string | undefined): ErrorResponse {
   const message = `${header} is ${value === undefined ? 'missing' : JSON.stringify(value)}; it must be application/json.`;
   return { status: 415, code: 'contenttype.invalid', message };
 }
 
-function unrouted(routing: Routing): ErrorAnswer {
+function unrouted(routing: Routing): ErrorResponse {
   if (routing.kind !== 'method')
     return { status: 404, code: 'notfound', message: 'The service has no operation with this path.' };
   const headers = { allow: routing.allow };

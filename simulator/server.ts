@@ -1,4 +1,4 @@
-/** Offers the simulated service over HTTPS. Answers can also be missing, truncated or reset. */
+/** Offers the simulated service over HTTPS. Responses can also be missing, truncated or reset. */
 import type { Buffer } from 'node:buffer';
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -60,10 +60,10 @@ export async function startServer(options: ServerOptions): Promise<SimulatorServ
     if (inFlight.delete(token)) model.finish(token, nowMs(), answered);
   };
   function serve(received: ServiceRequest, request: IncomingMessage, response: ServerResponse): void {
-    const answer = model.handle(received, nowMs());
-    inFlight.add(answer.token);
+    const served = model.handle(received, nowMs());
+    inFlight.add(served.token);
     const socket = sockets.get(peerOf(request.socket));
-    deliver(answer, { response, clock, socket, memory, done: (answered) => finish(answer.token, answered) });
+    deliver(served, { response, clock, socket, memory, done: (answered) => finish(served.token, answered) });
     searching.goOn();
   }
   server.listen(port, host);

@@ -62,7 +62,7 @@ export interface JobSnapshot {
 export interface Counters {
   /** Number of all requests to the simulated service. */
   readonly requests: number;
-  /** Number of requests with status 429 for exceeded limits. Answers with status 429 from faults are not counted. */
+  /** Number of requests with status 429 for exceeded limits. Responses with status 429 from faults are not counted. */
   readonly rejected429: number;
   readonly maxInFlight: number;
   readonly maxPerSecond: number;

@@ -72,7 +72,7 @@ export function jobsAliveSection(figures: JobsAliveFigures): FigureSection {
       },
       {
         what: 'requests',
-        measured: `${figures.requests}, ${(100 * rateShare).toFixed(1)} % of 4 a second, at most ${maxPerSecond} in one, ${refused429} answers of 429`,
+        measured: `${figures.requests}, ${(100 * rateShare).toFixed(1)} % of 4 a second, at most ${maxPerSecond} in one, ${refused429} responses of 429`,
       },
     ],
     notes: ['The service cancels a job after 20 s without requests, the minimum of its specification.'],

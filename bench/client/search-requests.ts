@@ -159,7 +159,7 @@ export function searchRequestsSection(figures: SearchRequestFigures): FigureSect
         target: `>= ${100 * minShare} %`,
         met: rateShare >= minShare,
       },
-      { what: '  answers of 429', measured: String(refused429), target: '0', met: refused429 === 0 },
+      { what: '  responses of 429', measured: String(refused429), target: '0', met: refused429 === 0 },
       {
         what: '  maximum in a second, maximum at once',
         measured: `${maxPerSecond}, ${maxAtOnce}`,
@@ -169,7 +169,7 @@ export function searchRequestsSection(figures: SearchRequestFigures): FigureSect
     ],
     notes: [
       'The minimum is 13 requests: creation, status, ten pages, deletion. Counted from the simulator’s journal. On a busy machine,',
-      'answers come late. Then the margin of the request budget grows (B1), and the rate is lower.',
+      'responses come late. Then the margin of the request budget grows (B1), and the rate is lower.',
     ],
   };
 }

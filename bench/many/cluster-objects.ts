@@ -63,7 +63,7 @@ export class ClusterObjects {
   }
 
   async #call(method: 'GET' | 'POST' | 'PATCH', path: string, object?: object): Promise<unknown> {
-    const answer = await request(`${this.#access.server}${path}`, {
+    const response = await request(`${this.#access.server}${path}`, {
       method,
       dispatcher: this.#agent,
       headers: {
@@ -73,8 +73,8 @@ export class ClusterObjects {
       },
       body: object === undefined ? null : JSON.stringify(object),
     });
-    const text = await answer.body.text();
-    if (answer.statusCode >= 300) throw new Error(`${method} ${path}: ${answer.statusCode} ${text}`);
+    const text = await response.body.text();
+    if (response.statusCode >= 300) throw new Error(`${method} ${path}: ${response.statusCode} ${text}`);
     return JSON.parse(text);
   }
 }

@@ -70,11 +70,11 @@ function resourceOf({ path }: Sent): string {
 }
 
 process.on('message', async (question: Question) => {
-  process.send?.(await answer(question));
+  process.send?.(await respond(question));
 });
 process.channel?.unref();
 
-async function answer(question: Question): Promise<RequestFigures | number | 'done'> {
+async function respond(question: Question): Promise<RequestFigures | number | 'done'> {
   switch (question.ask) {
     case 'figures':
       return { requests: Object.fromEntries(requests), statusWritesMs };

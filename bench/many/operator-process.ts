@@ -16,7 +16,7 @@ const program = fileURLToPath(new URL('observed-operator.ts', import.meta.url));
 const pollMs = 250;
 /**
  * Time in ms for which the CPU usage must stay low before the operator counts as idle. A short time is not enough,
- * because an operator that waits for an answer also uses little CPU.
+ * because an operator that waits for a response also uses little CPU.
  */
 const quietMs = 10_000;
 const quietShare = 0.05;
@@ -145,16 +145,16 @@ export class MeasuredOperator {
   async #ask<T>(question: Question): Promise<T> {
     this.#mustLive();
     const stop = new AbortController();
-    const answer = once(this.#child, 'message', stop);
+    const response = once(this.#child, 'message', stop);
     const end = once(this.#child, 'exit', stop).then(([status]) => {
       throw new Error(`the operator has ended with ${status}`);
     });
     this.#child.send(question);
     try {
-      return (await Promise.race([answer, end]))[0] as T;
+      return (await Promise.race([response, end]))[0] as T;
     } finally {
       stop.abort();
-      await Promise.allSettled([answer, end]);
+      await Promise.allSettled([response, end]);
     }
   }
 

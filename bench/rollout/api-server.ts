@@ -53,14 +53,14 @@ export class ApiServer {
 
   async watchPolicies(nowMs: () => number): Promise<PolicyWatch> {
     const stop = new AbortController();
-    const answer = await request(`${this.#access.server}${policies}?watch=true`, {
+    const response = await request(`${this.#access.server}${policies}?watch=true`, {
       dispatcher: this.#agent,
       headers: this.#headers,
       signal: stop.signal,
     });
     const seen: { readonly name: string; readonly atMs: number; readonly shown: ShownStatus }[] = [];
     const listeners = new Set<() => void>();
-    const lines = createInterface({ input: answer.body });
+    const lines = createInterface({ input: response.body });
     lines.on('error', () => lines.close());
     lines.on('line', (line) => {
       const { object } = JSON.parse(line) as { readonly object: CollectorVersionPolicy };
@@ -104,13 +104,13 @@ export class ApiServer {
   }
 
   async #call(method: 'PATCH' | 'DELETE', path: string, object?: object): Promise<void> {
-    const answer = await request(`${this.#access.server}${path}`, {
+    const response = await request(`${this.#access.server}${path}`, {
       method,
       dispatcher: this.#agent,
       headers: { ...this.#headers, 'content-type': 'application/apply-patch+yaml' },
       body: object === undefined ? null : JSON.stringify(object),
     });
-    const text = await answer.body.text();
-    if (answer.statusCode >= 300) throw new Error(`${method} ${path}: ${answer.statusCode} ${text}`);
+    const text = await response.body.text();
+    if (response.statusCode >= 300) throw new Error(`${method} ${path}: ${response.statusCode} ${text}`);
   }
 }

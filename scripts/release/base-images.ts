@@ -33,13 +33,13 @@ export async function newestDigest(name: string, protocol = 'https'): Promise<st
   const url = `${protocol}://${registry}/v2/${repository}/manifests/${tag}`;
   const headers = { accept: indexTypes.join(', ') };
   const first = await fetch(url, { method: 'HEAD', headers });
-  const answer =
+  const response =
     first.status === 401
       ? await fetch(url, { method: 'HEAD', headers: { ...headers, ...(await token(first)) } })
       : first;
-  const digest = answer.headers.get('docker-content-digest');
-  if (!answer.ok || digest === null)
-    throw new Error(`${url} answers ${answer.status}, without the digest of an image.`);
+  const digest = response.headers.get('docker-content-digest');
+  if (!response.ok || digest === null)
+    throw new Error(`${url} answers ${response.status}, without the digest of an image.`);
   return digest;
 }
 
@@ -52,8 +52,8 @@ async function token(refusal: Response): Promise<{ readonly authorization: strin
   );
   const url = new URL(parameters.get('realm') ?? '');
   for (const key of ['service', 'scope']) url.searchParams.set(key, parameters.get(key) ?? '');
-  const answer = (await (await fetch(url)).json()) as { readonly token: string };
-  return { authorization: `Bearer ${answer.token}` };
+  const response = (await (await fetch(url)).json()) as { readonly token: string };
+  return { authorization: `Bearer ${response.token}` };
 }
 
 /** Splits the name of an image. The default registry is Docker Hub, with the default folder `library`. */

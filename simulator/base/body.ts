@@ -1,5 +1,5 @@
 /**
- * Body of an answer: a text, or chunks of bytes that are created while the body is sent.
+ * Body of a response: a text, or chunks of bytes that are created while the body is sent.
  *
  * A body can be read repeatedly. Each read yields exactly `bytes` bytes.
  */

@@ -1,5 +1,5 @@
 /**
- * Reusable memory for answer bodies. Reuse saves time, because allocating memory takes longer than writing to it.
+ * Reusable memory for response bodies. Reuse saves time, because allocating memory takes longer than writing to it.
  *
  * Memory is lent to one user at a time. It is lent again only after it was given back.
  */

@@ -3,7 +3,7 @@
 import type { SimulatedCollector } from '../collectors/collector.ts';
 import type { SimulatedOperation } from '../scenario/scenario.ts';
 import type { AccessKey, Fault, Settings } from '../scenario/settings.ts';
-import type { ErrorAnswer, ServiceAnswer } from './answer.ts';
+import type { ErrorResponse, ServiceResponse } from './response.ts';
 
 export interface ServiceRequest {
   readonly method: string;
@@ -34,10 +34,10 @@ export interface Created {
   readonly jobId?: string;
 }
 
-export interface Done extends ServiceAnswer, Created {}
+export interface Done extends ServiceResponse, Created {}
 
 export interface Refused {
-  readonly refusal: ErrorAnswer;
+  readonly refusal: ErrorResponse;
 }
 
 export type CallResult = Done | Refused;

@@ -7,7 +7,7 @@
 export type JobEnd = 'silence' | 'timeout' | 'deleted' | 'fault';
 
 /**
- * Detailed reason for an error answer:
+ * Detailed reason for an error response:
  * - `rate`, `concurrency`, `activeJobs`: the request exceeded this limit
  * - `neverWas`: no search job with this id has ever existed
  * - `otherUser`: another user created the search job
@@ -35,11 +35,11 @@ export interface JournalEntry {
   readonly user: string | null;
   readonly method: string;
   readonly path: string;
-  /** HTTP status; 0 if the client did not receive the whole answer. */
+  /** HTTP status; 0 if the client did not receive the whole response. */
   readonly status: number;
-  /** Error code of the answer; null for an answer without an error. */
+  /** Error code of the response; null for a response without an error. */
   readonly code: string | null;
-  /** Detailed reason for the error answer, for example the limit that the request exceeded. */
+  /** Detailed reason for the error response, for example the limit that the request exceeded. */
   readonly why: Why | null;
   /** Number of requests in flight with the same access key, including this request. */
   readonly inFlight: number;
@@ -50,7 +50,7 @@ export interface JournalEntry {
   readonly fault: string | null;
   /** Decimal collector id of a request that creates an upgrade task. */
   readonly collectorId: string | null;
-  /** Decimal id of the upgrade task that the request created, even if the answer was lost. */
+  /** Decimal id of the upgrade task that the request created, even if the response was lost. */
   readonly taskId: string | null;
   /** Id of the search job that the request created or named. The job need not exist. */
   readonly jobId: string | null;

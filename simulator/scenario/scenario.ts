@@ -43,7 +43,7 @@ export interface Scenario {
   readonly task?: TaskScenario;
   readonly limits?: LimitScenario;
   readonly errors?: ErrorScenario;
-  /** Time from a request to its answer. */
+  /** Time from a request to its response. */
   readonly latency?: DurationRange;
   /** Time for which the service reports a silent collector as alive. */
   readonly aliveFor?: string;
@@ -221,7 +221,7 @@ export interface LimitScenario {
   readonly concurrentRequests?: number;
   /** Maximum number of active search jobs of an organisation; 0 for no limit. */
   readonly activeJobs?: number;
-  /** Header `Retry-After` of answers with status 429, in seconds. By default, answers have no such header. */
+  /** Header `Retry-After` of responses with status 429, in seconds. By default, responses have no such header. */
   readonly retryAfter?: number;
   /** Whether requests that were refused with status 429 count towards the limit of requests per second. */
   readonly countRefused?: boolean;
@@ -231,7 +231,7 @@ export interface ErrorScenario {
   readonly shape?: 'object' | 'list' | 'html' | 'empty';
   readonly codePrefix?: string;
   /**
-   * Prefix of the error codes in answers to requests for search jobs. `codePrefix` is the prefix for all other
+   * Prefix of the error codes in responses to requests for search jobs. `codePrefix` is the prefix for all other
    * requests.
    */
   readonly searchCodePrefix?: string;
@@ -260,7 +260,7 @@ export type FaultKind = (typeof faultKinds)[number];
 export interface FaultScenario {
   readonly kind: FaultKind;
   /**
-   * Whether the service carries out the request although its answer is faulty. The default depends on the kind of
+   * Whether the service carries out the request although its response is faulty. The default depends on the kind of
    * fault.
    */
   readonly effect?: boolean;
@@ -283,16 +283,16 @@ export interface FaultScenario {
   /** Period in which the fault applies. `from` and `until` are durations that start when the service starts. */
   readonly from?: string;
   readonly until?: string;
-  /** Delay before the answer, for faults of any kind. */
+  /** Delay before the response, for faults of any kind. */
   readonly delay?: DurationRange;
-  /** Speed of the answer for faults of kind `drip`. */
+  /** Speed of the response for faults of kind `drip`. */
   readonly bytesPerSecond?: number;
   /** HTTP status for faults of kind `status`. */
   readonly status?: number;
   readonly code?: string;
   readonly message?: string;
   readonly body?: 'error' | 'html' | 'empty';
-  /** Header `Retry-After` of the answer: a number of seconds or an HTTP date. */
+  /** Header `Retry-After` of the response: a number of seconds or an HTTP date. */
   readonly retryAfter?: number | string;
   /** Path or address to which a fault of kind `redirect` redirects. It replaces the base path of the request. */
   readonly to?: string;
@@ -315,7 +315,7 @@ export interface EventScenario {
   readonly at?: string;
   /** Names (with wildcards) or ids of collectors. */
   readonly collectors?: readonly string[];
-  /** Version to which the event upgrades collectors. In the service's answers, another tool has started the upgrade. */
+  /** Version to which the event upgrades collectors. In the service's responses, another tool has started the upgrade. */
   readonly upgrade?: { readonly toVersion: string; readonly duration?: string };
   /** Version that the collectors have after the event, as after a manual installation. */
   readonly setVersion?: string;

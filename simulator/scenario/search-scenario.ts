@@ -42,7 +42,7 @@ export interface SearchScenario {
    * (`whereUsed`).
    */
   readonly timeZone?: 'required' | 'whereUsed';
-  /** Answer to a query with a syntax error. */
+  /** Response to a query with a syntax error. */
   readonly brokenQuery?: 'parseError' | 'creationError' | 'pendingError';
   readonly cookies?: CookieScenario;
   readonly status?: StatusScenario;
@@ -78,14 +78,14 @@ export interface PageScenario {
   readonly maxMessages?: number;
   readonly maxRecords?: number;
   readonly maxBytes?: number;
-  /** HTTP status of the answer to a page request for a search job that has never existed. */
+  /** HTTP status of the response to a page request for a search job that has never existed. */
   readonly unknownJob?: 400 | 404;
   /** HTTP status for page requests if the job is cancelled, or if the request lacks the job's cookie. */
   readonly lostJob?: 400 | 404;
   /** Whether messages always have the field `_raw`, or only if the request requires it. */
   readonly rawOfMessages?: 'always' | 'whereRequired';
   /**
-   * Answer to a request for the messages that an aggregation counted. The service gives this answer if the search job was
+   * Response to a request for the messages that an aggregation counted. The service gives this response if the search job was
    * created without `requiresRawMessages`. `refuse`: status 400. `withoutRaw`: messages without the field `_raw`.
    */
   readonly messagesOfAggregation?: 'refuse' | 'withoutRaw';

@@ -6,9 +6,9 @@ import type { Timeline } from '../base/timeline.ts';
 import type { Effort } from '../log-data/effort.ts';
 import type { LogData } from '../log-data/log-data.ts';
 import { AggregationMemory } from '../query/aggregation-memory.ts';
-import { jsonAnswer, tooManyRequests } from '../requests/answer.ts';
 import { type CallResult, type Refused, refuseSearch, type ServiceCall } from '../requests/call.ts';
 import type { Why } from '../requests/journal.ts';
+import { jsonResponse, tooManyRequests } from '../requests/response.ts';
 import { emptyPage, type FoundMessages } from './found-messages.ts';
 import { jobIdOf } from './job-id.ts';
 import { cookieNotice, renderStatus } from './job-status.ts';
@@ -61,10 +61,13 @@ export class SearchOperations {
     const job = this.#make(definition, session, call);
     const { host } = request.headers;
     const href = `${host === undefined ? '' : `https://${host}`}${basePath}${jobsPath}/${job.id}`;
-    const answer = jsonAnswer(202, JSON.stringify({ id: job.id, link: { rel: 'self', href }, warning: cookieNotice }));
+    const response = jsonResponse(
+      202,
+      JSON.stringify({ id: job.id, link: { rel: 'self', href }, warning: cookieNotice }),
+    );
     return {
-      ...answer,
-      headers: { ...answer.headers, location: href },
+      ...response,
+      headers: { ...response.headers, location: href },
       cookies: this.#sessions.cookiesOf(session, names),
       jobId: job.id,
     };
@@ -77,7 +80,7 @@ export class SearchOperations {
     if (fault?.kind === 'pendingError') job.errors.add(fault.message ?? 'Some of the data could not be searched.');
     if (fault?.kind === 'pendingWarning') job.warnings.add(fault.message ?? 'The search was slower than usual.');
     const state = fault?.kind === 'unknownState' ? fault.state : undefined;
-    return jsonAnswer(200, renderStatus(job, atMs, settings.search, state));
+    return jsonResponse(200, renderStatus(job, atMs, settings.search, state));
   }
 
   messages(id: string, call: ServiceCall): CallResult {
@@ -98,7 +101,7 @@ export class SearchOperations {
       maxBytes: pages.maxBytes,
       withRaw: requiresRawMessages || rawAnyway,
     });
-    return jsonAnswer(200, messageBody(page ?? nothing));
+    return jsonResponse(200, messageBody(page ?? nothing));
   }
 
   records(id: string, call: ServiceCall): CallResult {
@@ -122,7 +125,7 @@ export class SearchOperations {
       isWrong: pages.earlyRecords === 'wrong' && !isDone,
       isScientific: pages.largeFigures === 'scientific',
     };
-    return jsonAnswer(200, renderRecords(results.table(), page));
+    return jsonResponse(200, renderRecords(results.table(), page));
   }
 
   /** Deletes a search job (section 4.5 of docs/service.md). */
@@ -130,7 +133,7 @@ export class SearchOperations {
     const job = this.#find(id, call, 'deletion');
     if ('refusal' in job) return job;
     this.jobs.end(job, 'deleted', call.atMs);
-    return jsonAnswer(200, JSON.stringify({ id }));
+    return jsonResponse(200, JSON.stringify({ id }));
   }
 
   #make(definition: SearchDefinition, session: number, { key, settings, atMs }: ServiceCall): SimulatedSearchJob {

@@ -50,11 +50,11 @@ describe('a request with a fault', () => {
     expect(service.journal[0]).toMatchObject({ fault: null });
   });
 
-  test('has created its task although the answer is lost, and the journal has the id', () => {
+  test('has created its task although the response is lost, and the journal has the id', () => {
     const service = new SimulatedService(withFault({ kind: 'reset', effect: true }));
-    const answer = service.hold('POST', root, { body: { collectorId: first, toVersion: target } });
-    expect(answer.delivery).toEqual({ kind: 'reset' });
-    service.release(answer, false);
+    const response = service.hold('POST', root, { body: { collectorId: first, toVersion: target } });
+    expect(response.delivery).toEqual({ kind: 'reset' });
+    service.release(response, false);
     expect(service.journal[0]).toMatchObject({
       status: 0,
       fault: 'trouble',
@@ -76,24 +76,24 @@ describe('a request with a fault', () => {
 describe('a fault', () => {
   const get = (fault: FaultScenario, path = 'collectors') => new SimulatedService(withFault(fault)).call('GET', path);
 
-  test.each(['reset', 'stall', 'truncate'] as const)('can %s the answer', (kind) => {
-    expect(get({ kind }).answer.delivery).toEqual({ kind });
+  test.each(['reset', 'stall', 'truncate'] as const)('can %s the response', (kind) => {
+    expect(get({ kind }).response.delivery).toEqual({ kind });
   });
 
-  test('can send the answer slowly in small pieces', () => {
-    expect(get({ kind: 'drip', bytesPerSecond: 3 }).answer.delivery).toEqual({ kind: 'drip', bytesPerSecond: 3 });
+  test('can send the response slowly in small pieces', () => {
+    expect(get({ kind: 'drip', bytesPerSecond: 3 }).response.delivery).toEqual({ kind: 'drip', bytesPerSecond: 3 });
   });
 
-  test('can delay the answer', () => {
-    const { answer, status } = get({ kind: 'delay', delay: '7s' });
-    expect([status, answer.delayMs, answer.delivery.kind]).toEqual([200, 7_000, 'whole']);
+  test('can delay the response', () => {
+    const { response, status } = get({ kind: 'delay', delay: '7s' });
+    expect([status, response.delayMs, response.delivery.kind]).toEqual([200, 7_000, 'whole']);
   });
 
-  test('can delay the answer by a time in a range, with every kind', () => {
-    const { answer, status } = get({ kind: 'status', status: 500, delay: ['1s', '2s'] });
+  test('can delay the response by a time in a range, with every kind', () => {
+    const { response, status } = get({ kind: 'status', status: 500, delay: ['1s', '2s'] });
     expect(status).toBe(500);
-    expect(answer.delayMs).toBeGreaterThanOrEqual(1_000);
-    expect(answer.delayMs).toBeLessThanOrEqual(2_000);
+    expect(response.delayMs).toBeGreaterThanOrEqual(1_000);
+    expect(response.delayMs).toBeLessThanOrEqual(2_000);
   });
 
   const statuses: readonly [number, string][] = [

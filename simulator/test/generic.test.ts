@@ -119,9 +119,9 @@ describe('an error', () => {
   const id = expect.any(String);
   test('can be a list', () => {
     const service = new SimulatedService({ ...threeCollectors, errors: { shape: 'list', codePrefix: 'upgrade.' } });
-    const { json, answer } = service.call('GET', '1');
+    const { json, response } = service.call('GET', '1');
     expect(json).toEqual({ id, errors: [{ code: 'upgrade.notfound', message: expect.any(String) }] });
-    expect(answer.code).toBe('upgrade.notfound');
+    expect(response.code).toBe('upgrade.notfound');
   });
 
   test('can be the page of a proxy', () => {

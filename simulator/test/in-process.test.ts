@@ -4,8 +4,8 @@ import { seededRandom } from '../../src/base/random.ts';
 import { VirtualClock } from '../../test/support/virtual-clock.ts';
 import {
   type ConnectionReset,
-  type InProcessAnswer,
   type InProcessRequest,
+  type InProcessResponse,
   InProcessService,
   type Network,
 } from '../in-process.ts';
@@ -14,7 +14,10 @@ import type { JournalEntry } from '../requests/journal.ts';
 import type { FaultScenario, Scenario } from '../scenario/scenario.ts';
 import { first, root, target, threeCollectors } from './simulated-service.ts';
 
-type TimedOutcome = { readonly atMs: number } & ({ readonly answer: InProcessAnswer } | { readonly error: unknown });
+type TimedOutcome = { readonly atMs: number } & (
+  | { readonly response: InProcessResponse }
+  | { readonly error: unknown }
+);
 
 class Bench {
   readonly clock = new VirtualClock();
@@ -44,8 +47,8 @@ class Bench {
         ...(signal ? { signal } : {}),
       })
       .then(
-        (answer) => {
-          sent.outcome = { answer, atMs: this.clock.monotonic() };
+        (response) => {
+          sent.outcome = { response, atMs: this.clock.monotonic() };
         },
         (error) => {
           sent.outcome = { error, atMs: this.clock.monotonic() };
@@ -65,11 +68,11 @@ const fault = (kind: FaultScenario['kind'], rest: Partial<FaultScenario> = {}): 
   faults: { a: { kind, ...rest } },
 });
 
-test('a request and its answer are both delayed by the latency', async () => {
+test('a request and its response are both delayed by the latency', async () => {
   const bench = new Bench({ latency: '30ms' });
   const sent = bench.send();
   await bench.clock.advance(1_000);
-  expect(sent.outcome).toMatchObject({ atMs: 50, answer: { status: 200 } });
+  expect(sent.outcome).toMatchObject({ atMs: 50, response: { status: 200 } });
   expect(bench.spans()).toEqual([[10, 40, 200]]);
 });
 
@@ -87,17 +90,17 @@ describe('faults', () => {
     const [sent, whole] = [bench.send(), bench.send()];
     await bench.clock.advance(60_000);
     const { error } = sent.outcome as { error: ConnectionReset };
-    const { body } = (whole.outcome as { answer: InProcessAnswer }).answer;
+    const { body } = (whole.outcome as { response: InProcessResponse }).response;
     expect(error).toMatchObject({ code: 'ECONNRESET', begun: { status: 200 } });
     expect(Buffer.from(error.begun?.bytes ?? []).toString()).toBe(body.slice(0, Math.floor(body.length / 2)));
   });
 
-  test('a slow answer takes the time of its bytes', async () => {
+  test('a slow response takes the time of its bytes', async () => {
     const bench = new Bench(fault('drip', { bytesPerSecond: 10 }));
     const sent = bench.send();
     await bench.clock.advance(60_000);
-    const { atMs, answer } = sent.outcome as { atMs: number; answer: InProcessAnswer };
-    expect(atMs).toBe(20 + answer.body.length * 100);
+    const { atMs, response } = sent.outcome as { atMs: number; response: InProcessResponse };
+    expect(atMs).toBe(20 + response.body.length * 100);
   });
 
   test('a stalled request lasts until its client aborts, and counts as in flight until the service learns of that', async () => {
@@ -183,7 +186,7 @@ test('a search runs from its creation to its deletion with the cookies of its cr
   const ask = async (method: string, under: string, rest: Partial<InProcessRequest> = {}) => {
     const sent = bench.send(undefined, { method, path: `/api/v1/search/jobs${under}`, ...rest });
     await bench.clock.advance(100);
-    return (sent.outcome as { readonly answer: InProcessAnswer }).answer;
+    return (sent.outcome as { readonly response: InProcessResponse }).response;
   };
   const startMs = bench.service.model.startMs;
   const order = { query: '*', from: startMs - 86_400_000, to: startMs, timeZone: 'UTC' };

@@ -45,9 +45,9 @@ export class SearchingService extends SimulatedService {
   }
 }
 
-/** Returns the request header `Cookie` for the cookies of an answer. */
-export function cookieOf({ answer }: ReceivedReply): string {
-  return (answer.cookies ?? []).map((cookie) => cookie.split(';')[0]).join('; ');
+/** Returns the request header `Cookie` for the cookies of a response. */
+export function cookieOf({ response }: ReceivedReply): string {
+  return (response.cookies ?? []).map((cookie) => cookie.split(';')[0]).join('; ');
 }
 
 export class RequestedJob {
@@ -69,7 +69,7 @@ export class RequestedJob {
     return this.#service.call(method, `${jobs}/${this.id}${under}`, { ...this.#options, headers });
   }
 
-  // biome-ignore lint/suspicious/noExplicitAny: tests read members of any answer without checking its type.
+  // biome-ignore lint/suspicious/noExplicitAny: tests read members of any response without checking its type.
   status(): any {
     return this.ask('GET').json;
   }

@@ -1,4 +1,4 @@
-/** Tests the server over a TLS connection: answers, journal and control address. */
+/** Tests the server over a TLS connection: responses, journal and control address. */
 import { mkdtempSync, readFileSync, rmSync, statSync, unlinkSync } from 'node:fs';
 import { request as plainRequest } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -79,7 +79,7 @@ describe('a long search', () => {
 describe('delivery', () => {
   const trouble = (fault: FaultScenario) => start({ faults: { trouble: fault } });
 
-  test('an answer arrives completely, also a large one', async () => {
+  test('a response arrives completely, also a large one', async () => {
     const { client } = await start({ groups: { web: { count: 1_000, version: '19.400-1' } } });
     const { status, json } = await client.send('GET', `${upgrades}/collectors?limit=1000`);
     expect(status).toBe(200);
@@ -125,7 +125,7 @@ describe('delivery', () => {
     expect(text.length).toBe(Math.floor(Number(headers['content-length']) / 2));
   });
 
-  test('a slow answer arrives in pieces, and completely', async () => {
+  test('a slow response arrives in pieces, and completely', async () => {
     const { client } = await trouble({ kind: 'drip', bytesPerSecond: 2_000 });
     const { pieces, json } = await client.send('GET', `${upgrades}/targets`);
     expect(json.targets).toHaveLength(3);

@@ -5,7 +5,7 @@
 import { textOf } from '../base/body.ts';
 import { parseLosslessJson } from '../base/lossless-json.ts';
 import type { LogData } from '../log-data/log-data.ts';
-import { type ServedAnswer, ServiceModel } from '../model.ts';
+import { type ServedResponse, ServiceModel } from '../model.ts';
 import type { JournalEntry } from '../requests/journal.ts';
 import type { Scenario } from '../scenario/scenario.ts';
 
@@ -25,9 +25,9 @@ export interface ReceivedReply {
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
   /** Parsed body, in which integers beyond 2^53 have the type bigint. Undefined if the body is not JSON. */
-  // biome-ignore lint/suspicious/noExplicitAny: tests read members of any answer without checking its type.
+  // biome-ignore lint/suspicious/noExplicitAny: tests read members of any response without checking its type.
   readonly json: any;
-  readonly answer: ServedAnswer;
+  readonly response: ServedResponse;
 }
 
 export class SimulatedService {
@@ -61,15 +61,15 @@ export class SimulatedService {
     );
   }
 
-  release({ token }: ServedAnswer, answered = true): void {
+  release({ token }: ServedResponse, answered = true): void {
     this.model.finish(token, startMs + this.elapsedMs, answered);
   }
 
   call(method: string, path: string, options?: RequestOptions): ReceivedReply {
-    const answer = this.hold(method, path, options);
-    this.release(answer);
-    const text = textOf(answer.body);
-    return { ...answer, text, json: parsed(text), answer };
+    const response = this.hold(method, path, options);
+    this.release(response);
+    const text = textOf(response.body);
+    return { ...response, text, json: parsed(text), response };
   }
 
   create(collectorId: unknown, toVersion?: unknown): ReceivedReply {

@@ -164,9 +164,9 @@ describe('the status of a task (4.8)', () => {
     const task = { requestTimeUnit: 's', requestTimeMember: 'requestedTime' } as const;
     const service = new SimulatedService({ ...threeCollectors, task });
     service.elapsedMs = 1_500;
-    const answer = service.task(service.accepted(first, target));
-    expect(answer.requestedTime).toBe(startMs / 1000 + 1);
-    expect(answer).not.toHaveProperty('requestTime');
+    const response = service.task(service.accepted(first, target));
+    expect(response.requestedTime).toBe(startMs / 1000 + 1);
+    expect(response).not.toHaveProperty('requestTime');
   });
 
   test('can lack members', () => {

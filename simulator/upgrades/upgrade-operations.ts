@@ -3,8 +3,8 @@ import { isRecord } from '../../src/base/record.ts';
 import { decimalId, parseLosslessJson } from '../base/lossless-json.ts';
 import type { SimulatedFleet } from '../collectors/fleet.ts';
 import { type CollectorLists, maySee } from '../collectors/listing.ts';
-import { jsonAnswer } from '../requests/answer.ts';
 import { type CallResult, refuse, type ServiceCall } from '../requests/call.ts';
+import { jsonResponse } from '../requests/response.ts';
 import type { Settings } from '../scenario/settings.ts';
 import { renderTask } from './upgrade-task.ts';
 import { settingsFor, type Upgrades } from './upgrades.ts';
@@ -42,11 +42,11 @@ export class UpgradeOperations {
     if (toVersion === undefined || !isOffered(toVersion, settings)) return unknownVersion(toVersion, settings);
     const page = { toVersion, offset, limit: Math.min(limit, maxLimit) };
     const lagMs = Math.max(fault?.lagMs ?? 0, settings.list.lagMs);
-    return jsonAnswer(200, this.#listing.page(page, key, settings, atMs - lagMs));
+    return jsonResponse(200, this.#listing.page(page, key, settings, atMs - lagMs));
   }
 
   listBuilds({ settings }: ServiceCall): CallResult {
-    return jsonAnswer(200, JSON.stringify({ targets: settings.builds }));
+    return jsonResponse(200, JSON.stringify({ targets: settings.builds }));
   }
 
   /** Returns an upgrade task (section 4.8 of docs/service.md). */
@@ -55,7 +55,7 @@ export class UpgradeOperations {
     if (!task || !maySee(key, task.collector)) {
       return refuse(404, 'notfound', `There is no upgrade task ${taskId}.`);
     }
-    return jsonAnswer(200, renderTask(task, atMs, settings.task));
+    return jsonResponse(200, renderTask(task, atMs, settings.task));
   }
 
   /** Creates an upgrade task. `definition` is undefined if the body is not a JSON object. */
@@ -92,7 +92,7 @@ export class UpgradeOperations {
     }
     const task = this.#upgrades.start({ collector, toVersion }, settings, atMs);
     const link = { rel: 'self', href: `/v1/collectors/upgrades/${task.id}` };
-    return { ...jsonAnswer(202, JSON.stringify({ id: task.id, link })), taskId: task.id };
+    return { ...jsonResponse(202, JSON.stringify({ id: task.id, link })), taskId: task.id };
   }
 }
 

@@ -89,14 +89,14 @@ export class Budgets {
         [{}, [...this.#users.values()].reduce((sum, { budget }) => sum + read(budget), 0)],
       ]);
     const rate =
-      'Number of requests per second that logfleet may send to the log service now. After an answer 429, logfleet reduces this number for a while.';
+      'Number of requests per second that logfleet may send to the log service now. After a 429 response, logfleet reduces this number for a while.';
     observe('requests_per_second', rate, ({ requestsPerSecond }) => requestsPerSecond);
     observe(
       'waiting_requests',
       'Requests to the log service that wait until the rate limits allow them.',
       ({ waiting }) => waiting,
     );
-    observe('requests_in_flight', 'Requests to the log service that have no answer yet.', ({ inFlight }) => inFlight);
+    observe('requests_in_flight', 'Requests to the log service that have no response yet.', ({ inFlight }) => inFlight);
     observe('search_jobs', 'Search jobs that are active at the log service.', ({ jobs }) => jobs.active);
     observe('search_jobs_limit', 'Search jobs that may be active at the same time.', ({ jobs }) => jobs.limit);
   }

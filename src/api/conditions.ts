@@ -96,8 +96,8 @@ export const reasons = {
   serviceUnreachable: 'ServiceUnreachable',
   /** The service answers with 5xx. */
   serviceUnavailable: 'ServiceUnavailable',
-  /** An answer of the log service violates its API specification, for example because a proxy sent the answer. */
-  answerInvalid: 'AnswerInvalid',
+  /** A response of the log service violates its API specification, for example because a proxy sent the response. */
+  responseInvalid: 'ResponseInvalid',
   /** The log service rejects a request as malformed. */
   requestRefused: 'RequestRefused',
   /** Too many requests wait in the queue with which logfleet stays within the rate limits. */

@@ -99,7 +99,7 @@ export class FleetListing {
 
   /**
    * Returns the builds that the service offers (section 4.7), and the time of the request. Returns undefined until the
-   * first answer.
+   * first response.
    */
   builds(): { readonly list: readonly Build[]; readonly sentAtMs: number } | undefined {
     return this.#builds;
@@ -384,12 +384,12 @@ export class FleetListing {
   }
 
   async #readBuilds(): Promise<void> {
-    const answer = await this.#options.service.listBuilds({ signal: this.#abort.signal });
+    const response = await this.#options.service.listBuilds({ signal: this.#abort.signal });
     this.#failures.builds.succeeded();
-    const isNews = !sameValue(this.#builds?.list, answer.value);
-    this.#builds = { list: answer.value, sentAtMs: answer.sentAtMs };
-    if ((this.#wantBuildsAfter ?? 0) <= answer.sentAtMs) this.#wantBuildsAfter = undefined;
-    this.#dropWithdrawn(answer.value);
+    const isNews = !sameValue(this.#builds?.list, response.value);
+    this.#builds = { list: response.value, sentAtMs: response.sentAtMs };
+    if ((this.#wantBuildsAfter ?? 0) <= response.sentAtMs) this.#wantBuildsAfter = undefined;
+    this.#dropWithdrawn(response.value);
     // Before the first complete read of the list, policies cannot decide anything.
     if (this.#completeSinceMs !== undefined || this.#isProblemKnown) this.#notifyOfRead(isNews);
     this.#replan();
@@ -417,10 +417,10 @@ export class FleetListing {
   async #continueSweep(sweep: Sweep): Promise<void> {
     const build = sweep.view.builds[sweep.build];
     const limit = this.#pageSize.limit();
-    const answer = await this.#unlessTooLarge(limit, this.#listForSweep(build, sweep.offset, limit));
+    const response = await this.#unlessTooLarge(limit, this.#listForSweep(build, sweep.offset, limit));
     this.#sweepAnswered();
-    if (!answer) return;
-    const { value: page, sentAtMs } = answer;
+    if (!response) return;
+    const { value: page, sentAtMs } = response;
     const ended = this.#pageSize.learn(limit, page.length, sweep.offset);
     // Only the list for the first build sets positions. The list for the second build only adds collectors that the
     // first list does not show.
@@ -496,16 +496,16 @@ export class FleetListing {
     const size = this.#pageSize.rows();
     const offset = index * size;
     const build = this.#view?.builds[0];
-    const answer = await this.#unlessTooLarge(size, this.#list(build, offset, size));
+    const response = await this.#unlessTooLarge(size, this.#list(build, offset, size));
     this.#failures.page.succeeded();
-    if (!answer) {
+    if (!response) {
       // Drops all requested pages: after a change of the page size, the same page number refers to other rows.
       this.#wantPages.clear();
       this.#pageReads.clear();
       this.#notify(false);
       return;
     }
-    const { value, sentAtMs } = answer;
+    const { value, sentAtMs } = response;
     if ((this.#wantPages.get(index) ?? 0) <= sentAtMs) this.#wantPages.delete(index);
     this.#pageReads.set(index, sentAtMs);
     if (!this.#order) this.rows.displace(offset, size, value);
@@ -526,12 +526,12 @@ export class FleetListing {
   }
 
   /**
-   * Returns the answer to a list request. Returns undefined if the service refused the requested number of rows. The
+   * Returns the response to a list request. Returns undefined if the service refused the requested number of rows. The
    * next request then asks for fewer rows.
    */
-  async #unlessTooLarge<Answer>(limit: number, answer: Promise<Answer>): Promise<Answer | undefined> {
+  async #unlessTooLarge<Response>(limit: number, response: Promise<Response>): Promise<Response | undefined> {
     try {
-      return await answer;
+      return await response;
     } catch (thrown) {
       if (this.#pageSize.refused(thrown, limit)) return undefined;
       throw thrown;
@@ -541,10 +541,10 @@ export class FleetListing {
   async #listForSweep(toVersion: string | undefined, offset: number, limit: number) {
     const { clock } = this.#options;
     const fromMs = clock.monotonic();
-    const answer = await this.#list(toVersion, offset, limit);
+    const response = await this.#list(toVersion, offset, limit);
     this.#sweepMs += clock.monotonic() - fromMs;
     this.#sweepAnswered();
-    return answer;
+    return response;
   }
 
   #sweepAnswered(): void {

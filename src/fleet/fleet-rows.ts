@@ -1,13 +1,13 @@
 /**
  * Last known rows of all collectors of an account. Each changed row is reported to the policies that select its
- * collector. An answer that is older than a stored row does not change this row.
+ * collector. A response that is older than a stored row does not change this row.
  */
 import type { Collector } from '../service/collectors/upgrade-service.ts';
 import { type Anchor, fieldText, MemberIndex, type SelectorField } from './member-index.ts';
 
 export interface Row {
   readonly collector: Collector;
-  /** Monotonic time in ms of the newest request whose answer showed the collector. */
+  /** Monotonic time in ms of the newest request whose response showed the collector. */
   readonly seenAtMs: number;
   /** Position of the collector in the whole list, from 0; -1 when unknown. */
   readonly position: number;
@@ -78,7 +78,7 @@ export class FleetRows {
     );
   }
 
-  /** Removes the list position of each collector that was on a page, but is missing in the new answer for this page. */
+  /** Removes the list position of each collector that was on a page, but is missing in the new response for this page. */
   displace(offset: number, length: number, shown: readonly Collector[]): void {
     const there = new Set(shown.map(({ id }) => id));
     for (const id of this.#places.slice(offset, offset + length)) {
@@ -175,7 +175,7 @@ export class FleetRows {
   #renew(row: MutableRow, collector: Collector): void {
     const known = row.collector;
     const { id } = known;
-    // A later answer may contain an older `lastSeenAliveMs`. The row keeps the newest value.
+    // A later response may contain an older `lastSeenAliveMs`. The row keeps the newest value.
     const isNewer = (collector.lastSeenAliveMs ?? 0) > (known.lastSeenAliveMs ?? 0);
     const { lastSeenAliveMs } = isNewer ? collector : known;
     if (!sameCollector(known, collector)) {

@@ -1,5 +1,5 @@
 /**
- * Learns the page size of the service's collector list from the answers (section 4.6 of docs/service.md). The service
+ * Learns the page size of the service's collector list from the responses (section 4.6 of docs/service.md). The service
  * may reject a request for many rows, or silently return fewer rows. Only an empty page ends a list.
  */
 import { ServiceError } from '../service/requests/service-error.ts';
@@ -46,7 +46,7 @@ export class PageSize {
   }
 
   /**
-   * Updates the page size from the number of rows in an answer. Returns true if the page is empty, because only an
+   * Updates the page size from the number of rows in a response. Returns true if the page is empty, because only an
    * empty page ends the list.
    */
   learn(limit: number, rows: number, offset: number): boolean {

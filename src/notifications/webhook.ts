@@ -65,7 +65,7 @@ export async function sendNotification(
   }
   if (status >= 200 && status <= 299) return;
   const isPassing = status >= 500 || status === 408 || status === 429;
-  throw failed(isPassing ? 'backoff' : 'stall', `the webhook of notifications answers ${status}`);
+  throw failed(isPassing ? 'backoff' : 'stall', `the webhook of notifications answered with status ${status}`);
 }
 
 function failed(kind: 'backoff' | 'stall', message: string): LogfleetError {

@@ -168,7 +168,7 @@ interface Found extends DecisionSoFar {
   readonly fleet: Fleet;
 }
 
-/** Applies the service's answers, the listings and the users' annotations to the ledger. */
+/** Applies the service's responses, the listings and the users' annotations to the ledger. */
 function applyEvidence(input: DecideInput) {
   const { policy, ledger, memberIndex, observation, now } = input;
   const pending = new PendingChanges(ledger, memberIndex);

@@ -53,7 +53,7 @@ export interface Ready {
   readonly awaitsClaims: boolean;
   readonly input: DecideInput;
   /**
-   * Answers to upgrade requests and statuses of upgrade tasks that the decision uses. They are discarded after the
+   * Responses to upgrade requests and statuses of upgrade tasks that the decision uses. They are discarded after the
    * decision is stored.
    */
   readonly received: {
@@ -291,7 +291,7 @@ function askedOf({ metadata }: CollectorVersionPolicy, requestedAt: string | und
   return JSON.stringify([requestedAt, metadata.annotations[annotations.retry]]);
 }
 
-/** Returns the answers that belong to open attempts of the ledger. Answers to other attempts are outdated. */
+/** Returns the responses that belong to open attempts of the ledger. Responses to other attempts are outdated. */
 function outcomesFor(ledger: Ledger, received: ReadonlyMap<string, ReceivedOutcome>): ReadonlyMap<string, PostOutcome> {
   const outcomes = new Map<string, PostOutcome>();
   for (const [id, { entry, outcome }] of received) {

@@ -111,7 +111,7 @@ export class PolicyReconciler implements Reconciler {
     for (const { runtime } of this.#running.values()) if (!runtime.isIdle()) this.#options.enqueue(runtime.owner);
   }
 
-  /** Returns whether every upgrade request was answered, and all answers are stored. */
+  /** Returns whether every upgrade request was answered, and all responses are stored. */
   drained(): boolean {
     return [...this.#running.values()].every(({ runtime }) => runtime.isIdle());
   }

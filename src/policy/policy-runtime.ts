@@ -16,7 +16,7 @@ import { newRequest } from './rollout/annotation-actions.ts';
 import { CalendarCache } from './schedule/maintenance-calendar.ts';
 import { StatusPublisher } from './status/status-publisher.ts';
 
-/** Answers to upgrade requests are collected for this time in ms, and then stored together. */
+/** Responses to upgrade requests are collected for this time in ms, and then stored together. */
 const outcomeDelayMs = 1_000;
 
 export class PolicyRuntime implements PostingPolicy {
@@ -75,7 +75,7 @@ export class PolicyRuntime implements PostingPolicy {
     this.memberIndex.forget();
   }
 
-  /** Returns whether every upgrade request was answered, and all answers are stored and shown in the status. */
+  /** Returns whether every upgrade request was answered, and all responses are stored and shown in the status. */
   isIdle(): boolean {
     return this.#posting?.isIdle !== false && !this.publisher.heldBack;
   }
@@ -157,7 +157,7 @@ export class PolicyRuntime implements PostingPolicy {
     });
   }
 
-  /** Schedules a decision after a short delay, so that answers that arrive together need only one decision. */
+  /** Schedules a decision after a short delay, so that responses that arrive together need only one decision. */
   noteNews(): void {
     if (this.#closed) return;
     const { clock, draining } = this.environment;

@@ -21,7 +21,7 @@ import type {
 import { decodeCreatedJob } from './jobs/decode-jobs.ts';
 import { JobClient, jobsPath } from './jobs/job-client.ts';
 import type { JobOrder, OpenJob, SearchService } from './jobs/search-service.ts';
-import type { Answer, Call, CallOptions, Decode } from './requests/call.ts';
+import type { Call, CallOptions, CallResponse, Decode } from './requests/call.ts';
 import { Exchange, type ExchangeOptions } from './requests/exchange.ts';
 import { JobSession } from './requests/job-session.ts';
 import { TransportError } from './transport/transport-failure.ts';
@@ -44,17 +44,17 @@ export class ServiceClient implements UpgradeService, SearchService {
     this.#areUpgradesOver = true;
   }
 
-  async createJob(order: JobOrder, options?: CallOptions): Promise<Answer<OpenJob>> {
+  async createJob(order: JobOrder, options?: CallOptions): Promise<CallResponse<OpenJob>> {
     const session = new JobSession(this.#clock);
-    const { value, ...answer } = await this.#exchange.perform(
+    const { value, ...response } = await this.#exchange.perform(
       { ...options, operation: 'createJob', path: jobsPath, body: renderOrder(order), session },
       decodeCreatedJob,
     );
     const job = new JobClient({ ...value, exchange: this.#exchange, session });
-    return { ...answer, value: job };
+    return { ...response, value: job };
   }
 
-  listCollectors(query: ListCollectorsQuery, options?: CallOptions): Promise<Answer<readonly Collector[]>> {
+  listCollectors(query: ListCollectorsQuery, options?: CallOptions): Promise<CallResponse<readonly Collector[]>> {
     const parameters = new URLSearchParams();
     if (query.toVersion !== undefined) parameters.set('toVersion', query.toVersion);
     parameters.set('offset', String(query.offset));
@@ -65,11 +65,11 @@ export class ServiceClient implements UpgradeService, SearchService {
     );
   }
 
-  listBuilds(options?: CallOptions): Promise<Answer<readonly Build[]>> {
+  listBuilds(options?: CallOptions): Promise<CallResponse<readonly Build[]>> {
     return this.#ofUpgrades({ ...options, operation: 'listBuilds', path: `${upgradesPath}/targets` }, decodeBuilds);
   }
 
-  getTask(taskId: string, options?: CallOptions): Promise<Answer<UpgradeTask>> {
+  getTask(taskId: string, options?: CallOptions): Promise<CallResponse<UpgradeTask>> {
     const path = `${upgradesPath}/${encodeURIComponent(taskId)}`;
     return this.#ofUpgrades({ ...options, operation: 'getTask', path }, decodeTask);
   }
@@ -77,12 +77,12 @@ export class ServiceClient implements UpgradeService, SearchService {
   createTask(
     task: { readonly collectorId: string; readonly toVersion: string },
     options?: CallOptions,
-  ): Promise<Answer<{ readonly taskId: string }>> {
+  ): Promise<CallResponse<{ readonly taskId: string }>> {
     const body = renderTask(task.collectorId, task.toVersion);
     return this.#ofUpgrades({ ...options, operation: 'createTask', path: upgradesPath, body }, decodeCreatedTask);
   }
 
-  #ofUpgrades<T>(call: Call, decode: Decode<T>): Promise<Answer<T>> {
+  #ofUpgrades<T>(call: Call, decode: Decode<T>): Promise<CallResponse<T>> {
     const beforeSend = () => {
       if (this.#areUpgradesOver) throw new TransportError('closed', 'the client has been closed');
       call.beforeSend?.();

@@ -24,9 +24,9 @@ import { exportOf } from '../unit/export/sample-view.ts';
 const kind = 'CollectorVersionPolicy';
 const plural = 'collectorversionpolicies';
 
-/** Returns whether the API server has given an answer, such as `WATCH configmaps 200`. */
-function hasAnswered({ values }: CountingMetrics, answer: string): boolean {
-  return values.has(`logfleet_kubernetes_requests_total{${answer.replaceAll(' ', ',')}}`);
+/** Returns whether the API server has given a response, such as `WATCH configmaps 200`. */
+function hasAnswered({ values }: CountingMetrics, response: string): boolean {
+  return values.has(`logfleet_kubernetes_requests_total{${response.replaceAll(' ', ',')}}`);
 }
 
 /** Returns the requests that the API server has refused. */
@@ -152,9 +152,9 @@ async function doEverything({ host, metrics }: RunningHost, owner: OwnerRef): Pr
   await host.ledgers.write(owner, 'head', 'two', version);
   await host.ledgers.read(owner, 'head');
   await host.secrets.get({ namespace: owner.namespace, name: 'log-service' });
-  for (const answer of ['POST events 201', 'PATCH events 200']) {
+  for (const response of ['POST events 201', 'PATCH events 200']) {
     host.events.publish(owner, { type: 'Normal', reason: 'RolloutStarted', message: 'to 19.500-1' });
-    await allowed(() => hasAnswered(metrics, answer));
+    await allowed(() => hasAnswered(metrics, response));
   }
 }
 
@@ -372,8 +372,8 @@ function pathOf({ metadata: { namespace, name } }: Role): string {
 
 async function setRules(role: Role, rules: readonly RbacRule[]): Promise<void> {
   const path = pathOf(role);
-  const answer = await callApi('PATCH', path, { rules }, { contentType: 'application/merge-patch+json' });
-  expect(answer.status).toBe(200);
+  const response = await callApi('PATCH', path, { rules }, { contentType: 'application/merge-patch+json' });
+  expect(response.status).toBe(200);
 }
 
 /** Deletes the objects that a new operator creates. If `hasLease` is true, the Lease remains, but without a holder. */
@@ -468,8 +468,8 @@ test('a resource version that is too old is reported as expired', async () => {
 test('requests to the API server do not use the proxy of the environment', async () => {
   for (const name of ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'ALL_PROXY']) vi.stubEnv(name, 'http://127.0.0.1:1');
   const { api } = await connectToCluster({ kubeconfig: controlPlane().adminKubeconfig });
-  const answer = await api.request({ method: 'GET', path: '/version', signal: new AbortController().signal });
-  expect(answer.status).toBe(200);
+  const response = await api.request({ method: 'GET', path: '/version', signal: new AbortController().signal });
+  expect(response.status).toBe(200);
   await api.close();
 });
 

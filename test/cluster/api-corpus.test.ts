@@ -6,7 +6,7 @@ import { parseManifestFile } from '../../src/api/manifest-file.ts';
 import { applyDefaults } from '../../src/api/schemas.ts';
 import { resourcePath } from '../../src/host/kubernetes/api-paths.ts';
 import { type CorpusManifest, readCorpus } from '../corpus/corpus.ts';
-import { type ApiAnswer, controlPlane, createNamespace } from '../support/control-plane.ts';
+import { type ApiResponse, controlPlane, createNamespace } from '../support/control-plane.ts';
 
 let namespace: string;
 let agent: Agent;
@@ -18,15 +18,15 @@ beforeAll(async () => {
 afterAll(() => agent.close());
 
 /** Creates a manifest as `kubectl create` does, but sends the file's text unchanged. */
-async function create({ kind, text }: CorpusManifest): Promise<ApiAnswer> {
+async function create({ kind, text }: CorpusManifest): Promise<ApiResponse> {
   const { server, adminToken } = controlPlane();
-  const answer = await request(`${server}${resourcePath(kind, namespace)}?dryRun=All&fieldValidation=Strict`, {
+  const response = await request(`${server}${resourcePath(kind, namespace)}?dryRun=All&fieldValidation=Strict`, {
     method: 'POST',
     dispatcher: agent,
     headers: { authorization: `Bearer ${adminToken}`, 'content-type': 'application/yaml', accept: 'application/json' },
     body: firstDocument(text),
   });
-  return { status: answer.statusCode, body: await answer.body.json() };
+  return { status: response.statusCode, body: await response.body.json() };
 }
 
 /** A request to the API server can contain only one YAML document. */

@@ -27,9 +27,9 @@ beforeAll(async () => {
 
 async function createPolicy(name: string): Promise<object> {
   const body = { apiVersion: 'logfleet.dev/v1alpha1', kind: 'CollectorVersionPolicy', metadata: { name }, spec };
-  const answer = await callApi('POST', policies, body);
-  expect(answer.status).toBe(201);
-  return answer.body;
+  const response = await callApi('POST', policies, body);
+  expect(response.status).toBe(201);
+  return response.body;
 }
 
 async function writeStatus(name: string, policy: object, status: CollectorVersionPolicyStatus) {
@@ -107,9 +107,9 @@ describe('status', () => {
         { type: 'Reconciling', status: 'True', reason: 'RollingOut', message: '', lastTransitionTime: now },
       ],
     };
-    const answer = await writeStatus('largest', policy, status);
-    expect(answer.body.message).toBeUndefined();
-    expect(answer.body.status).toEqual(status);
+    const response = await writeStatus('largest', policy, status);
+    expect(response.body.message).toBeUndefined();
+    expect(response.body.status).toEqual(status);
   });
 
   test.each([
@@ -120,8 +120,8 @@ describe('status', () => {
     ['a condition without a reason', { conditions: [{ type: 'Ready', status: 'True', message: '' }] }],
   ])('is refused with %s', async (name, status) => {
     const policy = await createPolicy(name.replaceAll(' ', '-').toLowerCase());
-    const answer = await writeStatus(name.replaceAll(' ', '-').toLowerCase(), policy, status as never);
-    expect(answer.status).toBe(422);
+    const response = await writeStatus(name.replaceAll(' ', '-').toLowerCase(), policy, status as never);
+    expect(response.status).toBe(422);
   });
 });
 
@@ -187,9 +187,9 @@ describe('an export', () => {
       metadata: { name },
       spec: { ...exportSpec, ...members },
     };
-    const answer = await callApi('POST', exports, body);
-    expect({ status: answer.status, message: answer.body.message }).toEqual({ status: 201, message: undefined });
-    return answer.body;
+    const response = await callApi('POST', exports, body);
+    expect({ status: response.status, message: response.body.message }).toEqual({ status: 201, message: undefined });
+    return response.body;
   }
 
   async function writeExportStatus(name: string, resource: object, status: SearchExportStatus) {
@@ -244,9 +244,9 @@ describe('an export', () => {
           return { type, status: 'True', reason: 'DeadlineExceeded', message: long(1024), lastTransitionTime: now };
         }),
       };
-      const answer = await writeExportStatus('largest', resource, status);
-      expect(answer.body.message).toBeUndefined();
-      expect(answer.body.status).toEqual(status);
+      const response = await writeExportStatus('largest', resource, status);
+      expect(response.body.message).toBeUndefined();
+      expect(response.body.status).toEqual(status);
       expect(JSON.stringify(status).length).toBeLessThan(100_000);
     });
 

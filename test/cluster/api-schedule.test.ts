@@ -25,9 +25,9 @@ beforeAll(async () => {
 async function createSchedule(name: string): Promise<object> {
   const spec = { schedule: '0 * * * *', template: { spec: runSpec } };
   const body = { apiVersion: 'logfleet.dev/v1alpha1', kind: 'SearchExportSchedule', metadata: { name }, spec };
-  const answer = await callApi('POST', schedules, body);
-  expect(answer.status).toBe(201);
-  return answer.body;
+  const response = await callApi('POST', schedules, body);
+  expect(response.status).toBe(201);
+  return response.body;
 }
 
 async function writeStatus(name: string, schedule: object, status: SearchExportScheduleStatus) {
@@ -68,9 +68,9 @@ test('a status is stored completely at the maximum size of its schema, below 300
       return { type, status: 'True', reason: 'RunsFailed', message: long(1024), lastTransitionTime: now };
     }),
   };
-  const answer = await writeStatus('largest', schedule, status);
-  expect(answer.body.message).toBeUndefined();
-  expect(answer.body.status).toEqual(status);
+  const response = await writeStatus('largest', schedule, status);
+  expect(response.body.message).toBeUndefined();
+  expect(response.body.status).toEqual(status);
   expect(JSON.stringify(status).length).toBeLessThan(300_000);
 });
 
@@ -81,6 +81,6 @@ test.each([
   const id = name.replaceAll(' ', '-');
   await createSchedule(id);
   const patch = { contentType: 'application/merge-patch+json' };
-  const answer = await callApi('PATCH', `${schedules}/${id}`, { spec: { template: { spec: change } } }, patch);
-  expect(answer.status).toBe(status);
+  const response = await callApi('PATCH', `${schedules}/${id}`, { spec: { template: { spec: change } } }, patch);
+  expect(response.status).toBe(status);
 });

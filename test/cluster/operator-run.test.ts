@@ -355,7 +355,7 @@ test.concurrent('a second replica takes over from a leader that was killed', asy
   await expectPromiseKept(tenant, { ...once, kills: 1 });
 });
 
-test.concurrent('the endpoints for probes and metrics answer', async ({ tenant, namespace, operator }) => {
+test.concurrent('the endpoints for probes and metrics response', async ({ tenant, namespace, operator }) => {
   await tenant.equip({ groups: { web: { count: 2, version: oldVersion, upgrade: quick } } });
   const port = await freePort();
   const program = await operator('logfleet-0', ['--health-listen', `127.0.0.1:${port}`]);

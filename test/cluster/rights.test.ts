@@ -170,7 +170,7 @@ test('logfleet ui shows all resources, and their changes, with the rights that d
   const ended = runProgram(['ui', '--kubeconfig', viewer.kubeconfig], context);
   await expect.poll(() => context.stdout.text, upTo40Seconds).toMatch(/^http:/);
   const rows = async () =>
-    JSON.parse(await fetch(`${context.stdout.text.trim()}api/list?limit=10`).then((answer) => answer.text())).rows;
+    JSON.parse(await fetch(`${context.stdout.text.trim()}api/list?limit=10`).then((response) => response.text())).rows;
   expect(await rows()).toMatchObject([{ id: `cvp/${namespace}/production`, state: 'Unknown' }]);
   const patch = { status: { summary: { state: 'RollingOut' } } };
   const contentType = 'application/merge-patch+json';

@@ -77,7 +77,7 @@ describe('1 the purpose of the service', () => {
   }
 });
 
-describe('4 JSON in requests and answers', () => {
+describe('4 JSON in requests and responses', () => {
   test.each(requests)('$operation answers in JSON', async (request) => {
     const { headers, json } = await send(service, request);
     expect(headers['content-type']).toMatch(/^application\/json/);

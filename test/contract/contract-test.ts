@@ -44,7 +44,7 @@ export function expectThere(skip: (condition: boolean, note: string) => void, is
   expect(isThere).toBe(true);
 }
 
-/** Expects the answer for a page of an unknown search job: 404, or 400 with `jobid.invalid`. */
+/** Expects the response for a page of an unknown search job: 404, or 400 with `jobid.invalid`. */
 export function expectNoPage(received: Received, status: 400 | 404): void {
   if (!onSimulator && received.status === 404) return;
   expectError(received, onSimulator ? status : 400, 'jobid.invalid');

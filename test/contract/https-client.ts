@@ -21,13 +21,13 @@ export interface SendOptions {
 export interface Received {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | undefined>>;
-  /** Values of the headers `Set-Cookie` in the answer. */
+  /** Values of the headers `Set-Cookie` in the response. */
   readonly cookies: readonly string[];
   readonly text: string;
-  /** Parsed body of the answer; undefined if the body is not JSON. */
-  // biome-ignore lint/suspicious/noExplicitAny: tests read answers of any shape.
+  /** Parsed body of the response; undefined if the body is not JSON. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests read responses of any shape.
   readonly json: any;
-  /** True if the connection was closed before the end of the answer. */
+  /** True if the connection was closed before the end of the response. */
   readonly broken: boolean;
   readonly pieces: number;
 }
@@ -41,7 +41,7 @@ export class HttpsClient {
     this.#agent = new Agent({ keepAlive: true, ...(options.ca === undefined ? {} : { ca: options.ca }) });
   }
 
-  /** Sends a request. Rejects if no answer begins. */
+  /** Sends a request. Rejects if no response begins. */
   send(method: string, path: string, { body, headers = {}, signal, ...rest }: SendOptions = {}): Promise<Received> {
     const { baseURL = this.#options.baseURL, credentials = this.#options.credentials } = rest;
     const sent = {

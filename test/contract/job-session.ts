@@ -13,7 +13,7 @@ export function orderFor({ logs }: Deployment, changes: JobBody = {}): JobBody {
   return { query: logs.query, from: String(logs.fromMs), to: String(logs.toMs), timeZone: 'UTC', ...changes };
 }
 
-/** Requests a search job. Returns the answer, even if it is an error. */
+/** Requests a search job. Returns the response, even if it is an error. */
 export function requestJob(service: Deployment, changes: JobBody = {}, options: SendOptions = {}): Promise<Received> {
   return service.send('POST', jobsPath, { body: JSON.stringify(orderFor(service, changes)), ...options });
 }

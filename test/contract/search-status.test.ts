@@ -293,7 +293,7 @@ describe('4.5 delete a search job', () => {
     expectError(await job.status(), 404, 'jobid.invalid');
   });
 
-  test('the answer contains the id', async ({ skip }) => {
+  test('the response contains the id', async ({ skip }) => {
     const job = await startJob(service);
     const { json } = await job.delete();
     skip(!onSimulator && json?.id === undefined, 'has a reply without an id, which is not specified');

@@ -28,8 +28,8 @@ async function forward(emulator: string, request: IncomingMessage, response: Ser
   const { method = '', url = '', headers } = request;
   const body = await buffer(request);
   const { host: _, connection: _own, 'transfer-encoding': _chunked, ...others } = headers;
-  const answer = await send(`${emulator}${url}`, { method, headers: others, body: body.length > 0 ? body : null });
-  response.writeHead(answer.statusCode, answer.headers).end(Buffer.from(await answer.body.arrayBuffer()));
+  const forwarded = await send(`${emulator}${url}`, { method, headers: others, body: body.length > 0 ? body : null });
+  response.writeHead(forwarded.statusCode, forwarded.headers).end(Buffer.from(await forwarded.body.arrayBuffer()));
 }
 
 /** Starts a server that refuses some requests with the errors of Google Cloud Storage. */

@@ -179,7 +179,7 @@ function mayBeBeyondTolerance({ plan, state, posts, policyChanges }: Truth, poli
       state.collectors.some(({ running, alive }) => !running || !alive) ||
       plan.deaths.length > 0 ||
       plan.fleet.touched.size > 0 ||
-      posts.some(({ answer }) => answer?.status !== 202))
+      posts.some(({ response }) => response?.status !== 202))
   );
 }
 
@@ -312,7 +312,7 @@ function wasUpgraded(truth: Truth, policy: CollectorVersionPolicy, { id }: Colle
     (post) =>
       post.collectorId === id &&
       post.toVersion === targetOf(truth.plan, policy) &&
-      post.answer?.status === 202 &&
+      post.response?.status === 202 &&
       post.atMs > (sinceMs === 0 ? 0 : sinceMs + settledAfterChangeMs) &&
       post.known.some(({ metadata }) => metadata.uid === policy.metadata.uid) &&
       truth.policies.length === 1,
@@ -354,10 +354,10 @@ function excuseFor(
   if (!policy.spec.allowDowngrade && compareVersions(version, target) > 0) return 'newer';
   if (!alive || !running) return 'offline';
   if (plan.fleet.touched.has(name)) return 'another tool upgrades it';
-  // If an upgrade request got no answer, the attempt times out. The collector may then run either version (U5).
+  // If an upgrade request got no response, the attempt times out. The collector may then run either version (U5).
   const mayBeUnknown =
     plan.apiFaults.requests > 0 ||
-    posts.some(({ collectorId, answer }) => collectorId === id && (answer === undefined || answer.status >= 500));
+    posts.some(({ collectorId, response }) => collectorId === id && (response === undefined || response.status >= 500));
   if (mayBeUnknown && timedOut(ledgers.get(policy.metadata.uid)?.get('head'), id)) return 'its outcome is unknown';
   const tasks = state.tasks.filter(({ collectorId, foreign }) => collectorId === id && !foreign);
   if (tasks.some((task) => task.toVersion === target && task.status !== 2)) return 'its upgrade failed';

@@ -132,7 +132,7 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
       scenario: { upgrade: { ...upgrade, outcomes: [{ share: 0.7, end: 'fail', attempts: 2 }] }, list: { lag: '5s' } },
       actions: [killAtRequest(seed)],
     }),
-  /** The service accepts upgrade requests, but its answers are lost. */
+  /** The service accepts upgrade requests, but its responses are lost. */
   lost: (seed, chance) =>
     plan(seed, {
       cannotFail: true,
@@ -603,7 +603,7 @@ const rolloutDirections: typeof directions = {
     const kill = { kind: 'kill', atMs: chance.whole(8_000, 60_000), replica: 0, againAfterMs: 50 } as const;
     return failing(seed, chance, { maxFailures: 1, action: 'Rollback' }, [kill, ...again]);
   },
-  /** The answers to the requests of a rollback are lost. */
+  /** The responses to the requests of a rollback are lost. */
   rolledBackLost: (seed, chance) => {
     const direction = fails(chance, { limit: 0, spec: { failurePolicy: { maxFailures: 1, action: 'Rollback' } } });
     const faults = {

@@ -39,7 +39,7 @@ function unfounded(record: HistoryRecord, before: PostRecord, post: PostRecord):
   const graceMs = plan.settings.graceMs ?? policySettings.graceMs;
   const seen = (sightings.get(post.collectorId) ?? []).filter(({ sentAtMs }) => sentAtMs <= post.atMs);
   const away = seen.filter(({ version }) => version !== post.toVersion);
-  if (before.answer && Math.floor(before.answer.status / 100) === 4) return undefined;
+  if (before.response && Math.floor(before.response.status / 100) === 4) return undefined;
   if (isUnknown(record, before)) {
     return seenSince(away, before.atMs + graceMs) ? undefined : 'U3: a probe without a listing that was sent G later';
   }

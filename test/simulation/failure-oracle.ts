@@ -146,11 +146,11 @@ const examinedMs = 10_000;
  */
 function timedOutAtMs(record: HistoryRecord, post: RolloutPost, one: RolloutPost): number | undefined {
   const { plan, disturbances, sightings } = record;
-  const { answer, process, collectorId, toVersion } = one;
-  if (process !== post.process || answer?.status !== 202 || plan.replicas > 1 || plan.apiFaults.requests > 0)
+  const { response, process, collectorId, toVersion } = one;
+  if (process !== post.process || response?.status !== 202 || plan.replicas > 1 || plan.apiFaults.requests > 0)
     return undefined;
   if (disturbances.some(({ atMs }) => atMs >= one.atMs && atMs < post.atMs)) return undefined;
-  const limitMs = answer.atMs + (plan.settings.openLimitMs ?? 0) + examinedMs;
+  const limitMs = response.atMs + (plan.settings.openLimitMs ?? 0) + examinedMs;
   const seen = sightings.get(collectorId)?.find(({ sentAtMs }) => sentAtMs >= limitMs);
   if (!seen || seen.version === toVersion || seen.process !== process) return undefined;
   return seen.sentAtMs + examinedMs < post.atMs ? seen.sentAtMs : undefined;

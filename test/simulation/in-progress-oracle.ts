@@ -17,7 +17,7 @@ export function inProgressViolations(record: HistoryRecord): string[] {
 
 function tooMany(record: HistoryRecord, policy: string, posts: readonly PostRecord[], post: PostRecord): string[] {
   const { plan, state, startMs, versions } = record;
-  const taskIds = new Set(posts.map(({ answer }) => answer?.taskId));
+  const taskIds = new Set(posts.map(({ response }) => response?.taskId));
   const others = state.collectors.filter(({ id, name }) => id === post.collectorId || plan.fleet.touched.has(name));
   const ignored = new Set(others.map(({ id }) => id));
   const running = state.tasks.filter(

@@ -58,7 +58,7 @@ export const mutants: readonly Mutant[] = [
   },
   mutant(
     'U3',
-    'a lost answer counts as not sent',
+    'a lost response counts as not sent',
     'lost',
     'policy/attempts/posting.ts',
     "return { kind: error.effect === 'unknown' ? 'unknown' : 'notSent' };",

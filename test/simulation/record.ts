@@ -29,8 +29,8 @@ export interface PostRecord {
   readonly knownAllPaused: boolean;
   /** Upgrade attempt that the ledger contained before the request was sent; undefined if there was none. */
   readonly intent: Intent | undefined;
-  /** Answer that the process received; undefined if none arrived. */
-  answer: { readonly status: number; readonly atMs: number; readonly taskId: string | undefined } | undefined;
+  /** Response that the process received; undefined if none arrived. */
+  response: { readonly status: number; readonly atMs: number; readonly taskId: string | undefined } | undefined;
 }
 
 export interface Intent {

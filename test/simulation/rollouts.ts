@@ -64,11 +64,11 @@ function rolloutPosts({ posts, state, taskNews }: HistoryRecord): readonly Rollo
   const tasks = new Map(state.tasks.map((task) => [task.id, task]));
   const news = Map.groupBy(taskNews, ({ taskId }) => taskId);
   return posts.flatMap((post): RolloutPost[] => {
-    const { intent, known, collectorId, answer } = post;
+    const { intent, known, collectorId, response } = post;
     const policy = known.find(({ metadata }) => metadata.uid === intent?.policy);
     const name = names.get(collectorId);
     if (!intent || !policy || name === undefined) return [];
-    const taskId = answer?.taskId ?? '';
+    const taskId = response?.taskId ?? '';
     return [{ ...post, intent, policy, name, task: tasks.get(taskId), news: news.get(taskId) ?? [] }];
   });
 }

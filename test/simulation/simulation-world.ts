@@ -39,7 +39,7 @@ const policiesCollection = 'logfleet.dev/v1alpha1/collectorversionpolicies';
 const ledgersCollection = 'logfleet.dev/v1alpha1/ledgers';
 const upgradesPath = '/v1/collectors/upgrades';
 /**
- * Time in ms for which a process always waits for an answer. Later answers are not recorded, because the process may no
+ * Time in ms for which a process always waits for a response. Later responses are not recorded, because the process may no
  * longer wait for them.
  */
 const heardWithinMs = 2_000;
@@ -187,7 +187,7 @@ export class SimulationWorld extends World {
       observer: {
         sending: (by, request) => this.#sending(by, request),
         sent: (by, request) => this.#sent(by, request),
-        answered: (by, request, answer) => this.#answered(by, request, answer),
+        answered: (by, request, response) => this.#answered(by, request, response),
         divert: (request) => this.#divert(request),
       },
       settings: this.#plan.settings,
@@ -445,7 +445,7 @@ export class SimulationWorld extends World {
       wallMs: process.wallMs,
       knownAllPaused: process.host.settings().pausedBy !== undefined,
       intent: intentOf(this.#ledgers(), collectorId, toVersion),
-      answer: undefined,
+      response: undefined,
     };
     this.#posts.push(post);
     this.#pendingPosts.set(request, post);
@@ -459,19 +459,19 @@ export class SimulationWorld extends World {
     return lease?.spec?.holderIdentity;
   }
 
-  #answered(process: SimulatedProcess, { atMs, request }: Sending, answer: TransportResponse): void {
+  #answered(process: SimulatedProcess, { atMs, request }: Sending, response: TransportResponse): void {
     const post = this.#pendingPosts.get(request as TransportRequest);
     if (post) {
-      // Without a task id in the answer, the operator does not know whether the service accepted the upgrade.
-      const understood = answer.status !== 202 || Buffer.from(answer.body).includes('"id"');
+      // Without a task id in the response, the operator does not know whether the service accepted the upgrade.
+      const understood = response.status !== 202 || Buffer.from(response.body).includes('"id"');
       const taskId =
-        answer.status === 202 ? /"id":"(\d+)"/.exec(Buffer.from(answer.body).toString('utf8'))?.[1] : undefined;
-      post.answer = { status: understood ? answer.status : 0, atMs: this.clock.monotonic(), taskId };
+        response.status === 202 ? /"id":"(\d+)"/.exec(Buffer.from(response.body).toString('utf8'))?.[1] : undefined;
+      post.response = { status: understood ? response.status : 0, atMs: this.clock.monotonic(), taskId };
       this.#pendingPosts.delete(request as TransportRequest);
-    } else if (request.path.includes(`${upgradesPath}/collectors`) && answer.status === 200) {
-      this.#noteSightings(process, atMs, answer.body);
-    } else if (request.method === 'GET' && answer.status === 200) {
-      this.#noteTask(process, atMs, request.path, answer.body);
+    } else if (request.path.includes(`${upgradesPath}/collectors`) && response.status === 200) {
+      this.#noteSightings(process, atMs, response.body);
+    } else if (request.method === 'GET' && response.status === 200) {
+      this.#noteTask(process, atMs, request.path, response.body);
     }
   }
 
@@ -494,7 +494,7 @@ export class SimulationWorld extends World {
     }
   }
 
-  /** Replaces the task id in some status requests, so that the answer is about another task (U4). */
+  /** Replaces the task id in some status requests, so that the response is about another task (U4). */
   #divert(request: TransportRequest): TransportRequest {
     if (this.#calm || this.#plan.mixedUpTasks === 0 || request.method !== 'GET') return request;
     const match = /^(.*\/v1\/collectors\/upgrades\/)(\d+)$/.exec(request.path);

@@ -113,7 +113,8 @@ function falseFailures(record: HistoryRecord, { atMs, policy, status }: StatusRe
   // If a collector goes offline or changes its version during the soak, its upgrade counts as failed.
   const failing = new Set(state.tasks.filter(mayFail).map(({ collectorId }) => collectorId));
   for (const post of posts)
-    if (post.atMs < atMs && post.answer?.status !== 202 && post.answer?.status !== 400) failing.add(post.collectorId);
+    if (post.atMs < atMs && post.response?.status !== 202 && post.response?.status !== 400)
+      failing.add(post.collectorId);
   return failed > failing.size
     ? [
         `U10: ${policy} shows at ${atMs} that ${failed} collectors failed, but only ${failing.size} upgrades by logfleet failed`,

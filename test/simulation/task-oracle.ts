@@ -109,8 +109,8 @@ function interventions({ plan, state }: HistoryRecord, id: string): number {
 const disturbedMs = { before: 30_000, after: 30_000 } as const;
 
 /** Returns whether it is possible that the operator does not know how the upgrade request ended. */
-export function isUnknown({ disturbances }: HistoryRecord, { atMs, answer }: PostRecord): boolean {
-  if (answer === undefined || (answer.status !== 202 && Math.floor(answer.status / 100) !== 4)) return true;
+export function isUnknown({ disturbances }: HistoryRecord, { atMs, response }: PostRecord): boolean {
+  if (response === undefined || (response.status !== 202 && Math.floor(response.status / 100) !== 4)) return true;
   return disturbances.some(
     ({ what, ...one }) =>
       !what.startsWith('api fault') && one.atMs > atMs - disturbedMs.before && one.atMs < atMs + disturbedMs.after,

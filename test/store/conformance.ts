@@ -236,7 +236,7 @@ export function describeDestination({ make, url, unseenBytes }: StoreKind): void
   }
 
   describe('list', () => {
-    test('finds more files than one answer of a store can list, also in subfolders', async () => {
+    test('finds more files than one response of a store can list, also in subfolders', async () => {
       const names = Array.from({ length: 1_100 }, (_, index) => `commits/${index % 7}/${index}`);
       for (let start = 0; start < names.length; start += 50) {
         await Promise.all(names.slice(start, start + 50).map((name) => destination.create(name, Buffer.from(name))));

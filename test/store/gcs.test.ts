@@ -43,8 +43,8 @@ async function serve(listener: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** Waits for the whole request, and then sends the answer. Returns the body of the request. */
-async function answer(
+/** Waits for the whole request, and then sends the response. Returns the body of the request. */
+async function respond(
   request: IncomingMessage,
   response: ServerResponse,
   status: number,
@@ -82,7 +82,7 @@ describe('a service account key', () => {
     const seen: string[] = [];
     const endpoint = await serve((request, response) => {
       seen.push(String(request.headers.authorization));
-      void answer(request, response, 200, '{}');
+      void respond(request, response, 200, '{}');
     });
     const pem = String(privateKey.export({ type: 'pkcs8', format: 'pem' }));
     const credentials = { clientEmail: 'a@example.com', privateKey: new SecretText(pem), keyId: 'key-7' };
@@ -126,7 +126,7 @@ test('requests have a condition, and names that are escaped once', async () => {
   const seen: string[] = [];
   const endpoint = await serve((request, response) => {
     seen.push(request.url ?? '');
-    void answer(request, response, 200, '{}');
+    void respond(request, response, 200, '{}');
   });
   const destination = await open({ endpoint: `${endpoint}/`, bucket: 'logs', root: 'prod' });
   await destination.create('a b/c+d=(1),ü.gz', Buffer.from('x'));
@@ -140,7 +140,7 @@ test('requests have a condition, and names that are escaped once', async () => {
   expect(destination.url).toBe('gs://logs/prod');
 });
 
-/** Body of an answer as the service writes it. */
+/** Body of a response as the service writes it. */
 const refusal = (code: number, reason: string, message: string) =>
   JSON.stringify({ error: { code, message, errors: [{ message, domain: 'global', reason }] } });
 
@@ -163,7 +163,7 @@ test.each([
   let requests = 0;
   const endpoint = await serve((request, response) => {
     requests++;
-    void answer(request, response, status, refusal(status, reason, message));
+    void respond(request, response, status, refusal(status, reason, message));
   });
   const error = await (await open({ endpoint })).create('plan', Buffer.from('x')).catch((cause: Error) => cause);
   expect(error).toMatchObject({ code: expected, handling: { kind: handling } });
@@ -176,7 +176,7 @@ test('a file that the retention of the bucket keeps is not removed again and aga
   let requests = 0;
   const endpoint = await serve((request, response) => {
     requests++;
-    void answer(request, response, 403, refusal(403, 'retentionPolicyNotMet', 'retained until 2027'));
+    void respond(request, response, 403, refusal(403, 'retentionPolicyNotMet', 'retained until 2027'));
   });
   const destination = await open({ endpoint });
   await destination.remove('data/a');
@@ -187,7 +187,7 @@ test('a file that the retention of the bucket keeps is not removed again and aga
 
 test.each([301, 302, 307, 308])('a redirection with status %d does not count as success', async (status) => {
   const endpoint = await serve((request, response) => {
-    void answer(request, response, status, 'moved', { location: 'https://other.example.com/' });
+    void respond(request, response, status, 'moved', { location: 'https://other.example.com/' });
   });
   const destination = await open({ endpoint });
   const upload = await destination.open('data/a');
@@ -203,7 +203,7 @@ test('a missing right to list is reported by a listing, and when an object is mi
   const endpoint = await serve((request, response) => {
     const isListing = request.url?.includes('/o?') === true;
     const body = isListing ? refusal(403, 'forbidden', 'no storage.objects.list access') : 'No such object';
-    void answer(request, response, isListing ? 403 : 404, body);
+    void respond(request, response, isListing ? 403 : 404, body);
   });
   const destination = await open({ endpoint });
   const denied = { code: 'destination.denied', message: expect.stringContaining('storage.objects.list access') };
@@ -218,10 +218,10 @@ test.each([
   let mark: string | undefined;
   const endpoint = await serve(async (request, response) => {
     if (request.method === 'GET') {
-      await answer(request, response, 200, JSON.stringify({ metadata: { 'logfleet-upload': mark } }));
+      await respond(request, response, 200, JSON.stringify({ metadata: { 'logfleet-upload': mark } }));
       return;
     }
-    const content = await answer(request, response, status, body);
+    const content = await respond(request, response, status, body);
     mark = /"logfleet-upload":"([^"]+)"/.exec(content.toString())?.[1];
   });
   const upload = await (await open({ endpoint })).open('data/a');
@@ -232,7 +232,7 @@ test.each([
 
 test('an upload of a taken name is repeated later if the store does not tell which upload created the object', async () => {
   const endpoint = await serve(
-    (request, response) => void answer(request, response, request.method === 'GET' ? 503 : 412),
+    (request, response) => void respond(request, response, request.method === 'GET' ? 503 : 412),
   );
   const upload = await (await open({ endpoint })).open('data/a');
   await upload.write(Buffer.from('row'));
@@ -258,22 +258,22 @@ describe('an upload session', () => {
       if (request.method === 'POST') {
         // The URL of the session names a host that the client cannot reach, as with a private endpoint. The client must
         // send the chunks to its own endpoint instead.
-        await answer(request, response, 200, '', { location: 'https://unreachable.example.com/upload/x?upload_id=7' });
+        await respond(request, response, 200, '', { location: 'https://unreachable.example.com/upload/x?upload_id=7' });
       } else if (request.method === 'DELETE') {
         cancelled++;
-        await answer(request, response, 499);
+        await respond(request, response, 499);
       } else if (range === undefined) {
-        await answer(request, response, 404);
+        await respond(request, response, 404);
       } else {
         ranges.push(range);
         const result = put(range, ranges.length);
         if ('status' in result) {
-          await answer(request, response, result.status);
+          await respond(request, response, result.status);
           return;
         }
         const [, from = '', total = ''] = /^bytes (\d+)-\d+\/(.+)$/.exec(range) ?? [];
         const isComplete = result.stored === Number(total);
-        const body = await answer(request, response, isComplete ? 200 : 308, '', {
+        const body = await respond(request, response, isComplete ? 200 : 308, '', {
           ...(isComplete || result.stored === 0 ? {} : { range: `bytes=0-${result.stored - 1}` }),
         });
         parts.push(body.subarray(0, result.stored - Number(from)));
@@ -299,7 +299,7 @@ describe('an upload session', () => {
 
   test('of a name that is taken is refused when it begins', async () => {
     const endpoint = await serve((request, response) => {
-      void answer(request, response, 412, refusal(412, 'conditionNotMet', 'so it is'));
+      void respond(request, response, 412, refusal(412, 'conditionNotMet', 'so it is'));
     });
     const upload = await (await open({ endpoint })).open('data/a');
     await expect(upload.write(content)).rejects.toMatchObject({ code: 'destination.damaged' });
@@ -348,8 +348,8 @@ describe('an upload session', () => {
 });
 
 test.each([
-  ['even if the last answer is lost', true],
-  ['even if the last answer arrives', false],
+  ['even if the last response is lost', true],
+  ['even if the last response arrives', false],
 ])('a file is not complete if the store has stored a repeated chunk twice, %s', async (_, losesLast) => {
   const { endpoint: target } = inject('fakeGcsServer');
   let chunks = 0;

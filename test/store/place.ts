@@ -86,9 +86,9 @@ export async function makeContainer(access: AzuriteAccess): Promise<StorePlace> 
 export async function makeGcsBucket(access: FakeGcsServerAccess): Promise<StorePlace> {
   const bucket = `bucket-${process.pid}-${buckets++}`;
   const send = async (path: string, options: RequestInit = {}) => {
-    const answer = await fetch(`${access.endpoint}/storage/v1/b${path}`, options);
-    if (!answer.ok) throw new Error(`${path} answers ${answer.status}`);
-    return (await answer.json().catch(() => undefined)) as { readonly items?: readonly { readonly name: string }[] };
+    const response = await fetch(`${access.endpoint}/storage/v1/b${path}`, options);
+    if (!response.ok) throw new Error(`${path} answers ${response.status}`);
+    return (await response.json().catch(() => undefined)) as { readonly items?: readonly { readonly name: string }[] };
   };
   const files = async () => ((await send(`/${bucket}/o?maxResults=10000`)).items ?? []).map(({ name }) => name).sort();
   await createGcsBucket(access.endpoint, bucket);

@@ -112,7 +112,7 @@ describe.each([
   test.each([
     ['one request', 3],
     ['parts', 6 * mebibyte],
-  ])('keeps a locked file that is sent in %s if the answer to the last request is lost', async (_, bytes) => {
+  ])('keeps a locked file that is sent in %s if the response to the last request is lost', async (_, bytes) => {
     const { client, bucket } = await lockedBucket(access());
     const proxy = await StoreProxy.start(access().endpoint);
     closed.push(() => proxy.stop());
@@ -216,10 +216,10 @@ describe('the checksum of an object', () => {
   });
 });
 
-/** Proxy of a store, which counts the removals of objects and can lose answers. */
+/** Proxy of a store, which counts the removals of objects and can lose responses. */
 class StoreProxy {
   deletions = 0;
-  /** Number of answers to object creations that the proxy still has to lose. */
+  /** Number of responses to object creations that the proxy still has to lose. */
   losesCreations = 0;
   readonly #target: URL;
   readonly #server = createServer((request, response) => this.#forward(request, response));
@@ -249,14 +249,14 @@ class StoreProxy {
     const { hostname, port } = this.#target;
     const isCreation =
       method === 'POST' ? path?.includes('uploadId=') : method === 'PUT' && !path?.includes('uploadId=');
-    const outer = requestTo({ hostname, port, method, path, headers }, (answer) => {
+    const outer = requestTo({ hostname, port, method, path, headers }, (incoming) => {
       if (isCreation && this.losesCreations > 0) {
         this.losesCreations--;
-        answer.resume().on('end', () => response.destroy());
+        incoming.resume().on('end', () => response.destroy());
         return;
       }
-      response.writeHead(answer.statusCode ?? 500, answer.headers);
-      answer.pipe(response);
+      response.writeHead(incoming.statusCode ?? 500, incoming.headers);
+      incoming.pipe(response);
     });
     request.pipe(outer);
   }

@@ -1,4 +1,4 @@
-/** Tests what applies only to S3 stores, such as keys, buckets, lost answers and conditional writes. */
+/** Tests what applies only to S3 stores, such as keys, buckets, lost responses and conditional writes. */
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import {
@@ -144,10 +144,10 @@ test.each([500, 503])('an upload succeeds if its object exists, although the sto
   }
 });
 
-describe('a lost answer', () => {
-  let proxy: AnswerLosingProxy;
+describe('a lost response', () => {
+  let proxy: ResponseLosingProxy;
   beforeEach(async () => {
-    proxy = await AnswerLosingProxy.start((place.data as S3Bucket).endpoint);
+    proxy = await ResponseLosingProxy.start((place.data as S3Bucket).endpoint);
   });
   afterEach(() => proxy.stop());
 
@@ -165,7 +165,7 @@ describe('a lost answer', () => {
   test.each([
     [1, 'PUT ', 1],
     [6 * mebibyte, 'POST ', 1],
-    // Three lost answers use up the retries of this request, but the upload must still succeed.
+    // Three lost responses use up the retries of this request, but the upload must still succeed.
     [1, 'PUT ', 3],
     [6 * mebibyte, 'POST ', 3],
   ])('to an upload of %d bytes does not fail the upload (%s, times: %d)', async (bytes, method, times) => {
@@ -314,10 +314,10 @@ test('aborts any number of uploads in a folder', async () => {
   expect(place.files()).toEqual([]);
 });
 
-/** Proxy of a store that loses answers on request. */
-class AnswerLosingProxy {
+/** Proxy of a store that loses responses on request. */
+class ResponseLosingProxy {
   readonly endpoint: string;
-  /** Number of answers that the proxy has lost. */
+  /** Number of responses that the proxy has lost. */
   lost = 0;
   readonly #server: TcpServer;
   readonly #sockets = new Set<Socket>();
@@ -325,10 +325,10 @@ class AnswerLosingProxy {
   #count = 0;
   #passedBytes = 0;
 
-  static async start(target: string): Promise<AnswerLosingProxy> {
+  static async start(target: string): Promise<ResponseLosingProxy> {
     const server = createTcpServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
-    return new AnswerLosingProxy(server, new URL(target));
+    return new ResponseLosingProxy(server, new URL(target));
   }
 
   private constructor(server: TcpServer, target: URL) {
@@ -337,7 +337,7 @@ class AnswerLosingProxy {
     server.on('connection', (inner) => this.#carry(inner, connect(Number(target.port), target.hostname)));
   }
 
-  /** Cuts off the answers to the next `count` requests with this method after `passedBytes` bytes. */
+  /** Cuts off the responses to the next `count` requests with this method after `passedBytes` bytes. */
   loseNext(method: string, count = 1, passedBytes = 0): void {
     this.#method = method;
     this.#count = count;
@@ -363,7 +363,7 @@ class AnswerLosingProxy {
       outer.write(bytes);
     });
     outer.on('data', (bytes) => {
-      // Always forwards `100 Continue`, because this test must lose only the final answer.
+      // Always forwards `100 Continue`, because this test must lose only the final response.
       if (passes >= bytes.length || bytes.toString('latin1', 0, 12) === 'HTTP/1.1 100') {
         passes -= bytes.length;
         inner.write(bytes);

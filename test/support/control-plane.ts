@@ -13,7 +13,7 @@ export function controlPlane(): ControlPlaneAccess {
   return inject('controlPlane');
 }
 
-export interface ApiAnswer {
+export interface ApiResponse {
   readonly status: number;
   // biome-ignore lint/suspicious/noExplicitAny: the tests read bodies of any type.
   readonly body: any;
@@ -27,10 +27,10 @@ export async function callApi(
   path: string,
   body?: unknown,
   options: { readonly token?: string; readonly contentType?: string } = {},
-): Promise<ApiAnswer> {
+): Promise<ApiResponse> {
   const access = controlPlane();
   agent ??= new Agent({ connect: { ca: readFileSync(access.caFile) }, keepAliveTimeout: 1_000 });
-  const answer = await request(`${access.server}${path}`, {
+  const response = await request(`${access.server}${path}`, {
     method,
     dispatcher: agent,
     headers: {
@@ -40,8 +40,8 @@ export async function callApi(
     },
     body: body === undefined ? null : JSON.stringify(body),
   });
-  const text = await answer.body.text();
-  return { status: answer.statusCode, body: text.startsWith('{') ? JSON.parse(text) : text };
+  const text = await response.body.text();
+  return { status: response.statusCode, body: text.startsWith('{') ? JSON.parse(text) : text };
 }
 
 /** Creates a namespace with a unique name, which exists until the end of the run. */
@@ -81,7 +81,8 @@ export function kubectl(
   return runProgram(access.kubectl, ['--kubeconfig', kubeconfig ?? access.adminKubeconfig, ...args], { input });
 }
 
-function expectMade(answer: ApiAnswer): ApiAnswer['body'] {
-  if (answer.status !== 201) throw new Error(`the API server answers ${answer.status}: ${JSON.stringify(answer.body)}`);
-  return answer.body;
+function expectMade(response: ApiResponse): ApiResponse['body'] {
+  if (response.status !== 201)
+    throw new Error(`the API server answers ${response.status}: ${JSON.stringify(response.body)}`);
+  return response.body;
 }

@@ -12,7 +12,7 @@ import type {
   StatusOptions,
 } from '../../src/service/jobs/search-service.ts';
 import type { PageRow } from '../../src/service/pages/page-row.ts';
-import type { Answer, CallOptions } from '../../src/service/requests/call.ts';
+import type { CallOptions, CallResponse } from '../../src/service/requests/call.ts';
 import type { Effect, Outcome } from '../../src/service/requests/outcome.ts';
 import { serviceError } from './service-error.ts';
 
@@ -76,7 +76,7 @@ export class FakeJob implements OpenJob {
     this.heardAtMs = clock.monotonic();
   }
 
-  async getStatus(options: StatusOptions = {}): Promise<Answer<JobStatus>> {
+  async getStatus(options: StatusOptions = {}): Promise<CallResponse<JobStatus>> {
     options.signal?.throwIfAborted();
     options.beforeSend?.();
     const sentAtMs = this.#clock.monotonic();
@@ -87,7 +87,11 @@ export class FakeJob implements OpenJob {
     return { value, sentAtMs };
   }
 
-  async listMessages(query: PageQuery, receiver: RowReceiver, options?: CallOptions): Promise<Answer<MessagePage>> {
+  async listMessages(
+    query: PageQuery,
+    receiver: RowReceiver,
+    options?: CallOptions,
+  ): Promise<CallResponse<MessagePage>> {
     options?.signal?.throwIfAborted();
     this.queries.push(query);
     const sentAtMs = this.#clock.monotonic();
@@ -96,12 +100,12 @@ export class FakeJob implements OpenJob {
     return { value: { rows, bytes: 0, fields: [], warning: undefined }, sentAtMs };
   }
 
-  async listRecords(query: PageQuery): Promise<Answer<RecordPage>> {
+  async listRecords(query: PageQuery): Promise<CallResponse<RecordPage>> {
     this.queries.push(query);
     return { value: this.records(query), sentAtMs: this.#clock.monotonic() };
   }
 
-  async delete(): Promise<Answer<undefined>> {
+  async delete(): Promise<CallResponse<undefined>> {
     this.deletions++;
     this.deletion();
     return { value: undefined, sentAtMs: this.#clock.monotonic() };

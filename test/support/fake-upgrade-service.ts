@@ -10,7 +10,7 @@ import type {
   UpgradeService,
   UpgradeTask,
 } from '../../src/service/collectors/upgrade-service.ts';
-import type { Answer, CallOptions } from '../../src/service/requests/call.ts';
+import type { CallOptions, CallResponse } from '../../src/service/requests/call.ts';
 import { serviceError } from './service-error.ts';
 
 export interface PendingCall<Asked, T> {
@@ -20,7 +20,7 @@ export interface PendingCall<Asked, T> {
    * the call fails with this error.
    */
   send(): void;
-  answer(value: T, sentAtMs?: number): void;
+  respond(value: T, sentAtMs?: number): void;
   fail(error: unknown): void;
 }
 
@@ -48,7 +48,7 @@ export class FakeUpgradeService implements UpgradeService {
    * `latest` if the request names no build.
    */
   readonly lists: string[] = [];
-  beforeAnswer: (list: string) => void = () => {};
+  beforeResponse: (list: string) => void = () => {};
   /** Highest number of list requests that were in flight at the same time. */
   maxInFlight = 0;
   #inFlight = 0;
@@ -58,21 +58,21 @@ export class FakeUpgradeService implements UpgradeService {
     this.#clock = clock;
   }
 
-  createTask(task: NewTask, options: CallOptions = {}): Promise<Answer<{ readonly taskId: string }>> {
+  createTask(task: NewTask, options: CallOptions = {}): Promise<CallResponse<{ readonly taskId: string }>> {
     return pendingCall(this.posts, task, options);
   }
 
-  getTask(taskId: string, options: CallOptions = {}): Promise<Answer<UpgradeTask>> {
+  getTask(taskId: string, options: CallOptions = {}): Promise<CallResponse<UpgradeTask>> {
     return pendingCall(this.taskReads, taskId, options);
   }
 
-  listBuilds(options: CallOptions = {}): Promise<Answer<readonly Build[]>> {
+  listBuilds(options: CallOptions = {}): Promise<CallResponse<readonly Build[]>> {
     return this.#list('builds', options, () =>
       this.builds.map((version, index) => ({ version, latest: index === this.builds.length - 1 })),
     );
   }
 
-  listCollectors(query: ListCollectorsQuery, options: CallOptions = {}): Promise<Answer<readonly Collector[]>> {
+  listCollectors(query: ListCollectorsQuery, options: CallOptions = {}): Promise<CallResponse<readonly Collector[]>> {
     const { toVersion, offset, limit } = query;
     return this.#list(`${toVersion ?? 'latest'} ${offset}+${limit}`, options, () => {
       if (toVersion !== undefined && !this.builds.includes(toVersion)) {
@@ -85,13 +85,13 @@ export class FakeUpgradeService implements UpgradeService {
     });
   }
 
-  async #list<T>(list: string, { signal }: CallOptions, value: () => T): Promise<Answer<T>> {
+  async #list<T>(list: string, { signal }: CallOptions, value: () => T): Promise<CallResponse<T>> {
     this.lists.push(list);
     const sentAtMs = this.#clock.monotonic();
     this.maxInFlight = Math.max(this.maxInFlight, ++this.#inFlight);
     try {
       await sleep(this.#clock, this.latencyMs, signal);
-      this.beforeAnswer(list);
+      this.beforeResponse(list);
       const failing = this.failures.shift();
       if (failing) throw failing;
       return { value: value(), sentAtMs };
@@ -102,7 +102,11 @@ export class FakeUpgradeService implements UpgradeService {
 }
 
 /** Adds a call to the list. Resolves when the test answers the call. */
-function pendingCall<Asked, T>(calls: PendingCall<Asked, T>[], asked: Asked, options: CallOptions): Promise<Answer<T>> {
+function pendingCall<Asked, T>(
+  calls: PendingCall<Asked, T>[],
+  asked: Asked,
+  options: CallOptions,
+): Promise<CallResponse<T>> {
   return new Promise((resolve, reject) => {
     options.signal?.addEventListener('abort', () => reject(options.signal?.reason), { once: true });
     calls.push({
@@ -114,7 +118,7 @@ function pendingCall<Asked, T>(calls: PendingCall<Asked, T>[], asked: Asked, opt
           reject(error);
         }
       },
-      answer: (value, sentAtMs = 0) => resolve({ value, sentAtMs }),
+      respond: (value, sentAtMs = 0) => resolve({ value, sentAtMs }),
       fail: reject,
     });
   });

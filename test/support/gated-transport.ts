@@ -13,7 +13,7 @@ export interface TransportObserver {
   sending(sent: SentRequest): void;
   /** Called immediately after the process sent a request. A kill at this time does not prevent the request. */
   sent(sent: SentRequest): void;
-  answered?(sent: SentRequest, answer: TransportResponse): void;
+  answered?(sent: SentRequest, response: TransportResponse): void;
   /** Returns the request that is sent instead. */
   divert?(request: TransportRequest): TransportRequest;
 }
@@ -47,7 +47,7 @@ export class GatedTransport implements Transport {
     if (isDead(gate)) return never();
     const request = observer.divert?.(wanted) ?? wanted;
     let sent: SentRequest | undefined;
-    const answer = inner.send({
+    const response = inner.send({
       ...request,
       beforeWrite: () => {
         const departure = request.beforeWrite();
@@ -59,7 +59,7 @@ export class GatedTransport implements Transport {
     });
     if (sent && !isDead(gate)) observer.sent(sent);
     return new Promise((resolve, reject) => {
-      answer.then(
+      response.then(
         (response) =>
           gate.deliver(() => {
             if (sent) observer.answered?.(sent, response);

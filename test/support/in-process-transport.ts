@@ -1,7 +1,7 @@
 /**
- * Transport to a simulated service in the same process, without sockets. The body of an answer arrives as one chunk.
+ * Transport to a simulated service in the same process, without sockets. The body of a response arrives as one chunk.
  */
-import { ConnectionReset, type InProcessAnswer, type InProcessService } from '../../simulator/in-process.ts';
+import { ConnectionReset, type InProcessResponse, type InProcessService } from '../../simulator/in-process.ts';
 import type { Clock } from '../../src/base/clock.ts';
 import type {
   BodyReceiver,
@@ -72,15 +72,15 @@ export class InProcessTransport implements Transport {
     const { method, path, body } = request;
     const headers = { ...request.headers, host: new URL(request.origin).host };
     try {
-      const answer = await service.request({
+      const response = await service.request({
         method,
         path,
         headers,
         signal,
         ...(body === undefined ? {} : { body }),
       });
-      const head = this.#headOf(answer);
-      const bytes = Buffer.from(answer.body, 'utf8');
+      const head = this.#headOf(response);
+      const bytes = Buffer.from(response.body, 'utf8');
       if (!request.receiver?.begin(head)) return { ...head, body: bytes };
       await give(bytes, request.receiver, signal);
       return { ...head, body: Buffer.alloc(0) };
@@ -89,11 +89,11 @@ export class InProcessTransport implements Transport {
       if (!(error instanceof ConnectionReset)) throw error;
       const { begun } = error;
       if (begun && request.receiver?.begin(this.#headOf(begun))) await give(begun.bytes, request.receiver, signal);
-      throw asTransportError(error, 'waiting for the answer');
+      throw asTransportError(error, 'waiting for the response');
     }
   }
 
-  #headOf({ status, headers, cookies }: Pick<InProcessAnswer, 'status' | 'headers' | 'cookies'>): ResponseHead {
+  #headOf({ status, headers, cookies }: Pick<InProcessResponse, 'status' | 'headers' | 'cookies'>): ResponseHead {
     return {
       ...{ status, headers: new Map(Object.entries(headers)), setCookies: cookies },
       headAtMs: this.#clock.monotonic(),

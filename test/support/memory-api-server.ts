@@ -44,7 +44,7 @@ export type RequestFault =
       readonly retryAfterSeconds?: number;
     }
   | { readonly kind: 'reset'; readonly when: 'before' | 'after' }
-  /** The server sends no answer until the client gives up. */
+  /** The server sends no response until the client gives up. */
   | { readonly kind: 'stall'; readonly when: 'before' | 'after' }
   | { readonly kind: 'delay'; readonly delayMs: number };
 
@@ -58,14 +58,14 @@ export interface RequestRecord {
   readonly client: string;
   readonly method: RequestInfo['method'];
   readonly path: string;
-  /** HTTP status of the answer; undefined if a fault prevented the request from taking effect. */
+  /** HTTP status of the response; undefined if a fault prevented the request from taking effect. */
   readonly status: number | undefined;
 }
 
 export interface MemoryApiServerOptions {
   readonly clock: Clock;
   readonly random: Random;
-  /** Minimum and maximum time in ms from a request to its answer; [1, 5] by default. */
+  /** Minimum and maximum time in ms from a request to its response; [1, 5] by default. */
   readonly latencyMs?: readonly [number, number];
   /** Minimum and maximum time in ms from a change to its watch event; [1, 5] by default. */
   readonly watchLatencyMs?: readonly [number, number];
@@ -183,9 +183,9 @@ export class MemoryApiServer {
   }
 
   #act(method: 'POST' | 'PATCH' | 'DELETE', path: string, body: unknown): ApiObject {
-    const { status, body: answer } = this.store.handle({ method, path, body: copyOf(body) }, this.clock.now());
-    if (status > 299) throw new Error(`${method} ${path}: ${status} ${JSON.stringify(answer)}`);
-    return answer as ApiObject;
+    const { status, body: response } = this.store.handle({ method, path, body: copyOf(body) }, this.clock.now());
+    if (status > 299) throw new Error(`${method} ${path}: ${status} ${JSON.stringify(response)}`);
+    return response as ApiObject;
   }
 }
 
@@ -202,7 +202,7 @@ export class MemoryApiClient implements KubeApi {
     this.gate = gate;
   }
 
-  /** Disconnects the client without an error. Its requests then get no answer. */
+  /** Disconnects the client without an error. Its requests then get no response. */
   partition(): void {
     this.#cutOff = true;
     for (const watch of this.#server.watches) if (watch.client === this.name) watch.silence();
@@ -258,7 +258,7 @@ export class MemoryApiClient implements KubeApi {
           signal.removeEventListener('abort', giveUp);
           action();
         });
-      const answer = (outcome: E | KubeResponse) => {
+      const respond = (outcome: E | KubeResponse) => {
         if (!this.#cutOff) settle(() => resolve(outcome));
       };
       server.clock.after(halfMs, () => {
@@ -268,12 +268,12 @@ export class MemoryApiClient implements KubeApi {
         server.record(this.name, method, path, outcome && (outcome instanceof MemoryWatch ? 200 : outcome.status));
         server.clock.after(halfMs, () => {
           if (outcome && !isLost(fault, 'after')) {
-            answer(outcome);
+            respond(outcome);
             return;
           }
           if (outcome instanceof MemoryWatch) outcome.discard();
           if (fault?.kind === 'reset') settle(() => reject(new Error('read ECONNRESET')));
-          if (fault?.kind === 'status') answer(faultAnswer(fault.status, fault.retryAfterSeconds));
+          if (fault?.kind === 'status') respond(faultResponse(fault.status, fault.retryAfterSeconds));
         });
       });
     });
@@ -288,7 +288,7 @@ function isLost(fault: RequestFault | undefined, when: 'before' | 'after'): bool
   return fault !== undefined && fault.kind !== 'delay' && fault.when === when;
 }
 
-function faultAnswer(status: number, retryAfterSeconds: number | undefined): KubeResponse {
+function faultResponse(status: number, retryAfterSeconds: number | undefined): KubeResponse {
   const headers = retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) };
   return { status, headers, body: statusOf(status, 'Fault', 'a fault of the test') };
 }

@@ -110,7 +110,7 @@ export class MemoryApiStore {
     if (!current) return refuse(404, 'NotFound', `${target.collection} "${name}" not found`);
     switch (request.method) {
       case 'GET':
-        return answer(200, current);
+        return response(200, current);
       case 'PUT':
         return this.#replace(target, current, objectOf(request.body));
       case 'PATCH':
@@ -155,7 +155,7 @@ export class MemoryApiStore {
       this.#pages.set(token, { items: page.items.slice(limit), revision: page.revision });
       metadata.continue = token;
     }
-    return answer(200, { kind: 'List', metadata, items: page.items.slice(0, limit) });
+    return response(200, { kind: 'List', metadata, items: page.items.slice(0, limit) });
   }
 
   #create(target: RequestTarget, body: MutableJson, nowMs: number): KubeResponse {
@@ -179,7 +179,7 @@ export class MemoryApiStore {
         ...(isCustom(target) ? { generation: 1 } : {}),
       },
     };
-    return answer(201, this.#store(target.collection, 'ADDED', object));
+    return response(201, this.#store(target.collection, 'ADDED', object));
   }
 
   #replace(target: RequestTarget, current: ApiObject, body: MutableJson): KubeResponse {
@@ -194,10 +194,10 @@ export class MemoryApiStore {
       return refuse(409, 'Conflict', 'the object has been modified; please apply your changes to the latest version');
     }
     const next = target.subresource === 'status' ? withStatus(current, body) : withoutStatus(target, current, body);
-    if (isSame(next, current)) return answer(200, current);
+    if (isSame(next, current)) return response(200, current);
     const { deletionTimestamp, finalizers = [] } = (next as ApiObject).metadata;
     if (deletionTimestamp !== undefined && finalizers.length === 0) return this.#delete(target, current);
-    return answer(200, this.#store(target.collection, 'MODIFIED', next));
+    return response(200, this.#store(target.collection, 'MODIFIED', next));
   }
 
   #deleteIf(target: RequestTarget, current: ApiObject, body: unknown): KubeResponse {
@@ -209,14 +209,14 @@ export class MemoryApiStore {
     }
     const { finalizers = [], deletionTimestamp, creationTimestamp } = current.metadata;
     if (finalizers.length === 0) return this.#delete(target, current);
-    if (deletionTimestamp !== undefined) return answer(200, current);
+    if (deletionTimestamp !== undefined) return response(200, current);
     const metadata = { ...current.metadata, deletionTimestamp: creationTimestamp };
-    return answer(200, this.#store(target.collection, 'MODIFIED', { ...current, metadata }));
+    return response(200, this.#store(target.collection, 'MODIFIED', { ...current, metadata }));
   }
 
   #delete(target: RequestTarget, current: ApiObject): KubeResponse {
     this.#store(target.collection, 'DELETED', current);
-    return answer(200, { kind: 'Status', status: 'Success' });
+    return response(200, { kind: 'Status', status: 'Success' });
   }
 
   #store(collection: string, type: StoreEvent['type'], object: object): ApiObject {
@@ -270,7 +270,7 @@ function readPath(path: string): RequestTarget | undefined {
   };
 }
 
-/** Returns an error answer with a Status object, as a real API server does. */
+/** Returns an error response with a Status object, as a real API server does. */
 export function refuse(
   code: number,
   reason: string,
@@ -284,7 +284,7 @@ export function statusOf(code: number, reason: string, message: string): object 
   return { kind: 'Status', apiVersion: 'v1', status: 'Failure', message, reason, code };
 }
 
-function answer(status: number, body: unknown): KubeResponse {
+function response(status: number, body: unknown): KubeResponse {
   return { status, headers: {}, body };
 }
 

@@ -145,7 +145,7 @@ export class MemoryDestination implements Destination {
           uploads.delete(upload);
           this.objects.set(name, Buffer.concat(upload.chunks));
         }),
-      // If the answer to `finish` was lost, the object may exist. In this case, `abort` removes it too.
+      // If the response to `finish` was lost, the object may exist. In this case, `abort` removes it too.
       abort: () =>
         this.#call('abort', name, () => {
           uploads.delete(upload);

@@ -3,7 +3,7 @@
  */
 import type { Clock, Timer } from '../../src/base/clock.ts';
 
-/** Delivers answers, events and timers while the process runs, and keeps them while it is frozen. */
+/** Delivers responses, events and timers while the process runs, and keeps them while it is frozen. */
 export class ProcessGate {
   state: 'running' | 'frozen' | 'dead' = 'running';
   #waiting: (() => void)[] = [];

@@ -1,5 +1,5 @@
 /**
- * Checks that `decide` of policies is pure. It must accept a frozen snapshot, give the same answer each time, and
+ * Checks that `decide` of policies is pure. It must accept a frozen snapshot, give the same response each time, and
  * return plain data that shares nothing with objects that change later.
  */
 import { isDeepStrictEqual } from 'node:util';
@@ -57,7 +57,7 @@ const listingMembers: MemberResults<ListingView> = {
   sweepMs: 'constant',
 };
 
-/** Calls `decideWith` twice with a frozen snapshot. Throws if it changes the snapshot or its answer is not plain data. */
+/** Calls `decideWith` twice with a frozen snapshot. Throws if it changes the snapshot or its response is not plain data. */
 export function checkedDecide(input: DecideInput, decideWith: typeof decide = decide): Decision {
   const changing = new WeakSet<object>();
   const { observation, windows } = input;
@@ -81,7 +81,7 @@ export function checkedDecide(input: DecideInput, decideWith: typeof decide = de
     settings: frozen(input.settings),
   });
   const decision = decideWith(snapshot);
-  assert(isDeepStrictEqual(decideWith(snapshot), decision), 'decide gives two different answers for the same input');
+  assert(isDeepStrictEqual(decideWith(snapshot), decision), 'decide gives two different results for the same input');
   assert(isDeepStrictEqual(structuredClone(decision), decision), 'a decision is not plain data');
   assert(!reaches(decision, changing), 'a decision contains an object that changes later');
   return frozen(decision);

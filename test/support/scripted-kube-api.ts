@@ -1,5 +1,5 @@
 /**
- * Connection to an API server that gives prepared answers, and records its requests. Most tests use `MemoryApiServer`
+ * Connection to an API server that gives prepared responses, and records its requests. Most tests use `MemoryApiServer`
  * instead, which behaves as a real API server.
  */
 import type {
@@ -13,18 +13,18 @@ import type {
 export class ScriptedKubeApi implements KubeApi {
   readonly requests: Omit<KubeRequest, 'signal'>[] = [];
   isClosed = false;
-  readonly #answers: Partial<KubeResponse>[];
+  readonly #responses: Partial<KubeResponse>[];
   #send: ((line: string) => void) | undefined;
 
-  /** Gives the `answers` in order, and repeats the last one. */
-  constructor(...answers: Partial<KubeResponse>[]) {
-    this.#answers = answers;
+  /** Gives the `responses` in order, and repeats the last one. */
+  constructor(...responses: Partial<KubeResponse>[]) {
+    this.#responses = responses;
   }
 
   async request({ signal: _, ...request }: KubeRequest): Promise<KubeResponse> {
     this.requests.push(request);
-    const answer = this.#answers.length > 1 ? this.#answers.shift() : this.#answers[0];
-    return { status: 200, headers: {}, body: {}, ...answer };
+    const response = this.#responses.length > 1 ? this.#responses.shift() : this.#responses[0];
+    return { status: 200, headers: {}, body: {}, ...response };
   }
 
   async watch({ signal }: WatchRequest): Promise<WatchResponse> {

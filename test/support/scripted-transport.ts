@@ -12,8 +12,8 @@ import type { Transport, TransportRequest, TransportResponse } from '../../src/s
 import { TransportError, type TransportFailure } from '../../src/service/transport/transport-failure.ts';
 import { everlastingRight } from './send-rights.ts';
 
-export interface AnswerStep {
-  readonly kind: 'answer';
+export interface ResponseStep {
+  readonly kind: 'response';
   readonly status: number;
   readonly body?: string;
   readonly headers?: Record<string, string>;
@@ -27,7 +27,7 @@ export interface AnswerStep {
 }
 
 export type TransportStep =
-  | AnswerStep
+  | ResponseStep
   /** The request gets no connection. It fails with `failure`, or waits forever without `failure`. */
   | { readonly kind: 'noConnection'; readonly failure?: TransportFailure }
   /** The connection exists, but the request fails before it is written to the connection. */
@@ -36,7 +36,7 @@ export type TransportStep =
   | { readonly kind: 'noRight' }
   /** The request is not written, because the queue of the budget is full. */
   | { readonly kind: 'budgetFull' }
-  /** The request is written. It then fails with `failure`, or gets no answer without `failure`. */
+  /** The request is written. It then fails with `failure`, or gets no response without `failure`. */
   | { readonly kind: 'written'; readonly failure?: TransportFailure };
 
 const never = <T>() => new Promise<T>(() => {});
@@ -72,13 +72,13 @@ export class ScriptedTransport implements Transport {
     this.written.push(request);
     this.writtenAtMs.push(this.#clock.monotonic());
     if (step.kind === 'written' && step.failure !== undefined) throw new TransportError(step.failure, step.failure);
-    return step.kind === 'answer' ? this.#answer(request, step) : never();
+    return step.kind === 'response' ? this.#respond(request, step) : never();
   }
 
   async drain(): Promise<void> {}
   async close(): Promise<void> {}
 
-  async #answer({ receiver, signal }: TransportRequest, step: AnswerStep): Promise<TransportResponse> {
+  async #respond({ receiver, signal }: TransportRequest, step: ResponseStep): Promise<TransportResponse> {
     if (step.afterMs !== undefined) await sleep(this.#clock, step.afterMs, signal);
     const head = {
       status: step.status,
@@ -112,7 +112,7 @@ export class ScriptedTransport implements Transport {
 export class RecordingBudget implements KeyBudget {
   readonly requests: SlotRequest[] = [];
   readonly ends: (SlotOutcome | { readonly kind: 'released' })[] = [];
-  /** Times at which the head of an answer arrived. */
+  /** Times at which the head of a response arrived. */
   readonly heardAtMs: number[] = [];
   /** Functions by which the budget cancels requests. */
   readonly yielding: (() => void)[] = [];

@@ -24,13 +24,13 @@ import type { MemoryApiClient, MemoryApiServer } from './memory-api-server.ts';
 import { isDead, never, ProcessClock, ProcessGate } from './process-gate.ts';
 import { serviceOrigin } from './service-world.ts';
 
-/** Called when a simulated process sends a request or receives an answer. */
+/** Called when a simulated process sends a request or receives a response. */
 export interface ProcessObserver {
   /** Called right before the request is sent. Killing the process here prevents the request. */
   sending(process: SimulatedProcess, request: Sending): void;
   /** Called immediately after the process sent a request. A kill at this time does not prevent the request. */
   sent(process: SimulatedProcess, request: Sending): void;
-  answered(process: SimulatedProcess, request: Sending, answer: TransportResponse): void;
+  answered(process: SimulatedProcess, request: Sending, response: TransportResponse): void;
   /** Returns the request that is sent instead. */
   divert(request: TransportRequest): TransportRequest;
 }
@@ -160,7 +160,7 @@ export class SimulatedProcess {
         observer: {
           sending: (sent) => observer.sending(this, { to: 'service', ...sent }),
           sent: (sent) => observer.sent(this, { to: 'service', ...sent }),
-          answered: (sent, answer) => observer.answered(this, { to: 'service', ...sent }, answer),
+          answered: (sent, response) => observer.answered(this, { to: 'service', ...sent }, response),
           divert: (request) => observer.divert(request),
         },
       });
@@ -194,9 +194,9 @@ class ProcessApi implements KubeApi {
     const sending: Sending = { to: 'api', atMs: this.#clock.monotonic(), request };
     this.#observer.sending(this.#process, sending);
     if (isDead(this.#gate)) return never();
-    const answer = this.#client.request(request);
+    const response = this.#client.request(request);
     this.#observer.sent(this.#process, sending);
-    return isDead(this.#gate) ? never() : answer;
+    return isDead(this.#gate) ? never() : response;
   }
 
   watch(request: WatchRequest): Promise<WatchResponse> {

@@ -1,4 +1,4 @@
-/** Tests the creation of search jobs: valid request bodies, answers, and the order of errors. */
+/** Tests the creation of search jobs: valid request bodies, responses, and the order of errors. */
 import { describe, expect, test } from 'vitest';
 import type { SearchScenario } from '../../scenario/search-scenario.ts';
 import { hour, type JobFields, SearchingService } from '../searching-service.ts';
@@ -11,7 +11,7 @@ const rangeOf = (order: JobFields, search: SearchScenario = {}) => {
   return job ? [job.from, job.to] : reply.json.code;
 };
 
-describe('the answer (2.2)', () => {
+describe('the response (2.2)', () => {
   const headers = { host: 'logs.example:8443' };
 
   test('is 202 with an id, a link, the notice about cookies, and Location', () => {

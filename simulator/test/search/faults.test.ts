@@ -71,7 +71,7 @@ test('every operation can be named', () => {
   expect(operations).toEqual(['listCollectors', 'listBuilds', 'getTask', 'createTask', ...jobOperations]);
 });
 
-describe('a lost answer', () => {
+describe('a lost response', () => {
   const cases: readonly [FaultKind, boolean | undefined, boolean][] = [
     ['reset', undefined, false],
     ['reset', true, true],

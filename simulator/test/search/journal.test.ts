@@ -18,7 +18,7 @@ describe('jobId', () => {
     );
   });
 
-  test('is the id of a job whose creation lost its answer', () => {
+  test('is the id of a job whose creation lost its response', () => {
     const service = new SearchingService({ faults: { lost: { kind: 'reset', effect: true } } });
     service.createJob();
     expect(service.journal[0]).toMatchObject({ fault: 'lost', jobId: service.state().jobs[0]?.id });

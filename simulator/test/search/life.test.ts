@@ -95,7 +95,7 @@ describe('the deletion of a job (4.5)', () => {
     expect(service.state()).toMatchObject({ jobs: [{ ended: 'deleted' }], counters: { jobsActive: 0 } });
   });
 
-  test('answers 404 for a job that never existed', () => {
+  test('404 responses for a job that never existed', () => {
     const service = new SearchingService();
     expect(new RequestedJob(service, '0000000000000000', '').ask('DELETE')).toMatchObject(gone);
   });
@@ -129,14 +129,14 @@ test('a fault cancels a job', () => {
 });
 
 describe('a replica that does not know a new job (10.2)', () => {
-  test('answers 404 for a while, if the scenario says so', () => {
+  test('404 responses for a while, if the scenario says so', () => {
     const { service, job } = startJob({ lag: '3s' });
     expect(service.after(2_999) && job.ask('GET')).toMatchObject(gone);
     expect(job.ask('GET', page)).toMatchObject(gone);
     expect(service.after(3_000) && job.ask('GET').status).toBe(200);
   });
 
-  test('answers 404 at random, by a fault', () => {
+  test('404 responses at random, by a fault', () => {
     const faults: Scenario['faults'] = { stale: { kind: 'lag', lag: '3s', nth: [1, 3] } };
     const { service, job } = startJob({}, {}, { faults });
     expect([job.ask('GET').status, job.ask('GET').status, job.ask('GET').status]).toEqual([404, 200, 404]);
@@ -157,8 +157,8 @@ describe('the cookies of a job (5.3)', () => {
   });
 
   test('have attributes that limit them to HTTPS', () => {
-    const { answer } = new SearchingService().createJob();
-    expect(answer.cookies).toEqual([expect.stringMatching(/^search-session=[^;]+; Path=\/; Secure; HttpOnly$/)]);
+    const { response } = new SearchingService().createJob();
+    expect(response.cookies).toEqual([expect.stringMatching(/^search-session=[^;]+; Path=\/; Secure; HttpOnly$/)]);
   });
 
   test('can be several, and all of them are required', () => {

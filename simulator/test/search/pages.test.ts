@@ -108,8 +108,8 @@ describe('the messages of a page (2.5)', () => {
   });
 
   test('have a total length that is known before they are sent', () => {
-    const { answer, text } = done().page();
-    expect(answer.body).toMatchObject({ bytes: Buffer.byteLength(text) });
+    const { response, text } = done().page();
+    expect(response.body).toMatchObject({ bytes: Buffer.byteLength(text) });
   });
 
   test('have the fields of JSON with AutoParse (4.1), which can be searched from the start', () => {
@@ -201,8 +201,8 @@ describe('the messages of a query with parse operators', () => {
     const sizes: string[] = [];
     for (let turn = 0; sizes.length < many.length; turn++) {
       expect(turn).toBeLessThan(20);
-      const { answer, text, json } = job.page(`offset=${sizes.length}&limit=1000`);
-      expect(answer.body).toMatchObject({ bytes: Buffer.byteLength(text) });
+      const { response, text, json } = job.page(`offset=${sizes.length}&limit=1000`);
+      expect(response.body).toMatchObject({ bytes: Buffer.byteLength(text) });
       expect(Buffer.byteLength(JSON.stringify(json.messages))).toBeLessThanOrEqual(60_002);
       sizes.push(...json.messages.map(({ map }: { map: { size: string } }) => map.size));
     }
@@ -216,8 +216,8 @@ describe('the messages of a query with parse operators', () => {
 
   const json = ['{"a": 1}', '{"b": "ü\\""}', 'neither'].map((raw, index) => ({ at: hour.from + index, raw }));
   const members = (query: string, order: JobFields = {}) => {
-    const { answer, text, json: body } = done({ query, ...order }, {}, {}, json).page();
-    expect(answer.body).toMatchObject({ bytes: Buffer.byteLength(text) });
+    const { response, text, json: body } = done({ query, ...order }, {}, {}, json).page();
+    expect(response.body).toMatchObject({ bytes: Buffer.byteLength(text) });
     const names: string[] = body.fields.map(({ name }: { name: string }) => name);
     return body.messages.map(({ map }: { map: Record<string, string> }) => {
       const parsed = names.filter((name) => !name.startsWith('_')).map((name) => [name, map[name]]);

@@ -36,7 +36,7 @@ interface ServedSearch {
   /** Sends a request for the search job of the test. */
   ask(under: string, options?: SendOptions): ReturnType<HttpsClient['send']>;
   /**
-   * Requests a page, and returns the answer as soon as its status and headers have arrived. The body is not read yet.
+   * Requests a page, and returns the response as soon as its status and headers have arrived. The body is not read yet.
    */
   openPage(): Promise<IncomingMessage>;
 }

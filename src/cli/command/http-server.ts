@@ -10,7 +10,7 @@ export interface HttpServer extends ListenAddress {
   close(): Promise<void>;
 }
 
-export interface Answer {
+export interface HttpResponse {
   readonly status: number;
   readonly contentType: string;
   readonly body: string;
@@ -43,21 +43,21 @@ export async function startHttpServer(
   };
 }
 
-export function textAnswer(status: number, text: string): Answer {
+export function textResponse(status: number, text: string): HttpResponse {
   return { status, contentType: 'text/plain; charset=utf-8', body: `${text}\n` };
 }
 
 /**
- * Returns the answer to a request with a method other than GET and HEAD. Returns undefined if the method is allowed.
+ * Returns the response to a request with a method other than GET and HEAD. Returns undefined if the method is allowed.
  */
-export function methodRefusal({ method }: Pick<IncomingMessage, 'method'>): Answer | undefined {
-  return method === 'GET' || method === 'HEAD' ? undefined : textAnswer(405, 'allowed methods: GET, HEAD');
+export function methodRefusal({ method }: Pick<IncomingMessage, 'method'>): HttpResponse | undefined {
+  return method === 'GET' || method === 'HEAD' ? undefined : textResponse(405, 'allowed methods: GET, HEAD');
 }
 
-export function writeAnswer(
+export function writeResponse(
   { method }: IncomingMessage,
   response: ServerResponse,
-  { status, contentType, body }: Answer,
+  { status, contentType, body }: HttpResponse,
 ): void {
   response.writeHead(status, {
     'Content-Type': contentType,

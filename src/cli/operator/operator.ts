@@ -34,7 +34,7 @@ export interface OperatorOptions extends Ports, Pick<PolicyReconcilerOptions, 'd
   >;
 }
 
-/** Maximum time in ms for which a shutdown waits for the log service's answers to requests in flight. */
+/** Maximum time in ms for which a shutdown waits for the log service's responses to requests in flight. */
 const drainMs = 5_000;
 const drainPollMs = 50;
 /** Maximum number of concurrent reconciles of each kind. */
@@ -105,7 +105,7 @@ export class Operator {
   }
 
   /**
-   * Stops the operator. Waits up to `drainMs` for the log service's answers, writes them to the ledger, and closes all
+   * Stops the operator. Waits up to `drainMs` for the log service's responses, writes them to the ledger, and closes all
    * connections. After that, the caller may give up the leadership.
    */
   async stop(): Promise<void> {
@@ -118,7 +118,7 @@ export class Operator {
     await this.kill();
   }
 
-  /** Stops the operator without waiting for answers. */
+  /** Stops the operator without waiting for responses. */
   async kill(): Promise<void> {
     this.#stop.abort(new Error('the operator stops'));
     await Promise.all(this.#reconcilers.map((reconciler) => reconciler.close()));

@@ -69,10 +69,10 @@ export class ClusterReader implements ResourceReader {
     let token: string | undefined;
     do {
       const query = { limit: String(pageLimit), ...(token === undefined ? {} : { continue: token }) };
-      const answer = await this.#client.call({ method: 'GET', path, query }).catch((error: unknown) => {
+      const response = await this.#client.call({ method: 'GET', path, query }).catch((error: unknown) => {
         throw this.#listFailure(kind, error);
       });
-      const page = readPage(answer, path);
+      const page = readPage(response, path);
       resources.push(...page.items.map((item) => decodeWhole(kind, item)).filter((found) => found !== undefined));
       token = page.continueToken;
     } while (token !== undefined);

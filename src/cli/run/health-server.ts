@@ -2,12 +2,12 @@
 
 import type { ListenAddress } from '../../base/flag-values.ts';
 import {
-  type Answer,
+  type HttpResponse,
   type HttpServer,
   methodRefusal,
   startHttpServer,
-  textAnswer,
-  writeAnswer,
+  textResponse,
+  writeResponse,
 } from '../command/http-server.ts';
 
 export interface HealthServerOptions {
@@ -26,11 +26,11 @@ export interface HealthServerOptions {
 /** Starts the server, and resolves when it listens. Throws `cli.listen` if the address cannot be used. */
 export function startHealthServer(options: HealthServerOptions): Promise<HttpServer> {
   return startHttpServer(options.listen, 'free the port or choose another address', async (request, response) => {
-    writeAnswer(request, response, methodRefusal(request) ?? (await answer(options, request.url)));
+    writeResponse(request, response, methodRefusal(request) ?? (await responseTo(options, request.url)));
   });
 }
 
-async function answer({ unhealthy, unready, metrics }: HealthServerOptions, url = '/'): Promise<Answer> {
+async function responseTo({ unhealthy, unready, metrics }: HealthServerOptions, url = '/'): Promise<HttpResponse> {
   switch (url.split('?', 1)[0]) {
     case '/healthz':
       return verdict('not healthy', unhealthy());
@@ -39,19 +39,19 @@ async function answer({ unhealthy, unready, metrics }: HealthServerOptions, url 
     case '/metrics':
       return renderMetrics(metrics);
     default:
-      return textAnswer(404, 'known paths: /healthz, /readyz, /metrics');
+      return textResponse(404, 'known paths: /healthz, /readyz, /metrics');
   }
 }
 
-function verdict(what: string, reasons: readonly string[]): Answer {
-  if (reasons.length === 0) return textAnswer(200, 'ok');
-  return textAnswer(503, reasons.map((reason) => `${what}: ${reason}`).join('\n'));
+function verdict(what: string, reasons: readonly string[]): HttpResponse {
+  if (reasons.length === 0) return textResponse(200, 'ok');
+  return textResponse(503, reasons.map((reason) => `${what}: ${reason}`).join('\n'));
 }
 
-async function renderMetrics(metrics: HealthServerOptions['metrics']): Promise<Answer> {
+async function renderMetrics(metrics: HealthServerOptions['metrics']): Promise<HttpResponse> {
   try {
     return { status: 200, body: await metrics.render(), contentType: metrics.contentType };
   } catch {
-    return textAnswer(500, 'the metrics cannot be rendered');
+    return textResponse(500, 'the metrics cannot be rendered');
   }
 }

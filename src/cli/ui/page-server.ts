@@ -10,12 +10,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type KindName, kindNames, kinds } from '../../api/kinds.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
 import {
-  type Answer,
+  type HttpResponse,
   type HttpServer,
   methodRefusal,
   startHttpServer,
-  textAnswer,
-  writeAnswer,
+  textResponse,
+  writeResponse,
 } from '../command/http-server.ts';
 import type { TargetOptions } from '../command/options.ts';
 import type { ChangeMessage, PlaceMessage, StartData } from './page-data.ts';
@@ -98,32 +98,33 @@ export class PageServer {
 
   #respond(request: IncomingMessage, response: ServerResponse): void {
     for (const [name, value] of Object.entries(this.#headers)) response.setHeader(name, value);
-    const answer =
-      refusalOf(request, this.#server?.port ?? 0) ?? this.#answer(URL.parse(request.url ?? '/', 'http://localhost'));
-    if (answer === 'stream') this.#openStream(response);
-    else writeAnswer(request, response, answer);
+    const content =
+      refusalOf(request, this.#server?.port ?? 0) ??
+      this.#responseTo(URL.parse(request.url ?? '/', 'http://localhost'));
+    if (content === 'stream') this.#openStream(response);
+    else writeResponse(request, response, content);
   }
 
   /**
-   * Returns the answer to a request for this address, which is null if the path in the request is invalid, such as
+   * Returns the response to a request for this address, which is null if the path in the request is invalid, such as
    * `//`.
    */
-  #answer(address: URL | null): Answer | 'stream' {
-    if (!address) return textAnswer(400, 'the path of the request is invalid; the page is at /');
+  #responseTo(address: URL | null): HttpResponse | 'stream' {
+    if (!address) return textResponse(400, 'the path of the request is invalid; the page is at /');
     const { pathname, searchParams } = address;
     switch (pathname) {
       case '/':
         return { status: 200, contentType: 'text/html; charset=utf-8', body: this.#withStartData() };
       case '/api/list':
-        return jsonAnswer(200, this.#list(searchParams));
+        return jsonResponse(200, this.#list(searchParams));
       case '/api/resource': {
         const detail = this.#detail(searchParams.get('id') ?? '');
-        return jsonAnswer(detail ? 200 : 404, detail ?? { problem: 'the resource does not exist' });
+        return jsonResponse(detail ? 200 : 404, detail ?? { problem: 'the resource does not exist' });
       }
       case '/api/changes':
         return 'stream';
       default:
-        return textAnswer(404, 'not found; the page is at /');
+        return textResponse(404, 'not found; the page is at /');
     }
   }
 
@@ -196,23 +197,27 @@ function securityPolicy(html: string): string {
  * Returns the response that refuses a request to the server on this port, or undefined if the request is allowed.
  * Clients omit port 80 from `Host` and `Origin`, because it is the default port of HTTP.
  */
-export function refusalOf(request: Pick<IncomingMessage, 'method' | 'headers'>, port: number): Answer | undefined {
+export function refusalOf(
+  request: Pick<IncomingMessage, 'method' | 'headers'>,
+  port: number,
+): HttpResponse | undefined {
   const { headers } = request;
   const names = ['127.0.0.1', 'localhost', '[::1]'];
   const hosts = [...names.map((name) => `${name}:${port}`), ...(port === 80 ? names : [])];
   const advice = `open http://${loopback}:${port}/`;
-  if (!hosts.includes(headers.host ?? '')) return textAnswer(403, `the host ${headers.host} is not allowed; ${advice}`);
+  if (!hosts.includes(headers.host ?? ''))
+    return textResponse(403, `the host ${headers.host} is not allowed; ${advice}`);
   if (headers.origin !== undefined && !hosts.includes(headers.origin.replace(/^http:\/\//, ''))) {
-    return textAnswer(403, `requests from pages of ${headers.origin} are not allowed; ${advice}`);
+    return textResponse(403, `requests from pages of ${headers.origin} are not allowed; ${advice}`);
   }
   const { 'sec-fetch-site': site, 'sec-fetch-mode': mode } = headers;
   if ((site === 'cross-site' || site === 'same-site') && mode !== 'navigate') {
-    return textAnswer(403, `requests from pages of other websites are not allowed; ${advice}`);
+    return textResponse(403, `requests from pages of other websites are not allowed; ${advice}`);
   }
   return methodRefusal(request);
 }
 
-function jsonAnswer(status: number, value: unknown): Answer {
+function jsonResponse(status: number, value: unknown): HttpResponse {
   return { status, contentType: 'application/json; charset=utf-8', body: JSON.stringify(value) };
 }
 

@@ -24,8 +24,8 @@ import {
 /** Maximum number of attempts of a request. */
 const maxTries = 3;
 const retryDelayMs = 500;
-/** Maximum time in ms until the store starts its answer to a request. */
-const answerTimeoutMs = 120_000;
+/** Maximum time in ms until the store starts its response to a request. */
+const responseTimeoutMs = 120_000;
 /** Maximum number of connections to the store. */
 const maxConnections = 32;
 
@@ -95,7 +95,7 @@ function transportPolicy(agents: Agents): RequestPolicyFactory {
     create: (next) => ({
       sendRequest(request) {
         request.agent = agents.of(request.url);
-        request.timeout = answerTimeoutMs;
+        request.timeout = responseTimeoutMs;
         return next.sendRequest(request);
       },
     }),

@@ -35,7 +35,7 @@ export const azureErrors: StoreErrors = new StoreErrors({
   messageOf: ({ message }) => message.split('\n')[0] ?? '',
 });
 
-/** Returns a copy of the error without the request and the answer, which contain tokens. */
+/** Returns a copy of the error without the request and the response, which contain tokens. */
 function withoutRequest(cause: unknown): unknown {
   if (!(cause instanceof Error && 'request' in cause)) return cause;
   return Object.assign(new Error(cause.message), { code: errorCode(cause), statusCode: httpStatus(cause) });

@@ -10,7 +10,7 @@ import { type Clock, sleep } from '../../base/clock.ts';
 import { type Environment, proxyCredentials } from '../../base/proxy-environment.ts';
 import { doubledMs } from '../../base/retry-delay.ts';
 import { storeProxy } from '../store/store-endpoint.ts';
-import { errorOfAnswer, mayPass, tokenError } from './gcs-error.ts';
+import { errorOfResponse, mayPass, tokenError } from './gcs-error.ts';
 import { defaultEndpoint, type GcsSettings } from './gcs-settings.ts';
 import { type AuthorizationHeaders, authorizationOf } from './gcs-tokens.ts';
 
@@ -18,15 +18,15 @@ import { type AuthorizationHeaders, authorizationOf } from './gcs-tokens.ts';
 const maxTries = 3;
 const firstRetryMs = 500;
 const defaultConnectTimeoutMs = 5_000;
-/** Maximum time in ms between a request and the start of the store's answer. */
-const answerTimeoutMs = 120_000;
-/** Maximum time in ms between two chunks of an answer. */
+/** Maximum time in ms between a request and the start of the store's response. */
+const responseTimeoutMs = 120_000;
+/** Maximum time in ms between two chunks of a response. */
 const silenceTimeoutMs = 60_000;
 /** Maximum time in ms to get a token, including retries. */
 const tokenTimeoutMs = 15_000;
 /** Maximum number of connections to the store. */
 const maxConnections = 32;
-/** HTTP status of the answer that requests the next chunk of an upload. */
+/** HTTP status of the response that requests the next chunk of an upload. */
 export const sessionIncomplete = 308;
 
 export interface GcsRequest {
@@ -38,7 +38,7 @@ export interface GcsRequest {
   readonly stop?: AbortSignal;
 }
 
-export interface GcsAnswer {
+export interface GcsResponse {
   /** HTTP status below 300, or `sessionIncomplete`. */
   readonly status: number;
   readonly headers: Dispatcher.ResponseData['headers'];
@@ -66,23 +66,23 @@ export class GcsClient {
     this.#clock = clock;
   }
 
-  /** Sends a request and reads the whole answer. Throws a `GcsError`, or the error of the connection. */
-  send(wanted: GcsRequest): Promise<GcsAnswer> {
+  /** Sends a request and reads the whole response. Throws a `GcsError`, or the error of the connection. */
+  send(wanted: GcsRequest): Promise<GcsResponse> {
     return this.#retried(wanted, async ({ statusCode: status, headers, body }) => {
       return { status, headers, text: await body.text() };
     });
   }
 
-  /** Sends a request and returns when the answer begins. The caller must read the body. */
+  /** Sends a request and returns when the response begins. The caller must read the body. */
   begin(wanted: GcsRequest): Promise<Dispatcher.ResponseData> {
-    return this.#retried(wanted, async (answer) => answer);
+    return this.#retried(wanted, async (response) => response);
   }
 
   async close(): Promise<void> {
     await this.#dispatcher.destroy();
   }
 
-  async #retried<T>(wanted: GcsRequest, read: (answer: Dispatcher.ResponseData) => Promise<T>): Promise<T> {
+  async #retried<T>(wanted: GcsRequest, read: (response: Dispatcher.ResponseData) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       const authorization = await this.#tokenHeaders();
       try {
@@ -98,22 +98,22 @@ export class GcsClient {
     { method, path, headers, body, stop }: GcsRequest,
     authorization: Readonly<Record<string, string>>,
   ): Promise<Dispatcher.ResponseData> {
-    const answer = await request(`${this.#endpoint}${path}`, {
+    const response = await request(`${this.#endpoint}${path}`, {
       dispatcher: this.#dispatcher,
       method,
       headers: { ...headers, ...authorization },
       body: body ?? null,
       signal: stop ?? null,
     });
-    const isExpected = answer.statusCode < 300 || (method === 'PUT' && answer.statusCode === sessionIncomplete);
-    if (!isExpected) throw errorOfAnswer(answer.statusCode, await answer.body.text());
-    return answer;
+    const isExpected = response.statusCode < 300 || (method === 'PUT' && response.statusCode === sessionIncomplete);
+    if (!isExpected) throw errorOfResponse(response.statusCode, await response.body.text());
+    return response;
   }
 
   async #tokenHeaders(): Promise<Record<string, string>> {
     const silence = new AbortController();
     const timer = this.#clock.after(tokenTimeoutMs, () => {
-      silence.abort(Object.assign(new Error(`no answer within ${tokenTimeoutMs / 1000} s`), { code: 'ETIMEDOUT' }));
+      silence.abort(Object.assign(new Error(`no response within ${tokenTimeoutMs / 1000} s`), { code: 'ETIMEDOUT' }));
     });
     try {
       return Object.fromEntries(await unlessAborted(silence.signal, this.#authorization()));
@@ -129,7 +129,7 @@ function dispatcherFor(origin: URL, environment: Environment, connectTimeoutMs: 
   const options = {
     connections: maxConnections,
     connectTimeout: connectTimeoutMs,
-    headersTimeout: answerTimeoutMs,
+    headersTimeout: responseTimeoutMs,
     bodyTimeout: silenceTimeoutMs,
     allowH2: false,
   };

@@ -36,10 +36,10 @@ const connectionForm = new RegExp(
   `^(?:ECONN|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EPIPE|UND_ERR_)|${untrustedForm.source}`,
 );
 
-/** Error answer of the store, or failure to get a token. Contains no token. */
+/** Error response of the store, or failure to get a token. Contains no token. */
 export class GcsError extends Error {
   readonly code: string;
-  /** HTTP status of the answer. Undefined if no request was sent. */
+  /** HTTP status of the response. Undefined if no request was sent. */
   readonly status: number | undefined;
 
   constructor(code: string, message: string, status?: number) {
@@ -50,7 +50,7 @@ export class GcsError extends Error {
 }
 
 /** Returns the error for a redirection or failure. The body is JSON, or plain text for downloads. */
-export function errorOfAnswer(status: number, body: string): GcsError {
+export function errorOfResponse(status: number, body: string): GcsError {
   const error = recordOfJson(body)?.['error'];
   if (!isRecord(error)) return new GcsError(`HTTP status ${status}`, body.startsWith('<') ? '' : body, status);
   const [first] = Array.isArray(error['errors']) ? error['errors'] : [];
@@ -75,7 +75,7 @@ export function sessionError({ message, status }: GcsError): GcsError {
   return new GcsError(sessionEnded, message, status);
 }
 
-/** Returns the HTTP status of the answer, or undefined without an answer. */
+/** Returns the HTTP status of the response, or undefined without a response. */
 export function httpStatus(cause: unknown): number | undefined {
   return cause instanceof GcsError ? cause.status : undefined;
 }

@@ -3,7 +3,7 @@
  * unfinished sessions after a week.
  */
 import { markName, type UploadRequests } from '../store/parted-upload.ts';
-import { type GcsAnswer, type GcsClient, sessionIncomplete } from './gcs-client.ts';
+import { type GcsClient, type GcsResponse, sessionIncomplete } from './gcs-client.ts';
 import { GcsError, gcsErrors, httpStatus, isRetained, sessionError } from './gcs-error.ts';
 
 /** Query parameter that forbids overwriting an object. */
@@ -41,7 +41,7 @@ export class GcsUpload implements UploadRequests {
     return `${this.key} in the bucket ${this.#options.bucket}`;
   }
 
-  putWhole(content: Uint8Array): Promise<GcsAnswer> {
+  putWhole(content: Uint8Array): Promise<GcsResponse> {
     // `mark` separates the parts of the multipart request. It is random, so it does not occur in the file.
     const boundary = this.#options.mark;
     const parts = [
@@ -101,7 +101,7 @@ export class GcsUpload implements UploadRequests {
     }
   }
 
-  removeObject(): Promise<GcsAnswer> {
+  removeObject(): Promise<GcsResponse> {
     return this.#options.client.send({ method: 'DELETE', path: objectPath(this.#options.bucket, this.key) });
   }
 
@@ -133,7 +133,7 @@ export class GcsUpload implements UploadRequests {
     }
   }
 
-  /** Returns false if the size in the store's answer differs from the size of the uploaded file. */
+  /** Returns false if the size in the store's response differs from the size of the uploaded file. */
   #isWhole(text: string): boolean {
     const [, size] = /"size":\s*"(\d+)"/.exec(text) ?? [];
     return this.#totalBytes === undefined || size === undefined || Number(size) === this.#totalBytes;

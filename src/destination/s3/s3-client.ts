@@ -9,8 +9,8 @@ const defaultRegion = 'us-east-1';
 /** Maximum number of attempts of a request. An unavailable store is then reported within four minutes. */
 const maxAttempts = 3;
 const connectTimeoutMs = 5_000;
-/** Maximum time in ms without new data while a request waits for its answer. */
-const answerTimeoutMs = 60_000;
+/** Maximum time in ms without new data while a request waits for its response. */
+const responseTimeoutMs = 60_000;
 /** Maximum number of connections to the store. */
 const maxConnections = 32;
 
@@ -34,9 +34,9 @@ export function createClient(settings: S3Settings, environment: Environment): S3
     }),
     requestHandler: {
       connectionTimeout: connectTimeoutMs,
-      requestTimeout: answerTimeoutMs,
+      requestTimeout: responseTimeoutMs,
       throwOnRequestTimeout: true,
-      socketTimeout: answerTimeoutMs,
+      socketTimeout: responseTimeoutMs,
       httpAgent: agent,
       httpsAgent: { ...agent, proxyEnv: agentProxy(originOf(settings), environment) },
     },

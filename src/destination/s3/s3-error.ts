@@ -51,7 +51,7 @@ export function errorCode(cause: unknown): string {
   return firstCode(Code, code, name);
 }
 
-/** Returns the HTTP status of the answer, or undefined without an answer. */
+/** Returns the HTTP status of the response, or undefined without a response. */
 export function httpStatus(cause: unknown): number | undefined {
   const { $metadata } = (cause ?? {}) as { $metadata?: { httpStatusCode?: unknown } };
   return typeof $metadata?.httpStatusCode === 'number' ? $metadata.httpStatusCode : undefined;

@@ -107,7 +107,7 @@ export class S3Upload implements UploadRequests {
   }
 
   mayExist(cause: unknown): boolean {
-    // Status 403 can mean that the object exists and is locked: an earlier request created it, but its answer was lost.
+    // Status 403 can mean that the object exists and is locked: an earlier request created it, but its response was lost.
     return s3Errors.mayHaveCreated(cause) || isAbsent(cause) || httpStatus(cause) === 403;
   }
 }

@@ -47,7 +47,7 @@ export interface Destination {
   read(name: string, maxBytes?: number): Promise<Uint8Array | undefined>;
 
   /**
-   * Writes a small object unless an object of this name exists. If the answer to a call was lost, the next call may
+   * Writes a small object unless an object of this name exists. If the response to a call was lost, the next call may
    * return 'exists' for the object that the first call created (E3).
    */
   create(name: string, content: Uint8Array): Promise<'created' | 'exists'>;

@@ -1,6 +1,6 @@
 /**
  * Uploads a data file to an object store, in parts if the file is large. Never overwrites an object. If the store's
- * answer was lost, a unique value in the object's metadata shows whether this upload created the object.
+ * response was lost, a unique value in the object's metadata shows whether this upload created the object.
  */
 import type { LogfleetError } from '../../base/errors.ts';
 import type { FileUpload } from './destination.ts';
@@ -106,7 +106,7 @@ export class PartedUpload implements FileUpload {
     const { key, shown } = this.#requests;
     try {
       if (this.#hasBegun) await this.#requests.removeParts();
-      // If the answer to the last request was lost, the store may have created the object.
+      // If the response to the last request was lost, the store may have created the object.
       if (this.#finishTried && (await this.#requests.hasMark())) await this.#requests.removeObject();
     } catch (cause) {
       this.#writer.abandon(key);

@@ -8,7 +8,7 @@ type Advice = Readonly<Partial<Record<DestinationFailure, string>>>;
 export interface StoreErrorRules {
   /** Error code, such as `BlobNotFound` or `ECONNREFUSED`. */
   readonly codeOf: (cause: unknown) => string;
-  /** HTTP status of the answer; undefined without an answer. */
+  /** HTTP status of the response; undefined without a response. */
   readonly statusOf: (cause: unknown) => number | undefined;
   readonly failureOfCode: (code: string) => DestinationFailure | undefined;
   /** Meanings of HTTP statuses that differ from the meanings in other stores. */
@@ -74,7 +74,7 @@ export class StoreErrors {
 const takenCodes: readonly string[] = ['BlobAlreadyExists', 'PreconditionFailed'];
 const brokenOffCodes: readonly string[] = ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'];
 
-/** Failures by HTTP status, for answers with an unlisted error code. */
+/** Failures by HTTP status, for responses with an unlisted error code. */
 const commonFailureByStatus: Readonly<Record<number, DestinationFailure>> = {
   401: 'credentials',
   403: 'denied',

@@ -73,7 +73,7 @@ export function digestOperators(sliceText: string): string {
   return `timeslice ${sliceText} as ${slice} | _messagetime - ${slice} as ${offset} | ${figures} by ${slice}`;
 }
 
-/** Returns the periods in the service's answer in order of time, or undefined if a record is invalid. */
+/** Returns the periods in the service's response in order of time, or undefined if a record is invalid. */
 export function digestSlices(records: RecordPage['records'], lengthMs: number): readonly DigestSlice[] | undefined {
   const slices: DigestSlice[] = [];
   const seen = new Set<number>();
@@ -201,7 +201,7 @@ function joinOutcomes(outcomes: readonly Agreement[]): Agreement {
 }
 
 /**
- * Compares the values of each period. Returns undefined if the commit records and the service's answer have different
+ * Compares the values of each period. Returns undefined if the commit records and the service's response have different
  * periods.
  */
 function outcomesBySlice(
@@ -431,7 +431,7 @@ export interface ConfirmedMessage {
 
 /**
  * Returns the number of additional copies of each message that the service stores. Returns undefined if the service's
- * answer contains an impossible number.
+ * response contains an impossible number.
  */
 export function confirmedOf(
   records: RecordPage['records'],

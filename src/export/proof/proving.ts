@@ -123,7 +123,7 @@ async function requestDigest(
       jobs,
     );
     const slices = digestSlices(records, lengthMs);
-    // An answer without records is valid if the range has no rows.
+    // A response without records is valid if the range has no rows.
     if (!slices || (slices.length === 0 && messageCount > 0)) throw notCounted();
     const isAtEnd = !byReceiptTime && slices.some(({ newestMs }) => newestMs?.value === range.toMs);
     if (!isAtEnd || isMoved) return slices;

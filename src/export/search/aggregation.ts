@@ -52,7 +52,7 @@ async function aggregateOnce(
 
 export function notCounted(): LogfleetError {
   const message =
-    'The service gave no reliable count of the rows of an interval, because answers were lost or contained no count.';
+    'The service gave no reliable count of the rows of an interval, because responses were lost or contained no count.';
   return failure('backoff', 'export.notCounted', message, { reason: 'CountMissing' });
 }
 
@@ -82,7 +82,7 @@ export function isRefused(thrown: unknown): thrown is ServiceError {
 
 function countRefused(cause: ServiceError): LogfleetError {
   const { serviceCode = 'no code' } = cause;
-  const what = `The service accepts the query, but refuses it with "| count" at its end (${serviceCode}). logfleet needs this count if an answer is lost, or if the service cuts a search short`;
+  const what = `The service accepts the query, but refuses it with "| count" at its end (${serviceCode}). logfleet needs this count if a response is lost, or if the service cuts a search short`;
   const message = `${what}: export with a query that can be counted.`;
   return failure('stall', 'export.countRefused', message, { reason: 'CountMissing', cause });
 }

@@ -44,7 +44,7 @@ export type DenseOutcome =
   | { readonly kind: 'found'; readonly record: RecordFigures; readonly files: IntervalFiles }
   /**
    * The searches by last digits failed, or found a different number of rows than an aggregation. Another attempt may
-   * succeed. `isFailure` is false if the cause may be a lost status answer of the service.
+   * succeed. `isFailure` is false if the cause may be a lost status response of the service.
    */
   | { readonly kind: 'again'; readonly isFailure: boolean; readonly message: string }
   /** The searches cannot find all rows of the millisecond. `message` is the reason for users, without a full stop. */
@@ -175,12 +175,12 @@ class DenseSearch {
     if (isAsCounted) return { kind: 'found', record: this.#record(), files: this.files };
     const hasLostStatus = this.#read.some((part) => part.hasLostStatus);
     const message = `searches by the last digits of _messageid found ${written} rows in total`;
-    // A lost status answer may have contained an error that explains the different number of rows (E5). Then the
+    // A lost status response may have contained an error that explains the different number of rows (E5). Then the
     // attempt does not count as a failure.
     return {
       kind: 'again',
       isFailure: !hasLostStatus,
-      message: hasLostStatus ? `${message}, and an answer with the status of a search job was lost` : message,
+      message: hasLostStatus ? `${message}, and a response with the status of a search job was lost` : message,
     };
   }
 
@@ -257,7 +257,7 @@ class DenseSearch {
     const { messageCount, hasLostStatus } = job.progress;
     const pages = new JobPages({ job, tools: this.#options.tools, signal: this.#signal });
     await pages.readTo(messageCount, filter, this.files.receiver(filter));
-    // The service may have reported errors of the search job while rows were read. The answers to keep-alive requests
+    // The service may have reported errors of the search job while rows were read. The responses to keep-alive requests
     // contain these errors (E5).
     if (job.progress.errors.length > 0) return broughtErrors(job);
     const figures = filter.figures();
@@ -268,12 +268,12 @@ class DenseSearch {
     if (strays({ isEndMoved }, figures) > 0)
       return again('a search by _messageid returned rows from outside the searched millisecond');
     if (figures.duplicates === 0) return { kind: 'read', figures, hasLostStatus };
-    // After an error or a lost answer, repeated rows are not accepted, because a repeated row may have taken the place
+    // After an error or a lost response, repeated rows are not accepted, because a repeated row may have taken the place
     // of a missing row (E5).
     if (hasLostStatus)
       return {
         ...again(
-          'a search by _messageid returned rows twice, and other rows may be missing, because an answer with the status of the search job was lost',
+          'a search by _messageid returned rows twice, and other rows may be missing, because a response with the status of the search job was lost',
         ),
         isFailure: false,
       };

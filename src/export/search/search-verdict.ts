@@ -1,7 +1,7 @@
 /**
  * Decides whether a search found all rows of its interval (E4 to E6, E9, E10), and the next step if not. The functions
- * are pure. Rows are committed only if the number of received rows equals the number that the search job reports. If an
- * answer was lost, or the service cut the search short, a separate count must also confirm the number of written rows.
+ * are pure. Rows are committed only if the number of received rows equals the number that the search job reports. If a
+ * response was lost, or the service cut the search short, a separate count must also confirm the number of written rows.
  */
 
 import { assert } from '../../base/assert.ts';
@@ -101,7 +101,7 @@ export type Verdict =
       readonly message: string;
     };
 
-const statusLost = 'an answer with the status of the search job was lost, and may have contained an error';
+const statusLost = 'a response with the status of the search job was lost, and may have contained an error';
 
 /** Maximum number of times that an interval is searched again after an error or a wrong row count. */
 export const searchesAgain = 1;
@@ -291,7 +291,7 @@ function countingOf(run: SearchFacts, figures: RowFigures, interval: Interval): 
 /** Returns true if the number of written rows equals the count. The count may include duplicates. */
 function isAsCounted(run: SearchFacts, figures: RowFigures, counted: number): boolean {
   const { written, duplicatesOfWritten } = figures;
-  // After a lost answer, the count must equal the number of written rows without duplicates, because a repeated row may
+  // After a lost response, the count must equal the number of written rows without duplicates, because a repeated row may
   // hide a missing row.
   const isSure = run.isReadTwice && !run.hasLostStatus;
   return counted === written || (isSure && counted === written + duplicatesOfWritten);
@@ -303,7 +303,7 @@ function differenceOf(counted: number, { written }: RowFigures): string {
 
 /**
  * Returns the number of rows at or after `fromMs` according to a histogram or an aggregation. A histogram is not
- * trusted after a lost answer (E5).
+ * trusted after a lost response (E5).
  */
 function countOf({ counted, interval, hasLostStatus }: SearchFacts, fromMs: number): SearchFacts['counted'] {
   if (counted?.interval.fromMs !== fromMs || counted.interval.toMs !== interval.toMs) return undefined;

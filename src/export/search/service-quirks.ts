@@ -77,7 +77,7 @@ export class ServiceQuirks {
   }
 
   /**
-   * Computes the delay of the service's clock behind logfleet's clock. `dateMs` is the time in an answer of the service
+   * Computes the delay of the service's clock behind logfleet's clock. `dateMs` is the time in a response of the service
    * that arrived at `nowMs` by logfleet's clock.
    */
   showedDate(dateMs: number, nowMs: number): void {

@@ -1,5 +1,5 @@
 /**
- * Requests to the API server, each with a deadline and a metric. Unsuccessful answers are thrown as errors (see
+ * Requests to the API server, each with a deadline and a metric. Unsuccessful responses are thrown as errors (see
  * `api-error.ts`). This class does not retry requests.
  */
 
@@ -8,7 +8,7 @@ import type { Clock } from '../../base/clock.ts';
 import { LogfleetError } from '../../base/errors.ts';
 import type { Counter, Metrics } from '../../base/metrics.ts';
 import { isRecord } from '../../base/record.ts';
-import { errorOfAnswer, errorOfSilence, hasCode } from './api-error.ts';
+import { errorOfResponse, errorOfSilence, hasCode } from './api-error.ts';
 import { resourceOfPath } from './api-paths.ts';
 import type { KubeApi, KubeRequest, KubeResponse, WatchRequest } from './kube-api.ts';
 
@@ -66,21 +66,21 @@ export class ApiClient {
     this.#clock = options.clock;
     this.#requests = options.metrics.counter(
       'logfleet_kubernetes_requests_total',
-      'Requests to the API server, by method, resource and outcome. The outcome is the HTTP status, or none if no answer came.',
+      'Requests to the API server, by method, resource and outcome. The outcome is the HTTP status, or none if no response came.',
       ['method', 'resource', 'outcome'],
     );
   }
 
-  /** Sends a request and returns the body of a successful answer. Throws the errors of `api-error.ts`. */
+  /** Sends a request and returns the body of a successful response. Throws the errors of `api-error.ts`. */
   async call(call: Call): Promise<unknown> {
     const { signal, deadlineMs, ...request } = call;
     const what = `${call.method} ${call.path}`;
     const scope = withDeadline(this.#clock, deadlineMs ?? defaultDeadlineMs, signal);
     try {
-      const answer = await this.#answer(call.method, call.path, what, () =>
+      const response = await this.#response(call.method, call.path, what, () =>
         this.#api.request({ ...request, signal: scope.signal }),
       );
-      return answer.body;
+      return response.body;
     } catch (error) {
       throw signal?.aborted ? signal.reason : error;
     } finally {
@@ -107,12 +107,12 @@ export class ApiClient {
     }
   }
 
-  /** Sends a request. Throws if the answer is not an object with a name and a resource version. */
+  /** Sends a request. Throws if the response is not an object with a name and a resource version. */
   async callForObject<T extends KubeObject>(call: Call): Promise<T> {
     return objectIn<T>(await this.call(call), `${call.method} ${call.path}`);
   }
 
-  /** Reads one object. Throws if the answer is not an object with a name and a resource version. */
+  /** Reads one object. Throws if the response is not an object with a name and a resource version. */
   async findObject<T extends KubeObject>(
     path: string,
     call: Omit<Call, 'method' | 'path'> = {},
@@ -129,10 +129,10 @@ export class ApiClient {
     const what = `WATCH ${call.path}`;
     const scope = withDeadline(this.#clock, deadlineMs, call.signal);
     try {
-      const answer = await this.#answer('WATCH', call.path, what, () =>
+      const response = await this.#response('WATCH', call.path, what, () =>
         this.#api.watch({ ...call, signal: scope.signal }),
       );
-      for await (const line of answer.lines) yield line;
+      for await (const line of response.lines) yield line;
     } catch (error) {
       if (call.signal.aborted) throw call.signal.reason;
       throw error instanceof LogfleetError ? error : errorOfSilence(what, error);
@@ -145,7 +145,7 @@ export class ApiClient {
     return this.#api.close();
   }
 
-  async #answer<T extends KubeResponse>(
+  async #response<T extends KubeResponse>(
     method: string,
     path: string,
     what: string,
@@ -153,10 +153,10 @@ export class ApiClient {
   ): Promise<T> {
     let outcome = 'none';
     try {
-      const answer = await send();
-      outcome = String(answer.status);
-      if (answer.status < 200 || answer.status > 299) throw errorOfAnswer(answer, what);
-      return answer;
+      const response = await send();
+      outcome = String(response.status);
+      if (response.status < 200 || response.status > 299) throw errorOfResponse(response, what);
+      return response;
     } catch (error) {
       throw error instanceof LogfleetError ? error : errorOfSilence(what, error);
     } finally {
@@ -170,7 +170,7 @@ function withDeadline(clock: Clock, deadlineMs: number, outer: AbortSignal | und
   const deadline = new AbortController();
   const timer = clock.after(deadlineMs, () => {
     deadline.abort(
-      new Error(`logfleet waited ${Math.round(deadlineMs / 100) / 10} s for the answer of the API server`),
+      new Error(`logfleet waited ${Math.round(deadlineMs / 100) / 10} s for the response of the API server`),
     );
   });
   const signal = outer ? AbortSignal.any([outer, deadline.signal]) : deadline.signal;
@@ -178,7 +178,7 @@ function withDeadline(clock: Clock, deadlineMs: number, outer: AbortSignal | und
 }
 
 function objectIn<T extends KubeObject>(body: unknown, what: string): T {
-  if (!isKubeObject(body)) throw errorOfSilence(what, new Error('the answer is no Kubernetes object'));
+  if (!isKubeObject(body)) throw errorOfSilence(what, new Error('the response is no Kubernetes object'));
   return body as T;
 }
 

@@ -1,5 +1,5 @@
 /**
- * Converts unsuccessful and missing answers of an API server to errors. Callers compare the `code`.
+ * Converts unsuccessful and missing responses of an API server to errors. Callers compare the `code`.
  *
  * | code | when | handling |
  * | --- | --- | --- |
@@ -10,7 +10,7 @@
  * | `host.denied` | 403: an admission rule such as a ResourceQuota refuses the object | stall |
  * | `host.invalid` | 400, 413, 422 and other refusals: the server does not accept the request | bug |
  * | `host.throttled`, `host.unavailable` | 429; 5xx | retryAfter if the server named a delay, else backoff |
- * | `host.unreachable` | no answer, or an unreadable answer | backoff |
+ * | `host.unreachable` | no response, or an unreadable response | backoff |
  */
 import { type KindName, kinds, ledgerKind, ledgerPlural } from '../../api/kinds.ts';
 import { asLogfleetError, failure, type Handling, LogfleetError, messageOf } from '../../base/errors.ts';
@@ -31,10 +31,10 @@ export function notInstalled(kind: KindName | typeof ledgerKind, place: string):
   return `${place} does not know ${plural}: install the CRDs with \`logfleet crds | kubectl apply -f -\``;
 }
 
-/** Returns the error for an unsuccessful answer. `what` is the request as shown to users, such as `PUT /apis/…`. */
-export function errorOfAnswer(answer: KubeResponse, what: string): LogfleetError {
-  const { status } = answer;
-  const answered = statusMessage(answer.body);
+/** Returns the error for an unsuccessful response. `what` is the request as shown to users, such as `PUT /apis/…`. */
+export function errorOfResponse(response: KubeResponse, what: string): LogfleetError {
+  const { status } = response;
+  const answered = statusMessage(response.body);
   const make = (code: string, handling: Handling, advice: string, reason?: string) =>
     new LogfleetError({
       code,
@@ -46,7 +46,7 @@ export function errorOfAnswer(answer: KubeResponse, what: string): LogfleetError
     case 401:
       return make('host.unauthorized', { kind: 'stall' }, 'renew the credentials of the operator', 'Unauthorized');
     case 403:
-      if (isAdmissionRefusal(answer.body)) {
+      if (isAdmissionRefusal(response.body)) {
         return make(
           'host.denied',
           { kind: 'stall' },
@@ -70,22 +70,22 @@ export function errorOfAnswer(answer: KubeResponse, what: string): LogfleetError
         'the watch cannot continue, because its resourceVersion is too old; logfleet lists the resources again',
       );
     case 429:
-      return make('host.throttled', retryHandling(answer), 'logfleet retries later');
+      return make('host.throttled', retryHandling(response), 'logfleet retries later');
     default:
       return status >= 500
-        ? make('host.unavailable', retryHandling(answer), 'logfleet retries later')
+        ? make('host.unavailable', retryHandling(response), 'logfleet retries later')
         : make('host.invalid', { kind: 'bug' }, 'the server does not accept what logfleet sent');
   }
 }
 
-/** Returns the error for a missing or unreadable answer. The request may have taken effect. */
+/** Returns the error for a missing or unreadable response. The request may have taken effect. */
 export function errorOfSilence(what: string, cause: unknown): LogfleetError {
-  const message = `no answer from the API server to ${what}: ${messageOf(cause)}`;
+  const message = `no response from the API server to ${what}: ${messageOf(cause)}`;
   return failure('backoff', 'host.unreachable', message, { cause });
 }
 
-function retryHandling(answer: KubeResponse): Handling {
-  const seconds = Number(answer.headers['retry-after'] ?? Number.NaN);
+function retryHandling(response: KubeResponse): Handling {
+  const seconds = Number(response.headers['retry-after'] ?? Number.NaN);
   if (!Number.isFinite(seconds) || seconds < 0) return { kind: 'backoff' };
   return { kind: 'retryAfter', delayMs: Math.min(seconds * 1_000, longestRetryAfterMs) };
 }

@@ -87,10 +87,10 @@ export class UndiciKubeApi implements KubeApi {
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     // undici rejects an aborted request only after its connection is open or has failed.
-    const answer = await unlessAborted(signal, request);
+    const response = await unlessAborted(signal, request);
     // The API server has refused the credentials, so the next request reads them again.
-    if (answer.statusCode === 401) this.#credentials = undefined;
-    return { status: answer.statusCode, headers: answer.headers, body: answer.body };
+    if (response.statusCode === 401) this.#credentials = undefined;
+    return { status: response.statusCode, headers: response.headers, body: response.body };
   }
 
   /** Returns the current credentials. Concurrent requests share one read of the credential files. */

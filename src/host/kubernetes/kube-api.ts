@@ -1,6 +1,6 @@
 /**
  * Interface for requests to an API server, and for watches. `api-transport.ts` implements it over HTTP; tests use a
- * server in memory. An answer with any HTTP status is returned. Only a missing answer is an error.
+ * server in memory. A response with any HTTP status is returned. Only a missing response is an error.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 
@@ -19,7 +19,7 @@ export interface KubeRequest {
 
 export interface KubeResponse {
   readonly status: number;
-  /** Headers of the answer, with lower-case names. */
+  /** Headers of the response, with lower-case names. */
   readonly headers: Readonly<IncomingHttpHeaders>;
   /** Decoded JSON, or text if the body is not JSON. */
   readonly body: unknown;
@@ -40,9 +40,9 @@ export interface WatchResponse extends KubeResponse {
 }
 
 export interface KubeApi {
-  /** Sends a request. Rejects if no answer arrives. The request may still have taken effect. */
+  /** Sends a request. Rejects if no response arrives. The request may still have taken effect. */
   request(request: KubeRequest): Promise<KubeResponse>;
-  /** Starts a watch. Rejects if no answer arrives. */
+  /** Starts a watch. Rejects if no response arrives. */
   watch(request: WatchRequest): Promise<WatchResponse>;
   close(): Promise<void>;
 }

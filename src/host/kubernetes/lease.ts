@@ -13,7 +13,7 @@
  *   because the monotonic clock stops while the machine sleeps.
  * - This process stops leading 5 s before another process may start, even if it was suspended for that long.
  * - Each write has an optimistic lock, so one of two concurrent writes succeeds.
- * - The name of each process has a random suffix, so it recognizes its own Lease even if the answer to the write was lost.
+ * - The name of each process has a random suffix, so it recognizes its own Lease even if the response to the write was lost.
  */
 import { sameValue } from '../../base/canonical-text.ts';
 import { elapsedMs, type Instant, instant, sleep, type Timer } from '../../base/clock.ts';
@@ -85,7 +85,7 @@ export class LeaseElection implements Leadership {
   #renewedAt: Instant | undefined;
   #expiry: Timer | undefined;
   /**
-   * True if this process has sent a write of the Lease. Even without an answer, the Lease may then name this process.
+   * True if this process has sent a write of the Lease. Even without a response, the Lease may then name this process.
    */
   #wrote = false;
   #term = 0;

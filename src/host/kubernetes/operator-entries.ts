@@ -11,7 +11,7 @@
  * Invariants:
  * - For a waiting operator, the resource does not exist.
  * - If an operator waits in a namespace, it leaves new resources there to the other operator.
- * - A single operator sends no additional writes. Two operators write one question and one answer in ten minutes.
+ * - A single operator sends no additional writes. Two operators write one question and one response in ten minutes.
  * - Reconcilers do not see entries.
  */
 import { type Condition, findCondition, reasons, removeCondition, setCondition } from '../../api/conditions.ts';
@@ -47,7 +47,7 @@ interface OtherOperator {
    * no open question.
    */
   askedAtMs?: number;
-  /** True if the other operator has not answered the question whether it still runs within `answerMs`. */
+  /** True if the other operator has not answered the question whether it still runs within `responseMs`. */
   isGone?: boolean;
 }
 
@@ -55,7 +55,7 @@ interface OtherOperator {
  * Time in ms within which another operator must answer that it still runs. It is long enough for the election of a new
  * leader.
  */
-export const answerMs = 60_000;
+export const responseMs = 60_000;
 /** After this time in ms without a sign of life, an operator is asked whether it still runs. */
 export const askAgainMs = 600_000;
 const checkIntervalMs = 5_000;
@@ -298,7 +298,7 @@ export class OperatorEntries {
       this.#isChecking = true;
       const nowMs = this.#options.clock.monotonic();
       for (const other of this.#others.values()) {
-        if (other.isGone || other.askedAtMs === undefined || nowMs - other.askedAtMs < answerMs) continue;
+        if (other.isGone || other.askedAtMs === undefined || nowMs - other.askedAtMs < responseMs) continue;
         other.isGone = true;
         this.#announce(true);
       }
@@ -355,7 +355,7 @@ export class OperatorEntries {
   #isSilent(name: string, resource: AnyResource, nowMs: number): boolean {
     const { heardAtMs = nowMs, askedAtMs, isGone } = this.#others.get(otherKey(name, resource)) ?? {};
     if (isGone || askedAtMs !== undefined) return false;
-    return nowMs - heardAtMs >= (this.#isForeign(resource) ? askAgainMs : askAgainMs + answerMs);
+    return nowMs - heardAtMs >= (this.#isForeign(resource) ? askAgainMs : askAgainMs + responseMs);
   }
 
   /**

@@ -18,7 +18,7 @@ import type { Ports } from '../../base/ports.ts';
 import { isRecord, recordOfJson } from '../../base/record.ts';
 import type { ResourceKey } from '../host.ts';
 import type { ApiClient } from './api-client.ts';
-import { backoffDelay, errorOfAnswer, errorOfSilence, hasCode } from './api-error.ts';
+import { backoffDelay, errorOfResponse, errorOfSilence, hasCode } from './api-error.ts';
 import type { CachedResource, ResourceCache } from './resource-cache.ts';
 
 const pageLimit = 500;
@@ -234,7 +234,7 @@ export class Reflector<R extends CachedResource> {
     const object = isRecord(content) ? content : {};
     if (type === 'ERROR') {
       const status = typeof object.code === 'number' ? object.code : 500;
-      throw errorOfAnswer({ status, headers: {}, body: object }, `WATCH ${path}`);
+      throw errorOfResponse({ status, headers: {}, body: object }, `WATCH ${path}`);
     }
     const bookmark = type === 'BOOKMARK' ? resourceVersionOf(object) : undefined;
     if (bookmark !== undefined) return bookmark;
@@ -283,12 +283,12 @@ export interface Page {
   readonly continueToken?: string;
 }
 
-/** Reads one page of a list from the API server's answer. Throws `host.unreachable` if the answer is not a list. */
-export function readPage(answer: unknown, path: string): Page {
-  const list = isRecord(answer) ? answer : {};
+/** Reads one page of a list from the API server's response. Throws `host.unreachable` if the response is not a list. */
+export function readPage(response: unknown, path: string): Page {
+  const list = isRecord(response) ? response : {};
   const resourceVersion = resourceVersionOf(list);
   if (!Array.isArray(list.items) || resourceVersion === undefined) {
-    throw errorOfSilence(`GET ${path}`, new Error('the answer is no list'));
+    throw errorOfSilence(`GET ${path}`, new Error('the response is no list'));
   }
   const token = isRecord(list.metadata) ? list.metadata.continue : undefined;
   return {

@@ -7,7 +7,7 @@
  *   list reports later.
  * - If a resource has a new uid, the old resource counts as deleted, and the new one as added.
  * - Listeners are called only for changes by other writers. An error in one listener does not affect other listeners.
- * - Listeners wait for the end of running writes, because the watch may report a write before its answer arrives.
+ * - Listeners wait for the end of running writes, because the watch may report a write before its response arrives.
  */
 import { keyText } from '../../base/key-text.ts';
 import { Listeners } from '../../base/listeners.ts';

@@ -66,7 +66,7 @@ export class SettingsWatch {
     return this.#listeners.add(listener);
   }
 
-  /** Returns true after the first answer or failure. */
+  /** Returns true after the first response or failure. */
   isAttempted(): boolean {
     return this.#isAttempted;
   }

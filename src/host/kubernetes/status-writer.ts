@@ -15,7 +15,7 @@ import { decodeResource } from './resource-decoding.ts';
 /** Field manager of all writes by logfleet. */
 export const fieldManager = 'logfleet';
 
-/** Media type for answers with only the metadata of the object. */
+/** Media type for responses with only the metadata of the object. */
 export const metadataOnly = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
 
 /**
@@ -27,10 +27,10 @@ export async function writeStatus<R extends AnyResource>(client: ApiClient, reso
   const { namespace, name, uid, resourceVersion } = resource.metadata;
   const path = `${resourcePath(kind, namespace, name)}/status`;
   const body = { apiVersion, kind, metadata: { namespace, name, uid, resourceVersion }, status };
-  const answer = await crossing('status.write', () =>
+  const response = await crossing('status.write', () =>
     client.callForObject({ method: 'PUT', path, query: { fieldManager }, body, accept: metadataOnly }),
   );
-  return { ...resource, metadata: { ...resource.metadata, resourceVersion: answer.metadata.resourceVersion } };
+  return { ...resource, metadata: { ...resource.metadata, resourceVersion: response.metadata.resourceVersion } };
 }
 
 /** Limits the number of concurrent tasks. Further tasks wait in order of arrival. */

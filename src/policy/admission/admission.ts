@@ -1,7 +1,7 @@
 /**
  * Selects the upgrades that a policy starts now, in this order:
  *
- * - repetitions of requests whose first answer was lost;
+ * - repetitions of requests whose first response was lost;
  * - retries of failed upgrades;
  * - upgrades of collectors that left the target version;
  * - upgrades of pending collectors.
@@ -48,7 +48,7 @@ export interface Admission {
   /** True if a collector waits because `maxInProgress` upgrades are running. */
   readonly pressed: boolean;
   /**
-   * True if a collector waits only for a moment, for example for the answer to a request. The status does not report
+   * True if a collector waits only for a moment, for example for the response to a request. The status does not report
    * such a wait.
    */
   readonly isBrisk: boolean;
@@ -123,7 +123,7 @@ class Batch {
   }
 
   /**
-   * Repeats an upgrade request with a lost answer if the collector still runs another version (U3). The repeated
+   * Repeats an upgrade request with a lost response if the collector still runs another version (U3). The repeated
    * request may start the upgrade, so all conditions for an upgrade apply.
    */
   #probe(): void {

@@ -142,7 +142,7 @@ class CounterRun {
     });
     if (aggregated?.kind === 'errors')
       throw notCounted(`the search that counts the messages reported errors: ${aggregated.errors.join('; ')}`);
-    if (!aggregated) throw notCounted('answers of the service were lost, or the result of the search is incomplete');
+    if (!aggregated) throw notCounted('responses of the service were lost, or the result of the search is incomplete');
     return countsOf(aggregated.records, aggregated.messageCount);
   }
 

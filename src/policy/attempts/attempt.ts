@@ -1,11 +1,11 @@
 /**
- * State machine of one upgrade attempt. Computes a collector's next ledger entry from new answers and listings.
+ * State machine of one upgrade attempt. Computes a collector's next ledger entry from new responses and listings.
  *
  *               ┌─ never sent ──────────────► (no trace is left)
- *   intended ───┼─ answer 202 ──────────────► accepted ─── task status, listing, 35 min ──► ended
+ *   intended ───┼─ response 202 ──────────────► accepted ─── task status, listing, 35 min ──► ended
  *      ▲        ├─ upgrade already runs ────► adopted ──── listing, 35 min ───────────────► ended
  *      │        ├─ other refusal ───────────► ended (U11)
- *      │        └─ answer lost, or 5xx ─────► unknown ──── listing at the target, 35 min ─► ended
+ *      │        └─ response lost, or 5xx ─────► unknown ──── listing at the target, 35 min ─► ended
  *      └──────────── repeated POST (probe, U3) ──┘
  */
 import type { Row } from '../../fleet/fleet-rows.ts';
@@ -13,7 +13,7 @@ import type { UpgradeTask } from '../../service/collectors/upgrade-service.ts';
 import type { Attempt, EndingKind, Entry } from '../ledger/ledger.ts';
 import type { PolicySettings } from './settings.ts';
 
-/** Answer to the POST that requests an upgrade. */
+/** Response to the POST that requests an upgrade. */
 export type PostOutcome =
   | { readonly kind: 'accepted'; readonly taskId: string }
   | { readonly kind: 'refused'; readonly serviceCode: string; readonly message: string }
@@ -105,7 +105,7 @@ export function evidenceFromMs(attempt: Attempt, settings: PolicySettings): numb
   return Math.max(attempt.sinceMs, attempt.probedAtMs ?? 0) + settings.graceMs;
 }
 
-/** Evaluates the answer to an upgrade request. */
+/** Evaluates the response to an upgrade request. */
 function afterPost(known: Known): Entry | undefined {
   const { entry, open, evidence, now } = known;
   const { posted, inFlight } = evidence;

@@ -1,5 +1,5 @@
 /**
- * Sends the requests (POST) for upgrades that the policy still wants (U2). Keeps the answers until they are stored in
+ * Sends the requests (POST) for upgrades that the policy still wants (U2). Keeps the responses until they are stored in
  * the ledger. For each collector, this process has at most one unanswered request.
  */
 import type { Clock } from '../../base/clock.ts';
@@ -19,7 +19,7 @@ export interface PostingPolicy {
    * @param generation generation of the policy's spec for which the upgrade was stored
    */
   stillWanted(entry: Entry, generation: number): boolean;
-  /** Called when the answer to a request has arrived. */
+  /** Called when the response to a request has arrived. */
   noteNews(): void;
   /** Called when a full batch can take more upgrades again. */
   enqueue(): void;
@@ -82,12 +82,12 @@ export class Posting {
     return [...this.#waiting.values()].filter(({ open }) => !open?.probe).length;
   }
 
-  /** Answers to upgrade requests that no decision has evaluated yet, by collector id. */
+  /** Responses to upgrade requests that no decision has evaluated yet, by collector id. */
   get received(): ReadonlyMap<string, ReceivedOutcome> {
     return this.#received;
   }
 
-  /** True if every request was answered and every answer is stored. */
+  /** True if every request was answered and every response is stored. */
   get isIdle(): boolean {
     return this.#inFlight.size === 0 && this.#received.size === 0;
   }
@@ -197,7 +197,7 @@ export class Posting {
 const withdrawnCode = 'attempt.withdrawn';
 
 /**
- * Returns whether the service refused only this collector (section 7.5). An answer with status 400 and without an error
+ * Returns whether the service refused only this collector (section 7.5). A response with status 400 and without an error
  * code may come from a proxy.
  */
 function refusesCollector({ effect, status, serviceCode }: ServiceError): boolean {

@@ -140,7 +140,7 @@ export class ServiceBinding {
     // and would change the status each time.
     const shown = failures.error?.code === error.code ? failures.error : error;
     const delayMs = failures.failed(error, clock.monotonic(), shown);
-    // An answer with 429 (too many requests) says when to continue, so it needs no warning.
+    // A response with 429 (too many requests) says when to continue, so it needs no warning.
     const level = error.handling.kind === 'retryAfter' ? 'info' : 'warn';
     log[level]('requests to the service are sent again later', { namespace, policy, error, retryInMs: delayMs });
     this.#onNews();

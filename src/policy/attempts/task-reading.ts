@@ -63,7 +63,7 @@ export class TaskReadings {
     for (const [id, task] of taken) if (this.#readings.get(id) === task) this.#readings.delete(id);
   }
 
-  /** Discards the data about a collector's upgrade task. Answers that arrive later are ignored. */
+  /** Discards the data about a collector's upgrade task. Responses that arrive later are ignored. */
   forget(collectorId: string): void {
     this.#inFlight.delete(collectorId);
     this.#reads.delete(collectorId);

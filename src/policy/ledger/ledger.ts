@@ -11,7 +11,7 @@ import { SparseMap } from '../../base/sparse.ts';
  * States of an open upgrade attempt.
  * - `intended`: stored before its request; a former process may have sent the request.
  * - `accepted`: the service answered 202 with a task id.
- * - `unknown`: the request was sent, but the answer was lost or unclear (U3).
+ * - `unknown`: the request was sent, but the response was lost or unclear (U3).
  * - `adopted`: the service reported a running upgrade without its task id (U3, U10).
  */
 export type AttemptState = (typeof attemptStates)[number];

@@ -1,7 +1,7 @@
 /**
  * Predicts the duration and the number of requests of a rollout. Simulates each upgrade from its request until a read
  * shows its end. The forecast assumes that no upgrade fails, and that all upgrades take the same time. It ignores late
- * answers and other clients of the service.
+ * responses and other clients of the service.
  */
 import type { TimeRange } from '../../api/time-range.ts';
 import { idleShare } from '../../fleet/fleet-listing.ts';

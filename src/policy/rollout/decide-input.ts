@@ -30,7 +30,7 @@ export interface Observation {
   readonly notOffered: string | undefined;
   /** True if a newer build becomes the target as soon as it reaches `minAge`. */
   readonly awaitsBuild?: boolean;
-  /** Answers to upgrade requests that this decision evaluates, by collector id. */
+  /** Responses to upgrade requests that this decision evaluates, by collector id. */
   readonly posted: ReadonlyMap<string, PostOutcome>;
   /** Statuses of upgrade tasks that this decision evaluates, by collector id. */
   readonly tasks: ReadonlyMap<string, UpgradeTask>;

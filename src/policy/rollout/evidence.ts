@@ -1,5 +1,5 @@
 /**
- * Evaluates the open upgrades of a policy from answers, task statuses and listings. Also measures how long upgrades
+ * Evaluates the open upgrades of a policy from responses, task statuses and listings. Also measures how long upgrades
  * take. `attempt.ts` contains the rules for a single upgrade.
  */
 import { evaluateEntry, type Instant } from '../attempts/attempt.ts';

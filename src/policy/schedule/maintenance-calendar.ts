@@ -75,7 +75,7 @@ interface Cached<Value> extends Found<Value> {
   readonly fromMs: number;
 }
 
-/** Maximum age of a cached answer in ms. */
+/** Maximum age of a cached response in ms. */
 const maxCachedMs = dayMs;
 /**
  * Maximum number of time zones with cached results. The cache must be limited, because collectors may report any text
@@ -212,7 +212,7 @@ export class MaintenanceCalendar {
   }
 }
 
-/** Returns the cached answer if it is still valid, or a new answer. */
+/** Returns the cached response if it is still valid, or a new response. */
 function cached<Value>(
   memory: Map<string, Cached<Value>>,
   key: string,

@@ -24,7 +24,7 @@ export interface GrantedSlotOptions {
   readonly term: Term;
   readonly limiter: RateLimiter;
   readonly queue: KeyQueue;
-  readonly onAnswer: (answer: Answered, sentAtMs: number) => void;
+  readonly onResponse: (response: Answered, sentAtMs: number) => void;
   /** Called when the state of the request changes. The change may allow another request to start. */
   readonly onChange: () => void;
 }
@@ -105,7 +105,7 @@ export class GrantedSlot implements Slot, Occupant {
     this.#leave();
     if (outcome.kind === 'answered') {
       this.#learn(outcome.headAtMs ?? nowMs);
-      this.#options.onAnswer(outcome, this.#reservation.sentAtMs ?? nowMs);
+      this.#options.onResponse(outcome, this.#reservation.sentAtMs ?? nowMs);
     } else if (!this.#isHeard) {
       this.#options.limiter.broken(this.#reservation, nowMs);
     }

@@ -129,7 +129,7 @@ export class KeyQueue {
     }
   }
 
-  /** Returns the times at which more requests of this access key may become allowed even without an answer. */
+  /** Returns the times at which more requests of this access key may become allowed even without a response. */
   changesMs(): readonly number[] {
     const heldMs = [...this.#occupants].map(({ heldUntilMs = Number.POSITIVE_INFINITY }) => heldUntilMs);
     return [this.#halfUntilMs(), this.#pollExpectedUntilMs, ...heldMs];

@@ -3,7 +3,7 @@
  * such delays, the service could receive too many requests in one second.
  *
  * The delay of a request is the difference between its round-trip time and the fastest recent round-trip time of its
- * class. The estimate rises after a few slow answers, but falls only after hundreds of fast answers.
+ * class. The estimate rises after a few slow responses, but falls only after hundreds of fast responses.
  */
 import { getOrAdd } from '../../base/get-or-add.ts';
 import type { RequestClass } from './request-slot.ts';
@@ -19,14 +19,14 @@ export const marginBounds = {
    */
   maxMs: 250,
   /**
-   * Time in ms that the first answer with 429 adds to the allowed network delay. Each further 429 doubles this time.
+   * Time in ms that the first response with 429 adds to the allowed network delay. Each further 429 doubles this time.
    */
   cautionStepMs: 25,
   /**
-   * After this number of answers, the fastest answer of a class is reliable. Until then, answers of the class are
-   * compared with the fastest answer of all classes.
+   * After this number of responses, the fastest response of a class is reliable. Until then, responses of the class are
+   * compared with the fastest response of all classes.
    */
-  youngAnswers: 32,
+  youngResponses: 32,
 } as const;
 
 /**
@@ -36,8 +36,8 @@ export const marginBounds = {
 const riseWeight = 1 / 8;
 const fallWeight = 1 / 32;
 /**
- * Factor for the delay that answers with 429 have added. Each other answer multiplies that delay by this factor, so 35
- * answers halve it.
+ * Factor for the delay that responses with 429 have added. Each other response multiplies that delay by this factor, so 35
+ * responses halve it.
  */
 const cautionDecay = 0.98;
 /** Length of a measuring period in ms. Older measurements are forgotten after two periods. */
@@ -50,7 +50,7 @@ const baselinePeriodMs = 60_000;
 type Kind = RequestClass | 'handshake';
 
 interface Baseline {
-  answers: number;
+  responses: number;
   sinceMs: number;
   quickestMs: number;
   quickestBeforeMs: number;
@@ -66,12 +66,12 @@ export class PathMargin {
     return Math.min(marginBounds.maxMs, this.measuredMs + this.#cautionMs);
   }
 
-  /** Allowed network delay in ms without the time that answers with 429 have added. */
+  /** Allowed network delay in ms without the time that responses with 429 have added. */
   get measuredMs(): number {
     return marginBounds.floorMs + this.#spreadMs;
   }
 
-  /** Time in ms that answers with 429 have added to the allowed network delay. */
+  /** Time in ms that responses with 429 have added to the allowed network delay. */
   get cautionMs(): number {
     return this.#cautionMs;
   }
@@ -101,7 +101,7 @@ export class PathMargin {
     const baseline = this.#baselines.get(kind);
     if (!baseline) return roundTripMs;
     return (
-      roundTripMs - (baseline.answers <= marginBounds.youngAnswers ? this.#quickestOfAllMs() : quickestMs(baseline))
+      roundTripMs - (baseline.responses <= marginBounds.youngResponses ? this.#quickestOfAllMs() : quickestMs(baseline))
     );
   }
 
@@ -112,14 +112,14 @@ export class PathMargin {
   }
 
   /**
-   * Records an answer with 429. The service received the requests closer together than expected, so a longer network
+   * Records a response with 429. The service received the requests closer together than expected, so a longer network
    * delay must be allowed.
    */
   refused(): void {
     this.#cautionMs = Math.min(marginBounds.maxMs, Math.max(marginBounds.cautionStepMs, 2 * this.#cautionMs));
   }
 
-  /** Records an answer other than 429. */
+  /** Records a response other than 429. */
   passed(): void {
     this.#cautionMs *= cautionDecay;
     if (this.#cautionMs < 0.5) this.#cautionMs = 0;
@@ -127,21 +127,21 @@ export class PathMargin {
 
   #renew(kind: Kind, roundTripMs: number, answeredAtMs: number): void {
     const baseline = getOrAdd(this.#baselines, kind, () => ({
-      ...{ answers: 0, sinceMs: answeredAtMs, quickestMs: roundTripMs, quickestBeforeMs: Number.POSITIVE_INFINITY },
+      ...{ responses: 0, sinceMs: answeredAtMs, quickestMs: roundTripMs, quickestBeforeMs: Number.POSITIVE_INFINITY },
     }));
     if (answeredAtMs - baseline.sinceMs >= baselinePeriodMs) {
       baseline.sinceMs = answeredAtMs;
       baseline.quickestBeforeMs = baseline.quickestMs;
       baseline.quickestMs = roundTripMs;
     }
-    baseline.answers++;
+    baseline.responses++;
     baseline.quickestMs = Math.min(baseline.quickestMs, roundTripMs);
   }
 
   /** Returns the fastest recent round-trip time of all kinds in ms, or 0 until enough round trips were measured. */
   #quickestOfAllMs(): number {
     const baselines = [...this.#baselines.values()];
-    if (baselines.reduce((sum, { answers }) => sum + answers, 0) <= marginBounds.youngAnswers) return 0;
+    if (baselines.reduce((sum, { responses }) => sum + responses, 0) <= marginBounds.youngResponses) return 0;
     return Math.min(...baselines.map(quickestMs));
   }
 }

@@ -3,11 +3,11 @@
  *
  * A request counts against the rate until one second after its latest possible arrival at the service. It has certainly
  * arrived when:
- * - its answer arrives, or its connection ends;
- * - an answer arrives to a request that was sent to the same origin at least `marginBounds.maxMs` later;
+ * - its response arrives, or its connection ends;
+ * - a response arrives to a request that was sent to the same origin at least `marginBounds.maxMs` later;
  * - a handshake with the origin completes that began at least `marginBounds.maxMs` later (`Path.probe`).
  *
- * An answer with 429 does not reduce the rate of keep-alives, because the service cancels a search job without
+ * A response with 429 does not reduce the rate of keep-alives, because the service cancels a search job without
  * keep-alives.
  */
 import { marginBounds, type PathMargin } from './path-margin.ts';
@@ -20,7 +20,7 @@ export interface Reservation {
   /** Network path of the request; undefined if a former leader sent it. */
   readonly path: Path | undefined;
   sentAtMs: number | undefined;
-  /** Time in ms until the first bytes of the answer; undefined until they arrive. */
+  /** Time in ms until the first bytes of the response; undefined until they arrive. */
   roundTripMs: number | undefined;
   /**
    * Difference in ms between the round-trip time of this request and the fastest recent one. The network may have
@@ -84,7 +84,7 @@ export class RateLimiter {
     }
   }
 
-  /** Records the round-trip time of a request in ms: from its sending to the first bytes of its answer. */
+  /** Records the round-trip time of a request in ms: from its sending to the first bytes of its response. */
   answered(reservation: Reservation, roundTripMs: number, sentAtMs: number): void {
     reservation.lateMs = this.#margin.learn(reservation.class, roundTripMs, sentAtMs);
     reservation.roundTripMs = roundTripMs;
@@ -113,7 +113,7 @@ export class RateLimiter {
     const byOthersMs = reservation.arrivedByMs ?? sentAtMs + longestRequestMs;
     if (roundTripMs === undefined) return byOthersMs;
     const lateMs = Math.max(reservation.lateMs, this.#margin.latenessNow(kind, roundTripMs));
-    // If the answer was much slower than usual, the network may have delayed the request for the whole round trip.
+    // If the response was much slower than usual, the network may have delayed the request for the whole round trip.
     const likelyMs =
       lateMs > marginBounds.maxMs ? roundTripMs : Math.max(allowedDelayMs, marginBounds.floorMs + lateMs);
     return Math.min(byOthersMs, sentAtMs + Math.min(Math.max(marginBounds.floorMs, roundTripMs), likelyMs));

@@ -1,6 +1,6 @@
-/** Request rate of this process. An answer with 429 halves the rate. Then the rate rises again in steps (B5, B7). */
+/** Request rate of this process. A response with 429 halves the rate. Then the rate rises again in steps (B5, B7). */
 
-/** Minimum request rate after answers with 429, as a fraction of the full rate. */
+/** Minimum request rate after responses with 429, as a fraction of the full rate. */
 const slowestFactor = 0.25;
 /** Fraction of the full rate that each step adds. */
 const stepFactor = 0.25;
@@ -29,7 +29,7 @@ export class RatePace {
     this.requestsPerSecond = requestsPerSecond;
   }
 
-  /** Full request rate. Answers with 429 do not reduce it. */
+  /** Full request rate. Responses with 429 do not reduce it. */
   get whole(): RequestPace {
     return paceOf(this.requestsPerSecond);
   }
@@ -39,7 +39,7 @@ export class RatePace {
   }
 
   /**
-   * Halves the rate after an answer with 429, and returns true. If the request was sent before the rate was last
+   * Halves the rate after a response with 429, and returns true. If the request was sent before the rate was last
    * halved, does nothing and returns false.
    */
   slowDown(sentAtMs: number, nowMs: number): boolean {

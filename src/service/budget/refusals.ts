@@ -1,5 +1,5 @@
 /**
- * Decides whether an answer with 429 means too many requests or too many search jobs, and applies `Retry-After` (B4,
+ * Decides whether a response with 429 means too many requests or too many search jobs, and applies `Retry-After` (B4,
  * B5). If the service rejects only the creation of a job, and other requests have succeeded recently, the user has too
  * many jobs.
  */

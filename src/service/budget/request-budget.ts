@@ -102,7 +102,7 @@ export class RequestBudget {
     return [...this.#queues.values()].reduce((sum, { occupied }) => sum + occupied, 0);
   }
 
-  /** Number of requests per second that are permitted now. It is lower for a while after an answer with 429. */
+  /** Number of requests per second that are permitted now. It is lower for a while after a response with 429. */
   get requestsPerSecond(): number {
     const { starts, periodMs } = this.#pace.current(this.#clock.monotonic());
     return (starts * 1_000) / periodMs;
@@ -286,7 +286,7 @@ export class RequestBudget {
   }
 
   /**
-   * Returns the next time at which more requests may become allowed even without an answer. Returns Infinity if there
+   * Returns the next time at which more requests may become allowed even without a response. Returns Infinity if there
    * is no such time.
    */
   #nextChangeMs(nowMs: number): number {
@@ -318,14 +318,14 @@ export class RequestBudget {
       term,
       limiter: this.#limiter,
       queue,
-      onAnswer: (answer, sentAtMs) => this.#answered(requestClass, sentAtMs, answer),
+      onResponse: (response, sentAtMs) => this.#answered(requestClass, sentAtMs, response),
       onChange: () => this.#pump(),
     });
     queue.enter(slot, ++this.#turn, this.#clock.monotonic());
     return slot;
   }
 
-  /** Adapts the limits after an answer of the service. */
+  /** Adapts the limits after a response of the service. */
   #answered(requestClass: RequestClass, sentAtMs: number, { status, retryAfterMs }: Answered): void {
     const nowMs = this.#clock.monotonic();
     if (status !== 429) {

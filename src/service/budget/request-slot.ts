@@ -39,7 +39,7 @@ export interface SlotRequest {
 
 /**
  * How a request ended.
- * - `answered`: the whole answer was read. `headAtMs` is the monotonic time at which the answer began to arrive.
+ * - `answered`: the whole response was read. `headAtMs` is the monotonic time at which the response began to arrive.
  * - `abandoned`: the caller or a deadline cancelled the request. The service may still work on it, so it counts as a
  *   concurrent request for a while (B2).
  * - `broken`: the service closed the connection.
@@ -74,7 +74,7 @@ export interface Slot {
   started(lastCheck?: () => void): Departure;
   /** Gives the permission back without a request. */
   release(): void;
-  /** Reports the monotonic time in ms at which the answer began to arrive. */
+  /** Reports the monotonic time in ms at which the response began to arrive. */
   heard(headAtMs: number): void;
   /**
    * Allows the budget to cancel this request, so that a keep-alive can be sent (B4). The budget calls `giveUp` at most

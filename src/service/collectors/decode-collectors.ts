@@ -1,5 +1,5 @@
 /**
- * Decodes answers about collectors (sections 4.6 to 4.9 of docs/service.md). Unknown fields are ignored, and `null`
+ * Decodes responses about collectors (sections 4.6 to 4.9 of docs/service.md). Unknown fields are ignored, and `null`
  * counts as missing. Ids are decimal strings.
  */
 import {

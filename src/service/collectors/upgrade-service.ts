@@ -3,10 +3,10 @@
  *
  * Times are milliseconds. Every call has a deadline and uses the request budget. Failures are `ServiceError`s.
  */
-import type { Answer, CallOptions } from '../requests/call.ts';
+import type { CallOptions, CallResponse } from '../requests/call.ts';
 
 /**
- * An installed or hosted collector (section 2.7 of docs/service.md). A field is undefined if the answer did not contain
+ * An installed or hosted collector (section 2.7 of docs/service.md). A field is undefined if the response did not contain
  * it.
  */
 export interface Collector {
@@ -59,11 +59,11 @@ export interface ListCollectorsQuery {
 
 export interface UpgradeService {
   /** Reads one page of the list of collectors (section 4.6 of docs/service.md). Only an empty page ends the list. */
-  listCollectors(query: ListCollectorsQuery, options?: CallOptions): Promise<Answer<readonly Collector[]>>;
+  listCollectors(query: ListCollectorsQuery, options?: CallOptions): Promise<CallResponse<readonly Collector[]>>;
   /** Lists the builds that the service offers (section 4.7 of docs/service.md). */
-  listBuilds(options?: CallOptions): Promise<Answer<readonly Build[]>>;
+  listBuilds(options?: CallOptions): Promise<CallResponse<readonly Build[]>>;
   /** Reads the status of an upgrade task (section 4.8 of docs/service.md). */
-  getTask(taskId: string, options?: CallOptions): Promise<Answer<UpgradeTask>>;
+  getTask(taskId: string, options?: CallOptions): Promise<CallResponse<UpgradeTask>>;
   /**
    * Creates an upgrade task and returns its id (section 4.9 of docs/service.md). Never repeated, because that could
    * start a second upgrade.
@@ -71,5 +71,5 @@ export interface UpgradeService {
   createTask(
     task: { readonly collectorId: string; readonly toVersion: string },
     options?: CallOptions,
-  ): Promise<Answer<{ readonly taskId: string }>>;
+  ): Promise<CallResponse<{ readonly taskId: string }>>;
 }

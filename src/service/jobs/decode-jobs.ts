@@ -1,5 +1,5 @@
 /**
- * Decodes answers about search jobs (sections 4.1, 4.2 and 4.4 of docs/service.md). Unknown fields are ignored, and
+ * Decodes responses about search jobs (sections 4.1, 4.2 and 4.4 of docs/service.md). Unknown fields are ignored, and
  * `null` counts as missing. `page-scanner.ts` decodes pages of messages.
  */
 import {

@@ -66,13 +66,13 @@ function remainingMs({ searchingMs, doneShare }: SearchProgress): number {
 
 /**
  * Time in ms from the last answered request to the second keep-alive. It is sent only if the first keep-alive got no
- * answer.
+ * response.
  */
 export const secondTryMs = 16_000;
 
 /**
- * Returns the time in ms to wait for an answer before a status request is sent again.
- * @param tries number of status requests since the last answer
+ * Returns the time in ms to wait for a response before a status request is sent again.
+ * @param tries number of status requests since the last response
  */
 export function pollTimeoutMs(tries: number): number {
   return pollTimeoutsMs[Math.max(1, tries) - 1] ?? lastPollTimeoutMs;

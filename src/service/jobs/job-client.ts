@@ -4,10 +4,10 @@
  */
 import { assert } from '../../base/assert.ts';
 import { PageScanner } from '../pages/page-scanner.ts';
-import type { BodySink } from '../requests/answer-stream.ts';
-import type { Answer, Call, CallOptions, Reading } from '../requests/call.ts';
+import type { Call, CallOptions, CallResponse, Reading } from '../requests/call.ts';
 import type { Exchange } from '../requests/exchange.ts';
 import type { JobSession } from '../requests/job-session.ts';
+import type { BodySink } from '../requests/response-stream.ts';
 import { ServiceError } from '../requests/service-error.ts';
 import { type CreatedJob, decodeJobStatus, decodeRecordPage } from './decode-jobs.ts';
 import {
@@ -33,7 +33,7 @@ export class JobClient implements OpenJob {
   readonly warning: string | undefined;
   readonly #exchange: Exchange;
   readonly #session: JobSession;
-  /** Warning in the answer that created the job. */
+  /** Warning in the response that created the job. */
   readonly #notice: string | undefined;
   readonly #path: string;
 
@@ -50,31 +50,31 @@ export class JobClient implements OpenJob {
     return this.#session.heardAtMs;
   }
 
-  getStatus({ isProgressCheck, ...options }: StatusOptions = {}): Promise<Answer<JobStatus>> {
+  getStatus({ isProgressCheck, ...options }: StatusOptions = {}): Promise<CallResponse<JobStatus>> {
     const requestClass = isProgressCheck ? 'jobCare' : undefined;
     return this.#read({ ...options, operation: 'getJob', path: this.#path, requestClass }, decodeJobStatus);
   }
 
-  listMessages(query: PageQuery, receiver: RowReceiver, options?: CallOptions): Promise<Answer<MessagePage>> {
+  listMessages(query: PageQuery, receiver: RowReceiver, options?: CallOptions): Promise<CallResponse<MessagePage>> {
     const path = `${this.#path}/messages?${parametersOf(query)}`;
     return this.#read({ ...options, operation: 'listMessages', path }, { begin: () => takeRows(receiver) });
   }
 
-  listRecords(query: PageQuery, options?: CallOptions): Promise<Answer<RecordPage>> {
+  listRecords(query: PageQuery, options?: CallOptions): Promise<CallResponse<RecordPage>> {
     const path = `${this.#path}/records?${parametersOf(query)}`;
     return this.#read({ ...options, operation: 'listRecords', path }, decodeRecordPage);
   }
 
-  async delete(options?: CallOptions): Promise<Answer<undefined>> {
+  async delete(options?: CallOptions): Promise<CallResponse<undefined>> {
     const session = this.#session;
     const mayHaveActed = () => {
       session.isDeleted = true;
     };
     const call: Call = { ...options, operation: 'deleteJob', path: this.#path, session, mayHaveActed };
     try {
-      const answer = await this.#exchange.perform(call, () => undefined);
+      const response = await this.#exchange.perform(call, () => undefined);
       mayHaveActed();
-      return answer;
+      return response;
     } catch (error) {
       if (!(error instanceof ServiceError) || error.outcome !== 'jobDeleted' || error.sentAtMs === undefined)
         throw error;
@@ -82,11 +82,14 @@ export class JobClient implements OpenJob {
     }
   }
 
-  /** Sends a request, and removes the service's notice about cookies from the warning in the answer. */
-  async #read<T extends { readonly warning: string | undefined }>(call: Call, reading: Reading<T>): Promise<Answer<T>> {
-    const answer = await this.#exchange.perform({ ...call, session: this.#session }, reading);
-    const warning = newsOf(answer.value.warning, this.#notice);
-    return { ...answer, value: { ...answer.value, warning } };
+  /** Sends a request, and removes the service's notice about cookies from the warning in the response. */
+  async #read<T extends { readonly warning: string | undefined }>(
+    call: Call,
+    reading: Reading<T>,
+  ): Promise<CallResponse<T>> {
+    const response = await this.#exchange.perform({ ...call, session: this.#session }, reading);
+    const warning = newsOf(response.value.warning, this.#notice);
+    return { ...response, value: { ...response.value, warning } };
   }
 }
 
@@ -132,7 +135,7 @@ export function withoutCookieNotice(warning: string | undefined): string | undef
 const shortestNotice = 16;
 
 /**
- * Returns the new part of a warning. Warnings of a job repeat the text `known`, which was the warning in the answer to
+ * Returns the new part of a warning. Warnings of a job repeat the text `known`, which was the warning in the response to
  * the job's creation. This function removes that text.
  */
 export function newsOf(warning: string | undefined, known = ''): string | undefined {

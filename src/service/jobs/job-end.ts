@@ -33,7 +33,7 @@ export function cancelledError(id: string): LogfleetError {
 }
 
 /**
- * Creates the error for a lost search job. The service has cancelled the job, because its requests got no answer for
+ * Creates the error for a lost search job. The service has cancelled the job, because its requests got no response for
  * longer than the service keeps a job without requests (section 3.1 of docs/service.md).
  */
 export function silencedError(id: string, silentMs: number, cause: LogfleetError): LogfleetError {
@@ -59,5 +59,5 @@ export function closedError(id: string): LogfleetError {
  */
 export function uncountedError(id: string): LogfleetError {
   const message = `The service does not say how many records the search job ${id} has.`;
-  return failure('backoff', 'job.recordsUncounted', message, { reason: 'AnswerInvalid' });
+  return failure('backoff', 'job.recordsUncounted', message, { reason: 'ResponseInvalid' });
 }

@@ -1,9 +1,9 @@
 /**
  * Collects the errors, warnings and histogram of a search job from its statuses. The service returns each error only
- * once, so a lost answer may have contained an error (E5, section 2.3 of docs/service.md).
+ * once, so a lost response may have contained an error (E5, section 2.3 of docs/service.md).
  */
 
-import type { Answer } from '../requests/call.ts';
+import type { CallResponse } from '../requests/call.ts';
 import type { HistogramBucket, JobState, JobStatus } from './search-service.ts';
 
 /** Maximum number of errors, and of warnings, that are stored. Further errors and warnings are dropped. */
@@ -20,18 +20,18 @@ export interface JobProgress {
   readonly scannedBytes: number | undefined;
   /** Different errors of the search job, in order of arrival. */
   readonly errors: readonly string[];
-  /** Warnings from all answers of the search job. */
+  /** Warnings from all responses of the search job. */
   readonly warnings: readonly string[];
   /**
    * True if the service reported that its message limit cut the search short. The service may also cut a search short
    * without reporting it (E4, section 10.2 of docs/service.md).
    */
   readonly isLimitReached: boolean;
-  /** True if a status answer was lost. It may have contained an error of the search (E5). */
+  /** True if a status response was lost. It may have contained an error of the search (E5). */
   readonly hasLostStatus: boolean;
   /** Number of answered status requests. */
   readonly statuses: number;
-  /** Time of the service's newest answer, by the service's clock. Undefined if unknown. */
+  /** Time of the service's newest response, by the service's clock. Undefined if unknown. */
   readonly dateMs: number | undefined;
 }
 
@@ -71,10 +71,10 @@ export class JobGathering {
   }
 
   /**
-   * Adds the answer to a status request. If a newer request was already answered, uses only the errors, warnings and
-   * message counts of the answer, and returns false.
+   * Adds the response to a status request. If a newer request was already answered, uses only the errors, warnings and
+   * message counts of the response, and returns false.
    */
-  take({ value: status, sentAtMs, dateMs }: Answer<JobStatus>): boolean {
+  take({ value: status, sentAtMs, dateMs }: CallResponse<JobStatus>): boolean {
     const isNewest = sentAtMs >= this.#askedAtMs;
     const former = this.#progress;
     this.#progress = { ...former, statuses: former.statuses + 1, dateMs: isNewest ? dateMs : undefined };
@@ -98,7 +98,7 @@ export class JobGathering {
     this.#isLimitWarned ||= limitReached.test(text);
   }
 
-  /** Records that the answer to a status request was lost. The answer may have contained an error of the search. */
+  /** Records that the response to a status request was lost. The response may have contained an error of the search. */
   lost(): void {
     this.#progress = { ...this.#progress, hasLostStatus: true };
   }

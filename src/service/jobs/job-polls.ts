@@ -1,10 +1,10 @@
 /**
- * Sends the status requests of one search job (B4) at the times that `job-cadence.ts` computes. If an answer is late,
- * the request is sent again. The late answer is still read, because it may contain errors of the search (E5).
+ * Sends the status requests of one search job (B4) at the times that `job-cadence.ts` computes. If a response is late,
+ * the request is sent again. The late response is still read, because it may contain errors of the search (E5).
  */
 import type { Clock, Timer } from '../../base/clock.ts';
 import { asLogfleetError, type LogfleetError } from '../../base/errors.ts';
-import type { Answer } from '../requests/call.ts';
+import type { CallResponse } from '../requests/call.ts';
 import { endedIn, ServiceError } from '../requests/service-error.ts';
 import { delayAfterFailure, firstPollMs, keepAliveMs, pollTimeoutMs, secondTryMs } from './job-cadence.ts';
 import type { JobStatus, OpenJob } from './search-service.ts';
@@ -15,7 +15,7 @@ const againDelayMs = 1_000;
 export interface JobPollsOptions {
   readonly job: OpenJob;
   readonly clock: Clock;
-  readonly onAnswer: (answer: Answer<JobStatus>) => void;
+  readonly onResponse: (response: CallResponse<JobStatus>) => void;
   readonly onFailure: (error: LogfleetError) => void;
 }
 
@@ -33,7 +33,7 @@ export class JobPolls {
   #queued: Poll | undefined;
   /** Newest status request; undefined once this request has ended. */
   #newest: Poll | undefined;
-  /** Number of status requests since the last answer. */
+  /** Number of status requests since the last response. */
   #tries = 0;
   /** Time at which a failed status request is sent again; undefined after a success. */
   #againAtMs: number | undefined;
@@ -103,9 +103,9 @@ export class JobPolls {
     this.#tries++;
     this.#againAtMs = undefined;
     this.#plan();
-    let answer: Answer<JobStatus>;
+    let response: CallResponse<JobStatus>;
     try {
-      answer = await job.getStatus({
+      response = await job.getStatus({
         signal: poll.withdrawal.signal,
         dueMs: isProgressCheck ? clock.monotonic() : this.#dueMs,
         isProgressCheck,
@@ -118,7 +118,7 @@ export class JobPolls {
     this.#ended(poll);
     this.#tries = 0;
     this.#againAtMs = undefined;
-    if (!this.#isStopped) this.#options.onAnswer(answer);
+    if (!this.#isStopped) this.#options.onResponse(response);
     this.#plan();
   }
 

@@ -15,7 +15,7 @@ import { asLogfleetError, type LogfleetError } from '../../base/errors.ts';
 import { doubledMs } from '../../base/retry-delay.ts';
 import type { JobPermit } from '../budget/job-admission.ts';
 import type { PageField } from '../pages/page-field.ts';
-import type { Answer } from '../requests/call.ts';
+import type { CallResponse } from '../requests/call.ts';
 import { endedIn, ServiceError } from '../requests/service-error.ts';
 import { firstPollMs, nextPollMs } from './job-cadence.ts';
 import { cancelledError, closedError, isFinal, isMissing, silencedError } from './job-end.ts';
@@ -28,7 +28,7 @@ import type { JobOrder, JobStatus, MessagePage, OpenJob, RecordPage, RowReceiver
  * After this time in ms without requests, the service has certainly cancelled a job (section 3.1 of docs/service.md).
  */
 export const orphanLifeMs = 30_000;
-/** Maximum time in ms without a valid answer. After this time, the search job counts as lost. */
+/** Maximum time in ms without a valid response. After this time, the search job counts as lost. */
 const longestSilenceMs = 60_000;
 /**
  * Maximum number of attempts to delete a search job. If all attempts fail, the job expires, because it gets no more
@@ -92,7 +92,7 @@ export class SearchJob {
     this.#gathering.warn(options.job.warning);
     this.#polls = new JobPolls({
       ...options,
-      onAnswer: (answer) => this.#take(answer),
+      onResponse: (response) => this.#take(response),
       onFailure: (error) => this.#failed(error),
     });
     // Prevents an unhandled rejection. The error is not lost, because all later calls reject with it.
@@ -103,7 +103,7 @@ export class SearchJob {
     return this.#options.job.id;
   }
 
-  /** State of the job in the last answer to a status request. */
+  /** State of the job in the last response to a status request. */
   get progress(): JobProgress {
     return this.#gathering.progress();
   }
@@ -254,13 +254,13 @@ export class SearchJob {
     }
   }
 
-  #take(answer: Answer<JobStatus>): void {
-    const isNewest = this.#gathering.take(answer);
+  #take(response: CallResponse<JobStatus>): void {
+    const isNewest = this.#gathering.take(response);
     const { progress } = this;
     if (progress.state === 'cancelled') this.#endedWith(cancelledError(this.id));
     else if (isDone(progress)) this.#doneAtMs ??= this.#options.clock.monotonic();
     if (this.#doneAtMs !== undefined) this.#polls.checkProgressAt(Number.POSITIVE_INFINITY);
-    else if (isNewest) this.#polls.checkProgressAt(this.#nextPollMs(answer.sentAtMs));
+    else if (isNewest) this.#polls.checkProgressAt(this.#nextPollMs(response.sentAtMs));
     this.#finish();
     try {
       this.#options.onProgress?.(progress);
@@ -279,13 +279,13 @@ export class SearchJob {
     const isCookieOver = endedIn(error, 'jobCookieMissing') && silentMs >= orphanLifeMs;
     if (isFinal(error) || isCookieOver) this.#endedWith(error);
     else if (silentMs >= longestSilenceMs) {
-      this.#endedWith(error.reason === 'AnswerInvalid' ? error : silencedError(this.id, silentMs, error));
+      this.#endedWith(error.reason === 'ResponseInvalid' ? error : silencedError(this.id, silentMs, error));
     }
     this.#finish();
   }
 
   /**
-   * Finishes the search after all earlier status requests have ended, because their answers may contain errors (E5).
+   * Finishes the search after all earlier status requests have ended, because their responses may contain errors (E5).
    */
   #finish(): void {
     if (this.#doneAtMs !== undefined && this.#polls.oldestSentMs > this.#doneAtMs)

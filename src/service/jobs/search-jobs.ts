@@ -1,5 +1,5 @@
 /**
- * Opens search jobs within the limits of the service (B4, B5). If the answer to the creation of a job is lost, the
+ * Opens search jobs within the limits of the service (B4, B5). If the response to the creation of a job is lost, the
  * service may have created a job with an unknown id. This job counts as active until the service has certainly ended
  * it.
  */

@@ -7,7 +7,7 @@
  */
 import type { PageField } from '../pages/page-field.ts';
 import type { RowSink } from '../pages/page-row.ts';
-import type { Answer, CallOptions } from '../requests/call.ts';
+import type { CallOptions, CallResponse } from '../requests/call.ts';
 
 /** Query and time range of a new search job (E12, section 4.1 of docs/service.md). */
 export interface JobOrder {
@@ -69,7 +69,7 @@ export interface JobStatus {
   /** Warnings that no earlier status contained. */
   readonly pendingWarnings: readonly string[];
   readonly scannedBytes: number | undefined;
-  /** Text of the answer's field `warning`, without the service's notice about cookies. */
+  /** Text of the response's field `warning`, without the service's notice about cookies. */
   readonly warning: string | undefined;
 }
 
@@ -119,36 +119,36 @@ export interface RecordPage {
 /** A new search job with its cookies (section 5.3 of docs/service.md). */
 export interface OpenJob {
   readonly id: string;
-  /** Text of the field `warning` in the answer to the job's creation, without the notice about cookies. */
+  /** Text of the field `warning` in the response to the job's creation, without the notice about cookies. */
   readonly warning: string | undefined;
-  /** Send time of the newest request whose answer showed that the service knows the job. */
+  /** Send time of the newest request whose response showed that the service knows the job. */
   readonly heardAtMs: number;
   /**
-   * Reads the status and keeps the job alive (section 4.2 of docs/service.md). A lost answer may have contained an
+   * Reads the status and keeps the job alive (section 4.2 of docs/service.md). A lost response may have contained an
    * error of the search (E5).
    */
-  getStatus(options?: StatusOptions): Promise<Answer<JobStatus>>;
+  getStatus(options?: StatusOptions): Promise<CallResponse<JobStatus>>;
   /**
    * Reads a page of messages and keeps the job alive (section 4.3 of docs/service.md). Any page may have fewer rows
    * than requested (section 10.3 of docs/service.md).
    */
-  listMessages(query: PageQuery, receiver: RowReceiver, options?: CallOptions): Promise<Answer<MessagePage>>;
+  listMessages(query: PageQuery, receiver: RowReceiver, options?: CallOptions): Promise<CallResponse<MessagePage>>;
   /**
    * Reads a page of records and keeps the job alive (section 4.4 of docs/service.md). Records of an unfinished job may
    * be wrong (section 10.3 of docs/service.md).
    */
-  listRecords(query: PageQuery, options?: CallOptions): Promise<Answer<RecordPage>>;
+  listRecords(query: PageQuery, options?: CallOptions): Promise<CallResponse<RecordPage>>;
   /**
    * Deletes the job (section 4.5 of docs/service.md). If the service does not know the job, the job counts as deleted,
    * unless it is so new that some replicas may not know it yet.
    */
-  delete(options?: CallOptions): Promise<Answer<undefined>>;
+  delete(options?: CallOptions): Promise<CallResponse<undefined>>;
 }
 
 export interface SearchService {
   /**
-   * Creates a search job (section 4.1 of docs/service.md). After a lost answer, this request is not repeated, because
+   * Creates a search job (section 4.1 of docs/service.md). After a lost response, this request is not repeated, because
    * the created job cannot be found.
    */
-  createJob(order: JobOrder, options?: CallOptions): Promise<Answer<OpenJob>>;
+  createJob(order: JobOrder, options?: CallOptions): Promise<CallResponse<OpenJob>>;
 }

@@ -6,14 +6,14 @@
 import { isRecord } from '../../base/record.ts';
 import { parseJson } from './exact-json.ts';
 
-/** Error for an invalid answer. The message contains the JSON path of the invalid value, never the value. */
+/** Error for an invalid response. The message contains the JSON path of the invalid value, never the value. */
 export class DecodeError extends Error {
   override readonly name = 'DecodeError';
 }
 
 export type Members = Readonly<Record<string, unknown>>;
 
-/** Parses the whole answer as an object. Throws a `DecodeError` for anything else. */
+/** Parses the whole response as an object. Throws a `DecodeError` for anything else. */
 export function decodeDocument(body: Uint8Array): Members {
   if (body.length === 0) throw new DecodeError('the body is empty');
   let document: unknown;

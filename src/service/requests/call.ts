@@ -1,8 +1,8 @@
 /** Types shared by the operations of the service and `exchange.ts`. */
 import type { RequestClass } from '../budget/request-slot.ts';
-import type { Streaming } from './answer-stream.ts';
 import type { JobSession } from './job-session.ts';
 import type { Operation } from './operation.ts';
+import type { Streaming } from './response-stream.ts';
 
 /** Options with which callers send a request. */
 export interface CallOptions {
@@ -27,13 +27,13 @@ export interface Call extends CallOptions {
   readonly session?: JobSession | undefined;
 }
 
-/** Decodes the body of a successful answer. Throws a `DecodeError` if the body is invalid. */
+/** Decodes the body of a successful response. Throws a `DecodeError` if the body is invalid. */
 export type Decode<T> = (body: Uint8Array) => T;
 
 export type Reading<T> = Decode<T> | Streaming<T>;
 
-/** A successful answer, and the monotonic time in ms at which its request was sent. */
-export interface Answer<T> {
+/** A successful response, and the monotonic time in ms at which its request was sent. */
+export interface CallResponse<T> {
   readonly value: T;
   readonly sentAtMs: number;
   /** Time by the service's clock in ms since the epoch, rounded to seconds (E11). */

@@ -1,5 +1,5 @@
 /**
- * Reads the body of an error answer (chapter 7 of docs/service.md). The body is JSON with `code` or `errors`, an HTML
+ * Reads the body of an error response (chapter 7 of docs/service.md). The body is JSON with `code` or `errors`, an HTML
  * page of a proxy, or an empty text.
  */
 import { isRecord, recordOfJson } from '../../base/record.ts';
@@ -13,7 +13,7 @@ export interface ErrorBody {
 }
 
 const maxMessageLength = 300;
-/** Maximum size in bytes of an error answer. Longer bodies are ignored. */
+/** Maximum size in bytes of an error response. Longer bodies are ignored. */
 const maxErrorBodyBytes = 64 * 1024;
 const nothing: ErrorBody = { serviceCode: undefined, message: undefined };
 

@@ -1,6 +1,6 @@
 /**
  * Sends the requests of all operations, and repeats failed requests if `outcome.ts` allows it. Returns a successful
- * answer or throws a `ServiceError`.
+ * response or throws a `ServiceError`.
  *
  * Each request needs its own permission from the request budget. The permission is always given back, even if the
  * request fails (B1, L1).
@@ -21,13 +21,13 @@ import {
   type TransportResponse,
 } from '../transport/transport.ts';
 import { TransportError } from '../transport/transport-failure.ts';
-import { AnswerStream } from './answer-stream.ts';
-import type { Answer, Call, Reading } from './call.ts';
+import type { Call, CallResponse, Reading } from './call.ts';
 import { decodeErrorBody } from './error-body.ts';
 import { KeyCheck, KeyRejectedError } from './key-check.ts';
 import { operations } from './operation.ts';
-import { type Outcome, outcomeOfAnswer, outcomeOfError, treatmentOf } from './outcome.ts';
+import { type Outcome, outcomeOfError, outcomeOfResponse, treatmentOf } from './outcome.ts';
 import { isRedirect, resolveRedirect } from './redirect.ts';
+import { ResponseStream } from './response-stream.ts';
 import { parseHttpDate, parseRetryAfter } from './retry-after.ts';
 import type { ServiceAddress } from './service-address.ts';
 import { ServiceError } from './service-error.ts';
@@ -57,14 +57,14 @@ export interface ExchangeOptions extends ServiceSettings {
   readonly userAgent: string;
 }
 
-/** Answer of the service with any HTTP status. */
-interface SentAnswer<T> {
+/** Response of the service with any HTTP status. */
+interface SentResponse<T> {
   readonly response: TransportResponse;
   readonly sentAtMs: number;
   /** Value of the `Cookie` header that was sent. */
   readonly cookie: string | undefined;
-  /** Stream that has read the body of the answer. Undefined if the body was not streamed. */
-  readonly stream: AnswerStream<T> | undefined;
+  /** Stream that has read the body of the response. Undefined if the body was not streamed. */
+  readonly stream: ResponseStream<T> | undefined;
 }
 
 export class Exchange {
@@ -92,7 +92,7 @@ export class Exchange {
     );
     this.#duration = metrics.histogram(
       'logfleet_service_request_duration_seconds',
-      'Time from the sending of a request to the log service until the end of its answer.',
+      'Time from the sending of a request to the log service until the end of its response.',
       ['operation'],
       [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
     );
@@ -102,19 +102,19 @@ export class Exchange {
    * Sends the request of a call, and repeats it if the outcome allows this. Throws a `ServiceError`, or an error that
    * the caller's own functions threw. The caller must wait before it repeats a failed call.
    */
-  async perform<T>(call: Call, reading: Reading<T>): Promise<Answer<T>> {
+  async perform<T>(call: Call, reading: Reading<T>): Promise<CallResponse<T>> {
     const timesSeen = new Map<Outcome, number>();
     for (;;) {
       this.#calls += 1;
       try {
-        const answer = await this.#follow(call, reading);
+        const response = await this.#follow(call, reading);
         this.#count(call, 'ok');
         this.#keyCheck.accepted();
-        return answer;
+        return response;
       } catch (error) {
         if (error instanceof KeyRejectedError) throw error.rejection;
         if (!this.#isRepeated(call, error, timesSeen)) {
-          // After an answer, this call no longer checks the key.
+          // After a response, this call no longer checks the key.
           this.#keyCheck.unanswered(call);
           throw error;
         }
@@ -139,7 +139,7 @@ export class Exchange {
   }
 
   /** Sends one request and follows its redirects. */
-  async #follow<T>(call: Call, reading: Reading<T>): Promise<Answer<T>> {
+  async #follow<T>(call: Call, reading: Reading<T>): Promise<CallResponse<T>> {
     // All requests of a search job go to the address at which the job was created.
     const home = call.session?.address;
     let address = home ?? this.#address;
@@ -183,26 +183,31 @@ export class Exchange {
     return toServiceError(call.operation, { ...failure, address: url.origin + url.pathname }, this.#options.names);
   }
 
-  /** Returns the value of a successful answer, or throws a `ServiceError`. */
-  #valueOf<T>(call: Call, url: URL, reading: Reading<T>, sent: SentAnswer<T>, isAstray: boolean): T {
+  /** Returns the value of a successful response, or throws a `ServiceError`. */
+  #valueOf<T>(call: Call, url: URL, reading: Reading<T>, sent: SentResponse<T>, isAstray: boolean): T {
     const { response, sentAtMs, stream } = sent;
     const { status } = response;
     if (status < 200 || status > 299) throw this.#refusal(call, url, sent, isAstray);
     try {
       if (stream) return stream.end();
-      assert(typeof reading === 'function', 'the body of this answer has not been read');
+      assert(typeof reading === 'function', 'the body of this response has not been read');
       return reading(response.body);
     } catch (cause) {
       if (!(cause instanceof DecodeError)) throw cause;
       const detail = encodingProblem(response) ?? cause.message;
-      throw this.#error(call, url, { outcome: 'answerInvalid', status, sentAtMs, detail, cause });
+      throw this.#error(call, url, { outcome: 'responseInvalid', status, sentAtMs, detail, cause });
     }
   }
 
-  #refusal(call: Call, url: URL, { response, sentAtMs, cookie }: SentAnswer<unknown>, isAstray: boolean): ServiceError {
+  #refusal(
+    call: Call,
+    url: URL,
+    { response, sentAtMs, cookie }: SentResponse<unknown>,
+    isAstray: boolean,
+  ): ServiceError {
     const { status } = response;
     const { serviceCode, message } = decodeErrorBody(response.body);
-    const outcome = outcomeOfAnswer(call.operation, status, serviceCode);
+    const outcome = outcomeOfResponse(call.operation, status, serviceCode);
     const isDeletion = call.operation === 'deleteJob';
     const hasCookie = cookie !== undefined;
     return this.#error(call, url, {
@@ -230,7 +235,7 @@ export class Exchange {
   }
 
   /** Sends one request as soon as the request budget permits it. */
-  async #send<T>(call: Call, url: URL, reading: Reading<T>): Promise<SentAnswer<T>> {
+  async #send<T>(call: Call, url: URL, reading: Reading<T>): Promise<SentResponse<T>> {
     const { transport, clock } = this.#options;
     const { operation, session } = call;
     const slot = await this.#slot(call, url);
@@ -246,7 +251,7 @@ export class Exchange {
       if (problem !== undefined) throw new DecodeError(problem);
       session?.heard(sentAtMs ?? head.headAtMs);
     };
-    const stream = typeof reading === 'function' ? undefined : new AnswerStream(clock, giveUp, reading, onHead);
+    const stream = typeof reading === 'function' ? undefined : new ResponseStream(clock, giveUp, reading, onHead);
     const timeout = operation === 'getJob' ? this.#pollTimeout(slot, giveUp) : undefined;
     try {
       const response = await crossing(`service.${operation}`, () =>
@@ -310,7 +315,7 @@ export class Exchange {
     }
   }
 
-  /** Returns method, address, headers and body of a request, and the maximum size of its answer. */
+  /** Returns method, address, headers and body of a request, and the maximum size of its response. */
   #requestOf(call: Call, url: URL, cookie: string | undefined) {
     const { method, maxBodyBytes } = operations[call.operation];
     const headers = this.#headers(call, cookie);
@@ -320,7 +325,7 @@ export class Exchange {
   #headers(call: Call, cookie: string | undefined): Readonly<Record<string, string>> {
     return {
       accept: 'application/json',
-      // Without this header, the service may compress its answers (RFC 9110, 12.5.3), which logfleet cannot read.
+      // Without this header, the service may compress its responses (RFC 9110, 12.5.3), which logfleet cannot read.
       'accept-encoding': 'identity',
       authorization: this.#authorization,
       'user-agent': this.#options.userAgent,
@@ -351,11 +356,11 @@ function valuesOf(cookie = ''): readonly string[] {
 }
 
 /**
- * Returns the problem with an encoded answer, such as a compressed one. Returns undefined if the answer is not encoded.
+ * Returns the problem with an encoded response, such as a compressed one. Returns undefined if the response is not encoded.
  */
 function encodingProblem({ headers }: Pick<ResponseHead, 'headers'>): string | undefined {
   const encoding = headers.get('content-encoding')?.trim().toLowerCase() ?? '';
   if (encoding === '' || encoding === 'identity') return undefined;
   const shown = JSON.stringify(encoding.slice(0, 40));
-  return `the answer has Content-Encoding ${shown}, although the request asks for identity: check whether a proxy compresses answers`;
+  return `the response has Content-Encoding ${shown}, although the request asks for identity: check whether a proxy compresses responses`;
 }

@@ -25,7 +25,7 @@ export class JobSession {
     return this.#address;
   }
 
-  /** Monotonic send time in ms of the newest request whose answer showed that the service knows the job. */
+  /** Monotonic send time in ms of the newest request whose response showed that the service knows the job. */
   get heardAtMs(): number {
     return this.#heardAtMs ?? this.#createdAtMs;
   }
@@ -41,7 +41,7 @@ export class JobSession {
   }
 
   /**
-   * Records an answer that shows that the service knows the job. `sentAtMs` is the send time of the answered request.
+   * Records a response that shows that the service knows the job. `sentAtMs` is the send time of the answered request.
    */
   heard(sentAtMs: number): void {
     this.#heardAtMs = Math.max(this.heardAtMs, sentAtMs);
@@ -78,7 +78,7 @@ export class JobCookies {
     this.#clock = clock;
   }
 
-  /** Stores the `Set-Cookie` headers of an answer from `url`. */
+  /** Stores the `Set-Cookie` headers of a response from `url`. */
   store(url: URL, setCookies: readonly string[]): void {
     const nowMs = this.#clock.now();
     for (const text of setCookies) {

@@ -1,6 +1,6 @@
 /**
  * Decides which requests are sent after the service has rejected the access key (401). One request at a time is sent to
- * check the key, and all other requests wait for its answer. If the service rejects the key again, the waiting requests
+ * check the key, and all other requests wait for its response. If the service rejects the key again, the waiting requests
  * fail with the same error. Otherwise, all waiting requests are sent. Requests of a running search job never wait,
  * because the service cancels a job without requests (section 3.1 of docs/service.md).
  */
@@ -51,7 +51,7 @@ export class KeyCheck {
     if (this.#isRejected && !isOfRunningJob(call)) this.#begin(call);
   }
 
-  /** Records an answer that does not reject the key. Then all waiting requests are sent. */
+  /** Records a response that does not reject the key. Then all waiting requests are sent. */
   accepted(): void {
     this.#isRejected = false;
     this.#end(undefined);
@@ -69,7 +69,7 @@ export class KeyCheck {
   }
 
   /**
-   * Records that a request got no answer. If this request checked the key, the key may be valid, so all waiting
+   * Records that a request got no response. If this request checked the key, the key may be valid, so all waiting
    * requests are sent.
    */
   unanswered(call: Call): void {

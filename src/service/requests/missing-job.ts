@@ -10,7 +10,7 @@ import type { jobMissings } from './outcome.ts';
  * docs/service.md).
  */
 const replicaGraceMs = 10_000;
-/** Replaces `replicaGraceMs` if an answer has shown that one replica knows the job. */
+/** Replaces `replicaGraceMs` if a response has shown that one replica knows the job. */
 const heardReplicaGraceMs = 4_000;
 /** After this time in ms without requests, the service may have cancelled a job (section 3.1 of docs/service.md). */
 const silenceMs = 20_000;
@@ -37,7 +37,7 @@ export interface JobFacts extends NoSuchJob {
   /** Send time of the request that created the job. */
   readonly createdAtMs: number;
   /**
-   * Send time of the newest request whose answer showed that the service knows the job, except the request that created
+   * Send time of the newest request whose response showed that the service knows the job, except the request that created
    * the job.
    */
   readonly heardAtMs: number | undefined;

@@ -8,9 +8,9 @@ export interface OperationInfo {
   readonly method: 'GET' | 'POST' | 'DELETE';
   /** Default priority class of the operation's requests (B3). */
   readonly requestClass: RequestClass;
-  /** Maximum time in ms from the permission to send until the last byte of the answer. */
+  /** Maximum time in ms from the permission to send until the last byte of the response. */
   readonly deadlineMs: number;
-  /** Maximum size of an answer in bytes. 1,000 collectors take about 400 KB. */
+  /** Maximum size of a response in bytes. 1,000 collectors take about 400 KB. */
   readonly maxBodyBytes: number;
 }
 
@@ -18,7 +18,7 @@ const mebibyte = 1024 * 1024;
 
 export const operations = {
   createJob: { method: 'POST', requestClass: 'jobCreation', deadlineMs: 15_000, maxBodyBytes: mebibyte },
-  // The deadline of a status request is long. If the request were cancelled early, an error of the search in its answer
+  // The deadline of a status request is long. If the request were cancelled early, an error of the search in its response
   // would be lost (E5).
   getJob: { method: 'GET', requestClass: 'keepAlive', deadlineMs: 15_000, maxBodyBytes: 16 * mebibyte },
   // The maximum size does not limit the rows of a page, because rows are read as a stream.

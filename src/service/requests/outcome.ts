@@ -9,14 +9,14 @@ import { NotLeadingError } from '../budget/send-right.ts';
 import { DecodeError } from '../json/json-members.ts';
 import { DeadlineError } from '../transport/deadline.ts';
 import { TransportError, type TransportFailure } from '../transport/transport-failure.ts';
-import { HeldUpError } from './answer-stream.ts';
 import { jobOperations, type Operation } from './operation.ts';
+import { HeldUpError } from './response-stream.ts';
 import { jobRefusals, pageRefusals, rangeRefusals, taskRefusals, unknownJobCode } from './service-code.ts';
 
 /**
  * Possible effect of a failed request.
  * - `none`: the request was never sent or was rejected, so it had no effect.
- * - `unknown`: the request was sent, but no readable answer arrived, so it may have had an effect.
+ * - `unknown`: the request was sent, but no readable response arrived, so it may have had an effect.
  */
 export type Effect = 'none' | 'unknown';
 
@@ -38,7 +38,7 @@ export const jobMissings = [
 ] as const;
 
 /**
- * How a caller handles an error. With `retryAfter`, the caller waits for the time in the answer's header `Retry-After`.
+ * How a caller handles an error. With `retryAfter`, the caller waits for the time in the response's header `Retry-After`.
  */
 export type TableHandling = Exclude<Handling['kind'], 'bug'>;
 
@@ -61,7 +61,7 @@ type TreatmentRow = Treatment & { readonly of?: { readonly [O in Operation]?: Pa
 const passing = { effect: 'none', handling: 'backoff', again: 0 } as const;
 const needsPerson = { ...passing, handling: 'stall' } as const;
 const mayHaveActed = { effect: 'unknown', again: 0 } as const;
-/** The answer was lost or unreadable. The request may have had an effect (U3, E5). */
+/** The response was lost or unreadable. The request may have had an effect (U3, E5). */
 const unsure = {
   ...passing,
   of: {
@@ -74,7 +74,7 @@ const unsure = {
 
 const unreachable = { ...passing, reason: 'ServiceUnreachable' } as const;
 const untrusted = { ...needsPerson, reason: 'CertificateNotTrusted' } as const;
-const unreadable = { ...unsure, reason: 'AnswerInvalid' } as const;
+const unreadable = { ...unsure, reason: 'ResponseInvalid' } as const;
 const unavailable = { ...unsure, reason: 'ServiceUnavailable' } as const;
 const refused = { ...passing, reason: 'RequestRefused' } as const;
 const taskRefused = { ...passing, handling: 'wait', reason: 'CollectorRefused' } as const;
@@ -91,7 +91,7 @@ const rows = {
   notLeading: { ...passing, reason: 'NotLeading' },
   budgetFull: { ...passing, reason: 'RequestBudgetFull' },
 
-  // The request was sent, but no complete answer arrived.
+  // The request was sent, but no complete response arrived.
   connectionLost: {
     ...unsure,
     again: 2,
@@ -103,12 +103,12 @@ const rows = {
   timeout: { ...unsure, reason: 'ServiceUnreachable' },
   abandoned: { ...unsure, reason: 'CallAborted' },
   heldUp: { ...passing, reason: 'DestinationSlow' },
-  ...rowsOf(['answerTooLarge', 'answerMalformed', 'answerInvalid'], unreadable),
+  ...rowsOf(['responseTooLarge', 'responseMalformed', 'responseInvalid'], unreadable),
 
-  // The answer redirects the request.
+  // The response redirects the request.
   ...rowsOf(['redirectNotAllowed', 'redirectInCircles'], { ...needsPerson, reason: 'RedirectNotAllowed' }),
 
-  // The answer rejects the request (section 7.1 of docs/service.md). After a 401, the request is repeated once, because
+  // The response rejects the request (section 7.1 of docs/service.md). After a 401, the request is repeated once, because
   // the service may answer 401 wrongly when many clients log in (section 10.1 of docs/service.md).
   unauthorized: { ...needsPerson, reason: 'Unauthorized', again: 1, of: { createTask: { again: 0 } } },
   forbidden: { ...needsPerson, reason: 'Forbidden' },
@@ -123,7 +123,7 @@ const rows = {
   'no.records.not.an.aggregation.query': { ...needsPerson, reason: 'NotAnAggregation' },
   'raw.messages.not.available': { ...needsPerson, reason: 'RawMessagesNotAvailable' },
 
-  // The answer has no clear meaning.
+  // The response has no clear meaning.
   ...rowsOf(['requestTimeout', 'internalError', 'serverError'], unavailable),
   unavailable: { ...unavailable, handling: 'retryAfter' },
   unexpectedStatus: unreadable,
@@ -164,7 +164,7 @@ const outcomeByStatus: ReadonlyMap<number, Outcome> = new Map<number, Outcome>([
 ]);
 
 /**
- * Returns the outcome of a request without a complete answer. Returns undefined for errors that the caller's own
+ * Returns the outcome of a request without a complete response. Returns undefined for errors that the caller's own
  * functions throw.
  */
 export function outcomeOfError(error: unknown, isSent: boolean, signal: AbortSignal | undefined): Outcome | undefined {
@@ -174,11 +174,11 @@ export function outcomeOfError(error: unknown, isSent: boolean, signal: AbortSig
   if (error instanceof NotLeadingError) return 'notLeading';
   if (error instanceof BudgetFullError) return 'budgetFull';
   if (error instanceof HeldUpError) return 'heldUp';
-  return error instanceof DecodeError ? 'answerInvalid' : undefined;
+  return error instanceof DecodeError ? 'responseInvalid' : undefined;
 }
 
 function outcomeOfTransport(failure: TransportFailure, isSent: boolean): Outcome {
-  if (failure === 'answerTooLarge' || failure === 'answerMalformed') return isSent ? failure : 'proxyFailed';
+  if (failure === 'responseTooLarge' || failure === 'responseMalformed') return isSent ? failure : 'proxyFailed';
   if (isSent) return 'connectionLost';
   return failure === 'connectionLost' ? 'notReachable' : failure;
 }
@@ -193,8 +193,8 @@ const refusals: { readonly [O in Operation]?: readonly Outcome[] } = {
 /** HTTP statuses whose meaning does not depend on the body. */
 const plainStatuses: ReadonlySet<number> = new Set([401, 403, 408, 429]);
 
-/** Returns the outcome of an error answer with the error code `serviceCode`. */
-export function outcomeOfAnswer(operation: Operation, status: number, serviceCode: string | undefined): Outcome {
+/** Returns the outcome of an error response with the error code `serviceCode`. */
+export function outcomeOfResponse(operation: Operation, status: number, serviceCode: string | undefined): Outcome {
   if (status >= 400 && status < 500 && !plainStatuses.has(status)) {
     const refusal = refusals[operation]?.find((known) => known === serviceCode);
     if (refusal) return refusal;

@@ -52,7 +52,7 @@ const maxHops = 3;
 export function resolveRedirect(question: RedirectQuestion): Redirect {
   const { location, from, path, status, home, allowedHosts, hops } = question;
   const url = location ? URL.parse(location, from.href) : null;
-  if (!url) return { kind: 'refused', outcome: 'redirectInCircles', detail: 'the answer has no valid Location' };
+  if (!url) return { kind: 'refused', outcome: 'redirectInCircles', detail: 'the response has no valid Location' };
   url.username = '';
   url.password = '';
   url.hash = '';

@@ -8,9 +8,9 @@ import type { Effect, Outcome } from './outcome.ts';
 export interface ServiceErrorOptions extends Omit<LogfleetErrorOptions, 'code'> {
   readonly outcome: Outcome;
   readonly effect: Effect;
-  /** HTTP status; undefined without an answer. */
+  /** HTTP status; undefined without a response. */
   readonly status?: number | undefined;
-  /** Error code in the answer, such as `collector.in.upgrading` (section 7 of docs/service.md). */
+  /** Error code in the response, such as `collector.in.upgrading` (section 7 of docs/service.md). */
   readonly serviceCode?: string | undefined;
   /** Monotonic time in ms at which the request was sent; undefined if it was not sent. */
   readonly sentAtMs?: number | undefined;

@@ -25,7 +25,7 @@ type Advice = { readonly [O in Outcome]?: string };
 /** Returns the advice for users, by the outcome or the error code of the request. */
 function adviceWith(operation: Operation, names: SettingNames): Advice {
   const { address, credentials, trustAuthority, shareRate } = names;
-  // The service gives the same answer for too many requests and too many search jobs (section 10.5 of docs/service.md).
+  // The service gives the same response for too many requests and too many search jobs (section 10.5 of docs/service.md).
   const tooMany = `another client may be using the same user: ${shareRate}`;
   const tooManyOrJobs = `${tooMany}; or the organisation has reached its limit of active search jobs: wait, or end other jobs`;
   // logfleet sends valid times. If the service rejects a time, a proxy may have changed the request.
@@ -106,13 +106,13 @@ function happened(request: string, failure: Failure, { followRedirect }: Setting
     case 'abandoned':
       return `${request} was cancelled by logfleet`;
     case 'connectionLost':
-      return `${request} got no complete answer, because the connection broke${inBrackets}`;
+      return `${request} got no complete response, because the connection broke${inBrackets}`;
     case 'heldUp':
       return `${request} was cancelled, because logfleet could not write the received rows in time${inBrackets}`;
-    case 'answerInvalid':
-    case 'answerMalformed':
-    case 'answerTooLarge':
-      return `${request} got an unreadable answer${status === undefined ? '' : `, with status ${status}`}${inBrackets}`;
+    case 'responseInvalid':
+    case 'responseMalformed':
+    case 'responseTooLarge':
+      return `${request} got an unreadable response${status === undefined ? '' : `, with status ${status}`}${inBrackets}`;
     case 'notLeading':
       return `${request} was not sent, because another process may be the leader now`;
     case 'closed':

@@ -1,4 +1,4 @@
-/** Creates the answer to one request from the events that undici emits. */
+/** Creates the response to one request from the events that undici emits. */
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../../base/clock.ts';
 import type { ResponseHead, TransportRequest, TransportResponse } from './transport.ts';
@@ -13,7 +13,7 @@ export class ResponseHandler implements Dispatcher.DispatchHandler {
   readonly #reject: (error: unknown) => void;
   #controller: Dispatcher.DispatchController | undefined;
   #head: ResponseHead | undefined;
-  /** True if a receiver reads the body of the answer, so that the body is not stored. */
+  /** True if a receiver reads the body of the response, so that the body is not stored. */
   #received = false;
   readonly #chunks: Buffer[] = [];
   #bytes = 0;
@@ -74,23 +74,23 @@ export class ResponseHandler implements Dispatcher.DispatchHandler {
     const { maxBodyBytes } = this.#request;
     // Copies the chunk, because undici reuses its memory.
     if (this.#bytes <= maxBodyBytes) this.#chunks.push(Buffer.from(chunk));
-    else controller.abort(new TransportError('answerTooLarge', `the answer has more than ${maxBodyBytes} bytes`));
+    else controller.abort(new TransportError('responseTooLarge', `the response has more than ${maxBodyBytes} bytes`));
   }
 
   onResponseEnd(): void {
     this.#done();
     const body = Buffer.concat(this.#chunks, this.#bytes);
     if (this.#head) this.#resolve({ ...this.#head, body });
-    else this.#reject(new TransportError('answerMalformed', 'the answer has no head'));
+    else this.#reject(new TransportError('responseMalformed', 'the response has no head'));
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     this.#done();
-    this.#reject(asTransportError(error, 'waiting for the answer'));
+    this.#reject(asTransportError(error, 'waiting for the response'));
   }
 
   #receive(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    // Ignores the empty chunk that undici delivers when it resumes. Otherwise, the answer would be paused again.
+    // Ignores the empty chunk that undici delivers when it resumes. Otherwise, the response would be paused again.
     if (chunk.length === 0) return;
     try {
       const drained = this.#request.receiver?.write(chunk);

@@ -1,6 +1,6 @@
-/** Error of a request that got no answer. Error codes of sockets, TLS and undici show the reason. */
+/** Error of a request that got no response. Error codes of sockets, TLS and undici show the reason. */
 
-/** Reasons why a request got no answer, with their error codes. */
+/** Reasons why a request got no response, with their error codes. */
 const codes = {
   nameNotFound: ['ENOTFOUND', 'EAI_AGAIN', 'EAI_NODATA', 'EAI_NONAME'],
   refused: ['ECONNREFUSED'],
@@ -17,8 +17,8 @@ const codes = {
   connectionLost: ['ECONNRESET', 'ECONNABORTED', 'EPIPE', 'UND_ERR_SOCKET', 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH'],
   closed: ['UND_ERR_DESTROYED', 'UND_ERR_CLOSED'],
   // The parser of undici throws errors without a code, so the name `HTTPParserError` is listed here.
-  answerMalformed: ['UND_ERR_HEADERS_OVERFLOW', 'HTTPParserError'],
-  answerTooLarge: [],
+  responseMalformed: ['UND_ERR_HEADERS_OVERFLOW', 'HTTPParserError'],
+  responseTooLarge: [],
 } as const satisfies Readonly<Record<string, readonly string[]>>;
 
 export type TransportFailure = keyof typeof codes;

@@ -1,5 +1,5 @@
 /**
- * Interface to the network: sends one request and receives one answer. A transport follows no redirects and repeats no
+ * Interface to the network: sends one request and receives one response. A transport follows no redirects and repeats no
  * request.
  *
  * `beforeWrite` runs right before the first byte is written. If it throws or was not called, the request was not sent.
@@ -24,7 +24,7 @@ export interface TransportRequest {
    * sent, and `send` rejects with the error.
    */
   readonly beforeWrite: () => Departure;
-  /** Maximum size of the body in bytes, unless a receiver reads it. A larger body fails with `answerTooLarge`. */
+  /** Maximum size of the body in bytes, unless a receiver reads it. A larger body fails with `responseTooLarge`. */
   readonly maxBodyBytes: number;
   /** Receives the body while it arrives. If there is no receiver, the response contains the complete body. */
   readonly receiver?: BodyReceiver | undefined;
@@ -34,26 +34,26 @@ export interface ResponseHead {
   readonly status: number;
   /** Headers with names in lower case. Only the first of repeated headers is kept. */
   readonly headers: ReadonlyMap<string, string>;
-  /** All `Set-Cookie` headers of the answer, in order. */
+  /** All `Set-Cookie` headers of the response, in order. */
   readonly setCookies: readonly string[];
-  /** Monotonic time in ms at which the head of the answer arrived. */
+  /** Monotonic time in ms at which the head of the response arrived. */
   readonly headAtMs: number;
 }
 
 export interface TransportResponse extends ResponseHead {
-  /** Body of the answer; empty if a receiver read it. */
+  /** Body of the response; empty if a receiver read it. */
   readonly body: Uint8Array;
 }
 
 /** Receives a body in chunks. An error that it throws cancels the request. */
 export interface BodyReceiver {
   /**
-   * Called with the head of the answer. Returns false if this receiver does not read the body. The response then
+   * Called with the head of the response. Returns false if this receiver does not read the body. The response then
    * contains the body.
    */
   begin(head: ResponseHead): boolean;
   /**
-   * Receives a chunk, whose memory is reused after the call. If a promise is returned, the answer is paused until the
+   * Receives a chunk, whose memory is reused after the call. If a promise is returned, the response is paused until the
    * promise resolves.
    */
   write(chunk: Uint8Array): Promise<void> | undefined;

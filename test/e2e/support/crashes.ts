@@ -1,4 +1,4 @@
-/** Kills the operator during upgrades, or loses answers. No collector may be upgraded twice (U15). */
+/** Kills the operator during upgrades, or loses responses. No collector may be upgraded twice (U15). */
 import { describe, expect } from 'vitest';
 import type { FaultScenario } from '../../../simulator/scenario/scenario.ts';
 import { test } from './end-to-end.ts';
@@ -58,11 +58,11 @@ export function testCrashes(crashes: readonly Crash[]): void {
   });
 }
 
-/** Problems of a test case, and the fault that loses the answers to its first and its third upgrade request. */
+/** Problems of a test case, and the fault that loses the responses to its first and its third upgrade request. */
 export type Loss = readonly [trouble: CrashProblems, loss: FaultScenario];
 
 export function testLosses(losses: readonly Loss[]): void {
-  describe.concurrent.each(losses)('with the problems %j, an operator that loses answers by %j', (trouble, loss) => {
+  describe.concurrent.each(losses)('with the problems %j, an operator that loses responses by %j', (trouble, loss) => {
     test('upgrades every collector', async ({ tenant, manifests, run }) => {
       await equip(tenant, trouble, { lost: { ...loss, operations: ['createTask'], nth: [1, 3] } });
       await manifests.policy('production');

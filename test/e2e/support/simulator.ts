@@ -96,9 +96,9 @@ export class Simulator {
       headers: { authorization: `Basic ${Buffer.from(`${control.id}:${control.key}`).toString('base64')}` },
       body: patch === undefined ? null : JSON.stringify(patch),
     });
-    const answer = await body.json();
-    if (statusCode !== 200) throw new Error(`the simulator answers ${statusCode}: ${JSON.stringify(answer)}`);
-    return answer;
+    const response = await body.json();
+    if (statusCode !== 200) throw new Error(`the simulator answers ${statusCode}: ${JSON.stringify(response)}`);
+    return response;
   }
 }
 
@@ -177,7 +177,7 @@ export class Tenant {
     return this.#simulator.journalUntil((journal) => done(journal.filter(({ user }) => user === this.user)));
   }
 
-  /** Resolves when this number of upgrade requests has been answered. Lost answers count, too. */
+  /** Resolves when this number of upgrade requests has been answered. Lost responses count, too. */
   posted(count: number): Promise<void> {
     return this.journalUntil((journal) => journal.filter(isPost).length >= count);
   }

@@ -9,7 +9,7 @@ import { credentialsOfKeyFile } from '../../../src/destination/gcs/gcs-settings.
 import { newServiceAccountKey } from '../../support/fake-gcs-server.ts';
 import { RefusingProxy } from '../../support/refusing-proxy.ts';
 
-test('a tunnel request without an answer of the proxy is sent three times, like other requests', async () => {
+test('a tunnel request without a response of the proxy is sent three times, like other requests', async () => {
   const proxy = new RefusingProxy();
   proxy.isSilent = true;
   await proxy.start();
@@ -19,13 +19,13 @@ test('a tunnel request without an answer of the proxy is sent three times, like 
   const settings = { bucket: 'audit', root: '', endpoint: 'https://store.invalid:9000', credentials };
   const environment = { HTTPS_PROXY: `http://${proxy.address}` };
   const client = new GcsClient({ settings, environment, clock: systemClock, connectTimeoutMs: 100 });
-  const answer = client.send({ method: 'GET', path: '/storage/v1/b/audit/o' });
-  await expect(answer).rejects.toMatchObject({ code: 'UND_ERR_HEADERS_TIMEOUT' });
+  const response = client.send({ method: 'GET', path: '/storage/v1/b/audit/o' });
+  await expect(response).rejects.toMatchObject({ code: 'UND_ERR_HEADERS_TIMEOUT' });
   expect(proxy.requests).toHaveLength(3);
   await client.close();
 });
 
-test('a token request without an answer of the proxy fails after 15 s, and is not sent again', async () => {
+test('a token request without a response of the proxy fails after 15 s, and is not sent again', async () => {
   const proxy = new RefusingProxy();
   proxy.isSilent = true;
   await proxy.start();
@@ -54,8 +54,8 @@ test('a token request without an answer of the proxy fails after 15 s, and is no
   };
   const settings = { bucket: 'audit', root: '', credentials: 'ambient' as const };
   const client = new GcsClient({ settings, environment, clock });
-  const answer = client.send({ method: 'GET', path: '/storage/v1/b/audit/o' });
-  await expect(answer).rejects.toMatchObject({ code: 'ETIMEDOUT' });
+  const response = client.send({ method: 'GET', path: '/storage/v1/b/audit/o' });
+  await expect(response).rejects.toMatchObject({ code: 'ETIMEDOUT' });
   expect(delays).toEqual([15_000]);
   expect(proxy.requests).toHaveLength(1);
   await client.close();

@@ -123,8 +123,8 @@ describe('a digest', () => {
   });
 
   test('stalls the export when the service refuses it', async () => {
-    const answer = { kind: 'status', status: 400, code: 'parse.error' } as const;
-    const refused = { ...answer, operations: ['createJob'], queries: ['*sum(_size)*'] } as const;
+    const response = { kind: 'status', status: 400, code: 'parse.error' } as const;
+    const refused = { ...response, operations: ['createJob'], queries: ['*sum(_size)*'] } as const;
     const world = new ExportWorld({ messages: messages(600), scenario: { search, faults: { refused } } });
     world.add();
     world.start();

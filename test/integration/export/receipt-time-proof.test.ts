@@ -1,6 +1,6 @@
 /** Tests the proof of exports by receipt time (E6). */
 import { expect, test } from 'vitest';
-import { type InProcessAnswer, type InProcessRequest, InProcessService } from '../../../simulator/in-process.ts';
+import { type InProcessRequest, type InProcessResponse, InProcessService } from '../../../simulator/in-process.ts';
 import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
 import { ExportWorld, startMs } from './export-world.ts';
 
@@ -8,7 +8,7 @@ const fromMs = startMs - 2 * hourMs;
 
 /** Simulated service that omits the first millisecond of each searched range. */
 class ExclusiveStart extends InProcessService {
-  override request(request: InProcessRequest): Promise<InProcessAnswer> {
+  override request(request: InProcessRequest): Promise<InProcessResponse> {
     if (request.method !== 'POST' || !request.body?.includes('"query"')) return super.request(request);
     const order = JSON.parse(request.body) as { readonly from: string };
     return super.request({ ...request, body: JSON.stringify({ ...order, from: String(Number(order.from) + 1) }) });

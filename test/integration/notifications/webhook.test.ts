@@ -46,7 +46,7 @@ test.each([
   [503, 'backoff'],
   [429, 'backoff'],
   [404, 'stall'],
-])('an answer %d is handled as %s', async (status, kind) => {
+])('a response %d is handled as %s', async (status, kind) => {
   const { certificate, url, close } = await receiver(status);
   if (!notification) throw new Error('the Event has no notification');
   const sending = sendNotification(webhook(url, certificate.cert), notification, {}, never);
@@ -67,7 +67,7 @@ test('an untrusted or unreachable receiver is tried again, and the error does no
   expect(`${untrusted} ${gone}`).not.toMatch(/secret-path|token-1/);
 });
 
-test('a request to a receiver that never answers ends when its signal is aborted', async () => {
+test('a request to a receiver that never responses ends when its signal is aborted', async () => {
   const certificate = await selfSigned(['localhost', '127.0.0.1']);
   const asked = Promise.withResolvers<void>();
   await using server = await httpsServer(certificate, () => asked.resolve());
@@ -80,7 +80,7 @@ test('a request to a receiver that never answers ends when its signal is aborted
   await expect(sending).rejects.toMatchObject({ code: 'notification.failed', handling: { kind: 'backoff' } });
 });
 
-test('a notification is sent although the body of the answer never ends', async () => {
+test('a notification is sent although the body of the response never ends', async () => {
   const certificate = await selfSigned(['localhost', '127.0.0.1']);
   await using server = await httpsServer(certificate, (_, response) => response.writeHead(200).write('thanks'));
   if (!notification) throw new Error('the Event has no notification');

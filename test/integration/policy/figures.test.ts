@@ -124,7 +124,10 @@ describe('H3: while no upgrade starts', () => {
 describe('H3: versions and counts agree', () => {
   test.each([
     ['all is well', {}],
-    ['answers are lost', { faults: { lost: { kind: 'reset', operations: ['createTask'], effect: true, share: 0.5 } } }],
+    [
+      'responses are lost',
+      { faults: { lost: { kind: 'reset', operations: ['createTask'], effect: true, share: 0.5 } } },
+    ],
     ['tasks cannot be read', { faults: { lost: { kind: 'status', status: 503, operations: ['getTask'] } } }],
   ])('when %s', async (_, scenario) => {
     const { world, untilReason } = staged({

@@ -88,7 +88,7 @@ test('without its ledger, a policy counts the upgrades that status shows as runn
 });
 
 test.each(['before', 'after'] as const)(
-  'U15: a write that fails %s its effect loses no answer of the service',
+  'U15: a write that fails %s its effect loses no response of the service',
   async (when) => {
     const world = new World({
       scenario: {

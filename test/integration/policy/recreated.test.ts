@@ -41,7 +41,7 @@ test('an attempt that was accepted right before the deletion is taken over with 
   const accepted = () => world.snapshot().counters.tasksAccepted;
   await world.until(() => accepted() === 4, minuteMs);
   // The policy is deleted after the service has accepted the upgrades, but before the operator has processed the
-  // answers.
+  // responses.
   await world.clock.advance(100);
   world.api.remove(`${policiesPath}/production`);
   await world.clock.advance(minuteMs);

@@ -225,7 +225,7 @@ describe('H1 and H2: an outage that lasted ten minutes while no process ran', ()
 });
 
 describe('an Event about a change of the status', () => {
-  test('is published once, also if the answer to the write of the status is lost', async () => {
+  test('is published once, also if the response to the write of the status is lost', async () => {
     const { world, untilReason } = staged({ stages: [canary, { ...rest, approval: 'Required' }] });
     let lost = 0;
     world.api.onRequest = ({ subresource, body }) => {

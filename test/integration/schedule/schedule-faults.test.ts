@@ -39,7 +39,7 @@ describe('a schedule with faults', () => {
     expect(gapsAtRemoval).toEqual([1]);
   });
 
-  test('creates an announced run again with the same time when its creation got no answer and the schedule changes', async () => {
+  test('creates an announced run again with the same time when its creation got no response and the schedule changes', async () => {
     const world = new ScheduleWorld();
     world.add();
     const { api, clock } = world.world;

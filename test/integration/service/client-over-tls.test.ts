@@ -152,9 +152,9 @@ describe('faults on the wire', () => {
   const faults: readonly [FaultScenario, string][] = [
     [{ kind: 'reset', effect: true }, 'connectionLost'],
     [{ kind: 'truncate' }, 'connectionLost'],
-    [{ kind: 'html' }, 'answerInvalid'],
-    [{ kind: 'empty' }, 'answerInvalid'],
-    [{ kind: 'wrongTypes' }, 'answerInvalid'],
+    [{ kind: 'html' }, 'responseInvalid'],
+    [{ kind: 'empty' }, 'responseInvalid'],
+    [{ kind: 'wrongTypes' }, 'responseInvalid'],
     [{ kind: 'status', status: 503 }, 'unavailable'],
   ];
 

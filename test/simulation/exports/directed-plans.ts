@@ -161,7 +161,7 @@ const directions: Readonly<Record<string, ExportDirection>> = {
   },
   disordered: { messages: (chance) => displaced(chance, plain(chance, 150)), more: (_, plan) => withLowerLimit(plan) },
   erring: { more: () => ({ flaws: { missShard: 0.3, holes: 0, forget: 0 } }) },
-  /** A search job reports its error in only one status answer, and half of the status answers are lost. */
+  /** A search job reports its error in only one status response, and half of the status responses are lost. */
   erringUnheard: {
     more: (_, plan) => ({ ...withLostStatuses(plan), flaws: { missShard: 0.5, holes: 0, forget: 0 } }),
   },

@@ -1,7 +1,7 @@
 /** Simulated service that reports the error of a search only once, in one status of the search job. */
 import {
-  type InProcessAnswer,
   type InProcessRequest,
+  type InProcessResponse,
   InProcessService,
   type Network,
 } from '../../../simulator/in-process.ts';
@@ -28,13 +28,13 @@ export class SingleReportService extends InProcessService {
     this.#options = options;
   }
 
-  override async request(request: InProcessRequest): Promise<InProcessAnswer> {
+  override async request(request: InProcessRequest): Promise<InProcessResponse> {
     try {
-      const answer = this.#without(request, this.#reported(request, await super.request(request)));
-      this.#noteQuery(request, answer);
-      this.#noteStatus(request, answer);
+      const response = this.#without(request, this.#reported(request, await super.request(request)));
+      this.#noteQuery(request, response);
+      this.#noteStatus(request, response);
       const date = new Date(Math.floor(this.nowMs() / 1_000) * 1_000).toUTCString();
-      return { ...answer, headers: { ...answer.headers, date } };
+      return { ...response, headers: { ...response.headers, date } };
     } catch (error) {
       const search = this.#unreported(request);
       if (search && this.#options.chance.happens(0.5)) search.hasReported = true;
@@ -43,52 +43,52 @@ export class SingleReportService extends InProcessService {
   }
 
   /**
-   * Adds the error of the search to the answer of a status request, unless an earlier answer has already reported the
+   * Adds the error of the search to the response of a status request, unless an earlier response has already reported the
    * error.
    */
-  #reported(request: InProcessRequest, answer: InProcessAnswer): InProcessAnswer {
+  #reported(request: InProcessRequest, response: InProcessResponse): InProcessResponse {
     const search = this.#unreported(request);
-    const isStatus = answer.status === 200 && answer.body.includes('"pendingErrors":[');
+    const isStatus = response.status === 200 && response.body.includes('"pendingErrors":[');
     const isTime = search?.endedAtMs !== undefined || this.#options.chance.happens(0.5);
-    if (!search || !isStatus || !isTime) return answer;
+    if (!search || !isStatus || !isTime) return response;
     search.hasReported = true;
     this.#options.note('tells that a shard was missed');
-    const body = answer.body
+    const body = response.body
       .replace('"pendingErrors":[]', '"pendingErrors":["A shard was missed."]')
       .replace(/"pendingErrors":\["(?!A shard was missed)/, '"pendingErrors":["A shard was missed.","');
-    return { ...answer, body };
+    return { ...response, body };
   }
 
   /** Removes rows from a result page, so that pages have fewer rows than the service counts. */
-  #without({ method, path }: InProcessRequest, answer: InProcessAnswer): InProcessAnswer {
+  #without({ method, path }: InProcessRequest, response: InProcessResponse): InProcessResponse {
     const [, id, offset] = /\/jobs\/([0-9A-F]{16})\/records\?.*offset=(\d+)/.exec(path) ?? [];
-    const search = method === 'GET' && answer.status === 200 ? this.#searchOf(id) : undefined;
-    if (!search) return answer;
+    const search = method === 'GET' && response.status === 200 ? this.#searchOf(id) : undefined;
+    if (!search) return response;
     search.isRead = true;
-    const page = search.flaws.forgotten === 0 ? undefined : documentOf(answer);
-    if (!Array.isArray(page?.['records'])) return answer;
+    const page = search.flaws.forgotten === 0 ? undefined : documentOf(response);
+    if (!Array.isArray(page?.['records'])) return response;
     const left = Math.max(0, search.records - search.flaws.forgotten - Number(offset));
-    return { ...answer, body: JSON.stringify({ ...page, records: page['records'].slice(0, left) }) };
+    return { ...response, body: JSON.stringify({ ...page, records: page['records'].slice(0, left) }) };
   }
 
-  #noteStatus({ method, path }: InProcessRequest, answer: InProcessAnswer): void {
+  #noteStatus({ method, path }: InProcessRequest, response: InProcessResponse): void {
     const [, id] = /\/jobs\/([0-9A-F]{16})$/.exec(path) ?? [];
-    const search = method === 'GET' && answer.status === 200 ? this.#searchOf(id) : undefined;
+    const search = method === 'GET' && response.status === 200 ? this.#searchOf(id) : undefined;
     if (!search) return;
-    const { recordCount, usageDetails } = (documentOf(answer) ?? {}) as Partial<StatusDocument>;
+    const { recordCount, usageDetails } = (documentOf(response) ?? {}) as Partial<StatusDocument>;
     search.records = recordCount ?? search.records;
     const bytes = usageDetails?.dataScannedInBytes;
     if (bytes !== undefined) search.heard.push({ atMs: this.nowMs(), bytes });
   }
 
-  #noteQuery({ method, body = '' }: InProcessRequest, answer: InProcessAnswer): void {
-    if (method !== 'POST' || answer.status !== 202) return;
-    const search = this.#searchOf(/"([0-9A-F]{16})"/.exec(answer.body)?.[1]);
+  #noteQuery({ method, body = '' }: InProcessRequest, response: InProcessResponse): void {
+    if (method !== 'POST' || response.status !== 202) return;
+    const search = this.#searchOf(/"([0-9A-F]{16})"/.exec(response.body)?.[1]);
     if (search) search.query = (JSON.parse(body) as { readonly query: string }).query;
   }
 
   /**
-   * Returns the search whose status is requested, if it has an error that no answer has reported yet; otherwise
+   * Returns the search whose status is requested, if it has an error that no response has reported yet; otherwise
    * undefined.
    */
   #unreported({ method, path }: InProcessRequest): LiveSearch | undefined {
@@ -107,8 +107,8 @@ interface StatusDocument {
   readonly usageDetails: { readonly dataScannedInBytes: number };
 }
 
-/** Parses the body of an answer. Returns undefined if it is not a JSON object. */
-function documentOf({ body }: InProcessAnswer): Readonly<Record<string, unknown>> | undefined {
+/** Parses the body of a response. Returns undefined if it is not a JSON object. */
+function documentOf({ body }: InProcessResponse): Readonly<Record<string, unknown>> | undefined {
   try {
     const document: unknown = JSON.parse(body);
     return typeof document === 'object' && document !== null ? (document as Record<string, unknown>) : undefined;

@@ -260,7 +260,7 @@ class ScheduleRun {
   #faultOf({ client, method, collection: named, subresource }: RequestInfo): RequestFault | undefined {
     const isWrite = method === 'POST' || method === 'DELETE' || (method === 'PUT' && subresource === 'status');
     if (!this.#isTroubled || !named.startsWith('logfleet.dev/')) return undefined;
-    if (method === 'POST' && this.#happens(0.1)) return this.#loseAnswer();
+    if (method === 'POST' && this.#happens(0.1)) return this.#loseResponse();
     if (isWrite && this.#happens(0.04)) return this.#killAt(client);
     if (!this.#happens(isWrite ? 0.06 : 0.02)) return undefined;
     const when = this.#happens(0.5) ? 'before' : 'after';
@@ -276,8 +276,8 @@ class ScheduleRun {
     return faults[this.#whole(faults.length)];
   }
 
-  /** Returns a fault that loses the answer when a run is created. Changes the cron schedule soon after. */
-  #loseAnswer(): RequestFault {
+  /** Returns a fault that loses the response when a run is created. Changes the cron schedule soon after. */
+  #loseResponse(): RequestFault {
     this.#lateUntilMs = this.#world.world.clock.monotonic() + 15_000;
     this.#world.world.clock.after(100, () => {
       const schedule = ['0 * * * *', '*/20 * * * *', '30 * * * *'][this.#whole(3)];

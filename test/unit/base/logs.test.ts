@@ -80,12 +80,12 @@ describe('a JSON log', () => {
     const { log, lines } = json();
     const cause = Object.assign(new Error('refused'), { code: 'ECONNREFUSED' });
     log.error('failed', {
-      error: new LogfleetError({ code: 'test.failure', message: 'no answer', handling: { kind: 'backoff' }, cause }),
+      error: new LogfleetError({ code: 'test.failure', message: 'no response', handling: { kind: 'backoff' }, cause }),
     });
     expect(JSON.parse(lines[0] ?? '').error).toEqual({
       name: 'LogfleetError',
       code: 'test.failure',
-      message: 'no answer',
+      message: 'no response',
       cause: { name: 'Error', code: 'ECONNREFUSED', message: 'refused' },
     });
   });
@@ -140,10 +140,10 @@ describe('a text log', () => {
   test('shows the code of an expected error and the stack of an unexpected error', () => {
     const { log, lines } = text();
     log.warn('failed', {
-      error: new LogfleetError({ code: 'test.failure', message: 'no answer', handling: { kind: 'backoff' } }),
+      error: new LogfleetError({ code: 'test.failure', message: 'no response', handling: { kind: 'backoff' } }),
     });
     log.error('failed', { error: new TypeError('no such method', { cause: new Error('deeper') }) });
-    expect(lines[0]).toBe('14:03:07 warn  failed  error="no answer (test.failure)"\n');
+    expect(lines[0]).toBe('14:03:07 warn  failed  error="no response (test.failure)"\n');
     expect(lines[1]).toMatch(/error="no such method"\n {4}at .*logs\.test\.ts/);
     expect(lines[1]).toContain('caused by deeper');
   });

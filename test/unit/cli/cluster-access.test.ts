@@ -87,7 +87,7 @@ describe('ClusterReader.idleNote', () => {
   const lease = (spec: object) => ({ metadata: { name: 'logfleet-operator', namespace: 'logfleet' }, spec });
   const renewTime = new Date(clock.now()).toISOString();
   const alive = lease({ holderIdentity: 'pod', renewTime });
-  const note = (answer: Partial<KubeResponse>) => readerOf(new ScriptedKubeApi(answer), clock).idleNote();
+  const note = (response: Partial<KubeResponse>) => readerOf(new ScriptedKubeApi(response), clock).idleNote();
 
   it('says that no operator process works, if no Lease is held', async () => {
     expect(await note(listOf([lease({ holderIdentity: '' })]))).toContain('no process holds its Lease');
@@ -98,8 +98,8 @@ describe('ClusterReader.idleNote', () => {
     ['the user may not read Leases', { status: 403 }],
     ['the API server fails', { status: 500 }],
     ['there is no Lease, as without a leader election', listOf([])],
-  ])('is undefined if %s', async (_, answer: Partial<KubeResponse>) => {
-    expect(await clock.during(note(answer))).toBeUndefined();
+  ])('is undefined if %s', async (_, response: Partial<KubeResponse>) => {
+    expect(await clock.during(note(response))).toBeUndefined();
   });
 });
 

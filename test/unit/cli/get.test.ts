@@ -165,17 +165,17 @@ describe('get', () => {
   it('shows a message only once if several conditions have it', async () => {
     const shared = { reason: 'CollectorsFailed', message: 'Two collectors failed.', lastTransitionTime: '' };
     const ready = { type: 'Ready', status: 'True', ...shared } as const;
-    const conditions = [ready, { ...ready, type: 'Stalled' }, { ...ready, type: 'Outage', message: 'No answer.' }];
+    const conditions = [ready, { ...ready, type: 'Stalled' }, { ...ready, type: 'Outage', message: 'No response.' }];
     const { stdout } = await run(new MemoryReader([samplePolicy({ status: { conditions } })]), {
       kind: 'cvp/production',
     });
-    const lines = stdout.split('\n').filter((line) => /=True|Two|No answer/.test(line));
+    const lines = stdout.split('\n').filter((line) => /=True|Two|No response/.test(line));
     expect(lines.map((line) => line.trim().replace(/ for .*/, ''))).toEqual([
       'Ready=True',
       'Two collectors failed.',
       'Stalled=True',
       'Outage=True',
-      'No answer.',
+      'No response.',
     ]);
   });
 

@@ -16,7 +16,7 @@ class ControllerWorld {
   readonly calls: string[] = [];
   readonly signals = new Map<string, AbortSignal>();
   readonly names: string[];
-  answer: (name: string, signal: AbortSignal) => Promise<Result> | Result = () => finished;
+  reconcile: (name: string, signal: AbortSignal) => Promise<Result> | Result = () => finished;
   inSync = true;
   readonly filled = Promise.withResolvers<void>();
   readonly leadership: SwitchedLeadership;
@@ -26,7 +26,7 @@ class ControllerWorld {
 
   constructor(
     names: string[],
-    { leads = true, ...preset }: Partial<Pick<ControllerWorld, 'inSync' | 'answer'> & { leads: boolean }> = {},
+    { leads = true, ...preset }: Partial<Pick<ControllerWorld, 'inSync' | 'reconcile'> & { leads: boolean }> = {},
     workers = 2,
   ) {
     this.names = names;
@@ -38,7 +38,7 @@ class ControllerWorld {
         reconcile: async ({ namespace, name }, signal) => {
           this.calls.push(`${namespace}/${name}`);
           this.signals.set(name, signal);
-          return this.answer(name, signal);
+          return this.reconcile(name, signal);
         },
       },
       source: {
@@ -126,7 +126,7 @@ describe('a controller', () => {
 
   test('runs at most one reconcile per worker, and never two of one key', async () => {
     const gates = new Map(['a', 'b', 'c'].map((name) => [name, gate()]));
-    const world = new ControllerWorld(['a', 'b', 'c'], { answer: (name) => gates.get(name)?.passed ?? finished });
+    const world = new ControllerWorld(['a', 'b', 'c'], { reconcile: (name) => gates.get(name)?.passed ?? finished });
     await settle();
     world.change('a');
     await settle();
@@ -143,7 +143,7 @@ describe('a controller', () => {
   });
 
   test('reconciles again after the requested delay', async () => {
-    const world = new ControllerWorld(['a'], { answer: () => ({ delayMs: 5_000, finished: false }) });
+    const world = new ControllerWorld(['a'], { reconcile: () => ({ delayMs: 5_000, finished: false }) });
     await world.clock.advance(4_999);
     expect(world.calls.length).toBe(1);
     await world.clock.advance(1);
@@ -160,7 +160,7 @@ describe('a controller', () => {
   ];
   test.each(handlings)('an error with outcome $outcome', async ({ handling, outcome, calls, settles }) => {
     const world = new ControllerWorld(['a', 'other'], {
-      answer: (name) => {
+      reconcile: (name) => {
         if (name === 'a') throw failure(handling);
         return finished;
       },
@@ -183,7 +183,7 @@ describe('a controller', () => {
   test('continues after any thrown value, and a success resets the failures', async () => {
     const thrown: unknown[] = [new TypeError('no such method'), 'a text', undefined, failure({ kind: 'backoff' })];
     const world = new ControllerWorld(['a'], {
-      answer: () => {
+      reconcile: () => {
         if (thrown.length > 0) throw thrown.shift();
         return finished;
       },
@@ -200,7 +200,7 @@ describe('a controller', () => {
   test('a change ends the back-off', async () => {
     let failures = 5;
     const world = new ControllerWorld(['a'], {
-      answer: () => {
+      reconcile: () => {
         if (failures-- > 0) throw failure({ kind: 'backoff' });
         return finished;
       },
@@ -224,7 +224,7 @@ describe('a controller', () => {
 
   test('the loss of leadership aborts reconciles in flight and starts no more', async () => {
     const held = gate();
-    const world = new ControllerWorld(['a', 'b', 'c'], { answer: () => held.passed });
+    const world = new ControllerWorld(['a', 'b', 'c'], { reconcile: () => held.passed });
     await settle();
     world.leadership.end();
     expect(world.signals.get('a')?.aborted).toBe(true);
@@ -240,11 +240,11 @@ describe('a controller', () => {
 
   test('a reconcile of an earlier term is aborted, even if the loss between the terms was not announced', async () => {
     const held = gate();
-    const world = new ControllerWorld(['a'], { answer: () => held.passed });
+    const world = new ControllerWorld(['a'], { reconcile: () => held.passed });
     await settle();
     world.leadership.begin();
     expect(world.signals.get('a')?.aborted).toBe(true);
-    world.answer = () => finished;
+    world.reconcile = () => finished;
     held.open();
     await settle();
     expect(world.calls.length).toBe(2);
@@ -261,7 +261,7 @@ describe('a controller', () => {
 
   test('an aborted key of a deleted resource is reconciled in the next term', async () => {
     const held = gate();
-    const world = new ControllerWorld(['a'], { answer: () => held.passed });
+    const world = new ControllerWorld(['a'], { reconcile: () => held.passed });
     await settle();
     world.names.length = 0;
     world.leadership.end();
@@ -274,7 +274,7 @@ describe('a controller', () => {
 
   test('ends on request: nothing more starts, and reconciles in flight are aborted and awaited', async () => {
     const held = gate();
-    const world = new ControllerWorld(['a', 'b', 'c'], { answer: () => held.passed });
+    const world = new ControllerWorld(['a', 'b', 'c'], { reconcile: () => held.passed });
     await settle();
     let ended = false;
     void world.ended.then(() => {
@@ -302,7 +302,7 @@ describe('a controller', () => {
   test('is settled when the last result of each resource is settled, despite planned reconciles', async () => {
     const later: Result = { delayMs: 60_000, finished: true };
     let result: Result = { delayMs: 1_000, finished: false };
-    const world = new ControllerWorld(['a', 'b'], { answer: (name) => (name === 'a' ? result : finished) });
+    const world = new ControllerWorld(['a', 'b'], { reconcile: (name) => (name === 'a' ? result : finished) });
     let reported = false;
     void world.controller.whenFinished().then(() => {
       reported = true;
@@ -323,7 +323,7 @@ describe('a controller', () => {
 
   test('measures the duration of reconciles', async () => {
     const held = gate();
-    const world = new ControllerWorld(['a'], { answer: () => held.passed });
+    const world = new ControllerWorld(['a'], { reconcile: () => held.passed });
     await world.clock.advance(3_000);
     held.open();
     await settle();

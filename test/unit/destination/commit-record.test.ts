@@ -18,7 +18,7 @@ const endMs = startMs + 4 * hourMs;
 const slice = { fromMs: startMs, rows: 10, bytes: 20, oldestMs: startMs, newestMs: startMs + 9 };
 const slices = summaryOf({ lengthMs: hourMs, slices: [slice] }, { fromMs: startMs + 1, toMs: endMs });
 
-const losesAnswer = (call: DestinationCall) =>
+const losesResponse = (call: DestinationCall) =>
   call === 'create' ? ({ failure: 'exists', hasEffect: true } as const) : undefined;
 
 describe('a commit', () => {
@@ -42,10 +42,10 @@ describe('a commit', () => {
     expect(remaining).toContainEqual({ index: 1, fromMs: startMs + 2 * hourMs, toMs: startMs + 3 * hourMs });
   });
 
-  test('that finds its own record after a lost answer has succeeded, and keeps its file', async () => {
+  test('that finds its own record after a lost response has succeeded, and keeps its file', async () => {
     const destination = new MemoryDestination();
     const record = await store(destination, recordOf(1, startMs + 3 * hourMs, endMs, 10));
-    destination.strike = losesAnswer;
+    destination.strike = losesResponse;
     expect(await commit(destination, layout, record)).toEqual({ kind: 'committed' });
     expect(await commit(destination, layout, record)).toEqual({ kind: 'committed' });
     expect(destination.objects.has(layout.within(record.files[0]!.name))).toBe(true);
@@ -207,7 +207,7 @@ describe('the committed part of an export', () => {
   });
 });
 
-/** Two operators export to one destination, lose answers, and can crash before each commit. */
+/** Two operators export to one destination, lose responses, and can crash before each commit. */
 test('commits of two processes in any order cover the range once, and leave no other files (E3)', async () => {
   const step = fc.record({
     writer: fc.nat(1),
@@ -215,7 +215,7 @@ test('commits of two processes in any order cover the range once, and leave no o
     which: fc.nat(3),
     cut: fc.double({ min: 0, max: 1, noNaN: true }),
     rows: fc.nat(5),
-    fate: fc.constantFrom('commits', 'commits', 'losesTheAnswer', 'dies'),
+    fate: fc.constantFrom('commits', 'commits', 'losesTheResponse', 'dies'),
   });
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
@@ -231,7 +231,7 @@ test('commits of two processes in any order cover the range once, and leave no o
         const made = recordOf(segment.index, fromMs, segment.toMs, rows, `w${writer}-${turn++}`);
         await store(destination, made);
         if (fate === 'dies') return;
-        destination.strike = (call) => (fate === 'losesTheAnswer' ? losesAnswer(call) : undefined);
+        destination.strike = (call) => (fate === 'losesTheResponse' ? losesResponse(call) : undefined);
         const outcome = await commit(destination, layout, made.record);
         destination.strike = () => undefined;
         seen[writer] = [...(seen[writer] ?? []), outcome.kind === 'taken' ? outcome.existing : made.record];

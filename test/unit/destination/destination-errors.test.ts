@@ -2,7 +2,7 @@
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { SecretText } from '../../../src/base/secret-text.ts';
-import { errorOfAnswer, gcsErrors, tokenError } from '../../../src/destination/gcs/gcs-error.ts';
+import { errorOfResponse, gcsErrors, tokenError } from '../../../src/destination/gcs/gcs-error.ts';
 import { checkSettings as checkGcsSettings } from '../../../src/destination/gcs/gcs-settings.ts';
 import { s3Errors } from '../../../src/destination/s3/s3-error.ts';
 import { checkSettings, type S3Settings } from '../../../src/destination/s3/s3-settings.ts';
@@ -96,7 +96,9 @@ describe('an error of Google Cloud Storage', () => {
     ['JSON without reasons', '{"error": {"message": "no"}}', 'HTTP status 404: no'],
     ['JSON of another form', '[]', 'HTTP status 404: []'],
   ])('that is %s has a message', (_, body, expected) => {
-    expect(gcsErrors.error('read plan', errorOfAnswer(404, body)).message).toContain(`cannot read plan: ${expected}; `);
+    expect(gcsErrors.error('read plan', errorOfResponse(404, body)).message).toContain(
+      `cannot read plan: ${expected}; `,
+    );
   });
 });
 

@@ -198,7 +198,7 @@ describe('a dense millisecond', () => {
     expect(await world.complaints(await world.committed(millisecond, { failedBefore: 1 }))).toEqual([]);
   });
 
-  test('is searched again each time when rows are missing and a status answer was lost (E5)', async () => {
+  test('is searched again each time when rows are missing and a status response was lost (E5)', async () => {
     const lost = { kind: 'stall', effect: true, operations: ['getJob'], queries: ['*4"'], nth: [1] } as const;
     const world = worldOf(100, { lost });
     const { jobs } = world;

@@ -5,7 +5,7 @@ function row(messageTimeMs: number, messageId: string, text = ''): KnownRow {
   return { messageTimeMs, messageId, bytes: Buffer.from(JSON.stringify({ messageTimeMs, messageId, text })) };
 }
 
-function answers(duplicates: Duplicates, rows: readonly KnownRow[]): boolean[] {
+function repeated(duplicates: Duplicates, rows: readonly KnownRow[]): boolean[] {
   return rows.map((one) => duplicates.comesAgain(one));
 }
 
@@ -16,7 +16,7 @@ describe.each([
   ['AnyOrder', () => new AnyOrder()],
 ])('%s (E9)', (_, make) => {
   test('recognizes a repeated row', () => {
-    expect(answers(make(), [row(5, '1'), row(5, '2'), row(5, '1'), row(5, '2'), row(5, '2')])).toEqual([
+    expect(repeated(make(), [row(5, '1'), row(5, '2'), row(5, '1'), row(5, '2'), row(5, '2')])).toEqual([
       false,
       false,
       true,
@@ -27,11 +27,11 @@ describe.each([
 
   test('distinguishes rows with the same id and other bytes', () => {
     const rows = [row(5, '1', 'a'), row(5, '1', 'b'), row(5, '1', 'c'), row(5, '1', 'b'), row(5, '1', 'a')];
-    expect(answers(make(), rows)).toEqual([false, false, false, true, true]);
+    expect(repeated(make(), rows)).toEqual([false, false, false, true, true]);
   });
 
   test('distinguishes rows with other ids', () => {
-    expect(answers(make(), [row(5, '1'), row(5, '-1'), row(4, '1')])).toEqual([false, false, false]);
+    expect(repeated(make(), [row(5, '1'), row(5, '-1'), row(4, '1')])).toEqual([false, false, false]);
   });
 
   test('copies the bytes that it compares', () => {
@@ -45,15 +45,15 @@ describe.each([
 
   test('is sure while rows come newest first', () => {
     const duplicates = make();
-    answers(duplicates, [row(5, '1'), row(5, '2'), row(3, '3')]);
+    repeated(duplicates, [row(5, '1'), row(5, '2'), row(3, '3')]);
     expect(duplicates.isSure).toBe(true);
   });
 
   test('recognizes thousands of rows of a millisecond', () => {
     const rows = Array.from({ length: 3_000 }, (_, number) => row(5, `${number}`, 'x'.repeat(number % 50)));
     const duplicates = make();
-    expect(answers(duplicates, rows)).not.toContain(true);
-    expect(answers(duplicates, rows)).not.toContain(false);
+    expect(repeated(duplicates, rows)).not.toContain(true);
+    expect(repeated(duplicates, rows)).not.toContain(false);
   });
 });
 
@@ -62,13 +62,13 @@ describe('rows out of order', () => {
 
   test('may be repeated unnoticed by InOrder, which reports that', () => {
     const duplicates = new InOrder();
-    expect(answers(duplicates, rows)).toEqual([false, false, false]);
+    expect(repeated(duplicates, rows)).toEqual([false, false, false]);
     expect(duplicates.isSure).toBe(false);
   });
 
   test('are recognized by AnyOrder', () => {
     const duplicates = new AnyOrder();
-    expect(answers(duplicates, rows)).toEqual([false, false, true]);
+    expect(repeated(duplicates, rows)).toEqual([false, false, true]);
     expect(duplicates.isSure).toBe(true);
   });
 });

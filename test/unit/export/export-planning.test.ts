@@ -59,8 +59,8 @@ class PlanningWorld {
     const { client, clock, budget } = simulated;
     const service: SearchService = {
       createJob: async (...call) => {
-        const answer = await client.createJob(...call);
-        return { ...answer, dateMs: clock.now() - this.serviceBehindMs };
+        const response = await client.createJob(...call);
+        return { ...response, dateMs: clock.now() - this.serviceBehindMs };
       },
     };
     const tools = {
@@ -202,7 +202,7 @@ describe('a range with more rows than a search returns', () => {
     expect(rows.every((count) => count < 100)).toBe(true);
   });
 
-  test('is counted again when the answer to a status request was lost (E5)', async () => {
+  test('is counted again when the response to a status request was lost (E5)', async () => {
     const world = new PlanningWorld(evenly(1_000), {
       ...limitOf(100),
       faults: { lost: { kind: 'reset', effect: true, operations: ['getJob'], queries: ['*timeslice*'], nth: [1] } },

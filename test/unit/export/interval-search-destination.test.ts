@@ -48,7 +48,7 @@ describe('a destination that fails', () => {
           error: { code: `destination.${failure}`, handling: { kind: handling } },
         });
         expect(await world.records()).toEqual([]);
-        // If the answer to `open` is lost, the export does not know the upload, so it cannot abort it.
+        // If the response to `open` is lost, the export does not know the upload, so it cannot abort it.
         const leftovers = await world.leftovers();
         expect(call === 'open' && hasEffect ? leftovers.slice(1) : leftovers).toEqual([]);
         world.destination.strike = () => undefined;
@@ -96,7 +96,7 @@ describe('a record that cannot be written (E3)', () => {
     expect(world.countOf('createJob')).toBe(1);
   });
 
-  test('because its answer was lost is valid, and its files stay', async () => {
+  test('because its response was lost is valid, and its files stay', async () => {
     const world = new SearchWorld();
     world.destination.strike = (call) => (call === 'create' ? { failure: 'exists', hasEffect: true } : undefined);
     expect(await world.complaints(await world.committed())).toEqual([]);

@@ -111,7 +111,7 @@ describe('a search that is stopped', () => {
     expect(await world.complaints(record)).toEqual([]);
   });
 
-  test('waits shortly before eight hours for the last status answers of a finished job (E5)', async () => {
+  test('waits shortly before eight hours for the last status responses of a finished job (E5)', async () => {
     const world = new SearchWorld();
     const { clock, jobs } = world;
     let texts: readonly string[] = [];

@@ -94,7 +94,7 @@ describe('a whole interval', () => {
   });
 });
 
-describe('a search with errors, or with a lost status answer (E5)', () => {
+describe('a search with errors, or with a lost status response (E5)', () => {
   test('is repeated, and is incomplete the second time, also with incompletePolicy Keep', async () => {
     const world = new SearchWorld({
       scenario: { faults: { away: { kind: 'pendingError', message: 'a shard is away' } } },
@@ -162,7 +162,7 @@ describe('a search with errors, or with a lost status answer (E5)', () => {
     expect(world.countOf('createJob')).toBe(2);
   });
 
-  test('is counted by another search job when the count lost a status answer', async () => {
+  test('is counted by another search job when the count lost a status response', async () => {
     const counting = { ...lost, queries: ['*| count'], nth: [1] } as const;
     const world = new SearchWorld({ scenario: { faults: { counting, lost } } });
     const record = await world.committed();

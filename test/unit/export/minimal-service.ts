@@ -72,7 +72,7 @@ export function searchMinimal(
   const withTwins = again && !isCut && strikes() ? inOrder([...found, again]) : found;
   const rows = strikes() ? shuffled(withTwins, random) : withTwins;
   const kind = isCut ? world.cutKinds[Math.floor(random.next() * world.cutKinds.length)] : undefined;
-  // The service reports the error of a search job only once. If this status answer is lost, the error may be lost too.
+  // The service reports the error of a search job only once. If this status response is lost, the error may be lost too.
   const hasLostStatus = random.next() < (isBroken ? 0.5 : world.trouble);
   return {
     state: kind === 'forcePaused' ? 'forcePaused' : 'doneGatheringResults',

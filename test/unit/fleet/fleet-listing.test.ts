@@ -169,7 +169,7 @@ describe('U7: no collector is hidden', () => {
 
   describe('if every build is in use or targeted, one request shows whether a second listing is needed', () => {
     /**
-     * Upgrades one collector of the first page before each answer of the service. Later pages do not contain this
+     * Upgrades one collector of the first page before each response of the service. Later pages do not contain this
      * collector, so the listing does not notice its upgrade.
      */
     async function rolling() {
@@ -179,7 +179,7 @@ describe('U7: no collector is hidden', () => {
       await swept(0);
       service.lists.length = 0;
       let next = 1;
-      service.beforeAnswer = (call) => {
+      service.beforeResponse = (call) => {
         if (!call.startsWith(first)) return;
         const upgraded = String(next++);
         service.collectors = service.collectors.map((one) =>
@@ -225,7 +225,7 @@ describe('U7: no collector is hidden', () => {
       const { service, listing, swept } = await rolling();
       service.collectors = [...service.collectors, ...fleet(301, 1, first)];
       await swept();
-      service.beforeAnswer = () => {};
+      service.beforeResponse = () => {};
       await swept();
       expect(listing.row('301')).toBeDefined();
     });
@@ -262,13 +262,13 @@ describe('U7: no collector is hidden', () => {
     const { service, listing, swept } = world(1_200, middle);
     await swept(0);
     let calls = 0;
-    service.beforeAnswer = (call) => {
+    service.beforeResponse = (call) => {
       // When a collector of the first page disappears, all later collectors move up by one position.
       if (call.startsWith(first) && ++calls === 1)
         service.collectors = service.collectors.filter(({ id }) => id !== '1');
     };
     await swept();
-    service.beforeAnswer = () => {};
+    service.beforeResponse = () => {};
     expect(listing.row('1200')).toBeDefined();
     await swept();
     expect(listing.row('1200')).toMatchObject({ position: 1_198 });
@@ -353,7 +353,7 @@ describe('U9: a page', () => {
 });
 
 describe('failures', () => {
-  test('are reported, retried with growing delays, and end with the first answer', async () => {
+  test('are reported, retried with growing delays, and end with the first response', async () => {
     const { clock, service, listing, state } = world(3);
     service.failures.push(serviceError(), serviceError(), serviceError());
     listing.requestSweep(0);
@@ -389,7 +389,7 @@ describe('failures', () => {
 
   test('of a sweep continue while only the list of builds can be read', async () => {
     const { clock, service, listing } = world(3);
-    service.beforeAnswer = (call) => {
+    service.beforeResponse = (call) => {
       if (call !== 'builds') throw serviceError();
     };
     listing.requestSweep(0);
@@ -398,7 +398,7 @@ describe('failures', () => {
     await clock.advance(90_000);
     expect(listing.builds()?.sentAtMs).toBeGreaterThanOrEqual(10 * 60_000);
     expect(listing.problem()?.error?.code).toBe('service.internalError');
-    service.beforeAnswer = () => {};
+    service.beforeResponse = () => {};
     await clock.advance(60_000);
     expect(listing.problem()).toBeUndefined();
   });
@@ -489,7 +489,7 @@ describe('builds', () => {
 describe('a build that is withdrawn (U7)', () => {
   test('during its sweep: the builds are read again, and the sweep continues with another build', async () => {
     const { clock, service, listing } = world(1_500, middle);
-    service.beforeAnswer = (call) => {
+    service.beforeResponse = (call) => {
       if (call === `${first} 0+1000`) service.builds = [middle, spare, last];
     };
     listing.requestSweep(0);
@@ -528,7 +528,7 @@ describe('a build that is withdrawn (U7)', () => {
   test.each(['sweep', 'page'] as const)('but still offered: a %s is requested with growing delays', async (what) => {
     const { clock, service, listing, swept } = world(30, middle);
     await swept(0);
-    service.beforeAnswer = (call) => {
+    service.beforeResponse = (call) => {
       if (call === 'builds') return;
       throw serviceError({ status: 400, serviceCode: 'collector.version.invalid', handling: { kind: 'wait' } });
     };
@@ -538,7 +538,7 @@ describe('a build that is withdrawn (U7)', () => {
     await clock.advance(10 * 60_000);
     expect(service.lists.length - calls).toBeLessThanOrEqual(35);
     expect(listing.problem()?.error).toMatchObject({ serviceCode: 'collector.version.invalid' });
-    service.beforeAnswer = () => {};
+    service.beforeResponse = () => {};
     await clock.advance(60_000);
     expect(listing.problem()).toBeUndefined();
     service.failures.push(serviceError());

@@ -31,7 +31,7 @@ describe('a page', () => {
     expect(rows.get('2')?.position).toBe(-1);
   });
 
-  test('U7: an older answer that arrives later changes nothing', () => {
+  test('U7: an older response that arrives later changes nothing', () => {
     const rows = filled('1');
     rows.takePage([collector('1', { collectorVersion: target })], 99, 7);
     expect(rows.get('1')).toMatchObject({ seenAtMs: 100, position: 0, collector: { collectorVersion: oldVersion } });

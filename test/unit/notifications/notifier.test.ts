@@ -22,7 +22,7 @@ const stop = {
 const webhook = { url: 'https://hooks.example.com/T0/secret-path' };
 
 function world(
-  answer: (sent: number) => Error | undefined = () => undefined,
+  respond: (sent: number) => Error | undefined = () => undefined,
   received: (signal: AbortSignal) => Promise<void> = async () => undefined,
 ) {
   const clock = new VirtualClock();
@@ -36,7 +36,7 @@ function world(
     send: async (_, notification, signal) => {
       times.push(clock.monotonic());
       await received(signal);
-      const error = answer(times.length);
+      const error = respond(times.length);
       if (error) throw error;
       sent.push(notification);
     },
@@ -50,7 +50,7 @@ function world(
   return { clock, notifier, sent, times, outcomes };
 }
 
-const passing = failure('backoff', 'notification.failed', 'answers 503');
+const passing = failure('backoff', 'notification.failed', 'the webhook answered with status 503');
 
 describe('notifications', () => {
   test.each([
@@ -110,7 +110,7 @@ describe('the queue of notifications', () => {
     lasting.notifier.announce(owner, stop);
     await lasting.clock.advance(3_600_000);
     expect([lasting.times.length, lasting.outcomes()]).toEqual([10, { failed: 1 }]);
-    const refused = world(() => failure('stall', 'notification.failed', 'answers 404'));
+    const refused = world(() => failure('stall', 'notification.failed', 'the webhook answered with status 404'));
     refused.notifier.announce(owner, stop);
     await refused.clock.advance(3_600_000);
     expect([refused.times.length, refused.outcomes()]).toEqual([1, { failed: 1 }]);

@@ -1,4 +1,4 @@
-/** Tests how answers, task statuses and collector lists change an upgrade attempt (U3 to U7). */
+/** Tests how responses, task statuses and collector lists change an upgrade attempt (U3 to U7). */
 import { describe, expect, test } from 'vitest';
 import { minuteMs } from '../../../src/base/time-units.ts';
 import { type Evidence, evaluateEntry, evidenceFromMs, probeIsDue } from '../../../src/policy/attempts/attempt.ts';
@@ -46,7 +46,7 @@ describe('an intended attempt', () => {
     expect(after).toEqual({ ...before, open: { ...before.open, state: 'accepted', taskId: '9', sinceMs: 10 } });
   });
 
-  test('U3: has an unknown outcome from now on after any other answer', () => {
+  test('U3: has an unknown outcome from now on after any other response', () => {
     const after = settle(before, { posted: { kind: 'unknown' } }, 10);
     expect(after).toEqual({ ...before, open: { ...before.open, state: 'unknown', sinceMs: 10 } });
   });

@@ -43,7 +43,7 @@ describe('U3: the outcome of a POST', () => {
     expect(service.posts[0]?.asked).toEqual({ collectorId: '1', toVersion: target });
     expect([...posting.inFlight]).toEqual(['1']);
     service.posts[0]?.send();
-    service.posts[0]?.answer({ taskId: '9' });
+    service.posts[0]?.respond({ taskId: '9' });
     await settle();
     expect(posting.inFlight.size).toBe(0);
     expect(posting.received.get('1')?.outcome).toEqual({ kind: 'accepted', taskId: '9' });
@@ -112,11 +112,11 @@ describe('U3: the outcome of a POST', () => {
     const { service, posting } = world();
     posting.post(service, batch(several(2)));
     service.posts[0]?.send();
-    service.posts[0]?.answer({ taskId: '9' });
+    service.posts[0]?.respond({ taskId: '9' });
     await settle();
     const taken = new Map(posting.received);
     service.posts[1]?.send();
-    service.posts[1]?.answer({ taskId: '10' });
+    service.posts[1]?.respond({ taskId: '10' });
     await settle();
     posting.acknowledge(taken);
     expect([...posting.received.keys()]).toEqual(['2']);
@@ -140,7 +140,7 @@ describe('U2: the check right before the write', () => {
     state.generation = 4;
     posting.post(service, { ...batch([intended('2')]), generation: 4 });
     for (const call of service.posts) call.send();
-    service.posts[1]?.answer({ taskId: '9' });
+    service.posts[1]?.respond({ taskId: '9' });
     await settle();
     expect([...posting.received.values()].map(({ outcome }) => outcome.kind)).toEqual(['notSent', 'accepted']);
   });
@@ -169,7 +169,7 @@ describe('U2: the check right before the write', () => {
     service.posts[0]?.send();
     await clock.advance(60_000);
     expect(posting.inFlight.size).toBe(1);
-    service.posts[0]?.answer({ taskId: '9' });
+    service.posts[0]?.respond({ taskId: '9' });
     await settle();
     expect(posting.received.get('1')?.outcome.kind).toBe('accepted');
   });

@@ -11,12 +11,12 @@ import { fleetOf, inputOf, PolicyBench } from './policy-bench.ts';
 
 const input = () => inputOf(new PolicyBench({ collectors: fleetOf(3), entries: [openEntry()] }));
 
-test('a pure decision gives the same answer as without the check', () => {
+test('a pure decision gives the same response as without the check', () => {
   expect(checkedDecide(input())).toEqual(decide(input()));
 });
 
 const withPart = (part: unknown) => (given: DecideInput) => ({ ...decide(given), part }) as Decision;
-let answers = 0;
+let responses = 0;
 
 class MutableCount {
   count = 1;
@@ -48,7 +48,7 @@ test.each<[string, (given: DecideInput) => Decision, RegExp]>([
     /read only/,
   ],
   [
-    'changes an answer to a request',
+    'changes a response to a request',
     (given) => {
       (given.observation.posted as Map<string, unknown>).clear();
       return decide(given);
@@ -56,9 +56,9 @@ test.each<[string, (given: DecideInput) => Decision, RegExp]>([
     /changed a collection/,
   ],
   [
-    'gives another answer each time',
-    (given) => ({ ...decide(given), requeueAfterMs: ++answers }),
-    /two different answers/,
+    'gives another response each time',
+    (given) => ({ ...decide(given), requeueAfterMs: ++responses }),
+    /two different results/,
   ],
   ['gives back a function', withPart(() => 1), /could not be cloned/],
   ['gives back an object of a class', withPart(new MutableCount()), /not plain data/],

@@ -133,7 +133,7 @@ describe('a probe', () => {
     expect(after?.open).toMatchObject({ state: 'unknown', sinceMs: 5_000 });
   });
 
-  test('U5: a probe without an answer does not change the age of its attempt, and waits for another listing', () => {
+  test('U5: a probe without a response does not change the age of its attempt, and waits for another listing', () => {
     const posted = { kind: 'unknown' } as const;
     const after = evaluateEntry(before, evidence({ posted }), moment(nowMs), settings);
     expect(after?.open).toMatchObject({ state: 'unknown', sinceMs: before.open?.sinceMs, probedAtMs: nowMs });

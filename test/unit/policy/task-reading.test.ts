@@ -26,7 +26,7 @@ test('a status is kept until a decision has used it', async () => {
   tasks.read(service, '1', '77');
   expect(service.taskReads[0]?.asked).toBe('77');
   expect(tasks.readings.size).toBe(0);
-  service.taskReads[0]?.answer(task());
+  service.taskReads[0]?.respond(task());
   await settle();
   expect([news(), answered()]).toEqual([1, 1]);
   expect(tasks.readings.get('1')).toEqual(task());
@@ -37,11 +37,11 @@ test('a status is kept until a decision has used it', async () => {
 test('a status that arrives after the decision is kept for the next one', async () => {
   const { service, tasks } = world();
   tasks.read(service, '1', '77');
-  service.taskReads[0]?.answer(task());
+  service.taskReads[0]?.respond(task());
   await settle();
   const taken = new Map(tasks.readings);
   tasks.read(service, '1', '77');
-  service.taskReads[1]?.answer(task({ status: 'succeeded' }));
+  service.taskReads[1]?.respond(task({ status: 'succeeded' }));
   await settle();
   tasks.acknowledge(taken);
   expect(tasks.readings.get('1')).toMatchObject({ status: 'succeeded' });
@@ -51,7 +51,7 @@ test('the number and times of reads are counted, for any result', async () => {
   const { clock, service, tasks, problems } = world();
   await clock.advance(100);
   tasks.read(service, '1', '77');
-  service.taskReads[0]?.answer(task());
+  service.taskReads[0]?.respond(task());
   await settle();
   await clock.advance(900);
   tasks.read(service, '1', '77');
@@ -89,7 +89,7 @@ test('one read of a collector at a time, and eight in total', async () => {
   expect(service.taskReads).toHaveLength(1);
   for (let id = 2; id <= 12; id++) tasks.read(service, String(id), '77');
   expect(service.taskReads).toHaveLength(8);
-  service.taskReads[0]?.answer(task());
+  service.taskReads[0]?.respond(task());
   await settle();
   tasks.read(service, '12', '77');
   expect(service.taskReads).toHaveLength(9);
@@ -98,22 +98,22 @@ test('one read of a collector at a time, and eight in total', async () => {
 test('the reads of an ended attempt are forgotten', async () => {
   const { service, tasks } = world();
   tasks.read(service, '1', '77');
-  service.taskReads[0]?.answer(task());
+  service.taskReads[0]?.respond(task());
   await settle();
   tasks.forget('1');
   expect(tasks.readings.size).toBe(0);
   expect(tasks.reads.get('1')).toBeUndefined();
 });
 
-test('U4: a late answer about an ended attempt does not judge the next attempt', async () => {
+test('U4: a late response about an ended attempt does not judge the next attempt', async () => {
   const { service, tasks } = world();
   tasks.read(service, '1', '77');
   tasks.forget('1');
   tasks.read(service, '1', '78');
-  service.taskReads[0]?.answer(task({ status: 'failed' }));
+  service.taskReads[0]?.respond(task({ status: 'failed' }));
   await settle();
   expect(tasks.readings.size).toBe(0);
-  service.taskReads[1]?.answer(task({ id: '78' }));
+  service.taskReads[1]?.respond(task({ id: '78' }));
   await settle();
   expect(tasks.readings.get('1')).toMatchObject({ id: '78' });
   expect(tasks.reads.get('1')?.count).toBe(1);
@@ -123,7 +123,7 @@ test('U3: after a new read of the ledger, results of its open tasks are kept, an
   const { service, tasks } = world();
   tasks.read(service, '1', '77');
   tasks.read(service, '2', '78');
-  for (const [index, id] of ['77', '78'].entries()) service.taskReads[index]?.answer(task({ id, status: 'failed' }));
+  for (const [index, id] of ['77', '78'].entries()) service.taskReads[index]?.respond(task({ id, status: 'failed' }));
   await settle();
   tasks.keepOnly((collectorId, taskId) => collectorId === '1' && taskId === '77');
   expect([...tasks.readings.keys()]).toEqual(['1']);
@@ -131,16 +131,16 @@ test('U3: after a new read of the ledger, results of its open tasks are kept, an
   expect(tasks.reads.get('2')).toBeUndefined();
 });
 
-test('U3: after a new read of the ledger with another task, an answer about the former task is ignored', async () => {
+test('U3: after a new read of the ledger with another task, a response about the former task is ignored', async () => {
   const { service, tasks } = world();
   tasks.read(service, '1', '77');
   tasks.keepOnly((_, taskId) => taskId === '78');
-  service.taskReads[0]?.answer(task({ id: '77', status: 'failed' }));
+  service.taskReads[0]?.respond(task({ id: '77', status: 'failed' }));
   await settle();
   expect(tasks.readings.size).toBe(0);
 });
 
-test('after the close, answers are ignored', async () => {
+test('after the close, responses are ignored', async () => {
   const { service, tasks, problems, news } = world();
   tasks.read(service, '1', '77');
   tasks.close();

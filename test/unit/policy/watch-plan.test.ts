@@ -210,7 +210,7 @@ describe('U3: an unknown outcome', () => {
     expect(plan(unknown, 2_000 + graceMs, seen)).toEqual({ ...nothing, nextMs: 1_000 + openLimitMs });
   });
 
-  test('needs another listing after a probe without an answer', () => {
+  test('needs another listing after a probe without a response', () => {
     const probed = [open('10', { state: 'unknown', sinceMs: 1_000, probedAtMs: 70_000 })];
     const seen = { row: (id: string) => row(id, 1_000 + graceMs) };
     expect(plan(probed, 80_000, seen).nextMs).toBe(70_000 + graceMs);

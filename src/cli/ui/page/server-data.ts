@@ -19,8 +19,8 @@ export type ShownDetail = ResourceDetail | undefined | null;
 
 /** Returns the details of a resource, or null if it does not exist. */
 export async function readDetail(id: string): Promise<ResourceDetail | null> {
-  const answer = await fetch(`/api/resource?${new URLSearchParams({ id })}`);
-  return answer.ok ? answer.json() : null;
+  const response = await fetch(`/api/resource?${new URLSearchParams({ id })}`);
+  return response.ok ? response.json() : null;
 }
 
 interface Listener {

@@ -1,4 +1,4 @@
-/** Rows of a log service that gives false answers. Some rows have the same message time. */
+/** Rows of a log service that gives false responses. Some rows have the same message time. */
 import type { Message } from '../../../../simulator/test/row-data.ts';
 import { hourMs } from '../../../../src/base/time-units.ts';
 import { startMs } from '../export-world.ts';

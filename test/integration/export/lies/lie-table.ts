@@ -1,5 +1,5 @@
 /**
- * Table of false answers (lies) of a log service. Each entry states how an export ends that receives the answer:
+ * Table of false responses (lies) of a log service. Each entry states how an export ends that receives the response:
  *
  * - `whole`: the files contain exactly the correct rows.
  * - `noticed`: the status says that the exported rows are not confirmed.
@@ -31,7 +31,7 @@ const cutting: Scenario['search'] = { messageLimit: 500 };
 /** Uses more rows. The operator suspects an unreported row limit only if a search finds many rows. */
 const inLarge = { corpus: large };
 
-/** Rows that the false answers change. They are at different positions of a page. */
+/** Rows that the false responses change. They are at different positions of a page. */
 const certain = truth[300] as ResultFields;
 const crowded = truth.findLast((row) => timeOf(row) === denseMs) as ResultFields;
 const foreign = truth[900] as ResultFields;
@@ -159,7 +159,7 @@ function undetectable(lie: Lie, more: Partial<LieCase> = {}): LieCase {
   return { outcome: 'undetectable', lie, ...more };
 }
 
-/** Returns a false answer in which the message count and the histogram agree with the false rows. */
+/** Returns a false response in which the message count and the histogram agree with the false rows. */
 function agreed(rows: (rows: Rows) => Rows): Lie {
   return { rows, isCounted: true };
 }
@@ -277,7 +277,7 @@ const shiftedCases: Cases = {
   ),
 };
 
-/** False answers with wrong times of rows. Each time stays within the interval in which its row is exported. */
+/** False responses with wrong times of rows. Each time stays within the interval in which its row is exported. */
 const movedInside: Cases = {
   'the oldest row of a slice is a millisecond late': noticed({ rows: withRow(certain, (row) => [shifted(row, 1)]) }),
   'the oldest row of a slice is a millisecond late, and searches are cut off': noticed(

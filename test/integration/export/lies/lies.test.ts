@@ -1,4 +1,4 @@
-/** Tests how an export ends if the service gives false answers about its search jobs (E6). */
+/** Tests how an export ends if the service gives false responses about its search jobs (E6). */
 import { describe, expect, test } from 'vitest';
 import { minuteMs } from '../../../../src/base/time-units.ts';
 import { shareOf } from '../../../support/random-runs.ts';
@@ -7,13 +7,13 @@ import { type Corpus, small } from './corpus.ts';
 import { type LieCase, type LieOutcome, lies } from './lie-table.ts';
 import { LyingService } from './lying-service.ts';
 
-describe('false answers of the service', () => {
+describe('false responses of the service', () => {
   test.each(shareOf(Object.entries(lies), 2, 0))('%s', async (_name, { outcome, ...lie }) => {
     expect(await exported(lie)).toEqual({ outcome, hasLied: true });
   });
 });
 
-describe('false answers of the service to an export by receipt time', () => {
+describe('false responses of the service to an export by receipt time', () => {
   // If two rows of the same ten-minute period exchange their times, the sums of this period stay the same. The export
   // cannot detect this.
   const undetectable = ['two rows of different sizes exchange their times'];

@@ -1,7 +1,7 @@
-/** Proxy between the operator and the simulated service. It gives false answers about search jobs. */
+/** Proxy between the operator and the simulated service. It gives false responses about search jobs. */
 import {
-  type InProcessAnswer,
   type InProcessRequest,
+  type InProcessResponse,
   InProcessService,
   type Network,
 } from '../../../../simulator/in-process.ts';
@@ -44,7 +44,7 @@ export interface Lie {
   /** Returns the rows of a search job, newest first. */
   readonly rows?: (rows: readonly ResultFields[], job: LyingJob) => readonly ResultFields[];
   /**
-   * True if the message count and the histogram are computed from the false `rows`. The false answer is then
+   * True if the message count and the histogram are computed from the false `rows`. The false response is then
    * consistent, so neither of them reveals the error.
    */
   readonly isCounted?: boolean;
@@ -75,19 +75,19 @@ export class LyingService extends InProcessService {
     this.#truth = truth.toSorted((left, right) => timeOf(right) - timeOf(left));
   }
 
-  override async request(request: InProcessRequest): Promise<InProcessAnswer> {
-    const answer = await super.request(request);
+  override async request(request: InProcessRequest): Promise<InProcessResponse> {
+    const response = await super.request(request);
     const { method, path } = request;
-    if (method === 'POST' && answer.status === 202) this.#created(request, answer);
+    if (method === 'POST' && response.status === 202) this.#created(request, response);
     const [, id, what, offset, limit] =
       /\/jobs\/(\w+)(?:\/(messages|records)\?.*?offset=(\d+)&limit=(\d+))?$/.exec(path) ?? [];
     const job = id === undefined ? undefined : this.#jobs.get(id);
-    if (method !== 'GET' || answer.status !== 200 || !job) return answer;
-    if (what === 'messages') return this.#messages(answer, job, Number(offset), Number(limit));
-    return what === 'records' ? this.#records(answer, job) : this.#status(answer, job);
+    if (method !== 'GET' || response.status !== 200 || !job) return response;
+    if (what === 'messages') return this.#messages(response, job, Number(offset), Number(limit));
+    return what === 'records' ? this.#records(response, job) : this.#status(response, job);
   }
 
-  #created({ body = '' }: InProcessRequest, { body: created }: InProcessAnswer): void {
+  #created({ body = '' }: InProcessRequest, { body: created }: InProcessResponse): void {
     const order = JSON.parse(body) as { readonly query: string; readonly from: string; readonly to: string };
     const { id } = JSON.parse(created) as { readonly id: string };
     const isAggregation = /\|\s*(?:count|sum|min|max)\b/.test(order.query);
@@ -96,12 +96,12 @@ export class LyingService extends InProcessService {
     this.#jobs.set(id, { ...facts, count: 0, isDone: false, readings: 0 });
   }
 
-  #status(answer: InProcessAnswer, job: KnownJob): InProcessAnswer {
-    const status = JSON.parse(answer.body) as LyingStatus;
+  #status(response: InProcessResponse, job: KnownJob): InProcessResponse {
+    const status = JSON.parse(response.body) as LyingStatus;
     job.count = status.messageCount;
     job.isDone = /^(?:DONE GATHERING RESULTS|FORCE PAUSED)$/.test(status.state);
     const counted = this.#lie.isCounted && !job.isAggregation ? this.#recounted(status, job) : status;
-    return this.#answer(answer, status, this.#lie.status?.(counted, job) ?? counted);
+    return this.#respond(response, status, this.#lie.status?.(counted, job) ?? counted);
   }
 
   #recounted(status: LyingStatus, job: KnownJob): LyingStatus {
@@ -114,28 +114,28 @@ export class LyingService extends InProcessService {
     return { ...status, messageCount, histogramBuckets };
   }
 
-  #messages(answer: InProcessAnswer, job: KnownJob, offset: number, limit: number): InProcessAnswer {
-    const page = JSON.parse(answer.body) as { readonly messages: readonly { readonly map: ResultFields }[] };
+  #messages(response: InProcessResponse, job: KnownJob, offset: number, limit: number): InProcessResponse {
+    const page = JSON.parse(response.body) as { readonly messages: readonly { readonly map: ResultFields }[] };
     if (offset === 0) job.readings++;
     // The pages of a running search job have only the rows that were found so far.
     const end = job.isDone ? offset + Math.min(limit, this.#pageRows) : offset + page.messages.length;
     const rows = this.#rowsOf(job).slice(offset, end);
     const lied = this.#lie.page?.(rows, { offset, limit, reading: job.readings, job }) ?? rows;
     const messages = (maps: readonly ResultFields[]) => ({ ...page, messages: maps.map((map) => ({ map })) });
-    return this.#answer(answer, messages(this.#foundBy(job).slice(offset, end)), messages(lied));
+    return this.#respond(response, messages(this.#foundBy(job).slice(offset, end)), messages(lied));
   }
 
-  #records(answer: InProcessAnswer, job: KnownJob): InProcessAnswer {
-    const page = JSON.parse(answer.body) as { readonly records: readonly { readonly map: ResultFields }[] };
+  #records(response: InProcessResponse, job: KnownJob): InProcessResponse {
+    const page = JSON.parse(response.body) as { readonly records: readonly { readonly map: ResultFields }[] };
     const records = page.records.map(({ map }) => map);
     const lied = this.#lie.records?.(records, job) ?? records;
-    return this.#answer(answer, page, { ...page, records: lied.map((map) => ({ map })) });
+    return this.#respond(response, page, { ...page, records: lied.map((map) => ({ map })) });
   }
 
-  #answer(answer: InProcessAnswer, honest: object, lied: object): InProcessAnswer {
+  #respond(response: InProcessResponse, honest: object, lied: object): InProcessResponse {
     const body = JSON.stringify(lied);
     this.hasLied ||= body !== JSON.stringify(honest);
-    return { ...answer, body };
+    return { ...response, body };
   }
 
   #rowsOf(job: KnownJob): readonly ResultFields[] {

@@ -61,7 +61,7 @@ const worlds: readonly [string, Scenario][] = [
     'an address that has moved',
     { basePaths: ['/api', '/eu/api'], faults: { moved: { kind: 'redirect', to: '/eu/api' } } },
   ],
-  ['slow answers', { latency: ['100ms', '1900ms'] }],
+  ['slow responses', { latency: ['100ms', '1900ms'] }],
 ];
 
 test.each(worlds)('every message is read once with %s', async (_name, scenario) => {
@@ -166,7 +166,7 @@ describe('causes of an early end of a search', () => {
     expect(progress.hasLostStatus).toBe(false);
   });
 
-  test('a lost answer to a status taints the job, which continues (E5)', async () => {
+  test('a lost response to a status taints the job, which continues (E5)', async () => {
     const world = new ClientWorld({
       search: { duration: '40s' },
       faults: { lost: { kind: 'stall', effect: true, operations: ['getJob'], nth: [2] } },
@@ -229,7 +229,7 @@ test.each(['2s', '9s'])(
   },
 );
 
-describe('a creation whose answer is lost', () => {
+describe('a creation whose response is lost', () => {
   test.each([
     ['reset', true, 1],
     ['reset', false, 0],
@@ -349,7 +349,7 @@ describe('many jobs', () => {
   });
 });
 
-test.each(['3s', '8s', '14s'])('answers that take %s lose no job and no errors (B4, E5)', async (delay) => {
+test.each(['3s', '8s', '14s'])('responses that take %s lose no job and no errors (B4, E5)', async (delay) => {
   const world = new ClientWorld({
     search: { duration: '40s', keepAlive: '20s' },
     faults: {
@@ -373,7 +373,7 @@ test.each([
   ['delay', true, 6],
   ['stall', true, 1],
 ] as const)(
-  'a period without answers to status requests (%s, effect %s) loses none of thirty jobs, %d of which are read (B4)',
+  'a period without responses to status requests (%s, effect %s) loses none of thirty jobs, %d of which are read (B4)',
   async (kind, effect, readers) => {
     const world = new ClientWorld({ search: { duration: '1s', keepAlive: '20s' } });
     const jobs = await world.run(Promise.all(Array.from({ length: 30 }, () => world.jobs.open(world.order))));

@@ -83,8 +83,8 @@ describe('renderStages', () => {
     expect(lastLine({ state: 'Running', period })).toBe(
       '  message analysis after the rollback: messages are being counted',
     );
-    expect(lastLine({ state: 'Unavailable', message: 'no answer', period })).toBe(
-      '  message analysis after the rollback: messages could not be counted (no answer)',
+    expect(lastLine({ state: 'Unavailable', message: 'no response', period })).toBe(
+      '  message analysis after the rollback: messages could not be counted (no response)',
     );
     expect(lastLine({ state: 'Recovered', recovered: 4, period })).toBe(
       '  message analysis after the rollback: 4 of 4 collectors send enough messages again',

@@ -1,4 +1,4 @@
-/** Tests the HTTP server of `logfleet ui`: its answers, its headers, and how it reports changes to the page. */
+/** Tests the HTTP server of `logfleet ui`: its responses, its headers, and how it reports changes to the page. */
 import { createHash } from 'node:crypto';
 import { type IncomingMessage, request } from 'node:http';
 import { createInterface } from 'node:readline';
@@ -43,12 +43,12 @@ interface PageServerRequest {
 function ask({ path = '/', method = 'GET', headers = {} }: PageServerRequest) {
   return new Promise<{ status: number | undefined; headers: NodeJS.Dict<string | string[]>; body: string }>(
     (resolve, reject) => {
-      const outgoing = request({ host: '127.0.0.1', port, path, method, headers, agent: false }, (answer) => {
+      const outgoing = request({ host: '127.0.0.1', port, path, method, headers, agent: false }, (response) => {
         let body = '';
-        answer.setEncoding('utf8').on('data', (chunk: string) => {
+        response.setEncoding('utf8').on('data', (chunk: string) => {
           body += chunk;
         });
-        answer.on('end', () => resolve({ status: answer.statusCode, headers: answer.headers, body }));
+        response.on('end', () => resolve({ status: response.statusCode, headers: response.headers, body }));
       });
       outgoing.on('error', reject);
       outgoing.end();
@@ -121,7 +121,7 @@ describe('a request', () => {
   });
 });
 
-test('each answer forbids connections to other origins, and scripts and styles that the page does not have', async () => {
+test('each response forbids connections to other origins, and scripts and styles that the page does not have', async () => {
   const hashOf = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
   for (const path of ['/', '/api/list', '/api/resource?id=none', '/nothing']) {
     const { headers } = await ask({ path });
@@ -183,15 +183,15 @@ describe('the data', () => {
 
 function openStream(): readonly { readonly event: string; readonly data: Readonly<Record<string, unknown>> }[] {
   const messages: { event: string; data: Readonly<Record<string, unknown>> }[] = [];
-  const outgoing = request({ host: '127.0.0.1', port, path: '/api/changes', agent: false }, (answer) => {
+  const outgoing = request({ host: '127.0.0.1', port, path: '/api/changes', agent: false }, (response) => {
     let event = '';
-    const lines = createInterface({ input: answer });
+    const lines = createInterface({ input: response });
     lines.on('line', (line) => {
       if (line.startsWith('event: ')) event = line.slice('event: '.length);
       if (line.startsWith('data: ')) messages.push({ event, data: JSON.parse(line.slice('data: '.length)) });
     });
     lines.on('error', () => {});
-    answer.on('error', () => {});
+    response.on('error', () => {});
   });
   // The server closes the connection at the end of the test.
   outgoing.on('error', () => {});
@@ -233,9 +233,9 @@ describe('the stream of messages', () => {
     const outgoing = request({ host: '127.0.0.1', port, path: '/api/changes', agent: false }, opened.resolve);
     outgoing.on('error', () => {});
     outgoing.end();
-    const answer = await opened.promise;
+    const response = await opened.promise;
     for (let count = 0; count < 10; count++) reader.trouble('x'.repeat(4_000_000));
-    await expect(text(answer)).rejects.toThrow('aborted');
+    await expect(text(response)).rejects.toThrow('aborted');
   });
 });
 

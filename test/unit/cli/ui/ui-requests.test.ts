@@ -21,7 +21,7 @@ test('logfleet ui only lists and watches the three kinds, in its namespace', asy
   const open = async () => new ClusterReader({ api, ...options });
   const ended = uiCommand({}, context, { open, clock: systemClock, html: async () => '' });
   await expect.poll(() => server.watches.size).toBe(3);
-  const list = await fetch(`${context.stdout.text.trim()}api/list?limit=10`).then((answer) => answer.text());
+  const list = await fetch(`${context.stdout.text.trim()}api/list?limit=10`).then((response) => response.text());
   expect(JSON.parse(list).rows.map(({ id }: { readonly id: string }) => id)).toEqual([
     'sxs/web/access-log',
     'sxs/web/clickstream',

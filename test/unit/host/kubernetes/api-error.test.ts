@@ -1,6 +1,6 @@
 /** Tests which Kubernetes API errors the operator retries, and which ones it reports. */
 import { expect, test } from 'vitest';
-import { errorOfAnswer } from '../../../../src/host/kubernetes/api-error.ts';
+import { errorOfResponse } from '../../../../src/host/kubernetes/api-error.ts';
 import { resourceOfPath } from '../../../../src/host/kubernetes/api-paths.ts';
 import { readLines } from '../../../../src/host/kubernetes/api-transport.ts';
 
@@ -16,7 +16,7 @@ test.each([
   [500, 'host.unavailable', { kind: 'backoff' }],
   [504, 'host.unavailable', { kind: 'backoff' }],
 ] as const)('%i is %s', (status, code, handling) => {
-  expect(errorOfAnswer({ status, headers: {}, body: undefined }, 'GET /x')).toMatchObject({ code, handling });
+  expect(errorOfResponse({ status, headers: {}, body: undefined }, 'GET /x')).toMatchObject({ code, handling });
 });
 
 test.each([
@@ -25,7 +25,7 @@ test.each([
   ['-1', { kind: 'backoff' }],
   ['Wed, 21 Oct 2026 07:28:00 GMT', { kind: 'backoff' }],
 ] as const)('Retry-After: %s is %o', (value, handling) => {
-  expect(errorOfAnswer({ status: 429, headers: { 'retry-after': value }, body: '' }, 'GET /x').handling).toEqual(
+  expect(errorOfResponse({ status: 429, headers: { 'retry-after': value }, body: '' }, 'GET /x').handling).toEqual(
     handling,
   );
 });
@@ -39,15 +39,15 @@ test.each([
   ["jobs.batch \"x\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no", 'host.denied'],
   ['admission webhook "w.example.com" denied the request: no', 'host.denied'],
 ])('403 with %j is %s', (message, code) => {
-  expect(errorOfAnswer({ status: 403, headers: {}, body: { kind: 'Status', message } }, 'POST /x')).toMatchObject({
+  expect(errorOfResponse({ status: 403, headers: {}, body: { kind: 'Status', message } }, 'POST /x')).toMatchObject({
     code,
     handling: { kind: 'stall' },
   });
 });
 
-test('a message names the request and a bounded part of the answer', () => {
+test('a message names the request and a bounded part of the response', () => {
   const body = { kind: 'Status', message: `leases is forbidden ${'x'.repeat(5_000)}` };
-  const { message } = errorOfAnswer({ status: 403, headers: {}, body }, 'GET /apis/x');
+  const { message } = errorOfResponse({ status: 403, headers: {}, body }, 'GET /apis/x');
   expect(message).toContain('GET /apis/x');
   expect(message).toContain('leases is forbidden');
   expect(message.length).toBeLessThan(700);

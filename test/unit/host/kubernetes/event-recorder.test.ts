@@ -1,4 +1,4 @@
-/** Tests that the operator creates Kubernetes Events without waiting for the API server's answers. */
+/** Tests that the operator creates Kubernetes Events without waiting for the API server's responses. */
 import { expect, test } from 'vitest';
 import type { OwnerRef, ResourceEvent } from '../../../../src/host/host.ts';
 import { EventRecorder } from '../../../../src/host/kubernetes/event-recorder.ts';
@@ -105,7 +105,7 @@ test('publishing never waits, and memory is bounded while the server does not an
 });
 
 test.each(['before', 'after'] as const)(
-  'an answer that is lost %s the effect neither loses nor repeats an Event',
+  'a response that is lost %s the effect neither loses nor repeats an Event',
   async (when) => {
     const at = setting();
     let lost = 0;

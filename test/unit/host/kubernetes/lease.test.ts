@@ -181,7 +181,7 @@ test('a leader without connection stops leading 5 s before another process may s
   expect(first.election.isLeader()).toBe(false);
 });
 
-test('the age of a lease begins when its renewal was sent, however late the answer arrives', async () => {
+test('the age of a lease begins when its renewal was sent, however late the response arrives', async () => {
   const { world, first } = await pair();
   world.server.onRequest = ({ method }) => (method === 'PUT' ? { kind: 'delay', delayMs: 2_000 } : undefined);
   await world.clock.advance(20_000);
@@ -242,7 +242,7 @@ test('wall clocks that differ by a day have no effect', async () => {
 });
 
 test.each(['before', 'after'] as const)(
-  'answers that are lost %s the effect neither lose the lease nor end the term',
+  'responses that are lost %s the effect neither lose the lease nor end the term',
   async (when) => {
     const { world, first, second } = await pair();
     let number = 0;
@@ -255,7 +255,7 @@ test.each(['before', 'after'] as const)(
   },
 );
 
-test('a takeover by force counts as forced even if its answer was lost', async () => {
+test('a takeover by force counts as forced even if its response was lost', async () => {
   const { world, first, second } = await pair();
   first.kill();
   let lost = 0;
@@ -311,7 +311,7 @@ test('a wall clock that is set back does not lengthen the lease', async () => {
   expect(first.election.isLeader()).toBe(false);
 });
 
-test('a renewal without an answer fails early enough for two more attempts', async () => {
+test('a renewal without a response fails early enough for two more attempts', async () => {
   const { world, first } = await pair();
   let stalls = 2;
   world.server.onRequest = ({ client }) =>

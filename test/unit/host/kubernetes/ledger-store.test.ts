@@ -55,7 +55,7 @@ test('each write is one request', async () => {
   expect(at.world.server.requests.map(({ method }) => method)).toEqual(['POST', 'PUT']);
 });
 
-test('a write requests only the metadata, so that the answer does not contain the content', async () => {
+test('a write requests only the metadata, so that the response does not contain the content', async () => {
   const { world, owner, store } = setting();
   const accepted: (string | undefined)[] = [];
   world.server.onRequest = ({ accept }) => {
@@ -109,7 +109,7 @@ test('a write to a deleted Ledger is a conflict', async () => {
 });
 
 test.each(['before', 'after'] as const)(
-  'a write whose answer is lost %s its effect can be repeated after a read',
+  'a write whose response is lost %s its effect can be repeated after a read',
   async (when) => {
     const at = setting();
     at.world.server.onRequest = ({ method }) => (method === 'POST' ? { kind: 'reset', when } : undefined);

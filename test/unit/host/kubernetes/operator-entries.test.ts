@@ -6,7 +6,7 @@ import { noMetrics } from '../../../../src/base/metrics.ts';
 import { seededRandom } from '../../../../src/base/random.ts';
 import { resourcePath } from '../../../../src/host/kubernetes/api-paths.ts';
 import { KubernetesHost } from '../../../../src/host/kubernetes/kubernetes-host.ts';
-import { answerMs, askAgainMs } from '../../../../src/host/kubernetes/operator-entries.ts';
+import { askAgainMs, responseMs } from '../../../../src/host/kubernetes/operator-entries.ts';
 import { createPolicy, createWorld, type KubernetesWorld, policies, surroundings } from './world.ts';
 
 class InstalledOperator {
@@ -145,7 +145,7 @@ test('a waiting operator acts when the other operator does not answer its questi
   const { world, first, second } = await twoInstallations();
   await first.host.stop();
   createPolicy(world, 'canary');
-  await world.clock.advance(askAgainMs + answerMs + 20_000);
+  await world.clock.advance(askAgainMs + responseMs + 20_000);
   expect(second.sees()).toBe(true);
   expect(second.acted).toEqual(['canary']);
   expect(stored(world)?.operators?.map(({ name }) => name)).toEqual(['aa-second']);
@@ -159,7 +159,7 @@ test('an operator that replaces another one waits for a minute, and then acts', 
   await world.clock.advance(2_000);
   await former.host.stop();
   const next = new InstalledOperator(world, 'next');
-  await world.clock.advance(answerMs - 5_000);
+  await world.clock.advance(responseMs - 5_000);
   expect(next.sees()).toBe(false);
   await world.clock.advance(20_000);
   expect(next.sees()).toBe(true);
@@ -170,7 +170,7 @@ test('an operator that restarts asks again whether the other operator still runs
   await first.host.stop();
   await second.host.stop();
   const restarted = new InstalledOperator(world, 'aa-second');
-  await world.clock.advance(answerMs - 5_000);
+  await world.clock.advance(responseMs - 5_000);
   expect(restarted.sees()).toBe(false);
   await world.clock.advance(20_000);
   expect(restarted.sees()).toBe(true);
@@ -179,19 +179,19 @@ test('an operator that restarts asks again whether the other operator still runs
 test('the condition is removed when the second operator has been uninstalled', async () => {
   const { world, first, second } = await twoInstallations();
   await second.host.stop();
-  await world.clock.advance(askAgainMs + 2 * answerMs + 20_000);
+  await world.clock.advance(askAgainMs + 2 * responseMs + 20_000);
   expect(first.sees()).toBe(true);
   expect(findCondition(stored(world)?.conditions, 'OtherOperator')).toBeUndefined();
 });
 
-test('two running operators write one question and one answer in ten minutes', async () => {
+test('two running operators write one question and one response in ten minutes', async () => {
   const { world, first, second } = await twoInstallations();
   await world.clock.advance(60_000);
   const writes = () =>
     world.server.requests.filter(({ method, path: at }) => method === 'PUT' && at.includes('/status')).length;
   const before = writes();
   await world.clock.advance(6 * askAgainMs);
-  // In an hour, an operator asks at most seven times whether the other operator runs. Each question and each answer is
+  // In an hour, an operator asks at most seven times whether the other operator runs. Each question and each response is
   // a status write, so at most 14 writes follow.
   expect(writes() - before).toBeLessThanOrEqual(14);
   expect([first.sees(), second.sees()]).toEqual([true, false]);
@@ -224,7 +224,7 @@ test.each([
     const again = new InstalledOperator(world, 'zz-first', [kept]);
     await world.clock.advance(60_000);
     createPolicy(world, 'new', left);
-    await world.clock.advance(askAgainMs + 2 * answerMs + 20_000);
+    await world.clock.advance(askAgainMs + 2 * responseMs + 20_000);
     expect([second.sees('old', left), second.sees('new', left)]).toEqual([true, true]);
     expect([again.sees('shared', kept), second.sees('shared', kept)]).toEqual([true, false]);
   },
@@ -234,7 +234,7 @@ test('an operator that was cut off leaves the resources to the operator that rep
   const { world, first, second } = await twoInstallations();
   const cutOff = { kind: 'status', status: 503, when: 'before' } as const;
   world.server.onRequest = ({ client }) => (client === 'zz-first' ? cutOff : undefined);
-  await world.clock.advance(askAgainMs + 2 * answerMs + 60_000);
+  await world.clock.advance(askAgainMs + 2 * responseMs + 60_000);
   expect(second.sees()).toBe(true);
   world.server.onRequest = () => undefined;
   await world.clock.advance(120_000);

@@ -63,12 +63,12 @@ function heardFrom(host: KubernetesHost): readonly string[] {
   return heard;
 }
 
-/** Delays status writes. A write takes effect after half of the delay, and its answer arrives after the whole delay. */
+/** Delays status writes. A write takes effect after half of the delay, and its response arrives after the whole delay. */
 function delayWrites(world: KubernetesWorld, delayMs: number): void {
   world.server.onRequest = ({ subresource }) => (subresource === 'status' ? { kind: 'delay', delayMs } : undefined);
 }
 
-test('a write that the watch reports before its answer is read at once, and calls no listener (C4)', async () => {
+test('a write that the watch reports before its response is read at once, and calls no listener (C4)', async () => {
   const { world, host } = await setting();
   const heard = heardFrom(host);
   delayWrites(world, 4_000);
@@ -98,7 +98,7 @@ test.each([
   expect(heard).toEqual(['production']);
 });
 
-test('a write whose answer is lost calls the listeners, since its writer is unknown (C4)', async () => {
+test('a write whose response is lost calls the listeners, since its writer is unknown (C4)', async () => {
   const { world, host } = await setting();
   const heard = heardFrom(host);
   world.server.onRequest = ({ subresource }) =>
@@ -108,7 +108,7 @@ test('a write whose answer is lost calls the listeners, since its writer is unkn
   expect(heard).toEqual(['production']);
 });
 
-test('a change between two concurrent writes calls the listeners, whichever answer comes last (C4)', async () => {
+test('a change between two concurrent writes calls the listeners, whichever response comes last (C4)', async () => {
   const { world, host } = await setting();
   const heard = heardFrom(host);
   const delays = [8_000, 200];
@@ -158,7 +158,7 @@ test('a change by another writer after an own write reaches the cache', async ()
   expect(cached(host).status?.targetVersion).toBe('1.0-1');
 });
 
-test('a change by another writer that arrives before the answer to an own write stays', async () => {
+test('a change by another writer that arrives before the response to an own write stays', async () => {
   const { world, host } = await setting();
   world.server.onRequest = ({ subresource }) =>
     subresource === 'status' ? { kind: 'delay', delayMs: 8_000 } : undefined;
@@ -200,7 +200,7 @@ test('a write to a deleted resource fails with host.gone', async () => {
   expect(await codeOf(write(world, host, '1.0-1'))).toBe('host.gone');
 });
 
-test('after a write whose answer was lost the next write conflicts until an event arrives', async () => {
+test('after a write whose response was lost the next write conflicts until an event arrives', async () => {
   const { world, host } = await setting();
   let lost = 0;
   world.server.onRequest = ({ subresource }) =>
@@ -217,7 +217,7 @@ test('after a write whose answer was lost the next write conflicts until an even
   expect(await codeOf(write(world, host, '1.0-2'))).toBe('no error');
 });
 
-test('a write without an answer fails at its deadline', async () => {
+test('a write without a response fails at its deadline', async () => {
   const { world, host } = await setting();
   world.server.onRequest = ({ subresource }) =>
     subresource === 'status' ? { kind: 'stall', when: 'before' } : undefined;

@@ -70,7 +70,7 @@ describe('the margin of the path (B1)', () => {
     { what: 'covers a path that is late by up to 100 ms', roundTrips: repeat(100, 20, 70, 120), min: 60, max: 105 },
     { what: 'has a maximum', roundTrips: repeat(100, 1, 9_000, 9_000, 9_000), min: 200, max: 250 },
     {
-      what: 'hardly grows when one answer in fifty is late',
+      what: 'hardly grows when one response in fifty is late',
       roundTrips: repeat(8, ...repeat(49, 2), 52),
       min: 5,
       max: 13,
@@ -84,10 +84,11 @@ describe('the margin of the path (B1)', () => {
   });
 
   const old = (margin: PathMargin, requestClass: RequestClass, roundTripMs: number) => {
-    for (let answer = 0; answer < marginBounds.youngAnswers; answer++) margin.learn(requestClass, roundTripMs, 0);
+    for (let response = 0; response < marginBounds.youngResponses; response++)
+      margin.learn(requestClass, roundTripMs, 0);
   };
 
-  it('compares an answer with those of its class only', () => {
+  it('compares a response with those of its class only', () => {
     const margin = new PathMargin();
     old(margin, 'taskStatus', 5);
     old(margin, 'listing', 80);
@@ -96,23 +97,24 @@ describe('the margin of the path (B1)', () => {
     expect(margin.learn('taskStatus', 8, 100)).toBe(3);
   });
 
-  it('compares the first answers with nothing, since all may be late', () => {
+  it('compares the first responses with nothing, since all may be late', () => {
     const margin = new PathMargin();
     expect([82, 90, 93, 300].map((roundTripMs) => margin.learn('jobCreation', roundTripMs, 0))).toEqual([
       82, 90, 93, 300,
     ]);
   });
 
-  it('compares the first answers of a class with the quickest answer of all classes, since each may be late', () => {
+  it('compares the first responses of a class with the quickest response of all classes, since each may be late', () => {
     const margin = new PathMargin();
     old(margin, 'listing', 10);
     expect(margin.learn('pageRead', 90, 0)).toBe(80);
     expect(margin.learn('pageRead', 900, 0)).toBe(890);
-    for (let answer = 2; answer < marginBounds.youngAnswers; answer++) expect(margin.learn('pageRead', 90, 0)).toBe(80);
+    for (let response = 2; response < marginBounds.youngResponses; response++)
+      expect(margin.learn('pageRead', 90, 0)).toBe(80);
     expect(margin.learn('pageRead', 98, 0)).toBe(8);
   });
 
-  it('forgets the quickest answer of a path that has become longer', () => {
+  it('forgets the quickest response of a path that has become longer', () => {
     const margin = new PathMargin();
     old(margin, 'listing', 10);
     expect(margin.learn('listing', 110, 61_000)).toBe(100);
@@ -127,9 +129,9 @@ describe('the margin of the path (B1)', () => {
     });
     expect(grown).toEqual([25, 50, 100, 200, 250, 250]);
     expect(margin.currentMs).toBe(marginBounds.maxMs);
-    for (let answer = 0; answer < 35; answer++) margin.passed();
+    for (let response = 0; response < 35; response++) margin.passed();
     expect(margin.cautionMs).toBeGreaterThan(100);
-    for (let answer = 0; answer < 300; answer++) margin.passed();
+    for (let response = 0; response < 300; response++) margin.passed();
     expect(margin.cautionMs).toBe(0);
   });
 });

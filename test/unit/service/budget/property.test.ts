@@ -51,7 +51,7 @@ const history = fc.record({
   /** Ratio (0 to 1) of requests that the server rejects with status 429. */
   refused: fc.constantFrom(0, 0, 0.03, 0.2),
   tooManyJobs: fc.constantFrom(0, 0.5),
-  /** Period in which status requests get no answer. */
+  /** Period in which status requests get no response. */
   stall: fc.option(
     fc.record({ atMs: fc.integer({ min: 5_000, max: 40_000 }), forMs: fc.constantFrom(500, 1_500, 3_000) }),
   ),
@@ -173,7 +173,7 @@ class BudgetWorld {
     const polls = new JobPolls({
       job,
       clock: this.clock,
-      onAnswer: () => polls.checkProgressAt(this.clock.monotonic() + (this.#random.next() < 0.3 ? 3_000 : 1e9)),
+      onResponse: () => polls.checkProgressAt(this.clock.monotonic() + (this.#random.next() < 0.3 ? 3_000 : 1e9)),
       onFailure: () => {},
     });
     this.#jobs.push(polls);
@@ -229,7 +229,7 @@ class BudgetWorld {
   }
 
   /**
-   * Chooses at random how the server handles a request: the delays, the answer, and the time of arrival within the
+   * Chooses at random how the server handles a request: the delays, the response, and the time of arrival within the
    * allowed network delay.
    */
   #fate(
@@ -293,7 +293,7 @@ describe('a budget with random callers', () => {
     );
   });
 
-  it('keeps its jobs alive under one leader, despite many requests, rejections, slow pages and keep-alives without an answer (B3, B4)', async () => {
+  it('keeps its jobs alive under one leader, despite many requests, rejections, slow pages and keep-alives without a response (B3, B4)', async () => {
     await fc.assert(
       fc.asyncProperty(history, async (one) => {
         const world = new BudgetWorld({ ...one, freezes: [] }, { minMs: 60_000, slowMs: 0 });

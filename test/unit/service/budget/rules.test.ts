@@ -60,7 +60,7 @@ describe('B1: the budget', () => {
     expect(wire.maxArrivals()).toBe(4);
   });
 
-  it('accepts a handshake or the answer to a later request as evidence of arrival', async () => {
+  it('accepts a handshake or the response to a later request as evidence of arrival', async () => {
     call(4, 'listing', { workMs: 30_000 });
     call(4, 'taskStatus');
     await clock.advance(60_000);
@@ -91,7 +91,7 @@ describe('B1: the budget', () => {
     expect(wire.maxArrivals()).toBe(4);
   });
 
-  it('begins a handshake after 250 ms if answers always take longer than a period', async () => {
+  it('begins a handshake after 250 ms if responses always take longer than a period', async () => {
     call(1, 'listing', { workMs: 3_000 });
     await clock.advance(10_000);
     call(5, 'listing', { workMs: 3_000 });
@@ -113,7 +113,7 @@ describe('B1: the budget', () => {
     }
   });
 
-  it('does not accept an answer of another server as evidence of arrival', async () => {
+  it('does not accept a response of another server as evidence of arrival', async () => {
     wire.stall(0, 9_000);
     call(3);
     const elsewhere = new Wire(clock);
@@ -177,8 +177,8 @@ describe('B1: the budget', () => {
   it.each([
     { lateMs: 100, nextMs: 1105 },
     { lateMs: 900, nextMs: 1920 },
-  ])('waits $lateMs ms longer when answers are late by $lateMs ms', async ({ lateMs, nextMs }) => {
-    call(marginBounds.youngAnswers, 'taskStatus', { outMs: 10, backMs: 10 });
+  ])('waits $lateMs ms longer when responses are late by $lateMs ms', async ({ lateMs, nextMs }) => {
+    call(marginBounds.youngResponses, 'taskStatus', { outMs: 10, backMs: 10 });
     await clock.advance(20_000);
     const slots = await granted(4, 'taskStatus');
     for (const slot of slots) slot.started();
@@ -189,7 +189,7 @@ describe('B1: the budget', () => {
     expect(rounded(wire.sentAt()).at(-1)).toBe(20_000 + nextMs);
   });
 
-  it('learns the lateness of a request from the head of its answer, for any length of the body', async () => {
+  it('learns the lateness of a request from the head of its response, for any length of the body', async () => {
     const slots = await granted(4, 'pageRead');
     for (const slot of slots) slot.started();
     await clock.advance(10);
@@ -199,7 +199,7 @@ describe('B1: the budget', () => {
     expect(rounded(wire.sentAt())).toEqual([1_010]);
   });
 
-  it('learns from the head only once, for any end of the answer', async () => {
+  it('learns from the head only once, for any end of the response', async () => {
     const [slot] = await granted(1, 'pageRead');
     slot?.started();
     slot?.heard(clock.monotonic() + 2);
@@ -472,7 +472,7 @@ describe('B5: 429', () => {
     expect(rounded(gaps).slice(-3)).toEqual([1255, 1255, 1255]);
   });
 
-  it('increases the margin, which shrinks over many answers', async () => {
+  it('increases the margin, which shrinks over many responses', async () => {
     const before = budget.allowedDelayMs;
     call(1, 'taskStatus', { status: 429 });
     await clock.advance(1);
@@ -486,7 +486,7 @@ describe('B5: 429', () => {
   });
 
   it('applies a grown margin to requests already sent', async () => {
-    // A listing usually takes 5 s, so a listing without an answer after one second is not late.
+    // A listing usually takes 5 s, so a listing without a response after one second is not late.
     call(1, 'listing', { workMs: 5_000 });
     await clock.advance(10_000);
     call(3, 'listing', { workMs: 5_000 });

@@ -8,9 +8,9 @@ export interface Fate {
   /** Time in ms for which the server works before it answers. */
   readonly workMs?: number;
   readonly backMs?: number;
-  /** Duration in ms of the answer's body. */
+  /** Duration in ms of the response's body. */
   readonly bodyMs?: number;
-  /** Time in ms from the head of the answer until the client cancels the request; undefined if it does not. */
+  /** Time in ms from the head of the response until the client cancels the request; undefined if it does not. */
   readonly heldUpMs?: number;
   readonly status?: number;
   readonly retryAfterMs?: number;

@@ -8,7 +8,7 @@ import { VirtualClock } from '../../../support/virtual-clock.ts';
 const path: Path = { origin: 'https://service.test', probe: async () => {} };
 
 /**
- * Starts keep-alives that never get an answer. If `gives` is true, the client cancels a keep-alive when the budget
+ * Starts keep-alives that never get a response. If `gives` is true, the client cancels a keep-alive when the budget
  * requests it.
  */
 async function crowd(count: number, gives = true) {

@@ -54,8 +54,8 @@ describe('readAggregation', () => {
 
   test.each<[string, Partial<JobProgress>, unknown]>([
     ['reported an error', { errors: failed }, errors],
-    ['lost the answer to a status request', { hasLostStatus: true }, undefined],
-    ['lost an answer and reported an error', { hasLostStatus: true, errors: failed }, errors],
+    ['lost the response to a status request', { hasLostStatus: true }, undefined],
+    ['lost a response and reported an error', { hasLostStatus: true, errors: failed }, errors],
     ['stopped at the message limit', { isLimitReached: true }, undefined],
     ['was cancelled', { state: 'cancelled' }, undefined],
     ['was cancelled with an error', { state: 'cancelled', errors: failed }, errors],
@@ -67,7 +67,7 @@ describe('readAggregation', () => {
 
   test.each<[string, Partial<JobProgress>, unknown]>([
     ['reported an error', { errors: failed }, errors],
-    ['lost the answer to a status request', { hasLostStatus: true }, undefined],
+    ['lost the response to a status request', { hasLostStatus: true }, undefined],
   ])('drops the records of a search that %s while they were read', async (_, afterwards, expected) => {
     const { result, events } = await aggregate({}, afterwards);
     expect(result).toEqual(expected);

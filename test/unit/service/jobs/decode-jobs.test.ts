@@ -1,5 +1,5 @@
 /**
- * Tests how the client decodes answers about search jobs, including answers with missing or unknown members (sections
+ * Tests how the client decodes responses about search jobs, including responses with missing or unknown members (sections
  * 2.2 to 2.6 of the service's specification).
  */
 import { describe, expect, test } from 'vitest';

@@ -69,7 +69,7 @@ describe('cookies', () => {
 
 describe('requests with cookies', () => {
   const created: TransportStep = {
-    kind: 'answer',
+    kind: 'response',
     status: 202,
     body: '{"id":"A1"}',
     setCookies: ['S=1; Path=/; Secure', 'T=2; Path=/api/v1/search'],
@@ -78,7 +78,7 @@ describe('requests with cookies', () => {
   test('every request of a job sends the cookies of its creation and the credentials', async () => {
     const world = harness([created, good('getJob'), good('listMessages'), good('listRecords'), good('deleteJob')]);
     const { clock, client, transport } = world;
-    const { value } = await answerOf(clock, client.createJob({ query: 'x', fromMs: 0, toMs: 1 }));
+    const { value } = await responseOf(clock, client.createJob({ query: 'x', fromMs: 0, toMs: 1 }));
     const own = { ...world, job: value };
     for (const operation of ['getJob', 'listMessages', 'listRecords', 'deleteJob'] as const) {
       await settled(clock, calls[operation](own));
@@ -90,8 +90,8 @@ describe('requests with cookies', () => {
   });
 
   test.each([
-    ['an answer', { ...good('getJob'), setCookies: ['S=new; Path=/'] }],
-    ['a refusal', { kind: 'answer', status: 503, setCookies: ['S=new; Path=/'] }],
+    ['a response', { ...good('getJob'), setCookies: ['S=new; Path=/'] }],
+    ['a refusal', { kind: 'response', status: 503, setCookies: ['S=new; Path=/'] }],
   ] as [string, TransportStep][])('%s stores cookies', async (_name, step) => {
     const world = harness([step, good('getJob')]);
     await settled(world.clock, world.job.getStatus());
@@ -114,13 +114,13 @@ describe('requests with cookies', () => {
   test('a redirect to an allowed host sends only cookies of that host, and stores new ones', async () => {
     const world = harness([
       {
-        kind: 'answer',
+        kind: 'response',
         status: 307,
         headers: { location: 'https://other.test/api/v1/search/jobs/A1%2FB2' },
         setCookies: ['R=1; Path=/'],
       },
       { ...good('getJob'), setCookies: ['O=1; Path=/'] } as TransportStep,
-      { kind: 'answer', status: 307, headers: { location: 'https://other.test/api/v1/search/jobs/A1%2FB2' } },
+      { kind: 'response', status: 307, headers: { location: 'https://other.test/api/v1/search/jobs/A1%2FB2' } },
       good('getJob'),
     ]);
     await settled(world.clock, world.job.getStatus());
@@ -141,15 +141,15 @@ describe('requests with cookies', () => {
       good('getJob'),
     ]);
     const order = { query: 'x', fromMs: 0, toMs: 1 };
-    const first = await answerOf(world.clock, world.client.createJob(order));
-    const second = await answerOf(world.clock, world.client.createJob(order));
+    const first = await responseOf(world.clock, world.client.createJob(order));
+    const second = await responseOf(world.clock, world.client.createJob(order));
     await settled(world.clock, first.value.getStatus());
     await settled(world.clock, second.value.getStatus());
     expect(world.transport.written.slice(2).map(({ headers }) => headers.cookie)).toEqual(['S=one', 'S=two']);
   });
 });
 
-async function answerOf<T>(clock: VirtualClock, call: Promise<T>): Promise<T> {
+async function responseOf<T>(clock: VirtualClock, call: Promise<T>): Promise<T> {
   await settled(clock, call);
   return call;
 }

@@ -64,7 +64,7 @@ describe('the histogram', () => {
   test('does not add up after a lost status, and recovers if each status contains all buckets', () => {
     const parts = new JobHistogram();
     parts.add([bucket(900, 5)]);
-    // The answer with `bucket(800, 3)` was lost.
+    // The response with `bucket(800, 3)` was lost.
     parts.add([bucket(700, 2)]);
     expect(parts.read(10)).toMatchObject({ total: 7, addsUp: false });
     const whole = new JobHistogram();
@@ -210,7 +210,7 @@ test('a late status only adds data that is returned once (E5)', () => {
   expect(gathering.histogram()).toMatchObject({ total: 9, addsUp: true });
 });
 
-test('the service time is that of the last answer (E11)', () => {
+test('the service time is that of the last response (E11)', () => {
   const gathering = new JobGathering(1_000);
   gathering.take({ value: running, sentAtMs: 20, dateMs: 3_000 });
   gathering.take({ value: running, sentAtMs: 10, dateMs: 2_000 });

@@ -2,11 +2,11 @@
 import { describe, expect, test } from 'vitest';
 import type { PageRow } from '../../../../src/service/pages/page-row.ts';
 import { RecordingReceiver } from '../../../support/recording-receiver.ts';
-import type { AnswerStep, TransportStep } from '../../../support/scripted-transport.ts';
+import type { ResponseStep, TransportStep } from '../../../support/scripted-transport.ts';
 import { failureOf, good, goodBodies, harness, messages, settled } from '../requests/harness.ts';
 
-const page = (more: Partial<AnswerStep> = {}): AnswerStep => ({
-  kind: 'answer',
+const page = (more: Partial<ResponseStep> = {}): ResponseStep => ({
+  kind: 'response',
   status: 200,
   body: messages(20, 100),
   ...more,
@@ -37,7 +37,7 @@ describe('time limits', () => {
     ],
     [
       'for a refusal that does not end',
-      { kind: 'answer', status: 503, body: 'x'.repeat(999), pieceBytes: 1, pieceMs: 1_000 },
+      { kind: 'response', status: 503, body: 'x'.repeat(999), pieceBytes: 1, pieceMs: 1_000 },
       60_000,
       0,
     ],
@@ -147,9 +147,14 @@ test('an error of the sink cancels the page and is passed on unchanged', async (
 
 test.each([
   ['breaks off', { breaksAfter: { bytes: 5_000, failure: 'connectionLost' } }, 'connectionLost', 'broken'],
-  ['is an incomplete document', { body: messages(20, 100).slice(0, 5_000) }, 'answerInvalid', 'answered'],
-  ['becomes nonsense', { body: `${messages(20, 60).slice(0, -2)},7]}`, pieceBytes: 100 }, 'answerInvalid', 'abandoned'],
-] as [string, Partial<AnswerStep>, string, string][])(
+  ['is an incomplete document', { body: messages(20, 100).slice(0, 5_000) }, 'responseInvalid', 'answered'],
+  [
+    'becomes nonsense',
+    { body: `${messages(20, 60).slice(0, -2)},7]}`, pieceBytes: 100 },
+    'responseInvalid',
+    'abandoned',
+  ],
+] as [string, Partial<ResponseStep>, string, string][])(
   'a page that %s keeps its rows and is not requested again',
   async (_name, more, outcome, end) => {
     const world = harness([page(more)]);
@@ -163,7 +168,7 @@ test.each([
 );
 
 test('a spurious 401 before the first row is retried (10.1)', async () => {
-  const { clock, job, transport } = harness([{ kind: 'answer', status: 401 }, page()]);
+  const { clock, job, transport } = harness([{ kind: 'response', status: 401 }, page()]);
   const log = new RecordingReceiver();
   expect(await settled(clock, job.listMessages(query, log))).toMatchObject({ value: { rows: 100 } });
   expect(transport.written).toHaveLength(2);

@@ -55,6 +55,6 @@ test.each(cases)('%s', (_name, change, sentAtMs, outcome) => {
   expect(missingJob({ ...facts, ...change, sentAtMs }).outcome).toBe(outcome);
 });
 
-test('the message about a lost job contains the time since its last answer', () => {
+test('the message about a lost job contains the time since its last response', () => {
   expect(missingJob({ ...facts, ...heard(60_000), sentAtMs: 91_500 }).detail).toContain('31.5 s');
 });

@@ -1,5 +1,5 @@
 /**
- * Tests a search job: its status requests, lost answers, its end and its deletion (B4, E5, sections 3.1 and 4.5 of the
+ * Tests a search job: its status requests, lost responses, its end and its deletion (B4, E5, sections 3.1 and 4.5 of the
  * service's specification).
  */
 import { describe, expect, test } from 'vitest';
@@ -185,7 +185,7 @@ describe('the check of an aggregation (7.4)', () => {
   });
 });
 
-describe('a status request without an answer', () => {
+describe('a status request without a response', () => {
   test('taints the job if errors may be lost, but not if it was rejected or never sent (E5)', async () => {
     for (const [error, hasLostStatus] of [
       [failure('timeout', { effect: 'unknown' }), true],
@@ -219,16 +219,16 @@ describe('a status request without an answer', () => {
     );
   });
 
-  test('is repeated early enough to arrive within 20 s, and its late answer still counts (B4, E5)', async () => {
+  test('is repeated early enough to arrive within 20 s, and its late response still counts (B4, E5)', async () => {
     const { clock, fake, job } = world();
-    const answers: ((status: JobStatus) => void)[] = [];
-    fake.status = () => new Promise((resolve) => answers.push(resolve));
+    const responses: ((status: JobStatus) => void)[] = [];
+    fake.status = () => new Promise((resolve) => responses.push(resolve));
     await clock.advance(33_000);
     expect(fake.asked).toEqual([2_000, 12_000, 16_000, 20_000, 28_000]);
     expect(fake.options.map(({ isProgressCheck }) => isProgressCheck)).toEqual([true, false, false, false, false]);
     expect(job.end).toBeUndefined();
-    answers[3]?.({ ...running, messageCount: 9, pendingErrors: ['second'] });
-    answers[0]?.({ ...running, messageCount: 2, pendingErrors: ['first'], pendingWarnings: ['slow'] });
+    responses[3]?.({ ...running, messageCount: 9, pendingErrors: ['second'] });
+    responses[0]?.({ ...running, messageCount: 2, pendingErrors: ['first'], pendingWarnings: ['slow'] });
     await settle();
     // The service reports each error and each warning only once, so the client keeps those of earlier statuses. It
     // takes all other data from the newest status.
@@ -240,8 +240,8 @@ describe('a status request without an answer', () => {
   test('is awaited before the search counts as finished, unlike later requests (E5)', async () => {
     for (const isLost of [false, true]) {
       const { clock, fake, job } = world();
-      let answer: (status: JobStatus | Promise<JobStatus>) => void = () => {};
-      fake.status = () => new Promise((resolve) => (answer = resolve));
+      let response: (status: JobStatus | Promise<JobStatus>) => void = () => {};
+      fake.status = () => new Promise((resolve) => (response = resolve));
       await clock.advance(11_000);
       fake.status = () => done(3);
       await clock.advance(1_000);
@@ -252,8 +252,8 @@ describe('a status request without an answer', () => {
       fake.status = () => new Promise(() => {});
       await clock.advance(13_000);
       expect([fake.asked.at(-1), finished]).toEqual([24_000, undefined]);
-      if (isLost) answer(Promise.reject(failure('timeout', { effect: 'unknown' })));
-      else answer({ ...running, messageCount: 1, pendingErrors: ['late'] });
+      if (isLost) response(Promise.reject(failure('timeout', { effect: 'unknown' })));
+      else response({ ...running, messageCount: 1, pendingErrors: ['late'] });
       await settle();
       expect(finished).toMatchObject({ messageCount: 3, hasLostStatus: isLost });
       expect(finished?.errors).toEqual(isLost ? [] : ['late']);
@@ -297,8 +297,8 @@ describe('a status request without an answer', () => {
     expect([fake.asked.length, permit.endedAtMs, clock.next()]).toEqual([asked, expect.any(Number), undefined]);
   });
 
-  test('because of invalid answers for a minute ends the job with the error of the last answer', async () => {
-    const invalid = failure('answerInvalid', { effect: 'unknown', reason: 'AnswerInvalid' });
+  test('because of invalid responses for a minute ends the job with the error of the last response', async () => {
+    const invalid = failure('responseInvalid', { effect: 'unknown', reason: 'ResponseInvalid' });
     const { clock, job } = world(() => {
       throw invalid;
     });

@@ -272,7 +272,7 @@ describe('invalid pages', () => {
     expect(errorOf(page).offset).toBe(5 + place);
   });
 
-  test('an error is that of an unreadable answer', () => {
+  test('an error is that of an unreadable response', () => {
     expect(errorOf('{}')).toBeInstanceOf(DecodeError);
   });
 });

@@ -103,7 +103,7 @@ export const goodBodies: { readonly [O in Operation]: string } = {
 };
 
 export const good = (operation: Operation): TransportStep => ({
-  kind: 'answer',
+  kind: 'response',
   status: 200,
   body: goodBodies[operation],
 });

@@ -57,7 +57,7 @@ test('waiting requests are sent if the key is accepted', async () => {
   expect(ends).toEqual(['sent', 'sent']);
 });
 
-test('waiting requests are sent if the check ends without an answer', async () => {
+test('waiting requests are sent if the check ends without a response', async () => {
   const { check, first, ends } = await rejected([newCall(), newCall()]);
   check.unanswered(first);
   await settle();

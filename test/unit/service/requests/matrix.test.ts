@@ -40,10 +40,10 @@ const faults: readonly [string, FaultScenario, string][] = [
   ['a stall before the effect', { kind: 'stall', effect: false }, 'timeout'],
   ['a stall after the effect', { kind: 'stall', effect: true }, 'timeout'],
   ['one byte per second', { kind: 'drip', bytesPerSecond: 1 }, 'timeout'],
-  ['HTML', { kind: 'html' }, 'answerInvalid'],
-  ['nothing', { kind: 'empty' }, 'answerInvalid'],
+  ['HTML', { kind: 'html' }, 'responseInvalid'],
+  ['nothing', { kind: 'empty' }, 'responseInvalid'],
   ['half a document', { kind: 'truncate' }, 'connectionLost'],
-  ['wrong types', { kind: 'wrongTypes' }, 'answerInvalid'],
+  ['wrong types', { kind: 'wrongTypes' }, 'responseInvalid'],
   ['301 to another host', { kind: 'redirect', to: 'https://evil.test/api' }, 'redirectNotAllowed'],
   ['301 to the same address again and again', { kind: 'redirect', to: '/api/' }, 'redirectInCircles'],
   ['400 without a known code', { kind: 'status', status: 400, code: 'strange' }, 'badRequest'],
@@ -72,11 +72,11 @@ const onJob: ReadonlySet<Operation> = new Set(['getJob', 'listMessages', 'listRe
  * search job succeeds (section 4.5).
  */
 function expectedOf(operation: Operation, outcome: string): string | undefined {
-  if (operation === 'deleteJob' && (outcome === 'answerInvalid' || outcome === 'notFound')) return undefined;
+  if (operation === 'deleteJob' && (outcome === 'responseInvalid' || outcome === 'notFound')) return undefined;
   return onJob.has(operation) && outcome === 'notFound' ? 'jobGone' : outcome;
 }
 
-/** Faults that prevent a request from taking effect. Other faults only damage the answer. */
+/** Faults that prevent a request from taking effect. Other faults only damage the response. */
 const ineffective: ReadonlySet<FaultScenario['kind']> = new Set(['redirect', 'status']);
 
 function deletionsOf(operation: Operation, { kind, effect }: FaultScenario & { readonly effect?: boolean }): number {
@@ -86,7 +86,7 @@ function deletionsOf(operation: Operation, { kind, effect }: FaultScenario & { r
 /** Operations that change something at the service. */
 const acts: ReadonlySet<Operation> = new Set(['createJob', 'getJob', 'deleteJob', 'createTask']);
 const lost: ReadonlySet<string> = new Set([
-  ...['connectionLost', 'timeout', 'answerInvalid', 'requestTimeout'],
+  ...['connectionLost', 'timeout', 'responseInvalid', 'requestTimeout'],
   ...['internalError', 'unavailable', 'serverError'],
 ]);
 const creations: readonly Operation[] = ['createJob', 'createTask'];
@@ -129,7 +129,7 @@ describe.each(Object.keys(operations) as Operation[])('%s', (operation) => {
     else expect(error).toBeUndefined();
   });
 
-  test('a valid answer', async () => {
+  test('a valid response', async () => {
     const own = await prepared();
     await expect(own.world.run(calls[operation](own))).resolves.toMatchObject({ sentAtMs: expect.any(Number) });
   });

@@ -10,7 +10,7 @@ import { accessKey, calls, failureOf, failureOn, good, goodBodies, type Harness,
 
 const html = '<html><body>Bad gateway</body></html>';
 const refusal = (code: string): TransportStep => ({
-  kind: 'answer',
+  kind: 'response',
   status: 400,
   body: `{"status":400,"id":"AAAAA-BBBBB-CCCCC","code":"searchjob.${code}","message":"no ${accessKey}"}`,
 });
@@ -19,7 +19,7 @@ const refusalCodes = [...taskRefusals, ...jobRefusals, ...pageRefusals];
 const refusals = {} as Record<(typeof refusalCodes)[number], readonly TransportStep[]>;
 for (const code of refusalCodes) refusals[code] = [refusal(code)];
 
-const noJob: TransportStep = { kind: 'answer', status: 404, body: '{"code":"searchjob.jobid.invalid"}' };
+const noJob: TransportStep = { kind: 'response', status: 404, body: '{"code":"searchjob.jobid.invalid"}' };
 
 /** For each outcome, the steps that the scripted transport performs to produce this outcome. */
 const scripts: { readonly [O in Outcome]: readonly TransportStep[] } = {
@@ -39,25 +39,25 @@ const scripts: { readonly [O in Outcome]: readonly TransportStep[] } = {
   connectionLost: [{ kind: 'written', failure: 'connectionLost' }],
   timeout: [{ kind: 'written' }],
   abandoned: [{ kind: 'written' }],
-  answerTooLarge: [{ kind: 'written', failure: 'answerTooLarge' }],
-  answerMalformed: [{ kind: 'written', failure: 'answerMalformed' }],
-  answerInvalid: [{ kind: 'answer', status: 200, body: html }],
-  redirectNotAllowed: [{ kind: 'answer', status: 301, headers: { location: 'https://evil.test/api/v1/x' } }],
-  redirectInCircles: [{ kind: 'answer', status: 302, headers: { location: '/api/again' } }],
-  badRequest: [{ kind: 'answer', status: 400, body: '{"code":"limit.too.large"}' }],
-  unauthorized: [{ kind: 'answer', status: 401, body: '{"code":"unauthorized"}' }],
-  forbidden: [{ kind: 'answer', status: 403 }],
-  notFound: [{ kind: 'answer', status: 404 }],
-  methodUnsupported: [{ kind: 'answer', status: 405 }],
-  contentTypeInvalid: [{ kind: 'answer', status: 415 }],
-  rateLimited: [{ kind: 'answer', status: 429, headers: { 'retry-after': '7' } }],
-  clientError: [{ kind: 'answer', status: 418 }],
-  requestTimeout: [{ kind: 'answer', status: 408 }],
-  internalError: [{ kind: 'answer', status: 500, body: html }],
-  unavailable: [{ kind: 'answer', status: 503 }],
-  serverError: [{ kind: 'answer', status: 502, body: html }],
-  unexpectedStatus: [{ kind: 'answer', status: 304 }],
-  heldUp: [{ kind: 'answer', status: 200, body: goodBodies.listMessages, pieceBytes: 400 }],
+  responseTooLarge: [{ kind: 'written', failure: 'responseTooLarge' }],
+  responseMalformed: [{ kind: 'written', failure: 'responseMalformed' }],
+  responseInvalid: [{ kind: 'response', status: 200, body: html }],
+  redirectNotAllowed: [{ kind: 'response', status: 301, headers: { location: 'https://evil.test/api/v1/x' } }],
+  redirectInCircles: [{ kind: 'response', status: 302, headers: { location: '/api/again' } }],
+  badRequest: [{ kind: 'response', status: 400, body: '{"code":"limit.too.large"}' }],
+  unauthorized: [{ kind: 'response', status: 401, body: '{"code":"unauthorized"}' }],
+  forbidden: [{ kind: 'response', status: 403 }],
+  notFound: [{ kind: 'response', status: 404 }],
+  methodUnsupported: [{ kind: 'response', status: 405 }],
+  contentTypeInvalid: [{ kind: 'response', status: 415 }],
+  rateLimited: [{ kind: 'response', status: 429, headers: { 'retry-after': '7' } }],
+  clientError: [{ kind: 'response', status: 418 }],
+  requestTimeout: [{ kind: 'response', status: 408 }],
+  internalError: [{ kind: 'response', status: 500, body: html }],
+  unavailable: [{ kind: 'response', status: 503 }],
+  serverError: [{ kind: 'response', status: 502, body: html }],
+  unexpectedStatus: [{ kind: 'response', status: 304 }],
+  heldUp: [{ kind: 'response', status: 200, body: goodBodies.listMessages, pieceBytes: 400 }],
   ...refusals,
   jobNotKnownYet: [noJob],
   jobDeleted: [good('deleteJob'), noJob],
@@ -125,9 +125,9 @@ const expected: { readonly [O in Outcome]: readonly [string, string, 'none' | 'u
   connectionLost: ['ServiceUnreachable', 'backoff', 'unknown', 3],
   timeout: ['ServiceUnreachable', 'backoff', 'unknown', 1],
   abandoned: ['CallAborted', 'backoff', 'unknown', 1],
-  answerTooLarge: ['AnswerInvalid', 'backoff', 'unknown', 1],
-  answerMalformed: ['AnswerInvalid', 'backoff', 'unknown', 1],
-  answerInvalid: ['AnswerInvalid', 'backoff', 'unknown', 1],
+  responseTooLarge: ['ResponseInvalid', 'backoff', 'unknown', 1],
+  responseMalformed: ['ResponseInvalid', 'backoff', 'unknown', 1],
+  responseInvalid: ['ResponseInvalid', 'backoff', 'unknown', 1],
   redirectNotAllowed: ['RedirectNotAllowed', 'stall', 'none', 1],
   redirectInCircles: ['RedirectNotAllowed', 'stall', 'none', 4],
   badRequest: ['RequestRefused', 'backoff', 'none', 1],
@@ -142,7 +142,7 @@ const expected: { readonly [O in Outcome]: readonly [string, string, 'none' | 'u
   internalError: ['ServiceUnavailable', 'backoff', 'unknown', 1],
   unavailable: ['ServiceUnavailable', 'backoff', 'unknown', 1],
   serverError: ['ServiceUnavailable', 'backoff', 'unknown', 1],
-  unexpectedStatus: ['AnswerInvalid', 'backoff', 'unknown', 1],
+  unexpectedStatus: ['ResponseInvalid', 'backoff', 'unknown', 1],
   heldUp: ['DestinationSlow', 'backoff', 'none', 1],
   'collector.invalid': ['CollectorRefused', 'wait', 'none', 1],
   'collector.type.invalid': ['CollectorRefused', 'wait', 'none', 1],
@@ -186,7 +186,7 @@ const knownBy: ReadonlyMap<Outcome, readonly Operation[]> = new Map([
   ...onlyOf(pages, pageRefusals),
   ...onlyOf(['getJob', ...pages], jobMissings),
   ...onlyOf(['listMessages'], ['heldUp']),
-  // A deletion that gets the answer 404 succeeds.
+  // A deletion that gets the 404 response succeeds.
   ...onlyOf(['createJob', 'listCollectors', 'listBuilds', 'getTask', 'createTask'], ['notFound']),
 ]);
 
@@ -215,8 +215,8 @@ describe.each(names)('%s', (operation) => {
   );
   const task = (outcome: Outcome) => operation === 'getTask' && outcome === 'notFound';
 
-  // For a deletion, an HTTP status without a readable answer is enough to show that it succeeded.
-  test.each(own.filter((outcome) => operation !== 'deleteJob' || outcome !== 'answerInvalid'))(
+  // For a deletion, an HTTP status without a readable response is enough to show that it succeeded.
+  test.each(own.filter((outcome) => operation !== 'deleteJob' || outcome !== 'responseInvalid'))(
     '%s',
     async (outcome) => {
       const { error, writes, starts, open } = await endIn(operation, outcome);
@@ -271,15 +271,15 @@ describe.each(names)('%s', (operation) => {
     ['another type', '{"collectors":7,"targets":"x","upgrade":[],"id":{},"state":1,"messages":"x","records":{}}'],
     ['null', 'null'],
     ['an empty object', '{}'],
-  ])('an answer of %s is unreadable, except for a deletion (4.5)', async (_name, body) => {
-    const world = harness([{ kind: 'answer', status: 200, body }]);
+  ])('a response of %s is unreadable, except for a deletion (4.5)', async (_name, body) => {
+    const world = harness([{ kind: 'response', status: 200, body }]);
     const result = await settled(world.clock, calls[operation](world));
-    const unreadable = { code: 'service.answerInvalid', status: 200 };
+    const unreadable = { code: 'service.responseInvalid', status: 200 };
     expect(result).toMatchObject(operation === 'deleteJob' ? { value: undefined } : unreadable);
   });
 });
 
-test('the answer to a status is awaited for 15 s, or after 2 s until its slot is needed (B4)', async () => {
+test('the response to a status is awaited for 15 s, or after 2 s until its slot is needed (B4)', async () => {
   for (const [yieldsAtMs, endsAtMs] of [
     [undefined, 15_000],
     [9_000, 9_000],
@@ -299,7 +299,7 @@ test('the answer to a status is awaited for 15 s, or after 2 s until its slot is
 test('reads succeed after a reset or a spurious 401, within their number of attempts', async () => {
   const { clock, client, transport } = harness([
     { kind: 'written', failure: 'connectionLost' },
-    { kind: 'answer', status: 401 },
+    { kind: 'response', status: 401 },
     good('listBuilds'),
   ]);
   await expect(settled(clock, client.listBuilds())).resolves.toMatchObject({
@@ -309,17 +309,19 @@ test('reads succeed after a reset or a spurious 401, within their number of atte
 });
 
 test('Retry-After, in seconds or as a date, is passed to the caller without a wait', async () => {
-  const inSeconds = await failureOn('createTask', [{ kind: 'answer', status: 429, headers: { 'retry-after': '30' } }]);
+  const inSeconds = await failureOn('createTask', [
+    { kind: 'response', status: 429, headers: { 'retry-after': '30' } },
+  ]);
   expect(inSeconds.error.handling).toEqual({ kind: 'retryAfter', delayMs: 30_000 });
   expect(inSeconds.harness.budget.ends).toMatchObject([{ kind: 'answered', status: 429, retryAfterMs: 30_000 }]);
   const date = new Date(inSeconds.harness.clock.now() + 5_000).toUTCString();
-  const asDate = await failureOn('listBuilds', [{ kind: 'answer', status: 503, headers: { 'retry-after': date } }]);
+  const asDate = await failureOn('listBuilds', [{ kind: 'response', status: 503, headers: { 'retry-after': date } }]);
   expect(asDate.error.handling).toEqual({ kind: 'retryAfter', delayMs: 5_000 });
 });
 
 test('a date in Retry-After refers to the clock of the server', async () => {
   const headers = { date: 'Sun, 01 Nov 2020 00:00:00 GMT', 'retry-after': 'Sun, 01 Nov 2020 00:00:20 GMT' };
-  const { error } = await failureOn('listBuilds', [{ kind: 'answer', status: 503, headers }]);
+  const { error } = await failureOn('listBuilds', [{ kind: 'response', status: 503, headers }]);
   expect(error.handling).toEqual({ kind: 'retryAfter', delayMs: 20_000 });
 });
 
@@ -332,13 +334,13 @@ test.each([
   ['{"status":400,"id":"X","code":"in.upgrading","message":"busy"}', 'collector.in.upgrading', 'busy'],
   ['{"code":"COLLECTOR.VERSION.INVALID"}', 'collector.version.invalid', '400'],
 ])('an error body %s is understood', async (body, outcome, inMessage) => {
-  const { error } = await failureOn('createTask', [{ kind: 'answer', status: 400, body }]);
+  const { error } = await failureOn('createTask', [{ kind: 'response', status: 400, body }]);
   expect(error).toMatchObject({ code: `service.${outcome}`, serviceCode: outcome });
   expect(error.message).toContain(inMessage);
 });
 
 test('an ambiguous code stays unchanged', async () => {
-  const { error } = await failureOn('createTask', [{ kind: 'answer', status: 400, body: '{"code":"invalid"}' }]);
+  const { error } = await failureOn('createTask', [{ kind: 'response', status: 400, body: '{"code":"invalid"}' }]);
   expect(error).toMatchObject({ code: 'service.badRequest', serviceCode: 'invalid' });
 });
 
@@ -348,7 +350,7 @@ test.each([
   ['a page', 'listMessages', 'raw.messages.not.available', 'raw.messages.not.available'],
   ['a page', 'listRecords', 'not.an.aggregation.query', 'no.records.not.an.aggregation.query'],
 ] as const)('the code %s (%s) is recognised as %s', async (_name, operation, code, outcome) => {
-  const { error } = await failureOn(operation, [{ kind: 'answer', status: 400, body: JSON.stringify({ code }) }]);
+  const { error } = await failureOn(operation, [{ kind: 'response', status: 400, body: JSON.stringify({ code }) }]);
   expect(error).toMatchObject({ code: `service.${outcome}`, serviceCode: outcome });
 });
 
@@ -366,7 +368,7 @@ test.each([
 
 test('a 429 means the rate, and for the creation of a job also the number of jobs (10.5)', async () => {
   const reported = async (operation: Operation) =>
-    (await failureOn(operation, [{ kind: 'answer', status: 429 }])).error.message;
+    (await failureOn(operation, [{ kind: 'response', status: 429 }])).error.message;
   expect(await reported('listBuilds')).toMatch(/; another client may be using the same user: lower requestsPerSecond/);
   expect(await reported('listBuilds')).not.toMatch(/search jobs/);
   expect(await reported('createJob')).toMatch(
@@ -393,7 +395,7 @@ test.each(pages)('400 jobid.invalid for %s means an unknown job, like 404 (7.3, 
 
 test('messages do not contain cookies that the service repeats', async () => {
   const body = '{"code":"generic","message":"SESSION=canary-cookie is over, with canary-key"}';
-  const { error } = await failureOn('getJob', [{ kind: 'answer', status: 500, body }]);
+  const { error } = await failureOn('getJob', [{ kind: 'response', status: 500, body }]);
   expect(error.message).toContain('SESSION=[secret] is over, with [secret]');
 });
 
@@ -415,9 +417,9 @@ test('the table repeats no request with an unknown effect, except a deletion', (
   }
 });
 
-describe('an answer with a Content-Encoding', () => {
+describe('a response with a Content-Encoding', () => {
   const encoded: TransportStep = {
-    kind: 'answer',
+    kind: 'response',
     status: 200,
     body: '\u001f\u008b',
     headers: { 'content-encoding': 'gzip' },
@@ -425,8 +427,8 @@ describe('an answer with a Content-Encoding', () => {
 
   test.each(names.filter((operation) => operation !== 'deleteJob'))('%s is reported as encoded', async (operation) => {
     const { error } = await failureOn(operation, [encoded]);
-    expect(error).toMatchObject({ code: 'service.answerInvalid', reason: 'AnswerInvalid', status: 200 });
-    expect(error.message).toContain('the answer has Content-Encoding "gzip", although the request asks for identity');
+    expect(error).toMatchObject({ code: 'service.responseInvalid', reason: 'ResponseInvalid', status: 200 });
+    expect(error.message).toContain('the response has Content-Encoding "gzip", although the request asks for identity');
   });
 
   test('is accepted if its body is not read', async () => {
@@ -435,8 +437,8 @@ describe('an answer with a Content-Encoding', () => {
   });
 
   test('identity is read', async () => {
-    const answer = { ...good('listBuilds'), headers: { 'content-encoding': 'Identity' } } as TransportStep;
-    const world = harness([answer]);
+    const response = { ...good('listBuilds'), headers: { 'content-encoding': 'Identity' } } as TransportStep;
+    const world = harness([response]);
     expect(await settled(world.clock, calls.listBuilds(world))).not.toBeInstanceOf(Error);
   });
 });

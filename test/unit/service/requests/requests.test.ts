@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from 'vitest';
 import type { JobOrder, OpenJob } from '../../../../src/service/jobs/search-service.ts';
-import type { Answer } from '../../../../src/service/requests/call.ts';
+import type { CallResponse } from '../../../../src/service/requests/call.ts';
 import { jobOperations, type Operation } from '../../../../src/service/requests/operation.ts';
 import type { TransportStep } from '../../../support/scripted-transport.ts';
 import { calls, failureOn, good, harness, jobCookie, settled } from './harness.ts';
@@ -96,7 +96,7 @@ test('an error of beforeSend ends a creation unsent and returns the slot (U2)', 
 });
 
 describe('redirects', () => {
-  const to = (location: string, status = 301): TransportStep => ({ kind: 'answer', status, headers: { location } });
+  const to = (location: string, status = 301): TransportStep => ({ kind: 'response', status, headers: { location } });
 
   test.each([301, 302, 307, 308])('%d keeps method, body and credentials on the same host', async (status) => {
     const world = harness([to('/eu/api/v1/collectors/upgrades', status), good('createTask')]);
@@ -164,7 +164,7 @@ describe('redirects', () => {
     const here = 'https://service.test';
     const there = 'https://other.test';
     const created: TransportStep = {
-      ...(good('createJob') as Extract<TransportStep, { kind: 'answer' }>),
+      ...(good('createJob') as Extract<TransportStep, { kind: 'response' }>),
       setCookies: ['A=1; Path=/; Secure'],
     };
     const open = async (steps: readonly TransportStep[]) => {
@@ -196,7 +196,7 @@ describe('redirects', () => {
       const { clock, client, job, transport } = await open([
         created,
         moved,
-        { kind: 'answer', status: 404 },
+        { kind: 'response', status: 404 },
         good('getJob'),
       ]);
       await clock.advance(11_000);
@@ -222,22 +222,22 @@ describe('redirects', () => {
 
     test('a redirected deletion that finds no job has not deleted it', async () => {
       const moved = to(`${there}/api/v1/search/jobs/A1%2FB2`);
-      const { clock, job } = await open([created, moved, { kind: 'answer', status: 404 }, good('deleteJob')]);
+      const { clock, job } = await open([created, moved, { kind: 'response', status: 404 }, good('deleteJob')]);
       expect(await settled(clock, job.delete())).toMatchObject({ code: 'service.jobCookieMissing' });
       expect(await settled(clock, job.delete())).toMatchObject({ value: undefined });
     });
 
     test.each<[string, TransportStep, string | undefined]>([
-      ['refused as unauthorized', { kind: 'answer', status: 401 }, 'service.jobNotKnownYet'],
+      ['refused as unauthorized', { kind: 'response', status: 401 }, 'service.jobNotKnownYet'],
       ['led on', to(`${here}/api/v1/search/jobs/A1%2FB2`, 307), 'service.jobNotKnownYet'],
-      ['lost with its answer', { kind: 'written', failure: 'connectionLost' }, undefined],
+      ['lost with its response', { kind: 'written', failure: 'connectionLost' }, undefined],
     ])(
       'a deletion that was %s and then finds no young job has deleted it only if it may have had an effect',
       async (_, step, code) => {
         const { clock, job, transport } = await open([
           created,
           step,
-          { kind: 'answer', status: 404 },
+          { kind: 'response', status: 404 },
           good('deleteJob'),
         ]);
         const deletion = await settled(clock, job.delete());
@@ -265,23 +265,23 @@ test.each([
   ['Sat, 21 Nov 2026 16:00:00 GMT', Date.UTC(2026, 10, 21, 16)],
   ['yesterday', undefined],
   [undefined, undefined],
-] as const)('the answers of a job contain the time of the service %s (E11)', async (date, dateMs) => {
+] as const)('the responses of a job contain the time of the service %s (E11)', async (date, dateMs) => {
   const dated = (operation: Operation): TransportStep => ({
-    ...(good(operation) as Extract<TransportStep, { kind: 'answer' }>),
+    ...(good(operation) as Extract<TransportStep, { kind: 'response' }>),
     headers: date === undefined ? {} : { date },
   });
   const world = harness([dated('createJob'), dated('getJob')]);
-  const created = (await settled(world.clock, calls.createJob(world))) as Answer<OpenJob>;
-  const status = (await settled(world.clock, created.value.getStatus())) as Answer<unknown>;
+  const created = (await settled(world.clock, calls.createJob(world))) as CallResponse<OpenJob>;
+  const status = (await settled(world.clock, created.value.getStatus())) as CallResponse<unknown>;
   expect([created.dateMs, status.dateMs]).toEqual([dateMs, dateMs]);
 });
 
 test.each<[string, TransportStep]>([
-  ['refused', { kind: 'answer', status: 429 }],
+  ['refused', { kind: 'response', status: 429 }],
   ['not sent', { kind: 'unwritten', failure: 'refused' }],
-])('a deletion whose answer was lost may have had an effect, also if another one is %s', async (_, step) => {
+])('a deletion whose response was lost may have had an effect, also if another one is %s', async (_, step) => {
   const lost: TransportStep = { kind: 'written', failure: 'connectionLost' };
-  const { clock, jobOf } = harness([lost, step, { kind: 'answer', status: 404 }]);
+  const { clock, jobOf } = harness([lost, step, { kind: 'response', status: 404 }]);
   const job = jobOf(15_000);
   expect(await settled(clock, job.delete())).toMatchObject({ effect: 'none' });
   expect(await settled(clock, job.getStatus())).toMatchObject({ code: 'service.jobDeleted' });
@@ -289,8 +289,8 @@ test.each<[string, TransportStep]>([
 
 test('a rejected deletion has deleted nothing', async () => {
   const { clock, jobOf } = harness([
-    { kind: 'answer', status: 429 },
-    { kind: 'answer', status: 404 },
+    { kind: 'response', status: 429 },
+    { kind: 'response', status: 404 },
   ]);
   const job = jobOf(15_000);
   expect(await settled(clock, job.delete())).toMatchObject({ code: 'service.rateLimited' });

@@ -53,7 +53,7 @@ function counting(note: () => unknown): TransportRequest['beforeWrite'] {
 const ok = (_request: IncomingMessage, response: ServerResponse) =>
   response.writeHead(200, { 'X-Seen': 'yes' }).end('{"a":1}');
 
-test('returns a complete answer with its headers in lower case', async () => {
+test('returns a complete response with its headers in lower case', async () => {
   await using server = await httpsServer(certificate, ok);
   await using transport = transportWith();
   const response = await transport.send(request(originOf(server)));
@@ -177,7 +177,7 @@ describe('a body that is read as a stream', () => {
     }
   }
 
-  test('is passed on in chunks, complete and in order, and is not part of the answer', async () => {
+  test('is passed on in chunks, complete and in order, and is not part of the response', async () => {
     await using server = await httpsServer(certificate, servePage);
     await using transport = transportWith();
     const receiver = new Sink();
@@ -188,7 +188,7 @@ describe('a body that is read as a stream', () => {
     expect(response.body).toHaveLength(0);
   });
 
-  test('stays in the answer if the receiver does not want it', async () => {
+  test('stays in the response if the receiver does not want it', async () => {
     await using server = await httpsServer(certificate, (_incoming, response) => response.writeHead(404).end('{}'));
     await using transport = transportWith();
     const receiver = new Sink();
@@ -223,7 +223,7 @@ describe('a body that is read as a stream', () => {
     });
     const sending = transport.send(request(originOf(server), { receiver }));
     await full.promise;
-    // The first answer is still incomplete, so the second request needs another connection.
+    // The first response is still incomplete, so the second request needs another connection.
     await transport.send(request(originOf(server), { path: '/small' }));
     expect(receiver.bytes).toBeLessThan(10_000_000);
     expect(handedOver).toBeLessThan(400);
@@ -260,18 +260,18 @@ describe('a body that is read as a stream', () => {
     expect(Buffer.concat(receiver.chunks).equals(page.subarray(0, 1_500_000))).toBe(true);
   });
 
-  test('many answers over one connection have complete heads', async () => {
-    let answers = 0;
+  test('many responses over one connection have complete heads', async () => {
+    let responses = 0;
     await using server = await httpsServer(certificate, (_incoming, response) => {
-      const fill = String(answers++).repeat(5_000);
-      response.writeHead(200, { 'x-fill': fill }).end(page.subarray(0, 90_000 + answers));
+      const fill = String(responses++).repeat(5_000);
+      response.writeHead(200, { 'x-fill': fill }).end(page.subarray(0, 90_000 + responses));
     });
     await using transport = transportWith();
-    for (let answer = 0; answer < 20; answer++) {
+    for (let count = 0; count < 20; count++) {
       const receiver = new Sink();
       const response = await transport.send(request(originOf(server), { receiver }));
-      expect(response.headers.get('x-fill')).toBe(String(answer).repeat(5_000));
-      expect(Buffer.concat(receiver.chunks).equals(page.subarray(0, 90_001 + answer))).toBe(true);
+      expect(response.headers.get('x-fill')).toBe(String(count).repeat(5_000));
+      expect(Buffer.concat(receiver.chunks).equals(page.subarray(0, 90_001 + count))).toBe(true);
     }
     expect(server.sockets).toHaveLength(1);
   });
@@ -307,7 +307,7 @@ describe('a body that is read as a stream', () => {
 
 describe('failures', () => {
   const failures: readonly [string, (incoming: IncomingMessage, response: ServerResponse) => void, string][] = [
-    ['a reset before the answer', (incoming) => incoming.socket.destroy(), 'connectionLost'],
+    ['a reset before the response', (incoming) => incoming.socket.destroy(), 'connectionLost'],
     [
       'a body that is cut off',
       (incoming, response) => {
@@ -317,8 +317,8 @@ describe('failures', () => {
       },
       'connectionLost',
     ],
-    ['more bytes than the client reads', (_incoming, response) => response.end('x'.repeat(2_000)), 'answerTooLarge'],
-    ['an answer that is not HTTP', (incoming) => incoming.socket.end('nonsense\r\n\r\n'), 'answerMalformed'],
+    ['more bytes than the client reads', (_incoming, response) => response.end('x'.repeat(2_000)), 'responseTooLarge'],
+    ['a response that is not HTTP', (incoming) => incoming.socket.end('nonsense\r\n\r\n'), 'responseMalformed'],
   ];
 
   test.each(failures)('%s', async (_name, handle, failure) => {
@@ -356,7 +356,7 @@ describe('failures', () => {
     const arrived: (() => void)[] = [];
     await using server = await httpsServer(certificate, (incoming, response) => {
       if (incoming.url === '/late') arrived.push(() => ok(incoming, response));
-      for (const answer of arrived.splice(0)) if (incoming.method === 'POST') answer();
+      for (const response of arrived.splice(0)) if (incoming.method === 'POST') response();
     });
     await using transport = transportWith();
     const origin = originOf(server);

@@ -1,5 +1,5 @@
 /**
- * Passes the body of an answer to its receiver while the body arrives. Cancels the request if the answer begins too
+ * Passes the body of a response to its receiver while the body arrives. Cancels the request if the response begins too
  * late, the next chunk takes too long, or the receiver pauses too long (B3).
  */
 import { assert } from '../../base/assert.ts';
@@ -7,22 +7,22 @@ import type { Clock, Timer } from '../../base/clock.ts';
 import { DeadlineError } from '../transport/deadline.ts';
 import type { BodyReceiver, ResponseHead } from '../transport/transport.ts';
 
-/** Maximum time in ms from the write of the request to the arrival of the answer's head. */
+/** Maximum time in ms from the write of the request to the arrival of the response's head. */
 const headMs = 30_000;
 /** Maximum time in ms between two chunks of the body. */
 const silenceMs = 10_000;
-/** Maximum time in ms for which the receiver may pause the answer (B3). */
+/** Maximum time in ms for which the receiver may pause the response (B3). */
 const heldUpMs = 5_000;
 
-/** Creates the receiver of an answer's body. The receiver throws a `DecodeError` for invalid data. */
+/** Creates the receiver of a response's body. The receiver throws a `DecodeError` for invalid data. */
 export interface Streaming<T> {
   begin(): BodySink<T>;
 }
 
-/** Receives the body of a successful answer. An error that it throws ends the call. */
+/** Receives the body of a successful response. An error that it throws ends the call. */
 export interface BodySink<T> {
   /**
-   * Receives a chunk, whose memory is reused after the call. If a promise is returned, the answer is paused until the
+   * Receives a chunk, whose memory is reused after the call. If a promise is returned, the response is paused until the
    * promise resolves.
    */
   write(chunk: Uint8Array): Promise<void> | undefined;
@@ -30,29 +30,29 @@ export interface BodySink<T> {
   end(): T;
 }
 
-/** The receiver paused the answer for too long. */
+/** The receiver paused the response for too long. */
 export class HeldUpError extends Error {
   override readonly name = 'HeldUpError';
 }
 
-export class AnswerStream<T> implements BodyReceiver {
+export class ResponseStream<T> implements BodyReceiver {
   readonly #clock: Clock;
   readonly #giveUp: AbortController;
   readonly #reading: Streaming<T>;
   readonly #onHead: (head: ResponseHead) => void;
-  /** HTTP status; undefined until the head of the answer arrives. */
+  /** HTTP status; undefined until the head of the response arrives. */
   status: number | undefined;
   #sink: BodySink<T> | undefined;
   #timer: Timer | undefined;
   /** Start of the wait for the next chunk: the arrival of the last chunk, or the end of a later pause. */
   #movedAtMs = 0;
-  /** Number of pending promises that pause the answer. */
+  /** Number of pending promises that pause the response. */
   #waits = 0;
   #ended = false;
 
   /**
    * @param giveUp aborted if a time limit passes, so that the request is cancelled
-   * @param onHead receives the head of a successful answer
+   * @param onHead receives the head of a successful response
    */
   constructor(clock: Clock, giveUp: AbortController, reading: Streaming<T>, onHead: (head: ResponseHead) => void) {
     this.#clock = clock;
@@ -61,9 +61,9 @@ export class AnswerStream<T> implements BodyReceiver {
     this.#onHead = onHead;
   }
 
-  /** Starts the time limit for the head of the answer. */
+  /** Starts the time limit for the head of the response. */
   sent(): void {
-    this.#setTimer(headMs, () => this.#giveUp.abort(new DeadlineError(`no answer within ${headMs} ms`)));
+    this.#setTimer(headMs, () => this.#giveUp.abort(new DeadlineError(`no response within ${headMs} ms`)));
   }
 
   begin(head: ResponseHead): boolean {
@@ -85,7 +85,7 @@ export class AnswerStream<T> implements BodyReceiver {
   }
 
   end(): T {
-    assert(this.#sink, 'only a successful answer has a value');
+    assert(this.#sink, 'only a successful response has a value');
     return this.#sink.end();
   }
 
