@@ -1,5 +1,5 @@
 /**
- * Tests that no function of `src` has more than 50 lines. Biome's rule `noExcessiveLinesPerFunction` would not find all
+ * Tests that the functions of `src` are short, and that none has more than 50 lines. Biome's rule `noExcessiveLinesPerFunction` would not find all
  * of them, because it does not count lines that begin with a brace, or the lines of a template literal.
  */
 import { expect, test } from 'vitest';
@@ -7,6 +7,8 @@ import { type ParsedSourceFile, parseSource, pathsBelow, readText, type SyntaxNo
 
 /** Maximum number of lines of a function, from its first line to its last one. */
 const maxLines = 50;
+/** Maximum numbers of lines for half of all functions, and for nine of ten. */
+const shortLines = { median: 6, ninetiethPercentile: 17 };
 const functionTypes = new Set(['FunctionDeclaration', 'FunctionExpression', 'ArrowFunctionExpression']);
 /** Nodes of the syntax tree that consist of a name and its function. Their lines count, too. */
 const namingTypes = new Set(['MethodDefinition', 'Property']);
@@ -54,9 +56,17 @@ class Second {
   ]);
 });
 
+const paths = [...pathsBelow('src', '.ts'), ...pathsBelow('src', '.tsx')].filter((p) => !p.includes('/generated/'));
+const functions = paths.flatMap((path) => functionsOf(parseSource(path, readText(path))));
+
 test(`no function has more than ${maxLines} lines`, () => {
-  const paths = [...pathsBelow('src', '.ts'), ...pathsBelow('src', '.tsx')].filter((p) => !p.includes('/generated/'));
-  const functions = paths.flatMap((path) => functionsOf(parseSource(path, readText(path))));
   expect(functions.length).toBeGreaterThan(1_000);
   expect(functions.filter(({ lines }) => lines > maxLines)).toEqual([]);
+});
+
+test('most functions are short', () => {
+  const lines = functions.map((measured) => measured.lines).sort((a, b) => a - b);
+  const quantile = (ratio: number) => lines[Math.floor(lines.length * ratio)];
+  expect(quantile(0.5)).toBeLessThanOrEqual(shortLines.median);
+  expect(quantile(0.9)).toBeLessThanOrEqual(shortLines.ninetiethPercentile);
 });
