@@ -7,7 +7,10 @@ import type { Random } from './random.ts';
  * error is fixed.
  */
 export const stallRetryMs = 30_000;
-/** Delay in ms after the service has refused the credentials twice in a row. A change of the Secret ends the delay. */
+/**
+ * Delay in ms after the service has refused the credentials or a permission twice in a row. A change to the Secret ends
+ * the delay.
+ */
 const refusalRetryMs = 600_000;
 
 const firstRetryMs = 1_000;

@@ -12,7 +12,7 @@ import { ServiceError } from '../requests/service-error.ts';
 import { isFinal } from './job-end.ts';
 import { maxPageRows, type PageQuery } from './search-service.ts';
 
-/** Maximum number of consecutive page requests that return no row. */
+/** Maximum number of consecutive page requests that return no row, or fail with an error that may pass. */
 const maxTries = 6;
 const firstDelayMs = 500;
 const longestDelayMs = 30_000;
