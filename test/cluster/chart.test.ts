@@ -155,6 +155,8 @@ interface ValuesSchema {
   readonly properties?: Readonly<Record<string, ValuesSchema>>;
   readonly additionalProperties?: unknown;
   readonly examples?: readonly unknown[];
+  readonly enum?: readonly string[];
+  readonly items?: ValuesSchema;
 }
 
 const schema: ValuesSchema = JSON.parse(readFileSync(join(chart, 'values.schema.json'), 'utf8'));
@@ -306,6 +308,17 @@ describe('values.schema.json', () => {
     expect(lost.map(({ path }) => path.join('.'))).toEqual([]);
     const inVain = texts.filter(({ schema }) => arrives(schema.examples?.[0], before));
     expect(inVain.map(({ path }) => path.join('.'))).toEqual([]);
+  });
+
+  const choices = leaves.flatMap(({ path, schema: { enum: words, items } }) => [
+    ...(words ?? []).map((word) => [path.join('.'), path, word, word] as const),
+    ...(items?.enum ?? []).map((word) => [path.join('.'), path, word, [word]] as const),
+  ]);
+
+  test.each(choices)('renders %s %j %s', async (_, path, word, value) => {
+    // The access mode `ReadWriteOnce` allows only one replica, and the claim exists only with `exportVolume.enabled`.
+    const values = withValue({ replicas: 1, exportVolume: { enabled: true } }, path, value);
+    expect(arrives(word, await renderChart(values))).toBe(true);
   });
 
   const switches = leaves.filter(({ schema }) => schema.type === 'boolean');
