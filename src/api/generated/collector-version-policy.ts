@@ -1,9 +1,9 @@
 /** Generated from crds/collector-version-policy.yaml by `make generate`. Edit that file instead. */
 
-/** Desired state of the policy: the target version, the collectors, and the settings of their upgrades. */
+/** Desired state of the policy: the target version, the collectors, and the settings for their upgrades. */
 export interface CollectorVersionPolicySpec {
   /**
-   * Secret with the address and the credentials of the log service, in the namespace of the policy. It needs the keys
+   * Secret, in the policy's namespace, with the address and credentials of the log service. The Secret needs the keys
    * `baseURL` (https only), `accessId` and `accessKey`. The keys `ca.crt`, `allowedHosts`, `user`, `requestsPerSecond`
    * and `maxConcurrentRequests` are optional.
    */
@@ -17,8 +17,8 @@ export interface CollectorVersionPolicySpec {
    */
   readonly target: Target;
   /**
-   * Whether collectors with a newer version than the target are downgraded. If false (default), they keep their
-   * version, and the condition `Stalled` reports `DowngradeNotAllowed`.
+   * Whether collectors that run a newer version than the target are downgraded. If false (default), these collectors
+   * keep their version, and the condition `Stalled` reports `DowngradeNotAllowed`.
    */
   readonly allowDowngrade: boolean;
   /**
@@ -32,23 +32,24 @@ export interface CollectorVersionPolicySpec {
    */
   readonly exclude?: readonly CollectorSelector[];
   /**
-   * Decides which policy owns a collector that several policies select: the policy with the highest priority. If their
-   * priorities are equal, the oldest policy owns it, then the first by namespace and name. The other policies count the
-   * collector as `foreign` and list it in the condition `Overlapping`.
+   * Decides which policy owns a collector that several policies select: the policy with the highest priority. If
+   * priorities are equal, the oldest policy owns the collector. If these are equally old, the first by namespace and
+   * name owns it. The other policies count the collector as `foreign` and list it in the condition `Overlapping`.
    */
   readonly priority: number;
   /**
-   * `Enforce` (default) upgrades collectors. `Observe` only shows in the status how many collectors need an upgrade.
+   * `Enforce` (default) upgrades collectors. `Observe` upgrades no collectors, but shows in the status how many need an
+   * upgrade.
    */
   readonly mode: 'Enforce' | 'Observe';
   /**
-   * If true, no further upgrade starts. Upgrades in flight continue, since the service cannot cancel them. The
-   * annotation `logfleet.dev/paused` with the value `true` has the same effect without a change of the spec.
+   * If true, no further upgrade starts. Upgrades in flight continue, because the service cannot cancel them. Setting
+   * the annotation `logfleet.dev/paused` to `true` has the same effect without a change to the spec.
    */
   readonly paused: boolean;
   /**
    * Interval at which logfleet reads the service's collector list while no upgrade is needed, from `10s` to `24h`.
-   * Defaults to `5m`. If the list takes long to read, logfleet reads it less often, so that it reads for at most a
+   * Defaults to `5m`. If the list takes long to read, logfleet reads it less often, so that reading takes up at most a
    * tenth of the time.
    */
   readonly resyncInterval: string;
@@ -57,19 +58,19 @@ export interface CollectorVersionPolicySpec {
   /**
    * Number of failures that a rollout tolerates, and the reaction to more failures. A failure is an upgrade that fails
    * or times out, or an upgraded collector that goes offline, leaves the target version or sends too few messages
-   * before the end of its stage. An upgrade that the log service refuses is no failure. Without any `maxFailures`, a
-   * failed collector keeps its stage from ending.
+   * before the end of its stage. An upgrade that the log service refuses is not a failure. If no `maxFailures` is set,
+   * a failed collector prevents its stage from ending.
    */
   readonly failurePolicy?: FailurePolicy;
   /**
-   * Treatment of offline collectors. With `Skip` (default), stages choose only online collectors. A collector that
+   * How offline collectors are treated. With `Skip` (default), stages choose only online collectors. A collector that
    * comes back online is upgraded with the last stage. With `Wait`, stages also choose offline collectors, and end only
-   * after these are back online.
+   * once these collectors are back online.
    */
   readonly offlinePolicy: 'Skip' | 'Wait';
   /** Times at which upgrades may start. By default, upgrades start at any time. */
   readonly maintenance?: Maintenance;
-  /** Number and delay of retries after the upgrade of a collector has failed. */
+  /** Number and timing of retries after a collector's upgrade has failed. */
   readonly retryPolicy: RetryPolicy;
 }
 
@@ -84,20 +85,20 @@ export interface Target {
    */
   readonly version?: string;
   /**
-   * Lets logfleet choose the target version from the builds that the log service offers. `Latest` is the only value. It
+   * Lets logfleet choose the target version from the builds that the log service offers. `Latest`, the only value,
    * chooses the build that the service marks as its latest or, with `versionPattern`, the newest build that matches the
    * pattern.
    */
   readonly channel?: 'Latest';
   /**
-   * Glob for the target version, for example `19.*`. The newest build that matches becomes the target, even if the log
-   * service marks another build as its latest. Only allowed with `channel`.
+   * Glob for the target version, for example `19.*`. The newest matching build becomes the target, even if the log
+   * service marks another build as its latest. Allowed only with `channel`.
    */
   readonly versionPattern?: string;
   /**
    * Minimum time for which the log service must have offered a build before the build becomes the target, from `0s`
-   * (default) to `2160h`. This time begins when the policy first sees the build. Until it has passed, the policy keeps
-   * its previous target. Only allowed with `channel`.
+   * (default) to `2160h`. This time starts when the policy first sees the build. Until this time has passed, the policy
+   * keeps its previous target. Allowed only with `channel`.
    */
   readonly minAge?: string;
 }
@@ -108,7 +109,7 @@ export interface Target {
  */
 export interface CollectorSelector {
   /**
-   * Globs for the name of the collector. At least one glob must match. `*` matches any number of characters, `?`
+   * Globs for the collector's name, at least one of which must match. `*` matches any number of characters, and `?`
    * matches exactly one. Names are case-sensitive.
    */
   readonly matchNames?: readonly string[];
@@ -128,7 +129,7 @@ export interface CollectorSelector {
 
 /** Condition on one field of a collector. */
 export interface CollectorExpression {
-  /** Field of the collector that is compared. */
+  /** Field of the collector to compare. */
   readonly key:
     | 'name'
     | 'hostName'
@@ -144,13 +145,13 @@ export interface CollectorExpression {
   /**
    * Comparison of the collector's field with `values`. `In`: the field equals one of the values. `NotIn`: the field
    * equals none of the values, or is missing. `Exists`: the collector has the field. `DoesNotExist`: the collector
-   * lacks the field. For the field `collectorVersion`, also `Lt` (older than the version in `values`), `Lte` (not
+   * lacks the field. The field `collectorVersion` also supports `Lt` (older than the version in `values`), `Lte` (not
    * newer), `Gt` (newer) and `Gte` (not older).
    */
   readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist' | 'Lt' | 'Lte' | 'Gt' | 'Gte';
   /**
-   * Values with which the collector's field is compared. `In` and `NotIn` need at least one value, `Exists` and
-   * `DoesNotExist` allow none, and `Lt`, `Lte`, `Gt` and `Gte` need exactly one version.
+   * Values to compare the collector's field with. `In` and `NotIn` need at least one value, `Exists` and `DoesNotExist`
+   * allow none, and `Lt`, `Lte`, `Gt` and `Gte` need exactly one version.
    */
   readonly values?: readonly string[];
 }
@@ -169,9 +170,9 @@ export interface Strategy {
    */
   readonly order: 'OldestVersionFirst' | 'NewestVersionFirst' | 'Name';
   /**
-   * Stages of a rollout, which run one after another in this order. Each stage chooses its collectors when it starts.
-   * It ends when these collectors run the target version and its soak is over. Collectors that no stage chooses are not
-   * upgraded, and count as `skipped`. Without stages, all collectors are upgraded together.
+   * Stages of a rollout, which run one after another in this order. Each stage chooses its collectors when it starts. A
+   * stage ends when its collectors run the target version and its soak is over. Collectors that no stage chooses are
+   * not upgraded, and count as `skipped`. Without stages, all collectors are upgraded together.
    */
   readonly stages?: readonly Stage[];
 }
@@ -186,12 +187,12 @@ export interface Stage {
   /**
    * Number of collectors in the stage, from 1 to 1000000, or a percentage of the collectors that the policy selects
    * when its first stage starts. A percentage is rounded up to at least 1 collector. Collectors are chosen by a hash of
-   * their id, so each rollout chooses the same collectors if they can be upgraded.
+   * their id, so each rollout chooses the same collectors, as long as they can be upgraded.
    */
   readonly size?: number | string;
   /**
    * Selector of the collectors in the stage, with the same fields as `spec.selector`. When the stage starts, it takes
-   * all matching collectors that are in no earlier stage. A collector stays in the stage even if its fields change.
+   * all matching collectors that are not in an earlier stage. A collector stays in the stage even if its fields change.
    */
   readonly selector?: CollectorSelector;
   /**
@@ -231,16 +232,16 @@ export interface Stage {
  */
 export interface StageAnalysis {
   /**
-   * Message analysis: it compares how many messages the log service received from each collector before and after its
-   * upgrade. It counts the messages with searches, 3 minutes after the end of the soak, so the credentials need the
+   * Message analysis, which compares how many messages the log service received from each collector before and after
+   * its upgrade. To count the messages, it runs searches 3 minutes after the end of the soak, so the credentials need
    * permission to search.
    */
   readonly messages: MessageAnalysis;
 }
 
 /**
- * Message analysis: it compares how many messages the log service received from each collector before and after its
- * upgrade. It counts the messages with searches, 3 minutes after the end of the soak, so the credentials need the
+ * Message analysis, which compares how many messages the log service received from each collector before and after its
+ * upgrade. To count the messages, it runs searches 3 minutes after the end of the soak, so the credentials need
  * permission to search.
  */
 export interface MessageAnalysis {
@@ -256,9 +257,10 @@ export interface MessageAnalysis {
    */
   readonly duration: string;
   /**
-   * Earlier period with which the messages after the upgrade are compared. `BeforeUpgrade` (default) is the period just
-   * before the stage started. `DayBefore` is the same time of day (UTC) on the latest day before the stage started, and
-   * `WeekBefore` also on the same weekday. Use them for traffic with a daily or weekly rhythm.
+   * Earlier period whose messages are compared with those after the upgrade. `BeforeUpgrade` (default) is the period
+   * just before the stage started. `DayBefore` is the same time of day (UTC) on the last day before the stage started.
+   * `WeekBefore` is the same, but on the last matching weekday. Use these two for traffic with a daily or weekly
+   * pattern.
    */
   readonly baseline: 'BeforeUpgrade' | 'DayBefore' | 'WeekBefore';
   /**
@@ -268,7 +270,7 @@ export interface MessageAnalysis {
   readonly minMessages: number;
   /**
    * Search query that limits which messages the message analysis counts, for example `_sourceCategory=prod/*`.
-   * Operators are not allowed. By default, all messages are counted. A narrow query reduces the scanned bytes.
+   * Operators are not allowed. By default, all messages are counted. A narrow query scans fewer bytes.
    */
   readonly scope?: string;
 }
@@ -276,8 +278,8 @@ export interface MessageAnalysis {
 /**
  * Number of failures that a rollout tolerates, and the reaction to more failures. A failure is an upgrade that fails or
  * times out, or an upgraded collector that goes offline, leaves the target version or sends too few messages before the
- * end of its stage. An upgrade that the log service refuses is no failure. Without any `maxFailures`, a failed
- * collector keeps its stage from ending.
+ * end of its stage. An upgrade that the log service refuses is not a failure. If no `maxFailures` is set, a failed
+ * collector prevents its stage from ending.
  */
 export interface FailurePolicy {
   /**
@@ -288,14 +290,14 @@ export interface FailurePolicy {
   readonly maxFailures?: number | string;
   /**
    * Number of upgrade attempts, from 1 to 1000000, that must have ended before a percentage in `maxFailures` is
-   * checked. Defaults to 1. For `maxFailures` of a stage, the attempts of the stage count, otherwise those of the
-   * rollout. With a low number, a single failure can exceed the percentage.
+   * checked. Defaults to 1. For a stage's `maxFailures`, the attempts in the stage are counted; otherwise, those in the
+   * whole rollout. If `minSamples` is low, a single failure can exceed the percentage.
    */
   readonly minSamples: number;
   /**
    * Reaction to more failures than `maxFailures` allows. `Pause` (default) starts no further upgrade until a person
    * runs `logfleet retry`. `Rollback` returns the upgraded collectors to their former versions, but acts like `Pause`
-   * after the rollout is completed. `Continue` continues the rollout and reports the failures in the condition `Ready`.
+   * once the rollout is completed. `Continue` continues the rollout and reports the failures in the condition `Ready`.
    */
   readonly action: 'Pause' | 'Rollback' | 'Continue';
 }
@@ -310,8 +312,8 @@ export interface Maintenance {
   /** Periods in which no upgrade starts, even if a maintenance window is open. */
   readonly exclusions?: readonly Exclusion[];
   /**
-   * Time before the end of a maintenance window, or before a period in `exclusions`, in which no upgrade starts, from
-   * `0s` to `24h`. Defaults to `30m`, because an upgrade takes up to half an hour.
+   * Time before the end of a maintenance window, or before a period in `exclusions`, during which no upgrade starts,
+   * from `0s` to `24h`. Defaults to `30m`, because an upgrade takes up to half an hour.
    */
   readonly cutoff: string;
 }
@@ -321,30 +323,30 @@ export interface MaintenanceWindow {
   /**
    * Times at which the maintenance window opens, as a cron expression with five fields (minute, hour, day of month,
    * month, day of week). If clocks go forward and skip the opening time, the window opens later by the length of the
-   * change. If clocks go back and the opening time occurs twice, the window opens only at its first occurrence.
+   * clock change. If clocks go back and the opening time occurs twice, the window opens only at its first occurrence.
    */
   readonly schedule: string;
   /**
-   * Length of the maintenance window, from `1m` to `168h`, and longer than `spec.maintenance.cutoff`. A change of
-   * clocks does not change this length.
+   * Length of the maintenance window, from `1m` to `168h`, and longer than `spec.maintenance.cutoff`. A clock change
+   * does not affect this length.
    */
   readonly duration: string;
   /**
-   * IANA time zone of the maintenance window's `schedule`, for example `Europe/Berlin`. Defaults to `UTC`. Not allowed
+   * IANA time zone for the maintenance window's `schedule`, for example `Europe/Berlin`. Defaults to `UTC`. Not allowed
    * with `timeZoneSource`.
    */
   readonly timeZone?: string;
   /**
-   * With `Collector`, the `schedule` of the maintenance window applies in the time zone of each collector, as the log
-   * service reports it. A collector without a valid time zone is not upgraded and counts as `skipped`. By default,
+   * With `Collector`, the `schedule` of the maintenance window applies in each collector's own time zone, as reported
+   * by the log service. A collector without a valid time zone is not upgraded and counts as `skipped`. By default,
    * `timeZone` applies.
    */
   readonly timeZoneSource?: 'Collector';
 }
 
-/** Period in which no upgrade starts, from `startTime` (included) to `endTime` (excluded). */
+/** Period in which no upgrade starts, from `startTime` (inclusive) to `endTime` (exclusive). */
 export interface Exclusion {
-  /** Name of the period in which no upgrade starts. It is shown in messages for users. */
+  /** Name of the period in which no upgrade starts. Shown in user-facing messages. */
   readonly name: string;
   /** Start (inclusive) of the period in which no upgrade starts. */
   readonly startTime: string;
@@ -352,23 +354,23 @@ export interface Exclusion {
   readonly endTime: string;
 }
 
-/** Number and delay of retries after the upgrade of a collector has failed. */
+/** Number and timing of retries after a collector's upgrade has failed. */
 export interface RetryPolicy {
   /**
-   * Maximum number of retries of a failed upgrade, for each collector and rollout, from 0 to 10. `0` means no retry.
+   * Maximum number of retries of a failed upgrade, per collector and rollout, from 0 to 10. `0` means no retries.
    * Defaults to 2.
    */
   readonly limit: number;
   /**
-   * Wait before a failed upgrade is tried again. The first wait is `duration`. Each later wait is `factor` times as
-   * long, up to `cap`.
+   * Wait before a failed upgrade is retried. The first wait is `duration`. Each later wait is `factor` times as long,
+   * up to `cap`.
    */
   readonly backoff: Backoff;
 }
 
 /**
- * Wait before a failed upgrade is tried again. The first wait is `duration`. Each later wait is `factor` times as long,
- * up to `cap`.
+ * Wait before a failed upgrade is retried. The first wait is `duration`. Each later wait is `factor` times as long, up
+ * to `cap`.
  */
 export interface Backoff {
   /** Wait before the first retry of a failed upgrade, from `1s` to `24h`. Defaults to `5m`. */
@@ -382,16 +384,16 @@ export interface Backoff {
   readonly cap: string;
 }
 
-/** Observed state of the policy. Only logfleet writes it. */
+/** Observed state of the policy, written only by logfleet. */
 export interface CollectorVersionPolicyStatus {
   /**
    * The policy's `metadata.generation` that this status describes. If it is lower than the current
-   * `metadata.generation`, logfleet has not processed the latest change of the spec yet.
+   * `metadata.generation`, logfleet has not yet processed the latest change to the spec.
    */
   readonly observedGeneration?: number;
   /**
    * Format version of the policy's ledger (stored rollout state). Absent if an older version of logfleet wrote this
-   * status. The current version cannot read the ledger of that version, so it does not continue the rollout.
+   * status. The current version cannot read that version's ledger, so it does not continue the rollout.
    */
   readonly ledgerFormat?: number;
   /**
@@ -401,27 +403,28 @@ export interface CollectorVersionPolicyStatus {
    */
   readonly noLedgerFor?: string;
   /**
-   * Start of an outage: the time since which something that the policy needs has been failing, for example requests to
-   * the log service. Absent when there is no outage. The condition `Outage` becomes `True` ten minutes after this time.
+   * Time at which the current outage began. During an outage, something that the policy needs is failing, for example
+   * requests to the log service. Absent if there is no outage. If the outage lasts ten minutes, the condition `Outage`
+   * becomes `True`.
    */
   readonly outageStartTime?: string;
   /**
    * logfleet operators that manage this policy. The operator with the earliest `since` upgrades collectors, and the
-   * others wait. More than one operator is a configuration error, which the condition `OtherOperator` reports.
+   * others wait. Having more than one operator is a configuration error, which the condition `OtherOperator` reports.
    */
   readonly operators?: readonly OperatorEntry[];
   /**
-   * Value of the annotation `logfleet.dev/requestedAt` that logfleet processed last, up to 256 characters. A new value
-   * of the annotation makes logfleet read the collector list immediately.
+   * Last value of the annotation `logfleet.dev/requestedAt` that logfleet has processed, truncated to 256 characters. A
+   * new value of the annotation makes logfleet read the collector list immediately.
    */
   readonly lastHandledReconcileAt?: string;
   /**
    * Version that the collectors must run: `spec.target.version`, or the build that logfleet chose for
-   * `spec.target.channel`. All numbers in the status refer to this version. After a change of `spec.target`, this
+   * `spec.target.channel`. All numbers in the status refer to this version. After a change to `spec.target`, this
    * version and the numbers change together.
    */
   readonly targetVersion?: string;
-  /** Short texts that the columns of `kubectl get` show. */
+  /** Short texts about the policy for the columns of `kubectl get`. */
   readonly summary?: Summary;
   /**
    * Current rollout of the policy. Absent if no collector needs an upgrade, unless a person must decide what to do
@@ -445,7 +448,7 @@ export interface CollectorVersionPolicyStatus {
   readonly collectors?: CollectorCounts;
   /** Versions that the matched collectors run, most frequent first. */
   readonly versions?: readonly VersionCount[];
-  /** Sample of the policy's upgrades: up to 50 upgrades that are running, and the 50 that ended last. */
+  /** Sample of the policy's upgrades: up to 50 running upgrades, and the last 50 that ended. */
   readonly tasks?: readonly TaskSample[];
   /** Causes of failed upgrades, most frequent first. */
   readonly failureReasons?: readonly ReasonCount[];
@@ -456,7 +459,7 @@ export interface CollectorVersionPolicyStatus {
   /**
    * Conditions of the policy. `Ready`, `Reconciling` and `Stalled` follow the kstatus convention, which Flux and Argo
    * CD read. `Outage`, `Overlapping` and `OtherOperator` report problems. The message of `Ready` says what the policy
-   * does or waits for, and what a person must do.
+   * is doing or waiting for, and what a person must do.
    */
   readonly conditions?: readonly Condition[];
 }
@@ -468,20 +471,20 @@ export interface OperatorEntry {
    */
   readonly name: string;
   /**
-   * Time since which the operator manages this policy. The operator with the earliest time upgrades collectors, and the
-   * others wait. If two operators share several resources, each writes its earliest time into all of them, so that the
-   * same operator acts on all of them.
+   * Time at which the operator started to manage this policy. The operator with the earliest time upgrades collectors,
+   * and the others wait. If two operators share several resources, each writes its earliest time into all of them, so
+   * that the same operator acts on all of them.
    */
   readonly since: string;
   /**
-   * Time by which operators that manage the same policy check whether the other operators still run. To ask, an
-   * operator writes a newer time into its own `seen`. To answer, another operator copies this time into its `seen`. If
-   * an operator does not answer within a minute, its entry is removed.
+   * Time that operators of the same policy use to check whether the other operators are still running. To ask, an
+   * operator writes a newer time into its own `seen`. To respond, another operator copies this time into its own
+   * `seen`. If an operator does not respond within a minute, its entry is removed.
    */
   readonly seen: string;
 }
 
-/** Short texts that the columns of `kubectl get` show. */
+/** Short texts about the policy for the columns of `kubectl get`. */
 export interface Summary {
   /**
    * Progress of the policy: `180/200` means that 180 of 200 collectors run the target version. Collectors that are
@@ -507,31 +510,31 @@ export interface Rollout {
   /** Name of the running stage or, between two stages, of the next stage. Absent if the policy has no stages. */
   readonly stage?: string;
   /**
-   * Estimated time at which the last collector is upgraded, computed from the running soak and the speed of the last 15
-   * minutes. It does not take later soaks, approvals and maintenance windows into account; `logfleet plan` does. Absent
-   * when the speed is unknown, and while the rollout waits for a person.
+   * Estimated time at which the last collector will be upgraded, computed from the running soak and the speed over the
+   * last 15 minutes. It does not take later soaks, approvals or maintenance windows into account; `logfleet plan` does.
+   * Absent while the speed is unknown, or while the rollout is waiting for a person.
    */
   readonly estimatedCompletionTime?: string;
   /**
-   * Event for which the rollout waits before it starts more upgrades, for example `the next maintenance window`. Absent
-   * while upgrades start.
+   * Event that the rollout is waiting for before it starts more upgrades, for example `the next maintenance window`.
+   * Absent while upgrades are being started.
    */
   readonly waitingFor?: string;
   /**
-   * Cause and time of the rollout's stop. Present as long as the rollout is stopped, even if the conditions report
-   * another problem.
+   * Why and when the rollout stopped. Present as long as the rollout is stopped, even if the conditions report another
+   * problem.
    */
   readonly stopped?: StoppedRollout;
   /**
-   * Actions of people in this rollout, such as approvals and retries, oldest first, at most 20. Older actions are
-   * removed, except the last retry, the last pause or resume, and the last approval of each stage.
+   * Actions that people took in this rollout, such as approvals and retries, oldest first, at most 20. Older actions
+   * are removed, except the last retry, the last pause or resume, and the last approval of each stage.
    */
   readonly actions?: readonly PersonAction[];
 }
 
 /**
- * Cause and time of the rollout's stop. Present as long as the rollout is stopped, even if the conditions report
- * another problem.
+ * Why and when the rollout stopped. Present as long as the rollout is stopped, even if the conditions report another
+ * problem.
  */
 export interface StoppedRollout {
   /**
@@ -576,8 +579,8 @@ export interface StageStatus {
   readonly name: string;
   /**
    * Number of collectors that the stage chose when it started or, if it has not started, that it would choose now. A
-   * last stage without `size` and `selector` has all collectors that are in no other stage and that are upgraded or can
-   * be upgraded.
+   * last stage without `size` or `selector` contains all collectors that are in no other stage and that have been or
+   * can be upgraded.
    */
   readonly members: number;
   /** Number of collectors of the stage that run the target version. */
@@ -593,7 +596,7 @@ export interface StageStatus {
    */
   readonly inProgress?: number;
   /**
-   * Number of failures of the stage, for comparison with `maxFailures`. A failure is a failed upgrade attempt, or an
+   * Number of failures in the stage, to compare with `maxFailures`. A failure is a failed upgrade attempt, or an
    * upgraded collector that went offline, left the target version or sent too few messages during the stage. A
    * successful retry does not reduce the number. Absent if there are no failures.
    */
@@ -632,10 +635,7 @@ export interface StageAnalysisStatus {
   readonly state: 'Pending' | 'Running' | 'Unavailable' | 'Passed' | 'Failed' | 'Inconclusive';
   /** Reason why the log service gave no reliable count of messages. Present only in the state `Unavailable`. */
   readonly message?: string;
-  /**
-   * Number of collectors for which the message analysis could compare the messages before the upgrade with the messages
-   * after it.
-   */
+  /** Number of collectors for which the message analysis could compare the messages before and after the upgrade. */
   readonly judged?: number;
   /**
    * Number of collectors that sent too few messages after the upgrade: less than `minRatio` of their messages before
@@ -643,11 +643,11 @@ export interface StageAnalysisStatus {
    */
   readonly quiet?: number;
   /**
-   * Number of collectors that the message analysis could not judge. They sent fewer messages than `minMessages` before
-   * the upgrade, or were upgraded after the second counting period had begun.
+   * Number of collectors that the message analysis could not judge, because they sent fewer messages than `minMessages`
+   * before the upgrade, or were upgraded after the second counting period began.
    */
   readonly unjudged?: number;
-  /** Number of bytes that the searches of the message analysis scanned. `0` if the log service does not report it. */
+  /** Bytes scanned by the searches of the message analysis, or `0` if the log service does not report scanned bytes. */
   readonly scannedBytes?: number;
   /** Period before the upgrade in which the messages of the stage's collectors are counted. */
   readonly baseline?: AnalysisPeriod;
@@ -751,8 +751,8 @@ export interface CollectorCounts {
    */
   readonly inProgress: number;
   /**
-   * Number of collectors that wait for an upgrade: for their first attempt, for a retry, or because they have left the
-   * target version.
+   * Number of collectors that are waiting for an upgrade: for their first attempt, for a retry, or because they have
+   * left the target version.
    */
   readonly pending: number;
   /**
@@ -762,12 +762,12 @@ export interface CollectorCounts {
   /** Number of collectors that cannot be upgraded now, because they are offline. */
   readonly offline: number;
   /**
-   * Number of collectors that run a newer version than the target, and keep it because `spec.allowDowngrade` is false.
+   * Number of collectors that run a newer version than the target and keep it, because `spec.allowDowngrade` is false.
    */
   readonly newer: number;
   /**
    * Number of collectors that the policy selects, but does not upgrade, for example hosted collectors.
-   * `status.skippedReasons` has the reasons.
+   * `status.skippedReasons` lists the reasons.
    */
   readonly skipped: number;
   /** Number of collectors that the selector matches, but that another policy owns and upgrades. */
@@ -799,7 +799,7 @@ export interface TaskSample {
   readonly startTime: string;
   /** Time at which the upgrade of this collector ended. Absent while the upgrade is running. */
   readonly endTime?: string;
-  /** Message of the log service about the upgrade of this collector, usually the cause of a failure. */
+  /** Message from the log service about the upgrade of this collector, usually the cause of a failure. */
   readonly message?: string;
 }
 
@@ -837,8 +837,8 @@ export interface RolloutRecord {
   /** Number of collectors whose upgrade had failed, with all retries exhausted, when the rollout ended. */
   readonly failed: number;
   /**
-   * Actions of people in this rollout, such as approvals and retries, oldest first, at most 20. Older actions are
-   * removed, except the last retry, the last pause or resume, and the last approval of each stage.
+   * Actions that people took in this rollout, such as approvals and retries, oldest first, at most 20. Older actions
+   * are removed, except the last retry, the last pause or resume, and the last approval of each stage.
    */
   readonly actions?: readonly PersonAction[];
 }
@@ -851,10 +851,10 @@ export interface Condition {
   readonly status: 'True' | 'False' | 'Unknown';
   /** The policy's `metadata.generation` that this condition describes. */
   readonly observedGeneration?: number;
-  /** Time of the last change of `status`. */
+  /** Time at which `status` last changed. */
   readonly lastTransitionTime: string;
-  /** Reason of the condition's current status, as one CamelCase word for programs. */
+  /** Reason for the condition's current status, as one machine-readable CamelCase word. */
   readonly reason: string;
-  /** Explanation of the condition's current status for people: what is wrong, and what to do. */
+  /** Human-readable explanation of the condition's current status: what is wrong, and what to do. */
   readonly message: string;
 }

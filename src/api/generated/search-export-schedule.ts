@@ -1,16 +1,16 @@
 /** Generated from crds/search-export-schedule.yaml by `make generate`. Edit that file instead. */
 import type { SearchExportSpec } from './search-export.ts';
 
-/** Settings of the schedule. They decide when runs (SearchExports) are created, and what each run exports. */
+/** Settings of the schedule. They determine when runs (SearchExports) are created, and what each run exports. */
 export interface SearchExportScheduleSpec {
   /**
-   * Cron schedule of five fields (minute, hour, day of month, month, day of week). `0 * * * *` is hourly. Each run
-   * (SearchExport) exports the time between two consecutive times of the cron schedule. A changed cron schedule applies
-   * only to time for which no run exists yet.
+   * Cron schedule with five fields (minute, hour, day of month, month, day of week). `0 * * * *` is hourly. Each run
+   * (SearchExport) exports the time between two consecutive times of the cron schedule. A change to the cron schedule
+   * affects only times for which no run exists yet.
    */
   readonly schedule: string;
   /**
-   * IANA time zone of the cron schedule, of local times in `startTime` and `endTime`, and of date functions in the
+   * IANA time zone for the cron schedule, for local times in `startTime` and `endTime`, and for date functions in the
    * query, for example `Europe/Berlin`. Defaults to `UTC`. When clocks go back, one run of an hourly schedule exports
    * two hours.
    */
@@ -18,8 +18,8 @@ export interface SearchExportScheduleSpec {
   /**
    * Start of the first run's time range, in whole seconds, for example `2026-10-01T00:00:00`. If the time is in the
    * past, the schedule also exports the time since then. Defaults to the latest time of the cron schedule before the
-   * SearchExportSchedule was first created. The first start is stored at the destination. It stays the default, even if
-   * the SearchExportSchedule is deleted and created again.
+   * SearchExportSchedule was first created. The first start is stored at the destination, and remains the default even
+   * if the SearchExportSchedule is deleted and created again.
    */
   readonly startTime?: string;
   /**
@@ -28,8 +28,8 @@ export interface SearchExportScheduleSpec {
    */
   readonly endTime?: string;
   /**
-   * If true, the schedule creates no run. Existing runs (SearchExports) continue. The annotation `logfleet.dev/paused`
-   * with the value `true` has the same effect as this field. Defaults to false.
+   * If true, the schedule creates no further runs. Existing runs (SearchExports) continue. Setting the annotation
+   * `logfleet.dev/paused` to `true` has the same effect. Defaults to false.
    */
   readonly paused: boolean;
   /**
@@ -38,8 +38,8 @@ export interface SearchExportScheduleSpec {
    */
   readonly maxActive: number;
   /**
-   * Order in which runs (SearchExports) for past time are created: `NewestFirst` (default) or `OldestFirst`. The order
-   * matters after a downtime or a pause, or if `startTime` is in the past. The run with the newest time range is always
+   * Order in which runs (SearchExports) for past times are created: `NewestFirst` (default) or `OldestFirst`. The order
+   * matters after downtime or a pause, or if `startTime` is in the past. The run with the newest time range is always
    * created first.
    */
   readonly backfillOrder: 'NewestFirst' | 'OldestFirst';
@@ -54,15 +54,15 @@ export interface SearchExportScheduleSpec {
    */
   readonly failedRunsHistoryLimit: number;
   /**
-   * Template of the SearchExports that the schedule creates. A change of the template applies only to later
-   * SearchExports.
+   * Template of the SearchExports that the schedule creates. A change to the template applies only to SearchExports
+   * that are created later.
    */
   readonly template: RunTemplate;
 }
 
 /**
- * Template of the SearchExports that the schedule creates. A change of the template applies only to later
- * SearchExports.
+ * Template of the SearchExports that the schedule creates. A change to the template applies only to SearchExports that
+ * are created later.
  */
 export interface RunTemplate {
   /** Labels and annotations of the SearchExports that the schedule creates. */
@@ -93,41 +93,43 @@ export interface RunMetadata {
 export type RunSpec = Omit<SearchExportSpec, 'timeRange' | 'ttlSecondsAfterFinished' | 'paused'>;
 
 /**
- * Observed state of the schedule, which only logfleet writes. If the status is lost, logfleet reads the exported time
+ * Observed state of the schedule, written only by logfleet. If the status is lost, logfleet reads the exported time
  * ranges again from the records at the destination.
  */
 export interface SearchExportScheduleStatus {
   /**
    * Value of the schedule's `metadata.generation` that this status describes. If it is lower than the current
-   * `metadata.generation`, logfleet has not processed the latest change of the spec yet.
+   * `metadata.generation`, logfleet has not yet processed the latest change to the spec.
    */
   readonly observedGeneration?: number;
   /**
-   * Last value of the annotation `logfleet.dev/requestedAt` that logfleet has processed, cut to 256 characters. A new
-   * value makes logfleet check the schedule again.
+   * Last value of the annotation `logfleet.dev/requestedAt` that logfleet has processed, truncated to 256 characters. A
+   * new value makes logfleet check the schedule again.
    */
   readonly lastHandledReconcileAt?: string;
   /**
-   * Time at which the current outage of the destination began. Absent if the destination works. After ten minutes of
-   * outage, the condition `Outage` becomes `True`.
+   * Time at which the current outage of the destination began. Absent if the destination works. If the outage lasts ten
+   * minutes, the condition `Outage` becomes `True`.
    */
   readonly outageStartTime?: string;
   /**
-   * Operators (installations of logfleet) that manage this resource. Only the operator with the earliest `since` acts.
-   * The others wait. More than one operator is a configuration error, which the condition `OtherOperator` reports.
+   * Operators (installations of logfleet) that manage this resource. Only the operator with the earliest `since` acts;
+   * the others wait. Having more than one operator is a configuration error, which the condition `OtherOperator`
+   * reports.
    */
   readonly operators?: readonly OperatorEntry[];
-  /** Short values about the schedule, which `kubectl get` shows in columns. */
+  /** Short texts about the schedule for the columns of `kubectl get`. */
   readonly summary?: ScheduleSummary;
   /** Start of the first run's time range, in UTC. */
   readonly startTime?: string;
   /**
-   * Time until which everything since `status.startTime` is exported without a gap. Equal to `status.startTime` until
-   * the first run is complete.
+   * Time up to which everything since `status.startTime` has been exported without a gap. Equal to `status.startTime`
+   * until the first run is complete.
    */
   readonly coveredUntil?: string;
   /**
-   * End of the time range of the latest due run. It is a time of the cron schedule, and not later than `spec.endTime`.
+   * End of the time range of the latest due run. This is a time of the cron schedule, and is not later than
+   * `spec.endTime`.
    */
   readonly lastScheduleTime?: string;
   /**
@@ -135,16 +137,16 @@ export interface SearchExportScheduleStatus {
    * Absent if the schedule has ended.
    */
   readonly nextScheduleTime?: string;
-  /** Number of runs (SearchExports) that are due, but not created yet. `1000` means at least 1000. */
+  /** Number of runs (SearchExports) that are due but have not been created yet. `1000` means at least 1000. */
   readonly pendingRuns?: number;
   /**
-   * Time ranges that are exported completely, in ascending order. Adjacent ranges are merged. Only the newest ranges
-   * are shown.
+   * Time ranges that have been exported completely, in ascending order. Adjacent ranges are merged. Only the newest
+   * ranges are shown.
    */
   readonly covered?: readonly CoveredRange[];
   /**
    * Time ranges of failed runs, in ascending order. These ranges are not exported until a person runs `logfleet retry`.
-   * While there are 100 gaps, the schedule creates no further run.
+   * While there are 100 gaps, the schedule creates no further runs.
    */
   readonly gaps?: readonly ScheduleGap[];
   /** Latest runs (SearchExports) of the schedule, newest first. */
@@ -161,35 +163,35 @@ export interface OperatorEntry {
   /** Name of the operator, which is the namespace of its leader election lease. */
   readonly name: string;
   /**
-   * Time since which the operator manages this resource. The operator with the earliest time acts, and the others wait.
-   * If two operators share several resources, each writes its earliest time into all of them, so that the same operator
-   * acts on all of them.
+   * Time at which the operator started to manage this resource. The operator with the earliest time acts, and the
+   * others wait. If two operators share several resources, each writes its earliest time into all of them, so that the
+   * same operator acts on all of them.
    */
   readonly since: string;
   /**
-   * Time by which operators that manage the same resource check whether the other operators still run. To ask, an
-   * operator writes a newer time into its own `seen`. To answer, another operator copies this time into its `seen`. If
-   * an operator does not answer within a minute, its entry is removed.
+   * Time that operators of the same resource use to check whether the other operators are still running. To ask, an
+   * operator writes a newer time into its own `seen`. To respond, another operator copies this time into its own
+   * `seen`. If an operator does not respond within a minute, its entry is removed.
    */
   readonly seen: string;
 }
 
-/** Short values about the schedule, which `kubectl get` shows in columns. */
+/** Short texts about the schedule for the columns of `kubectl get`. */
 export interface ScheduleSummary {
   /** State of the schedule in one word: the reason of its condition `Ready`, for example `UpToDate`. */
   readonly state?: string;
   /** Number of active runs (SearchExports), which have neither completed nor failed. */
   readonly active?: number;
-  /** Number of runs (SearchExports) that failed, and whose time range is still not exported. */
+  /** Number of failed runs (SearchExports) whose time range has still not been exported. */
   readonly failedRuns?: number;
   /**
-   * Time until which everything is exported, equal to `status.coveredUntil`. Absent when everything until
-   * `spec.endTime` is exported.
+   * Time up to which everything has been exported, equal to `status.coveredUntil`. Absent once everything up to
+   * `spec.endTime` has been exported.
    */
   readonly lagSince?: string;
 }
 
-/** One time range that is exported completely. */
+/** One time range that has been exported completely. */
 export interface CoveredRange {
   /** Start of the completely exported time range (inclusive). */
   readonly from: string;
@@ -203,15 +205,15 @@ export interface ScheduleGap {
   readonly from: string;
   /** End of the failed run's time range (exclusive). */
   readonly to: string;
-  /** Name of the SearchExport of the failed run. The SearchExport may already be deleted. */
+  /** Name of the failed run's SearchExport, which may already have been deleted. */
   readonly run: string;
-  /** Reason of the failure, as one CamelCase word, from the condition `Ready` of the failed run. */
+  /** Reason for the failure, as one CamelCase word, taken from the failed run's condition `Ready`. */
   readonly reason: string;
 }
 
 /** State and result of one run (SearchExport) of the schedule. */
 export interface RunStatus {
-  /** Name of the run's SearchExport, which may already be deleted. */
+  /** Name of the run's SearchExport, which may already have been deleted. */
   readonly name: string;
   /** Start of the run's time range (inclusive). */
   readonly from: string;
@@ -237,8 +239,8 @@ export interface Condition {
   readonly observedGeneration?: number;
   /** Time at which the status of this condition last changed. */
   readonly lastTransitionTime: string;
-  /** Reason for the status of this condition, as one CamelCase word that programs can read. */
+  /** Reason for the status of this condition, as one machine-readable CamelCase word. */
   readonly reason: string;
-  /** Explanation of the condition's status for people: what is wrong, and what to do. */
+  /** Human-readable explanation of the condition's status: what is wrong, and what to do. */
   readonly message: string;
 }

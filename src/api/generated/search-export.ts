@@ -1,29 +1,29 @@
 /** Generated from crds/search-export.yaml by `make generate`. Edit that file instead. */
 
-/** Settings that decide which rows the export finds, and where and how it writes them. */
+/** Settings that determine which rows the export finds, and where and how it writes them. */
 export interface SearchExportSpec {
   /**
-   * Secret with the address and the credentials of the log service, in the namespace of the export. The Secret needs
-   * the keys `baseURL` (https only), `accessId` and `accessKey`. Optional keys are `ca.crt` (certificate authority of
-   * the service), `allowedHosts` (hosts to which the service may redirect) and `user` (service user that owns the
-   * access id). The optional keys `requestsPerSecond` and `maxConcurrentRequests` lower the request limits.
+   * Secret, in the export's namespace, with the address and credentials of the log service. The Secret needs the keys
+   * `baseURL` (https only), `accessId` and `accessKey`. Optional keys are `ca.crt` (the service's certificate
+   * authority), `allowedHosts` (hosts to which the service may redirect) and `user` (service user that owns the access
+   * id). The optional keys `requestsPerSecond` and `maxConcurrentRequests` lower the request limits.
    */
   readonly credentialsSecretRef: {
-    /** Name of the Secret with the address and the credentials of the log service. */
+    /** Name of the Secret with the address and credentials of the log service. */
     readonly name: string;
   };
   /**
-   * Query in the language of the log service. If all operators work row by row (`where`, `parse`, `fields`, `json` and
-   * similar), logfleet splits the time range into several searches, so the query may find any number of rows. Any other
-   * query, such as an aggregation, runs as one search job. The export is incomplete if this job finds more rows than
-   * the service returns.
+   * Query in the log service's query language. If every operator processes each row on its own (`where`, `parse`,
+   * `fields`, `json` and similar), logfleet splits the time range into several searches, so the query can find any
+   * number of rows. Any other query, such as an aggregation, runs as a single search job. If this job finds more rows
+   * than the service returns, the export is incomplete.
    */
   readonly query: string;
   /**
-   * Time range to export, from `from` (inclusive) to `to` (exclusive). A time is a local time of `timeZone`
+   * Time range to export, from `from` (inclusive) to `to` (exclusive). A time is a local time in `timeZone`
    * (`2026-11-01T00:00:00`), a time with an offset (`2026-11-01T00:00:00+01:00`), or milliseconds since the epoch in
-   * quotes (`"1793491200000"`). If `to` is in the future, the export waits, and searches each part of the range when
-   * the part is older than `settleDelay`.
+   * quotes (`"1793491200000"`). If `to` is in the future, the export searches each part of the range once that part is
+   * older than `settleDelay`.
    */
   readonly timeRange: TimeRangeSpec;
   /**
@@ -32,7 +32,7 @@ export interface SearchExportSpec {
    */
   readonly byReceiptTime: boolean;
   /**
-   * Treatment of JSON messages during the search. `AutoParse` extracts their fields, so that the query can use the
+   * How searches treat JSON messages. `AutoParse` extracts the fields of the messages, so that the query can use these
    * fields. `Manual` (default) extracts no fields.
    */
   readonly autoParsingMode: 'Manual' | 'AutoParse';
@@ -42,61 +42,61 @@ export interface SearchExportSpec {
    */
   readonly results: 'Messages' | 'Records';
   /**
-   * Whether the log service returns the raw text of messages (`_raw`). Aggregations run faster without it. Defaults to
-   * true if `results` is `Messages`, and to false if it is `Records`.
+   * Whether the log service returns the raw text of each message (`_raw`). Aggregations run faster without the raw
+   * text. Defaults to true if `results` is `Messages`, and to false if it is `Records`.
    */
   readonly requiresRawMessages?: boolean;
   /**
-   * Maximum number of search jobs that the export runs at the same time, from 1 to 30 (default 4). One additional
-   * search job may count rows. While other exports use up the request limits of the log service, fewer jobs run. The
-   * pods of a Kubernetes Job share this number, but each pod may run at least one search job. Can be changed while the
-   * export runs.
+   * Maximum number of search jobs that the export runs at the same time, from 1 to 30 (default 4). An additional search
+   * job may run to count rows. Fewer jobs run while other exports use up the log service's request limits. The pods of
+   * a Kubernetes Job share this maximum, but each pod can always run one search job. Can be changed while the export is
+   * running.
    */
   readonly parallelism: number;
   /** Format, compression and folders of the exported files. */
   readonly output: OutputSpec;
   /**
    * Store or directory to which the export writes its files. Set exactly one field, such as `s3` or `volume`. Each
-   * export writes to its own folder, whose path contains the namespace and the name of the export.
+   * export writes to its own folder, whose path contains the export's namespace and name.
    */
   readonly destination: DestinationSpec;
   /** Whether the operator itself or a Kubernetes Job runs the export. */
   readonly execution: ExecutionSpec;
   /**
-   * Limits for the rows that the export writes, and for the bytes that the log service scans. An export that reaches a
-   * limit fails and starts no more searches. Its files are kept, and it continues when the limit is raised.
+   * Limits on the rows that the export writes, and on the bytes that the log service scans. An export that reaches a
+   * limit fails and starts no more searches. Its files are kept, and the export continues if the limit is raised.
    */
   readonly limits: LimitsSpec;
   /**
-   * Maximum duration of the export in seconds, including pauses and waits. By default, there is no limit. The duration
-   * begins at `status.startTime` or, if `execution.mode` is `Job`, at the start of the Kubernetes Job. An export that
-   * takes longer fails. Its files are kept, and it continues when the value is raised.
+   * Maximum duration of the export in seconds, including pauses and waiting times. By default, there is no limit. The
+   * duration is counted from `status.startTime` or, if `execution.mode` is `Job`, from the start of the Kubernetes Job.
+   * An export that takes longer fails. Its files are kept, and the export continues if the value is raised.
    */
   readonly activeDeadlineSeconds?: number;
   /**
-   * Treatment of a part of the time range whose rows are not proven complete after repeated searches. With `Fail`
-   * (default), the export stalls, and its condition shows the expected and the received number of rows. With `Keep`,
-   * the received rows are written, and `status.incomplete` and the export manifest mark this part as incomplete. Rows
-   * of a search with errors are never written.
+   * What happens if a part of the time range cannot be proven complete, even after repeated searches. With `Fail`
+   * (default), the export stalls, and its condition shows the expected and received numbers of rows. With `Keep`, the
+   * received rows are written, and `status.incomplete` and the export manifest mark this part as incomplete. Rows from
+   * a search with errors are never written.
    */
   readonly incompletePolicy: 'Fail' | 'Keep';
   /**
-   * How logfleet proves that no row is missing. After the last search, `Digest` (default) lets the log service compute
-   * the number, sizes and times of all messages in the range. logfleet compares these figures with the written rows,
-   * and searches a part that differs again, up to three times. For these figures, the service scans the time range once
-   * more. `Count` compares only the number of rows, usually with the number that each search reports. Can be changed
-   * until the export manifest is written.
+   * How logfleet proves that no row is missing. With `Digest` (default), the log service computes the number, sizes and
+   * times of all messages in the range after the last search. logfleet compares these figures with the written rows. If
+   * a part of the range differs, logfleet searches it again, up to three times. To compute the figures, the service
+   * scans the time range once more. `Count` compares only the number of rows, usually with the number that each search
+   * reports. Can be changed until the export manifest is written.
    */
   readonly proof: 'Digest' | 'Count';
   /**
    * Minimum age of a part of the time range before the export searches it, from `0s` to `24h` (default `3m`). Messages
-   * can arrive late at the log service, so an earlier search would miss them.
+   * can arrive late at the log service, so an earlier search could miss some of them.
    */
   readonly settleDelay: string;
   /**
-   * If true, the export starts no further search jobs, but reads running search jobs to their end. If `execution.mode`
-   * is `Job`, the Kubernetes Job is deleted, and another Job continues after the pause. The annotation
-   * `logfleet.dev/paused` with the value `true` has the same effect as this field. Defaults to false.
+   * If true, the export starts no further search jobs, but still reads the results of running search jobs. If
+   * `execution.mode` is `Job`, the Kubernetes Job is deleted, and another Job continues the export after the pause.
+   * Setting the annotation `logfleet.dev/paused` to `true` has the same effect. Defaults to false.
    */
   readonly paused: boolean;
   /**
@@ -107,23 +107,24 @@ export interface SearchExportSpec {
 }
 
 /**
- * Time range to export, from `from` (inclusive) to `to` (exclusive). A time is a local time of `timeZone`
+ * Time range to export, from `from` (inclusive) to `to` (exclusive). A time is a local time in `timeZone`
  * (`2026-11-01T00:00:00`), a time with an offset (`2026-11-01T00:00:00+01:00`), or milliseconds since the epoch in
- * quotes (`"1793491200000"`). If `to` is in the future, the export waits, and searches each part of the range when the
- * part is older than `settleDelay`.
+ * quotes (`"1793491200000"`). If `to` is in the future, the export searches each part of the range once that part is
+ * older than `settleDelay`.
  */
 export interface TimeRangeSpec {
   /**
    * Start of the time range to export (inclusive), for example `2026-11-01T00:00:00`. If a local time occurs twice
-   * because clocks change, the first occurrence counts. If clocks skip a local time, the time is moved forward by the
-   * length of the change.
+   * because clocks are set back, the first occurrence is used. If a local time is skipped because clocks are set
+   * forward, it is moved forward by the length of the clock change.
    */
   readonly from: string;
   /** End of the time range to export (exclusive), for example `2026-11-02T00:00:00`. */
   readonly to: string;
   /**
-   * IANA time zone of local times in `from` and `to`, and of date functions in the query, for example `Europe/Berlin`.
-   * Required if `from` or `to` is a local time. Defaults to `UTC` if both times have an offset or are milliseconds.
+   * IANA time zone for local times in `from` and `to`, and for date functions in the query, for example
+   * `Europe/Berlin`. Required if `from` or `to` is a local time. Defaults to `UTC` if both times have an offset or are
+   * milliseconds.
    */
   readonly timeZone?: string;
 }
@@ -131,37 +132,37 @@ export interface TimeRangeSpec {
 /** Format, compression and folders of the exported files. */
 export interface OutputSpec {
   /**
-   * Format of the exported files. `NDJSON` (default) has one JSON object in each line, exactly as the log service sent
-   * it unless `fields` is set. `CSV` has a header line and suits spreadsheets. `Parquet` has typed columns and suits
+   * Format of the exported files. `NDJSON` (default) has one JSON object per line, exactly as the log service sent it,
+   * unless `fields` is set. `CSV` has a header line and suits spreadsheets. `Parquet` has typed columns and suits
    * DuckDB, Spark or pandas.
    */
   readonly format: 'NDJSON' | 'CSV' | 'Parquet';
   /**
    * Compression of the exported files. `Gzip` (default) is supported everywhere, and `Zstd` is faster. `None` writes
-   * uncompressed files. With Parquet, the pages inside the file are compressed.
+   * uncompressed files. In Parquet files, the pages inside the file are compressed.
    */
   readonly compression: 'None' | 'Gzip' | 'Zstd';
   /**
-   * Compression level of the exported files, from 1 to 9 for `Gzip` (default 5), from 1 to 19 for `Zstd` (default 3).
-   * Higher levels make smaller files and take more CPU time. Cannot be combined with the compression `None`.
+   * Compression level of the exported files, from 1 to 9 for `Gzip` (default 5), and from 1 to 19 for `Zstd` (default
+   * 3). Higher levels produce smaller files, but take more CPU time. Not allowed if `compression` is `None`.
    */
   readonly compressionLevel?: number;
   /**
-   * Names of the fields that are written for each row, in this order. A name is a field of the log service
-   * (`_messagetime`, `_raw`) or a field that the query creates. If the list is empty (default), all fields are written.
+   * Names of the fields to write for each row, in this order. A field can come from the log service (such as
+   * `_messagetime` or `_raw`), or the query can create it. If the list is empty (default), all fields are written.
    */
   readonly fields: readonly string[];
   /**
    * Maximum size of an exported file after compression, in bytes, from `1Mi` to `32Gi` (default `256Mi`). When a file
-   * reaches this size, another file begins. A file can be slightly larger, since rows are not split.
+   * reaches this size, the export starts another file. A file can be slightly larger, because rows are not split.
    */
   readonly maxPartSize: string;
   /**
-   * Period for which data files get a folder of their own. `Day` writes to folders such as `data/dt=2026-11-01/`, and
-   * `Hour` to folders such as `data/dt=2026-11-01/hour=13/`. DuckDB, Athena, Trino and Spark then read only the days
-   * and hours that they need. `None` (default) creates no such folders. The day and hour of a row are those of its
-   * `_messagetime` (or `_receipttime`, if `byReceiptTime` is true) in the time zone of the export. An export has at
-   * most 9,000 such folders.
+   * Period for which data files get their own folder. `Day` writes to folders such as `data/dt=2026-11-01/`, and `Hour`
+   * to folders such as `data/dt=2026-11-01/hour=13/`. DuckDB, Athena, Trino and Spark can then read only the days and
+   * hours that they need. `None` (default) creates no such folders. A row's day and hour are those of its
+   * `_messagetime` (or `_receipttime`, if `byReceiptTime` is true) in the export's time zone. An export has at most
+   * 9,000 such folders.
    */
   readonly partitionBy: 'None' | 'Day' | 'Hour';
   /** Settings of CSV files. Allowed only if `format` is `CSV`. */
@@ -171,60 +172,60 @@ export interface OutputSpec {
 /** Settings of CSV files. Allowed only if `format` is `CSV`. */
 export interface CsvSpec {
   /**
-   * Whether an apostrophe is written before a cell that a spreadsheet would run as a formula. Such a cell begins with
-   * `=`, `+`, `-` or `@`, and is not a number. Set `formulaGuard` to false only if no spreadsheet reads the files.
-   * Defaults to true.
+   * Whether an apostrophe is written before a cell that a spreadsheet would evaluate as a formula. Such a cell begins
+   * with `=`, `+`, `-` or `@`, and is not a number. Set `formulaGuard` to false only if the files are never opened in a
+   * spreadsheet. Defaults to true.
    */
   readonly formulaGuard: boolean;
 }
 
 /**
  * Store or directory to which the export writes its files. Set exactly one field, such as `s3` or `volume`. Each export
- * writes to its own folder, whose path contains the namespace and the name of the export.
+ * writes to its own folder, whose path contains the export's namespace and name.
  */
 export interface DestinationSpec {
   /**
-   * Directory that the operator's option `--volume NAME=DIR` offers to exports, usually a mounted
-   * PersistentVolumeClaim. Cannot be combined with the execution mode `Job`.
+   * Directory that the operator's option `--volume NAME=DIR` makes available to exports, usually a mounted
+   * PersistentVolumeClaim. Not allowed if `execution.mode` is `Job`.
    */
   readonly volume?: VolumeSpec;
-  /** Bucket of Amazon S3 or of an S3-compatible store, to which the export writes its files. */
+  /** Bucket, in Amazon S3 or an S3-compatible store, to which the export writes its files. */
   readonly s3?: S3Spec;
   /**
-   * Container of Azure Blob Storage to which the export writes its files. Set exactly one of `account` (name of the
-   * storage account) and `endpoint` (its address).
+   * Azure Blob Storage container to which the export writes its files. Set either `account` (name of the storage
+   * account) or `endpoint` (its address).
    */
   readonly azureBlob?: AzureBlobSpec;
-  /** Bucket of Google Cloud Storage to which the export writes its files. */
+  /** Google Cloud Storage bucket to which the export writes its files. */
   readonly gcs?: GcsSpec;
   /**
-   * PersistentVolumeClaim in the namespace of the export, to which the export writes its files. Allowed only with the
-   * execution mode `Job`, because the pods of a Kubernetes Job can mount the PersistentVolumeClaim, but the operator
-   * cannot.
+   * PersistentVolumeClaim, in the export's namespace, to which the export writes its files. Allowed only if
+   * `execution.mode` is `Job`, because the pods of a Kubernetes Job can mount the PersistentVolumeClaim, but the
+   * operator cannot.
    */
   readonly persistentVolumeClaim?: ClaimSpec;
 }
 
 /**
- * Directory that the operator's option `--volume NAME=DIR` offers to exports, usually a mounted PersistentVolumeClaim.
- * Cannot be combined with the execution mode `Job`.
+ * Directory that the operator's option `--volume NAME=DIR` makes available to exports, usually a mounted
+ * PersistentVolumeClaim. Not allowed if `execution.mode` is `Job`.
  */
 export interface VolumeSpec {
   /** Name of the volume: `NAME` in the operator's option `--volume NAME=DIR`. */
   readonly name: string;
   /**
-   * Folder in the volume, for example `audit/2026`. The export then writes below `<namespace>/audit/2026/`, and without
-   * `path` below `<namespace>/`. The folder is created if it does not exist.
+   * Folder in the volume, for example `audit/2026`. The export then writes below `<namespace>/audit/2026/`. Without
+   * `path`, it writes below `<namespace>/`. The folder is created if it does not exist.
    */
   readonly path?: string;
 }
 
-/** Bucket of Amazon S3 or of an S3-compatible store, to which the export writes its files. */
+/** Bucket, in Amazon S3 or an S3-compatible store, to which the export writes its files. */
 export interface S3Spec {
   /** Name of the S3 bucket. The bucket must exist. */
   readonly bucket: string;
   /**
-   * Prefix of all object names in the bucket, for example `audit/2026`. The export then writes below
+   * Prefix for all object names in the bucket, for example `audit/2026`. The export then writes below
    * `audit/2026/<namespace>/`. Without `prefix`, it writes below `<namespace>/`.
    */
   readonly prefix?: string;
@@ -233,62 +234,62 @@ export interface S3Spec {
   /** Address of the S3-compatible store, for example `https://store.example.com`. Defaults to Amazon S3. */
   readonly endpoint?: string;
   /**
-   * Whether the name of the S3 bucket is in the path of the URL instead of the host name. Many S3-compatible stores
-   * need this. Defaults to false.
+   * Whether the S3 bucket name is part of the URL path instead of the hostname. Many S3-compatible stores require this.
+   * Defaults to false.
    */
   readonly forcePathStyle: boolean;
   /**
-   * Secret with the credentials of the store, in the namespace of the export. The Secret needs the keys `accessKeyId`
-   * and `secretAccessKey`. The key `sessionToken` is optional. Without a Secret, the export uses the identity of its
-   * pod (if `execution.mode` is `Job`) or the operator's own credentials. The operator allows its own credentials only
-   * with the option `--allow-ambient-credentials`.
+   * Secret, in the export's namespace, with the store's credentials. The Secret needs the keys `accessKeyId` and
+   * `secretAccessKey`. The key `sessionToken` is optional. Without a Secret, the export uses its pod's identity (if
+   * `execution.mode` is `Job`) or the operator's own credentials. Exports may use the operator's own credentials only
+   * if the operator has the option `--allow-ambient-credentials`.
    */
   readonly credentialsSecretRef?: {
-    /** Name of the Secret with the credentials of the store. */
+    /** Name of the Secret with the store's credentials. */
     readonly name: string;
   };
-  /** Server-side encryption of the exported objects in S3. Defaults to the setting of the bucket. */
+  /** Server-side encryption of the exported objects in S3. Defaults to the bucket's setting. */
   readonly serverSideEncryption?: ServerSideEncryptionSpec;
   /**
-   * S3 storage class of the data files, for example `STANDARD_IA`. Defaults to the setting of the bucket. The export
+   * S3 storage class of the data files, for example `STANDARD_IA`. Defaults to the bucket's setting. The export
    * manifest and other small objects always use the bucket's setting, because logfleet must be able to read them
    * immediately.
    */
   readonly storageClass?: string;
   /**
-   * S3 object lock. It protects each object of the export from change and removal for a number of days after its
-   * upload. The bucket must have object lock enabled.
+   * S3 object lock, which protects each object of the export from modification and deletion for a number of days after
+   * its upload. Object lock must be enabled for the bucket.
    */
   readonly objectLock?: ObjectLockSpec;
   /**
-   * If true, `endpoint` may be an `http://` address without encryption. Anyone on the network path can then read the
-   * exported rows and use the credentials. Defaults to false.
+   * If true, `endpoint` may be an unencrypted `http://` address. Anyone on the network path can then read the exported
+   * rows and use the credentials. Defaults to false.
    */
   readonly insecure: boolean;
 }
 
-/** Server-side encryption of the exported objects in S3. Defaults to the setting of the bucket. */
+/** Server-side encryption of the exported objects in S3. Defaults to the bucket's setting. */
 export interface ServerSideEncryptionSpec {
   /**
-   * Algorithm of the server-side encryption in S3. `AES256` uses keys of the store, `aws:kms` uses a key of the key
-   * management service (KMS), and `aws:kms:dsse` encrypts twice with a key of the KMS.
+   * Algorithm for server-side encryption in S3. `AES256` uses the store's own keys, `aws:kms` uses a key from the key
+   * management service (KMS), and `aws:kms:dsse` encrypts twice with a KMS key.
    */
   readonly type: 'AES256' | 'aws:kms' | 'aws:kms:dsse';
   /**
-   * Id, alias or ARN of the encryption key in the key management service (KMS). Defaults to the default key of the
-   * account. Cannot be combined with the encryption `AES256`.
+   * Id, alias or ARN of the encryption key in the key management service (KMS). Defaults to the account's default key.
+   * Not allowed if `type` is `AES256`.
    */
   readonly kmsKeyID?: string;
 }
 
 /**
- * S3 object lock. It protects each object of the export from change and removal for a number of days after its upload.
- * The bucket must have object lock enabled.
+ * S3 object lock, which protects each object of the export from modification and deletion for a number of days after
+ * its upload. Object lock must be enabled for the bucket.
  */
 export interface ObjectLockSpec {
   /**
-   * Mode of the S3 object lock. With `Governance`, users with the right `s3:BypassGovernanceRetention` can remove
-   * locked objects. With `Compliance`, no user can remove them before the lock ends.
+   * Mode of the S3 object lock. With `Governance`, users with the permission `s3:BypassGovernanceRetention` can delete
+   * locked objects. With `Compliance`, no user can delete them before the lock ends.
    */
   readonly mode: 'Governance' | 'Compliance';
   /** Number of days, from 1 to 36500, for which the S3 object lock protects each object after its upload. */
@@ -296,12 +297,12 @@ export interface ObjectLockSpec {
 }
 
 /**
- * Container of Azure Blob Storage to which the export writes its files. Set exactly one of `account` (name of the
- * storage account) and `endpoint` (its address).
+ * Azure Blob Storage container to which the export writes its files. Set either `account` (name of the storage account)
+ * or `endpoint` (its address).
  */
 export interface AzureBlobSpec {
   /**
-   * Name of the Azure storage account whose address is `https://ACCOUNT.blob.core.windows.net`. For another address,
+   * Name of the Azure storage account whose address is `https://ACCOUNT.blob.core.windows.net`. For any other address,
    * set `endpoint` instead.
    */
   readonly account?: string;
@@ -313,33 +314,33 @@ export interface AzureBlobSpec {
   /** Name of the Azure Blob Storage container. The container must exist. */
   readonly container: string;
   /**
-   * Prefix of all blob names in the container, for example `audit/2026`. The export then writes below
+   * Prefix for all blob names in the container, for example `audit/2026`. The export then writes below
    * `audit/2026/<namespace>/`. Without `prefix`, it writes below `<namespace>/`.
    */
   readonly prefix?: string;
   /**
-   * Secret with the credentials of the storage account, in the namespace of the export. The Secret needs the keys
-   * `accountName` and `accountKey`, or `sasToken`, or `connectionString`. Without a Secret, the export uses the
-   * identity of its pod (if `execution.mode` is `Job`) or the operator's own credentials. The operator allows its own
-   * credentials only with the option `--allow-ambient-credentials`.
+   * Secret, in the export's namespace, with the storage account's credentials. The Secret needs the keys `accountName`
+   * and `accountKey`, or `sasToken`, or `connectionString`. Without a Secret, the export uses its pod's identity (if
+   * `execution.mode` is `Job`) or the operator's own credentials. Exports may use the operator's own credentials only
+   * if the operator has the option `--allow-ambient-credentials`.
    */
   readonly credentialsSecretRef?: {
-    /** Name of the Secret with the credentials of the storage account. */
+    /** Name of the Secret with the storage account's credentials. */
     readonly name: string;
   };
   /**
-   * If true, `endpoint` may be an `http://` address without encryption. Anyone on the network path can then read the
-   * exported rows and use the credentials. Defaults to false.
+   * If true, `endpoint` may be an unencrypted `http://` address. Anyone on the network path can then read the exported
+   * rows and use the credentials. Defaults to false.
    */
   readonly insecure: boolean;
 }
 
-/** Bucket of Google Cloud Storage to which the export writes its files. */
+/** Google Cloud Storage bucket to which the export writes its files. */
 export interface GcsSpec {
   /** Name of the Google Cloud Storage bucket. The bucket must exist. */
   readonly bucket: string;
   /**
-   * Prefix of all object names in the bucket, for example `audit/2026`. The export then writes below
+   * Prefix for all object names in the bucket, for example `audit/2026`. The export then writes below
    * `audit/2026/<namespace>/`. Without `prefix`, it writes below `<namespace>/`.
    */
   readonly prefix?: string;
@@ -349,33 +350,33 @@ export interface GcsSpec {
    */
   readonly endpoint?: string;
   /**
-   * Secret with the key of a service account that may write to the bucket, in the namespace of the export. The Secret
-   * needs the key `serviceAccountKey`, whose value is the JSON file of the service account key. Without a Secret, the
-   * export uses the identity of its pod (if `execution.mode` is `Job`) or the operator's own credentials. The operator
-   * allows its own credentials only with the option `--allow-ambient-credentials`.
+   * Secret, in the export's namespace, with the key of a service account that may write to the bucket. The Secret needs
+   * the key `serviceAccountKey`, whose value is the content of the service account's JSON key file. Without a Secret,
+   * the export uses its pod's identity (if `execution.mode` is `Job`) or the operator's own credentials. Exports may
+   * use the operator's own credentials only if the operator has the option `--allow-ambient-credentials`.
    */
   readonly credentialsSecretRef?: {
     /** Name of the Secret with the key of the service account. */
     readonly name: string;
   };
   /**
-   * If true, `endpoint` may be an `http://` address without encryption. Anyone on the network path can then read the
-   * exported rows and use the credentials. Defaults to false.
+   * If true, `endpoint` may be an unencrypted `http://` address. Anyone on the network path can then read the exported
+   * rows and use the credentials. Defaults to false.
    */
   readonly insecure: boolean;
 }
 
 /**
- * PersistentVolumeClaim in the namespace of the export, to which the export writes its files. Allowed only with the
- * execution mode `Job`, because the pods of a Kubernetes Job can mount the PersistentVolumeClaim, but the operator
+ * PersistentVolumeClaim, in the export's namespace, to which the export writes its files. Allowed only if
+ * `execution.mode` is `Job`, because the pods of a Kubernetes Job can mount the PersistentVolumeClaim, but the operator
  * cannot.
  */
 export interface ClaimSpec {
   /** Name of the PersistentVolumeClaim to which the export writes its files. */
   readonly claimName: string;
   /**
-   * Folder in the PersistentVolumeClaim, for example `logs`. The export then writes below `<namespace>/logs/`, and
-   * without `path` below `<namespace>/`.
+   * Folder in the PersistentVolumeClaim, for example `logs`. The export then writes below `<namespace>/logs/`. Without
+   * `path`, it writes below `<namespace>/`.
    */
   readonly path?: string;
 }
@@ -383,101 +384,102 @@ export interface ClaimSpec {
 /** Whether the operator itself or a Kubernetes Job runs the export. */
 export interface ExecutionSpec {
   /**
-   * `Operator` (default): the operator itself runs the export. `Job`: a Kubernetes Job in the namespace of the export
-   * runs it. For `Job`, the operator must be installed with the component `manifests/export-jobs`. The mode of an
-   * existing export cannot be changed.
+   * `Operator` (default): the operator itself runs the export. `Job`: a Kubernetes Job in the export's namespace runs
+   * the export. For `Job`, install the operator with the component `manifests/export-jobs`. The mode of an existing
+   * export cannot be changed.
    */
   readonly mode: 'Operator' | 'Job';
   /**
-   * Settings of the Kubernetes Job that runs the export. After a change, a new Job replaces a running Job and continues
-   * the export. Finished files are kept. Allowed only if `mode` is `Job`.
+   * Settings of the Kubernetes Job that runs the export. After a change to these settings, a new Job replaces the
+   * running Job and continues the export. Finished files are kept. Allowed only if `mode` is `Job`.
    */
   readonly job?: ExportJobSpec;
 }
 
 /**
- * Settings of the Kubernetes Job that runs the export. After a change, a new Job replaces a running Job and continues
- * the export. Finished files are kept. Allowed only if `mode` is `Job`.
+ * Settings of the Kubernetes Job that runs the export. After a change to these settings, a new Job replaces the running
+ * Job and continues the export. Finished files are kept. Allowed only if `mode` is `Job`.
  */
 export interface ExportJobSpec {
   /**
    * Number of pods that export different parts of the time range at the same time, from 1 to 4 (default 1). Each pod
-   * needs a share of the request limits of a user of the log service. A user has at most four shares. If too few shares
-   * are free, the export starts with fewer pods. An export with `limits.maxMessages`, or with a query that cannot be
-   * split, runs in one pod.
+   * needs a share of the request limits of a log service user. A user has at most four shares. If too few shares are
+   * free, the export starts with fewer pods. An export with `limits.maxMessages`, or with a query that cannot be split,
+   * runs in one pod.
    */
   readonly workers: number;
   /**
-   * ServiceAccount of the export's pods, for example a ServiceAccount whose workload identity may write to the
-   * destination. It must have the label `logfleet.dev/export-worker` with the value `true`, so that exports cannot use
-   * other identities of the namespace. Without `serviceAccountName`, the pods get the ServiceAccount `default`, which
+   * ServiceAccount of the export's pods, for example one whose workload identity may write to the destination. The
+   * ServiceAccount must have the label `logfleet.dev/export-worker` with the value `true`, so that exports cannot use
+   * other identities in the namespace. Without `serviceAccountName`, the pods use the ServiceAccount `default`, which
    * needs no label.
    */
   readonly serviceAccountName?: string;
-  /** Additional settings of the export's pods, such as labels, annotations, node, resources and image pull Secrets. */
+  /**
+   * Additional settings for the export's pods, such as labels, annotations, node selection, resources and image pull
+   * Secrets.
+   */
   readonly template?: ExportPodTemplate;
   /**
    * Maximum number of times that Kubernetes replaces a failed pod of the export, from 0 to 100 (default 6). If the last
-   * of these pods also fails, the export stalls. Pods that Kubernetes evicts do not count. If a pod fails because a
-   * person must correct something, such as the query, the export stalls immediately.
+   * replacement also fails, the export stalls. Evicted pods do not count. If a pod fails because of something that a
+   * person must correct, such as the query, the export stalls immediately.
    */
   readonly backoffLimitPerIndex: number;
   /**
-   * Time in seconds after which Kubernetes deletes the finished Job of the export with its pods and their logs.
+   * Time in seconds after which Kubernetes deletes the export's finished Job, including its pods and their logs.
    * Defaults to 3600 (one hour).
    */
   readonly ttlSecondsAfterFinished: number;
 }
 
-/** Additional settings of the export's pods, such as labels, annotations, node, resources and image pull Secrets. */
+/**
+ * Additional settings for the export's pods, such as labels, annotations, node selection, resources and image pull
+ * Secrets.
+ */
 export interface ExportPodTemplate {
-  /** Labels and annotations that are added to the Kubernetes Job of the export and to its pods. */
+  /** Labels and annotations to add to the export's Kubernetes Job and its pods. */
   readonly metadata?: ExportPodMetadata;
-  /** Node, resources, priority and image pull Secrets of the export's pods. */
+  /** Node selection, resources, priority and image pull Secrets for the export's pods. */
   readonly spec?: ExportPodSpec;
 }
 
-/** Labels and annotations that are added to the Kubernetes Job of the export and to its pods. */
+/** Labels and annotations to add to the export's Kubernetes Job and its pods. */
 export interface ExportPodMetadata {
   /**
-   * Labels that are added to the Kubernetes Job of the export and to its pods, for example the name of a Kueue queue.
-   * Labels that logfleet sets take precedence.
+   * Labels to add to the export's Kubernetes Job and its pods, for example the name of a Kueue queue. Labels that
+   * logfleet sets take precedence.
    */
   readonly labels?: {
     readonly [k: string]: string;
   };
-  /**
-   * Annotations that are added to the Kubernetes Job of the export and to its pods. Annotations that logfleet sets take
-   * precedence.
-   */
+  /** Annotations to add to the export's Kubernetes Job and its pods. Annotations that logfleet sets take precedence. */
   readonly annotations?: {
     readonly [k: string]: string;
   };
 }
 
-/** Node, resources, priority and image pull Secrets of the export's pods. */
+/** Node selection, resources, priority and image pull Secrets for the export's pods. */
 export interface ExportPodSpec {
-  /** Labels that a node must have so that a pod of the export can run on the node. */
+  /** Labels that a node must have for the export's pods to run on it. */
   readonly nodeSelector?: {
     readonly [k: string]: string;
   };
-  /** Tolerations of the export's pods. If a toleration matches the taint of a node, the pods may run on this node. */
+  /** Tolerations of the export's pods. The pods can run on a tainted node if the tolerations match its taints. */
   readonly tolerations?: readonly ExportPodToleration[];
   /**
-   * Affinity rules of the export's pods, in the same form as in a pod spec. They decide on which nodes and near which
-   * other pods the pods run. Kubernetes checks the rules when the Job is created.
+   * Affinity rules for the export's pods, in the format of a pod spec. The rules decide which nodes the pods run on,
+   * and which other pods they run near. Kubernetes checks the rules when the Job is created.
    */
   readonly affinity?: ExportPodAffinity;
   /**
-   * CPU and memory of the container in each pod of the export. Without `resources`, the container requests one CPU and
-   * 512Mi of memory, and its limit is 1Gi of memory.
+   * CPU and memory for the container in each pod of the export. Without `resources`, the container requests one CPU and
+   * 512Mi of memory, and its memory limit is 1Gi.
    */
   readonly resources?: ExportPodResources;
   /** Name of the PriorityClass of the export's pods. */
   readonly priorityClassName?: string;
-  /**
-   * Secrets, in the namespace of the export, with the credentials for pulling the container image of the export's pods.
-   */
+  /** Image pull Secrets, in the export's namespace, for the container image of the export's pods. */
   readonly imagePullSecrets?: readonly ImagePullSecret[];
 }
 
@@ -508,21 +510,21 @@ export interface ExportPodToleration {
 }
 
 /**
- * Affinity rules of the export's pods, in the same form as in a pod spec. They decide on which nodes and near which
- * other pods the pods run. Kubernetes checks the rules when the Job is created.
+ * Affinity rules for the export's pods, in the format of a pod spec. The rules decide which nodes the pods run on, and
+ * which other pods they run near. Kubernetes checks the rules when the Job is created.
  */
 export interface ExportPodAffinity {
-  /** Rules about the nodes on which the export's pods must or should run, as in a pod spec. */
+  /** Rules about the nodes that the export's pods must or should run on, in the format of a pod spec. */
   readonly nodeAffinity?: {
     readonly [k: string]: unknown;
   };
-  /** Rules about other pods that must or should be near the export's pods, as in a pod spec. */
+  /** Rules about other pods that the export's pods must or should run near, in the format of a pod spec. */
   readonly podAffinity?: {
     readonly [k: string]: unknown;
   };
   /**
-   * Which pods must or should not run near the export's pods, for example other pods of the same export. The format is
-   * that of a pod spec.
+   * Rules about other pods that the export's pods must not or should not run near, such as pods of the same export, in
+   * the format of a pod spec.
    */
   readonly podAntiAffinity?: {
     readonly [k: string]: unknown;
@@ -530,121 +532,125 @@ export interface ExportPodAffinity {
 }
 
 /**
- * CPU and memory of the container in each pod of the export. Without `resources`, the container requests one CPU and
- * 512Mi of memory, and its limit is 1Gi of memory.
+ * CPU and memory for the container in each pod of the export. Without `resources`, the container requests one CPU and
+ * 512Mi of memory, and its memory limit is 1Gi.
  */
 export interface ExportPodResources {
   /**
-   * Amount of each resource that the container of an export's pod requests, such as `2` for `cpu` or `1Gi` for
+   * Amount of each resource that the container in each pod of the export requests, such as `2` for `cpu` or `1Gi` for
    * `memory`.
    */
   readonly requests?: {
     readonly [k: string]: string;
   };
-  /** Maximum amount of each resource that the container of an export's pod may use, such as `2Gi` for `memory`. */
+  /**
+   * Maximum amount of each resource that the container in each pod of the export may use, such as `2Gi` for `memory`.
+   */
   readonly limits?: {
     readonly [k: string]: string;
   };
 }
 
-/** One Secret with credentials for pulling the container image of the export's pods. */
+/** One image pull Secret for the container image of the export's pods. */
 export interface ImagePullSecret {
-  /** Name of the Secret with credentials for pulling the container image of the export's pods. */
+  /** Name of the image pull Secret for the container image of the export's pods. */
   readonly name: string;
 }
 
 /**
- * Limits for the rows that the export writes, and for the bytes that the log service scans. An export that reaches a
- * limit fails and starts no more searches. Its files are kept, and it continues when the limit is raised.
+ * Limits on the rows that the export writes, and on the bytes that the log service scans. An export that reaches a
+ * limit fails and starts no more searches. Its files are kept, and the export continues if the limit is raised.
  */
 export interface LimitsSpec {
   /**
    * Maximum number of rows to export. By default, there is no limit. The limit is checked before each search: if the
-   * export has reached it, the export fails. Running searches are read to their end, so the export can exceed the
-   * limit, or complete although its last search exceeds it.
+   * export has reached it, the export fails. The results of running searches are still read to the end, so the export
+   * can exceed the limit, and can even complete above it.
    */
   readonly maxMessages?: number;
   /**
    * Maximum number of bytes that the log service scans for the export, from `1Mi` to `1Pi`. By default, there is no
-   * limit. Bytes scanned before a restart of the export are included. Has an effect only if the service reports scanned
-   * bytes.
+   * limit. Bytes scanned before the export was restarted are included. Has an effect only if the service reports
+   * scanned bytes.
    */
   readonly maxBytesScanned?: string;
 }
 
 /**
- * Observed state of the export, which only logfleet writes. After a restart, logfleet derives the remaining work from
- * the files at the destination, not from this status.
+ * Observed state of the export, written only by logfleet. After a restart, logfleet derives the remaining work from the
+ * files at the destination, not from this status.
  */
 export interface SearchExportStatus {
   /**
    * Value of the export's `metadata.generation` that this status describes. If it is lower than the current
-   * `metadata.generation`, logfleet has not processed the latest change of the spec yet.
+   * `metadata.generation`, logfleet has not yet processed the latest change to the spec.
    */
   readonly observedGeneration?: number;
   /**
-   * Time at which the current outage began. In an outage, something that the export needs does not work: for example,
-   * the log service does not answer. Absent if there is no outage. After ten minutes of outage, the condition `Outage`
-   * becomes `True`.
+   * Time at which the current outage began. During an outage, something that the export needs is not working; for
+   * example, the log service does not respond. Absent if there is no outage. If the outage lasts ten minutes, the
+   * condition `Outage` becomes `True`.
    */
   readonly outageStartTime?: string;
   /**
-   * Operators (installations of logfleet) that manage this resource. Only the operator with the earliest `since` acts.
-   * The others wait. More than one operator is a configuration error, which the condition `OtherOperator` reports.
+   * Operators (installations of logfleet) that manage this resource. Only the operator with the earliest `since` acts;
+   * the others wait. Having more than one operator is a configuration error, which the condition `OtherOperator`
+   * reports.
    */
   readonly operators?: readonly OperatorEntry[];
   /**
-   * Last value of the annotation `logfleet.dev/requestedAt` that logfleet has processed, cut to 256 characters. A new
-   * value makes logfleet check the export again.
+   * Last value of the annotation `logfleet.dev/requestedAt` that logfleet has processed, truncated to 256 characters. A
+   * new value makes logfleet check the export again.
    */
   readonly lastHandledReconcileAt?: string;
-  /** Short texts about the export, which `kubectl get` shows in columns. */
+  /** Short texts about the export for the columns of `kubectl get`. */
   readonly summary?: SummaryStatus;
   /**
    * Time at which the export started. If the export starts again because its export manifest was removed, this is the
-   * time of the new start. `spec.activeDeadlineSeconds` begins at this time.
+   * time of the new start. `spec.activeDeadlineSeconds` is counted from this time.
    */
   readonly startTime?: string;
   /**
-   * Time at which the export completed or failed. Absent until then. `spec.ttlSecondsAfterFinished` begins at this
-   * time.
+   * Time at which the export completed or failed. Absent until then. `spec.ttlSecondsAfterFinished` is counted from
+   * this time.
    */
   readonly completionTime?: string;
   /**
-   * Estimated time at which the export completes, computed from its speed in the last ten minutes and the expected
-   * duration of the digest (`spec.proof`). Absent if there is no estimate, if the export completes within seconds, or
-   * if it waits for a person.
+   * Estimated time at which the export will complete, computed from its speed over the last ten minutes and the
+   * expected duration of the digest (`spec.proof`). Absent if there is no estimate, if the export will complete within
+   * seconds, or if it is waiting for a person.
    */
   readonly estimatedCompletionTime?: string;
   /** Time range that is exported (`spec.timeRange`), converted to UTC. */
   readonly timeRange?: TimeRangeStatus;
   /**
-   * SHA-256, in hexadecimal digits, of all settings that decide the content of the files. It is the name of the
-   * export's folder at the destination, so exports with different queries never share a folder.
+   * SHA-256, in hexadecimal digits, of all settings that determine the content of the files. This hash is the name of
+   * the export's folder at the destination, so exports with different queries never share a folder.
    */
   readonly fingerprint?: string;
-  /** URL of the folder with the files of the export. */
+  /** URL of the folder with the export's files. */
   readonly location?: string;
-  /** Progress of the export, with the completed part of the time range, rows, bytes and speed. */
+  /** Progress of the export: how much of the time range is completed, rows, bytes and speed. */
   readonly progress?: ProgressStatus;
   /** Kubernetes Job that runs the export. Absent unless `spec.execution.mode` is `Job`. */
   readonly kubernetesJob?: KubernetesJobStatus;
   /**
-   * Running pods of the export's Kubernetes Job. If its ServiceAccount has the right to do so, each pod writes its own
-   * item. The item shows the progress of the whole export as far as the pod knows it, and the failure that blocks the
+   * Running pods of the export's Kubernetes Job. Each pod writes its own item, if its ServiceAccount has permission to
+   * do so. The item shows the progress of the whole export as far as the pod knows it, and the failure that blocks the
    * pod, if any.
    */
   readonly workers?: readonly WorkerStatus[];
-  /** Search jobs of the export that are running at the log service. */
+  /** The export's search jobs that are running at the log service. */
   readonly jobs?: readonly SearchJobStatus[];
   /**
    * Histogram of the written rows: the time range is divided into 60 equal parts, and each item is the number of rows
-   * in one part, in order of time. `-1` means that nothing of this part is exported yet. Empty until rows are written.
+   * in one part, in chronological order. `-1` means that no data from this part has been exported yet. Empty until rows
+   * are written.
    */
   readonly rowHistogram?: readonly number[];
   /** Latest intervals (parts of the time range) that could not be proven complete, newest first. */
   readonly incomplete?: readonly IncompleteInterval[];
-  /** Latest errors of the export's searches, newest first. */
+  /** Latest errors from the export's searches, newest first. */
   readonly pendingErrors?: readonly string[];
   /** Latest warnings that the log service reported for the export's search jobs, newest first. */
   readonly pendingWarnings?: readonly string[];
@@ -655,8 +661,8 @@ export interface SearchExportStatus {
   readonly manifest?: ManifestStatus;
   /**
    * Conditions of the export. `Ready`, `Reconciling` and `Stalled` follow the kstatus convention, which Flux and Argo
-   * CD read. `Complete` and `Failed` work as in a Kubernetes Job. `Outage` and `OtherOperator` report problems. The
-   * message of `Ready` explains the current state.
+   * CD read. `Complete` and `Failed` work like those of a Kubernetes Job. `Outage` and `OtherOperator` report problems.
+   * The message of `Ready` explains the current state.
    */
   readonly conditions?: readonly Condition[];
 }
@@ -666,24 +672,24 @@ export interface OperatorEntry {
   /** Name of the operator, which is the namespace of its leader election lease. */
   readonly name: string;
   /**
-   * Time since which the operator manages this resource. The operator with the earliest time acts, and the others wait.
-   * If two operators share several resources, each writes its earliest time into all of them, so that the same operator
-   * acts on all of them.
+   * Time at which the operator started to manage this resource. The operator with the earliest time acts, and the
+   * others wait. If two operators share several resources, each writes its earliest time into all of them, so that the
+   * same operator acts on all of them.
    */
   readonly since: string;
   /**
-   * Time by which operators that manage the same resource check whether the other operators still run. To ask, an
-   * operator writes a newer time into its own `seen`. To answer, another operator copies this time into its `seen`. If
-   * an operator does not answer within a minute, its entry is removed.
+   * Time that operators of the same resource use to check whether the other operators are still running. To ask, an
+   * operator writes a newer time into its own `seen`. To respond, another operator copies this time into its own
+   * `seen`. If an operator does not respond within a minute, its entry is removed.
    */
   readonly seen: string;
 }
 
-/** Short texts about the export, which `kubectl get` shows in columns. */
+/** Short texts about the export for the columns of `kubectl get`. */
 export interface SummaryStatus {
   /** State of the export in one word: the reason of its condition `Ready`, for example `Exporting`. */
   readonly state?: string;
-  /** Part of the time range that is exported and proven complete, for example `42%`. */
+  /** Share of the time range that is exported and proven complete, for example `42%`. */
   readonly progress?: string;
   /** Number of rows in the exported files, for example `1.2M`. */
   readonly rows?: string;
@@ -697,17 +703,17 @@ export interface TimeRangeStatus {
   readonly endTime: string;
 }
 
-/** Progress of the export, with the completed part of the time range, rows, bytes and speed. */
+/** Progress of the export: how much of the time range is completed, rows, bytes and speed. */
 export interface ProgressStatus {
   /**
-   * Completed part of the time range in percent, from 0 to 100, rounded down. It is `100` only when the whole range is
+   * Completed share of the time range in percent, from 0 to 100, rounded down. It is `100` only when the whole range is
    * exported and no further digest (see `spec.proof`) is needed. All planned searches have the same weight, because
-   * they have similar numbers of rows, even if their time ranges have different lengths.
+   * they return similar numbers of rows even if their time ranges differ in length.
    */
   readonly coveredPercent: number;
   /**
    * Number of intervals into which the time range is divided, one for each search. If an interval has more rows than a
-   * search returns, it is divided again, and the number increases.
+   * search can return, it is divided again, and this number increases.
    */
   readonly intervalsPlanned: number;
   /** Number of intervals (parts of the time range) whose rows are written to files and proven complete. */
@@ -727,12 +733,13 @@ export interface ProgressStatus {
    */
   readonly bytesScanned?: number;
   /**
-   * Number of duplicate rows that the log service returned and that were not written. Each row is in the files once.
+   * Number of duplicate rows that the log service returned. They are not written, so each row is in the files only
+   * once.
    */
   readonly duplicatesDropped: number;
-  /** Rows written per second, over the last minute. Absent if no rows were written. */
+  /** Rows written per second, averaged over the last minute. Absent if no rows were written. */
   readonly rowsPerSecond?: number;
-  /** Bytes of rows received per second, over the last minute. Absent if no rows were received. */
+  /** Bytes of row data received per second, averaged over the last minute. Absent if no rows were received. */
   readonly bytesPerSecond?: number;
 }
 
@@ -740,7 +747,7 @@ export interface ProgressStatus {
 export interface KubernetesJobStatus {
   /** Name of the Kubernetes Job that runs the export, for use in `kubectl logs job/NAME`. */
   readonly name: string;
-  /** Number of pods of the export's Kubernetes Job that failed. */
+  /** Number of failed pods of the export's Kubernetes Job. */
   readonly failedPods?: number;
 }
 
@@ -749,25 +756,25 @@ export interface KubernetesJobStatus {
  * the failure that blocks the pod, if any.
  */
 export interface WorkerStatus {
-  /** Number of the pod in the Kubernetes Job, from 0 (`JOB_COMPLETION_INDEX`). */
+  /** Index of the pod in the Kubernetes Job, starting at 0 (`JOB_COMPLETION_INDEX`). */
   readonly index: number;
-  /** Name of the Kubernetes Job of the pod. */
+  /** Name of the pod's Kubernetes Job. */
   readonly job: string;
-  /** Progress of the export, with the completed part of the time range, rows, bytes and speed. */
+  /** Progress of the export: how much of the time range is completed, rows, bytes and speed. */
   readonly progress?: ProgressStatus;
   /**
-   * Failure that blocks the pod, such as a full destination. The pod tries again until it succeeds. Absent while no
-   * failure blocks the pod.
+   * Failure that blocks the pod, such as a full destination. The pod retries until it succeeds. Absent while no failure
+   * blocks the pod.
    */
   readonly obstacle?: WorkerObstacle;
 }
 
 /**
- * Failure that blocks the pod, such as a full destination. The pod tries again until it succeeds. Absent while no
- * failure blocks the pod.
+ * Failure that blocks the pod, such as a full destination. The pod retries until it succeeds. Absent while no failure
+ * blocks the pod.
  */
 export interface WorkerObstacle {
-  /** Reason of the failure: a reason of the condition `Ready`, for example `DestinationFull`. */
+  /** Reason for the failure. It is one of the reasons of the condition `Ready`, for example `DestinationFull`. */
   readonly reason: string;
   /** Message about the failure. */
   readonly message: string;
@@ -791,13 +798,13 @@ export interface SearchJobStatus {
   readonly recordCount?: number;
 }
 
-/** One interval (part of the time range) that could not be proven complete, with its numbers of rows. */
+/** One interval (part of the time range) that could not be proven complete, with its row counts. */
 export interface IncompleteInterval {
   /** Start of the incomplete interval (inclusive). */
   readonly from: string;
   /** End of the incomplete interval (exclusive). */
   readonly to: string;
-  /** Reason why the interval is not proven complete, as a sentence or a word such as `DigestDiffers`. */
+  /** Reason why the interval is not proven complete, as a sentence or a single word such as `DigestDiffers`. */
   readonly reason: string;
   /** Number of rows that the log service returned for the incomplete interval. */
   readonly received?: number;
@@ -829,9 +836,9 @@ export interface ManifestStatus {
    */
   readonly complete: boolean;
   /**
-   * Lowest proof level of all parts of the exported time range. `Digest`: the number, sizes and times of messages equal
-   * those in an aggregation by the log service. `Count`: the number of messages equals that in an aggregation.
-   * `Search`: the number of rows equals the number that the search reported. `None`: a part of the range is marked as
+   * Lowest proof level among all parts of the exported time range. `Digest`: the number, sizes and times of messages
+   * match those in an aggregation by the log service. `Count`: the number of messages matches that in an aggregation.
+   * `Search`: the number of rows matches the number that the search reported. `None`: a part of the range is marked as
    * incomplete.
    */
   readonly proof?: 'Digest' | 'Count' | 'Search' | 'None';
@@ -847,8 +854,8 @@ export interface Condition {
   readonly observedGeneration?: number;
   /** Time at which the status of this condition last changed. */
   readonly lastTransitionTime: string;
-  /** Reason for the status of this condition, as one CamelCase word that programs can read. */
+  /** Reason for the status of this condition, as one machine-readable CamelCase word. */
   readonly reason: string;
-  /** Explanation of the condition's status for people: what is wrong, and what to do. */
+  /** Human-readable explanation of the condition's status: what is wrong, and what to do. */
   readonly message: string;
 }
