@@ -26,24 +26,21 @@ import {
   trueOrAbsent,
 } from './stored-json.ts';
 
-/** Maximum number of data files of one interval. */
+/** Maximum number of data files per interval. */
 export const maxFiles = 10_000;
 const readsAtOnce = 16;
 
 const committedFile = object({
-  /** File name relative to the export's folder. Begins with `data/`. */
+  /** File name relative to the export's folder. It begins with `data/`. */
   name: text(),
   rows: integer(),
-  /** Size of the file as stored, after compression. */
+  /** Size of the stored file in bytes, after compression. */
   bytes: integer(),
   /** Size of the file in bytes before compression. */
   encodedBytes: integer(),
-  /**
-   * Number of values whose type differs from the type of their column. The file stores these values in its extra
-   * column.
-   */
+  /** Number of values that do not match the type of their column. The file stores these values in its extra column. */
   misfits: integer(),
-  /** SHA-256 of the file, in hexadecimal digits. */
+  /** SHA-256 of the file in hexadecimal. */
   sha256: text(/^[0-9a-f]{64}$/),
 });
 export type CommittedFile = Stored<typeof committedFile>;
@@ -66,7 +63,7 @@ export const messageFigures = {
 const figures = object(messageFigures);
 export type MessageFigures = Stored<typeof figures>;
 
-/** Adds up the sizes of several groups of messages and joins their time ranges. */
+/** Adds up the sizes of several groups of messages, and merges their time ranges. */
 export function sumOfFigures(all: readonly MessageFigures[]): MessageFigures {
   let bytes = 0;
   let [oldest, newest] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
@@ -81,7 +78,7 @@ export function sumOfFigures(all: readonly MessageFigures[]): MessageFigures {
   };
 }
 
-/** A message that the service returned several times. It is exported once (E9). */
+/** A message that the service returned more than once. It is exported once (E9). */
 const repeatedMessage = object({
   id: text(/^-?\d{1,19}$/),
   /** `_messagetime` in milliseconds since the epoch. */
@@ -93,12 +90,12 @@ const repeatedMessage = object({
 });
 export type RepeatedMessage = Stored<typeof repeatedMessage>;
 
-/** Maximum number of repeated messages in a commit record. If there are more, none are listed. */
+/** Maximum number of repeated messages that a commit record can list. If there are more, it lists none. */
 export const maxRepeatedMessages = 100;
 
 const recordForm = object({
   segment: integer(),
-  /** Start (included) and end (excluded) of the interval in ms since the epoch. */
+  /** Start (inclusive) and end (exclusive) of the interval in ms since the epoch. */
   fromMs: moment,
   toMs: moment,
   /** Number of rows that the search returned. */
@@ -109,13 +106,13 @@ const recordForm = object({
   /** Number of duplicate rows (E9). They are not written. */
   duplicates: integer(),
   /**
-   * Number of received rows that are not written, because the service returned only a part of the results (E4). The
-   * next search returns these rows again.
+   * Number of received rows that are not written, because the service returned only some of the results (E4). The next
+   * search returns these rows again.
    */
   left: integer(),
   count: object({ rows: integer(), source: countSource }),
   files: list(checked(committedFile, fileProblem)),
-  /** Total size and time range of the messages. Absent for records of an aggregation. */
+  /** Total size and time range of the messages. Absent for aggregation records. */
   figures: optional(figures),
   /** Message counts, sizes and times for each short period. Absent for searches by receipt time. */
   slices: optional(sliceSummary),
@@ -123,9 +120,9 @@ const recordForm = object({
    * Weighted sums of message counts, sizes and times (see slice-figures.ts). Present only for searches by receipt time.
    */
   sliceSums: optional(weightedSums),
-  /** Messages that were received more than once. Absent if there are none or too many. */
+  /** Messages that were received more than once. Absent if there are none, or too many to list. */
   repeated: optional(list(repeatedMessage)),
-  /** True if the search returned rows at exactly the end of its time range, although the end is exclusive (E10). */
+  /** True if the search returned rows whose time is exactly the exclusive end of its time range (E10). */
   endInclusive: trueOrAbsent,
   /** Reason why rows may be missing. Present only if `incompletePolicy` is `Keep`. */
   incomplete: optional(object({ reason: text() })),
@@ -138,7 +135,7 @@ export const commitRecord = checked(recordForm, recordProblem);
 export const recordKind: StoredKind<CommitRecord> = new StoredKind({
   kind: 'logfleet.dev/export-commit',
   form: commitRecord,
-  advice: 'restore the original commit record, or remove it to search its interval again',
+  advice: 'restore the original commit record, or remove the record to search its interval again',
 });
 
 /** Returns a key that is unique for each commit record of an export (E3). */
@@ -151,7 +148,7 @@ export type CommitOutcome =
   /** Another process has already written this commit record. */
   | { readonly kind: 'taken'; readonly existing: CommitRecord };
 
-/** Writes a commit record, or returns the existing one. The call can be repeated after an error. */
+/** Writes a commit record, or returns the existing one. The call can be retried after an error. */
 export async function commit(
   destination: Destination,
   layout: ExportLayout,
@@ -168,8 +165,8 @@ export async function commit(
 }
 
 /**
- * Reads all commit records of an export. Records in `known` are not read again. Calls `onDamaged` for an invalid
- * record; without `onDamaged`, throws `destination.damaged`.
+ * Reads all commit records of an export, except those in `known`. Calls `onDamaged` for each invalid record; without
+ * `onDamaged`, throws `destination.damaged`.
  */
 export async function readRecords(
   destination: Destination,
@@ -220,16 +217,16 @@ function fileProblem({ name }: CommittedFile): string | undefined {
   return name.startsWith('data/') ? undefined : '/name does not lie in data/';
 }
 
-/** Returns the first contradiction between the numbers in a commit record (E6). */
+/** Returns the first contradiction among the numbers in a commit record (E6), or undefined if there is none. */
 function recordProblem(record: CommitRecord): string | undefined {
   const { fromMs, toMs, received, written, outside, duplicates, left, count, files, incomplete } = record;
   if (fromMs >= toMs)
     return `the interval of the commit record ends at ${toMs}, which is not after its start, ${fromMs}`;
   if (files.length > maxFiles) return `the commit record has more than ${maxFiles} files`;
-  if (new Set(files.map(({ name }) => name)).size < files.length) return 'the commit record names a file twice';
+  if (new Set(files.map(({ name }) => name)).size < files.length) return 'the commit record lists the same file twice';
   const inFiles = files.reduce((sum, { rows }) => sum + rows, 0);
   if (inFiles !== written)
-    return `the files of the commit record have ${inFiles} rows, but the record says that ${written} were written`;
+    return `the files in the commit record have ${inFiles} rows, but the record says that ${written} were written`;
   const { repeated = [] } = record;
   if (repeated.length > maxRepeatedMessages)
     return `the commit record lists more than ${maxRepeatedMessages} repeated messages`;
@@ -237,14 +234,14 @@ function recordProblem(record: CommitRecord): string | undefined {
   if (accounted !== received)
     return `the commit record says that ${received} rows were received, but lists ${accounted} written and omitted rows`;
   if ((record.slices?.shared.length ?? 0) > 2)
-    return 'the commit record lists more than two short periods that the interval shares with neighbouring intervals';
+    return 'the commit record lists more than two short periods that its interval shares with neighbouring intervals';
   if (incomplete) return undefined;
   if (count.source === 'Job') {
     if (count.rows === received) return undefined;
     return `the commit record says that the service counted ${count.rows} rows, but ${received} were received`;
   }
-  // If the service stores a row twice, logfleet writes it once, but the service may count it twice. So the count may be
-  // higher than the number of written rows, at most by the number of duplicates.
+  // If the service stores a row twice, logfleet writes it once, but the service may count it twice. So the service's
+  // count may exceed the number of written rows, but by no more than the number of duplicates.
   if (count.rows >= written && count.rows <= written + duplicates) return undefined;
   return `the commit record says that the service counted ${count.rows} rows, but ${written} were written`;
 }

@@ -1,16 +1,18 @@
-/** Computes which time ranges of an export have commit records, and which must still be searched (E3, E6). */
+/** Determines which time ranges of an export have commit records, and which must still be searched (E3, E6). */
 import { type CommitRecord, recordKey } from './commit-record.ts';
 import { type DigestVerdict, lowerBound, type TimeRange } from './digest-verdict.ts';
 import { type ExportPlan, type Segment, segmentsOf } from './plan-object.ts';
 
 export interface Coverage {
-  /** Valid commit records, in order of time. */
+  /** Valid commit records, in chronological order. */
   readonly intervals: readonly CommitRecord[];
-  /** Time ranges that must still be searched, in order of time. */
+  /** Time ranges that must still be searched, in chronological order. */
   readonly remaining: readonly Segment[];
-  /** Commit records that contradict other commit records. They exist only if a user changed files. */
+  /** Commit records that contradict other commit records. This happens only if a user has changed files. */
   readonly strays: readonly CommitRecord[];
-  /** Commit records that are no longer valid, because a later comparison with the service found other rows. */
+  /**
+   * Commit records that are no longer valid, because a later comparison with the service's counts found a difference.
+   */
   readonly voided: readonly CommitRecord[];
 }
 
@@ -41,14 +43,14 @@ export function coverageOf(
   return { intervals, remaining, strays: [...byKey.values()].filter((record) => !known.has(record)), voided };
 }
 
-/** Returns the segments of the plan, and the segments that were added later for repeated searches. */
+/** Returns the plan's segments, followed by the segments that were added later for repeated searches. */
 export function allSegmentsOf(plan: ExportPlan, verdicts: readonly DigestVerdict[] = []): readonly Segment[] {
   return roundsOf(plan, verdicts).flatMap(({ segments }) => segments);
 }
 
 interface Round {
   readonly segments: readonly Segment[];
-  /** Time ranges that a later round searches again, in order of time. */
+  /** Time ranges that a later round searches again, in chronological order. */
   readonly holes: readonly TimeRange[];
 }
 
@@ -69,7 +71,7 @@ function joined(ranges: readonly TimeRange[]): readonly TimeRange[] {
   return holes;
 }
 
-/** Finds the commit records of one segment, and the part of its time range that must still be searched. */
+/** Finds the commit records of one segment, and the remaining part of the segment that must still be searched. */
 function walk(segment: Segment, holes: readonly TimeRange[], byKey: ReadonlyMap<string, CommitRecord>) {
   const downwards: CommitRecord[] = [];
   let { toMs } = segment;

@@ -1,6 +1,6 @@
 /**
- * Stored result of a digest: a comparison of the written rows with the service's own counts (E6). The results are
- * numbered from 1. Time ranges with differences are searched again in new segments.
+ * Stored result of a digest, which compares the written rows with the service's own counts (E6). Results are numbered
+ * from 1. Time ranges with differences are searched again as new segments.
  */
 import { type CommitRecord, messageFigures, sumOfFigures } from './commit-record.ts';
 import type { ExportLayout } from './export-layout.ts';
@@ -19,12 +19,12 @@ import {
   trueOrAbsent,
 } from './stored-json.ts';
 
-/** Start (included) and end (excluded) of a time range in ms since the epoch. */
+/** Start (inclusive) and end (exclusive) of a time range in ms since the epoch. */
 const range = { fromMs: moment, toMs: moment };
 const timeRange = object(range);
 export type TimeRange = Stored<typeof timeRange>;
 
-/** Returns the index of the first range that begins at or after `atMs`. `ranges` must be in order of time. */
+/** Returns the index of the first range that begins at or after `atMs`. `ranges` must be in chronological order. */
 export function lowerBound(ranges: readonly TimeRange[], atMs: number): number {
   let [low, high] = [0, ranges.length];
   while (low < high) {
@@ -38,7 +38,7 @@ export function lowerBound(ranges: readonly TimeRange[], atMs: number): number {
 export const rangeFigures = object({ rows: integer(), ...messageFigures });
 export type RangeFigures = Stored<typeof rangeFigures>;
 
-/** Values that are compared with the service in addition to the number of rows. */
+/** Values that are compared with the service's values in addition to the number of rows. */
 export const comparableFigures = ['bytes', 'oldestMs', 'newestMs'] as const;
 export type ComparableFigure = (typeof comparableFigures)[number];
 
@@ -46,28 +46,28 @@ export type ComparableFigure = (typeof comparableFigures)[number];
 const repeatedRows = object({ rows: integer(1), bytes: optional(integer()) });
 export type RepeatedRows = Stored<typeof repeatedRows>;
 
-/** Names of the values that differ in some short periods, but whose totals for the whole time range are equal. */
+/** Names of the values that differ in some short periods, although their totals for the whole time range are equal. */
 export const inSlices = optional(list(choice(sliceFigureNames)));
 
-/** Time range in which the service's counts equal those of the written rows. */
+/** Time range in which the service's counts match the written rows. */
 export const provenMembers = {
   ...range,
-  /** Count, size and times of the written rows. */
+  /** Count, total size and time range of the written rows. */
   figures: rangeFigures,
-  /** Names of the compared values, besides the number of rows. */
+  /** Names of the compared values, other than the number of rows. */
   compared: list(choice(comparableFigures)),
   /** Rows that the service stores more than once. Absent if there are none. */
   repeated: optional(repeatedRows),
-  /** True if the totals of whole intervals were compared instead of the values of short periods. */
+  /** True if the totals of whole intervals were compared instead of the values for short periods. */
   wholeIntervals: trueOrAbsent,
 };
 const provenRange = object(provenMembers);
 export type ProvenRange = Stored<typeof provenRange>;
 
-/** Time range in which the service's counts differ from the counts of the written rows. */
+/** Time range in which the service's counts do not match the written rows. */
 const differingRange = object({
   ...range,
-  /** Count, size and times of the rows in this range according to the service. */
+  /** Count, total size and time range of these rows according to the service. */
   counted: rangeFigures,
   written: rangeFigures,
   inSlices,
@@ -76,12 +76,15 @@ export type DifferingRange = Stored<typeof differingRange>;
 
 const digestVerdict = object({
   round: integer(1),
-  /** Time ranges in which the service's counts equal the counts of the written rows, in order of time. */
+  /** Time ranges in which the service's counts match the written rows, in chronological order. */
   proven: list(checked(provenRange, rangeProblem)),
   differing: list(checked(differingRange, rangeProblem)),
-  /** Time ranges with differences, which are searched again. */
+  /** Time ranges that are searched again, because they have differences. */
   segments: list(checked(timeRange, rangeProblem)),
-  /** Time ranges that still differ from the service's counts after the last search. They are marked as incomplete. */
+  /**
+   * Time ranges whose rows still do not match the service's counts after the last search. They are marked as
+   * incomplete.
+   */
   incomplete: list(checked(differingRange, rangeProblem)),
 });
 export type DigestVerdict = Stored<typeof digestVerdict>;
@@ -101,7 +104,7 @@ export async function storeVerdictOnce(
   return checkRound(name, await verdictKind.storeOnce(destination, name, ours), ours.round);
 }
 
-/** Reads the stored comparison results, except the first `known` ones. */
+/** Reads the stored comparison results, skipping the first `known` results. */
 export async function readVerdicts(
   destination: Destination,
   layout: ExportLayout,
@@ -127,7 +130,7 @@ function rangeProblem({ fromMs, toMs }: TimeRange): string | undefined {
     : `the time range of the digest ends at ${toMs}, which is not after its start, ${fromMs}`;
 }
 
-/** Adds up the row counts, sizes and times of several commit records. */
+/** Adds up the row counts and sizes of several commit records, and merges their time ranges. */
 export function figuresOf(intervals: readonly CommitRecord[]): RangeFigures {
   const rows = intervals.reduce((sum, { written }) => sum + written, 0);
   return { rows, ...sumOfFigures(intervals.map(({ figures = {} }) => figures)) };

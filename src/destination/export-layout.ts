@@ -66,7 +66,7 @@ export class ExportLayout {
     return this.within('data');
   }
 
-  /** Returns the name of a commit record. All processes use the same name for an interval (E3). */
+  /** Returns the name of a commit record. All processes use the same name for the same interval (E3). */
   commit(segment: number, toMs: number): string {
     return `${this.commits}/${key(segment, toMs)}.json`;
   }
@@ -75,7 +75,7 @@ export class ExportLayout {
     return this.within('proofs');
   }
 
-  /** Returns the name of the object with the result of a digest. */
+  /** Returns the name of the object that stores the result of a digest. */
   verdict(round: number): string {
     return `${this.proofs}/${String(round).padStart(6, '0')}.json`;
   }
@@ -84,12 +84,12 @@ export class ExportLayout {
     return name.startsWith(`${this.commits}/`) && commitForm.test(name.slice(this.commits.length + 1));
   }
 
-  /** Converts a name that is relative to the export's folder to a name that is relative to the destination's root. */
+  /** Converts a name relative to the export's folder into a name relative to the destination's root. */
   within(name: string): string {
     return this.folder === '' ? name : `${this.folder}/${name}`;
   }
 
-  /** Converts a name that is relative to the destination's root to a name that is relative to the export's folder. */
+  /** Converts a name relative to the destination's root into a name relative to the export's folder. */
   relative(name: string): string {
     assert(this.folder === '' || name.startsWith(`${this.folder}/`), `${name} is not in ${this.folder}`);
     return this.folder === '' ? name : name.slice(this.folder.length + 1);
@@ -97,7 +97,8 @@ export class ExportLayout {
 }
 
 /**
- * Returns the name of a data file. `part` counts the interval's files from 1, and `writerToken` makes the name unique.
+ * Returns the name of a data file. `part` is the number of the file within its interval, starting at 1. `writerToken`
+ * makes the name unique.
  */
 export function dataFileName(
   file: {
@@ -114,14 +115,14 @@ export function dataFileName(
   return `${folder}/${key(segment, toMs)}-${String(part).padStart(3, '0')}-${writerToken}${extension(output)}`;
 }
 
-/** Returns the day or hour folder of a data file, or '' without partitions. */
+/** Returns the day or hour folder of a data file, or '' if files are not partitioned. */
 export function partitionOf(name: string): string {
   return name.split('/').slice(1, -1).join('/');
 }
 
 /**
  * Returns the file extension of a data file, such as `.csv.gz`. Parquet files always have the extension `.parquet`,
- * because their format includes the compression.
+ * because compression is part of their format.
  */
 function extension({ format, compression }: Pick<ExportOutput, 'format' | 'compression'>): string {
   if (format === 'Parquet') return '.parquet';

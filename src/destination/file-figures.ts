@@ -1,4 +1,4 @@
-/** Counts the rows of a data file, and adds up the sizes and times of its messages. */
+/** Counts the rows of a data file, and summarises the sizes and times of its messages. */
 import { type MessageFigures, sumOfFigures } from './commit-record.ts';
 import { type SliceFigures, SliceSums } from './slice-figures.ts';
 
@@ -14,11 +14,11 @@ export interface FileContent {
   figures(again: () => AsyncIterable<Uint8Array>): Promise<FileFigures>;
 }
 
-/** Lower-case names of the columns from which message sizes and times are read. */
+/** Names of the columns that contain message sizes and times, in lower case. */
 export const figureColumns = ['_size', '_messagetime'] as const;
 export type FigureColumn = (typeof figureColumns)[number];
 
-/** Adds up the sizes and times of a file's rows. */
+/** Summarises the sizes and times of a file's rows. */
 export class FigureSum {
   readonly #slices: SliceSums;
   /** NaN if a message has no size. */

@@ -1,5 +1,5 @@
 /**
- * Reads a data file to verify it. The reader shares no code with the encoders, so it finds errors of an encoder.
+ * Reads a data file to verify it. The reader shares no code with the encoders, so it also detects encoder bugs.
  * `parquet-file.ts` reads Parquet.
  */
 import { pipeline } from 'node:stream/promises';
@@ -8,10 +8,7 @@ import { type FigureColumn, FigureSum, type FileContent, figureColumns } from '.
 import type { ExportOutput } from './fingerprint.ts';
 import { readParquet } from './parquet-file.ts';
 
-/**
- * Reads a data file. Rejects if its bytes are invalid. `sliceMs` is the length of the periods for which rows are
- * counted.
- */
+/** Reads a data file. Rejects if the file is not valid. Rows are counted in periods of `sliceMs`. */
 export async function readContent(
   { format, compression }: Pick<ExportOutput, 'format' | 'compression'>,
   file: AsyncIterable<Uint8Array>,
@@ -29,14 +26,14 @@ export async function readContent(
 }
 
 /**
- * With these options, a decompressor processes each chunk before it accepts the next one, because the memory of a chunk
- * is reused.
+ * With these options, a decompressor processes each chunk before it accepts the next one. This is necessary because the
+ * memory of a chunk is reused.
  */
 const oneChunk = { chunkSize: 256 * 1024, writableHighWaterMark: 1 };
 
 interface TextReader {
   add(chunk: Uint8Array): void;
-  /** Ends the file and returns the number of rows. */
+  /** Ends the file, and returns the number of rows. */
   end(): number;
 }
 
@@ -74,11 +71,11 @@ class NdjsonReader implements TextReader {
   }
 }
 
-/** Reads CSV as in RFC 4180. The first record is the header. */
+/** Reads CSV according to RFC 4180. The first record is the header. */
 class CsvReader implements TextReader {
   readonly #sum: FigureSum;
   #rows = 0;
-  /** Indices of the columns whose values are needed. Undefined until the header is read. */
+  /** Indices of the columns whose values are needed. Undefined until the header has been read. */
   #columns: ReadonlyMap<FigureColumn, number> | undefined;
   readonly #names: string[] = [];
   #cells = new Map<number, string>();
@@ -109,7 +106,7 @@ class CsvReader implements TextReader {
     else if (byte !== carriageReturn && this.#isKept) this.#text.push(byte);
   }
 
-  /** True if the text of the current CSV cell is needed. The text of every header cell is needed. */
+  /** True if the text of the current CSV cell is needed. The text of header cells is always needed. */
   get #isKept(): boolean {
     return !this.#columns || [...this.#columns.values()].includes(this.#column);
   }

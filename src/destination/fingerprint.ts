@@ -1,18 +1,18 @@
 /**
- * Computes the fingerprint: a hash of all settings that decide an export's rows and files. The name of the export's
- * folder contains it, so exports with different settings never share a folder (E1).
+ * Computes the fingerprint: a hash of all settings that determine an export's rows and files. The name of the export's
+ * folder contains the fingerprint, so exports with different settings never share a folder (E1).
  */
 import { createHash } from 'node:crypto';
 import { canonicalText } from '../base/canonical-text.ts';
 import { boolean, choice, integer, list, moment, object, optional, type Stored, text } from './stored-json.ts';
 
-/** Version of the code that writes data files. Increase this number when the written bytes change. */
+/** Version of the code that writes data files. Increment this number whenever the written bytes change. */
 const generation = 1;
 
 const exportOutput = object({
   format: choice(['NDJSON', 'CSV', 'Parquet']),
   compression: choice(['None', 'Gzip', 'Zstd']),
-  /** Fields that the user chose. An empty list means all fields. */
+  /** Fields that the user selected. An empty list means all fields. */
   fields: list(text()),
   maxPartBytes: integer(1),
   csv: object({ formulaGuard: boolean }),
@@ -27,10 +27,10 @@ export type ExportOutput = Stored<typeof exportOutput>;
 export const exportIdentity = object({
   serviceHost: text(),
   query: text(),
-  /** Start (included) and end (excluded) of the export in ms since the epoch. */
+  /** Start (inclusive) and end (exclusive) of the export in ms since the epoch. */
   fromMs: moment,
   toMs: moment,
-  /** Time zone for functions of the query and for the names of partitions. */
+  /** Time zone for query functions and partition names. */
   timeZone: text(),
   byReceiptTime: boolean,
   autoParsingMode: choice(['Manual', 'AutoParse']),
@@ -40,7 +40,7 @@ export const exportIdentity = object({
 });
 export type ExportIdentity = Stored<typeof exportIdentity>;
 
-/** Returns the SHA-256 of the settings that identify an export, in hexadecimal digits. */
+/** Returns the SHA-256 of the settings that identify an export, in hexadecimal. */
 export function fingerprintOf(identity: ExportIdentity): string {
   return createHash('sha256').update(canonicalText({ generation, identity })).digest('hex');
 }

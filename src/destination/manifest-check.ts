@@ -1,4 +1,4 @@
-/** Checks whether a manifest belongs to an export, and whether the numbers in the manifest are consistent. */
+/** Checks that a manifest belongs to an export, and that the numbers in the manifest are consistent. */
 
 import { sameValue } from '../base/canonical-text.ts';
 import { isoText } from '../base/time-text.ts';
@@ -29,9 +29,9 @@ export type DifferenceKind =
   | 'unreadable'
   /** A file is not listed in the manifest. */
   | 'strayFile'
-  /** Two intervals of the manifest list the same file. */
+  /** Two intervals in the manifest list the same file. */
   | 'sharedFile'
-  /** Message sizes or times that were computed from the files differ from the commit record. */
+  /** Message sizes or times computed from the files differ from the commit record. */
   | 'figures'
   /** A data file is in the wrong day or hour folder. */
   | 'partition'
@@ -40,7 +40,7 @@ export type DifferenceKind =
 
 export interface Difference {
   readonly kind: DifferenceKind;
-  /** Place of the difference: a file name, a time or an interval. */
+  /** Location of the difference: a file name, a time or an interval. */
   readonly where: string;
   readonly expected?: string | number;
   readonly found?: string | number;
@@ -66,7 +66,7 @@ export function checkManifest(manifest: Manifest, identity: ExportIdentity, { ma
     throw manifestKind.damaged(name, 'the proof in the export manifest does not match its intervals');
 }
 
-/** Returns contradictions inside a manifest, such as a wrong total. */
+/** Returns the contradictions within a manifest, such as a wrong total. */
 export function contradictionsIn(manifest: Manifest): readonly Difference[] {
   const { intervals, totals, complete, fingerprint, export: identity } = manifest;
   const differences: Difference[] = [];

@@ -1,6 +1,6 @@
 /**
- * The manifest lists the settings, intervals and data files of an export. It is written once, when the whole time range
- * is exported (E3). All processes write the same bytes.
+ * The manifest lists an export's settings, intervals and data files. It is written once, after the whole time range has
+ * been exported (E3). All processes write the same bytes.
  */
 import { createHash } from 'node:crypto';
 import { assert } from '../base/assert.ts';
@@ -32,23 +32,29 @@ const manifestTotals = object({
 });
 export type ManifestTotals = Stored<typeof manifestTotals>;
 
-/** Stored form of a manifest. `manifest-check.ts` compares its numbers, and `verify.ts` compares it with the files. */
+/**
+ * Stored form of a manifest. `manifest-check.ts` checks that its numbers are consistent, and `verify.ts` compares it
+ * with the files.
+ */
 const exportManifest = object({
   fingerprint: text(/^[0-9a-f]{64}$/),
   export: exportIdentity,
   /** True if no interval is incomplete. */
   complete: boolean,
   totals: manifestTotals,
-  /** Time ranges, each with the strongest check that it has passed (E6). They are in order of time, without gaps. */
+  /** Time ranges, each with the strongest check that it has passed (E6), in chronological order and without gaps. */
   proof: list(proofRange),
-  /** Intervals in order of time, without gaps. */
+  /** Intervals in chronological order, without gaps. */
   intervals: list(commitRecord),
 });
 export type Manifest = Stored<typeof exportManifest>;
 
-/** Advice for a damaged manifest. Users can remove it safely, because the commit records contain the same data. */
+/**
+ * Advice for a damaged manifest. Users can safely remove the manifest, because the commit records contain the same
+ * data.
+ */
 export const manifestAdvice =
-  'restore the original export manifest, or remove it so that logfleet writes it again from the commit records';
+  'restore the original export manifest, or remove it so that logfleet recreates it from the commit records';
 
 export const manifestKind: StoredKind<Manifest> = new StoredKind({
   kind: 'logfleet.dev/export-manifest',
@@ -57,7 +63,7 @@ export const manifestKind: StoredKind<Manifest> = new StoredKind({
   maxBytes: largestManifestBytes,
 });
 
-/** Creates the manifest of an export whose time range is completely exported. */
+/** Creates the manifest of an export after the whole time range has been exported. */
 export function manifestOf(
   identity: ExportIdentity,
   { intervals, remaining, strays }: Pick<Coverage, 'intervals' | 'remaining' | 'strays'>,
@@ -101,8 +107,8 @@ export function totalsOf(intervals: readonly CommitRecord[]): ManifestTotals {
 }
 
 /**
- * Writes the manifest, or returns an existing one with the same commit records. Throws `destination.damaged` for any
- * other manifest.
+ * Writes the manifest, or returns an existing manifest with the same commit records. Throws `destination.damaged` if an
+ * existing manifest has other commit records.
  */
 export async function writeManifest(
   destination: Destination,
@@ -121,11 +127,11 @@ export async function writeManifest(
 
 function tooManyIntervals({ manifest }: ExportLayout, { totals }: Manifest, bytes: number): LogfleetError {
   const tooLarge = `the export manifest ${manifest} would list ${totals.intervals} intervals and ${totals.files} files in ${bytes} bytes`;
-  const advice = 'divide the time range among several exports, or raise maxPartSize';
+  const advice = 'split the time range into several exports, or raise maxPartSize';
   return destinationError('tooMuch', `${tooLarge}, but the maximum is ${largestManifestBytes} bytes: ${advice}`);
 }
 
-/** Returns the SHA-256 of a manifest in hexadecimal digits. */
+/** Returns the SHA-256 of a manifest in hexadecimal. */
 export function manifestSha256(content: Uint8Array): string {
   return createHash('sha256').update(content).digest('hex');
 }
@@ -136,8 +142,8 @@ export function readManifest(destination: Destination, layout: ExportLayout): Pr
 }
 
 /**
- * Removes data files that no commit record lists, and returns their number. Call it only after the whole time range is
- * exported.
+ * Removes data files that no commit record lists, and returns the number of removed files. Call this only after the
+ * whole time range has been exported.
  */
 export async function removeStrays(
   destination: Destination,
@@ -146,7 +152,7 @@ export async function removeStrays(
   listed: ListedFiles,
 ): Promise<number> {
   const counted = new Set(intervals.flatMap(({ files }) => files.map(({ name }) => layout.within(name))));
-  // Leaves out files of users: their names do not have the form of logfleet's file names.
+  // Keeps files that belong to users: their names do not match the pattern of logfleet's file names.
   const strays = [...listed.keys()].filter((name) => !counted.has(name) && nameProblem(name) === undefined);
   if (strays.length > 0) await checkUnnamed(destination, layout, new Set(strays), voided);
   for (const name of strays) await destination.remove(name);

@@ -1,4 +1,4 @@
-/** Opens a destination. SDKs of object stores are loaded only when needed. */
+/** Opens a destination. Object store SDKs are loaded only when needed. */
 import type { AzureSettings } from './azure/azure-settings.ts';
 import type { GcsSettings } from './gcs/gcs-settings.ts';
 import type { S3Settings } from './s3/s3-settings.ts';
@@ -9,7 +9,7 @@ export type DestinationSettings =
       readonly kind: 'volume';
       /** Directory of the volume, which must exist. */
       readonly directory: string;
-      /** Root folder in the directory. logfleet creates it if it is missing. */
+      /** Root folder in the directory. logfleet creates the folder if it is missing. */
       readonly root: string;
     }
   | { readonly kind: 's3'; readonly settings: S3Settings }

@@ -1,11 +1,11 @@
-/** Reads a Parquet file to verify it, with a library that shares no code with the encoder. */
+/** Reads a Parquet file to verify it, using a library that shares no code with the encoder. */
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import type { FileMetaData } from 'hyparquet';
 import { type FigureSum, type FileContent, type FileFigures, figureColumns } from './file-figures.ts';
 
 /** Maximum size of a Parquet footer in bytes. */
 const maxFooterBytes = 8 * 1024 * 1024;
-/** Length in bytes of a Parquet file's end: the footer's size and `PAR1`. */
+/** Length in bytes of the end of a Parquet file: the footer's size and `PAR1`. */
 const trailerBytes = 8;
 const mark = 'PAR1';
 
@@ -20,7 +20,7 @@ export async function readParquet(file: AsyncIterable<Uint8Array>, sum: FigureSu
   return { rows: Number(metadata.num_rows), figures: (again) => figuresOf(metadata, again, bytes, sum) };
 }
 
-/** Reads a whole Parquet file, but keeps only its last bytes in memory, which contain the metadata (footer). */
+/** Reads a whole Parquet file, but keeps only its last bytes in memory, because they contain the metadata (footer). */
 async function readTail(file: AsyncIterable<Uint8Array>) {
   const chunks: Uint8Array[] = [];
   let [bytes, keptBytes] = [0, 0];
@@ -57,10 +57,10 @@ async function figuresOf(
   return sum.figures;
 }
 
-/** Parses the metadata of a Parquet file from the last bytes of the file. */
+/** Parses a Parquet file's metadata from the last bytes of the file. */
 async function metadataOf(tail: Buffer): Promise<FileMetaData> {
   if (tail.length < trailerBytes || tail.toString('latin1', tail.length - mark.length) !== mark) {
-    throw new Error('it does not end as a Parquet file does');
+    throw new Error('it does not end like a Parquet file');
   }
   if (tail.readUInt32LE(tail.length - trailerBytes) > tail.length - trailerBytes) {
     throw new Error('its Parquet footer is too large');
@@ -79,7 +79,7 @@ const compressors = {
   ZSTD: (input: Uint8Array) => new Uint8Array(zstdDecompressSync(input)),
 };
 
-/** Returns the names of the size and time columns as the file spells them. */
+/** Returns the names of the size and time columns as spelled in the file. */
 function columnsOf({ schema }: FileMetaData): ReadonlyMap<string, string> {
   const found = figureColumns.flatMap((wanted) => {
     const element = schema.find(({ name, type }) => type !== undefined && name.toLowerCase() === wanted);
@@ -108,7 +108,7 @@ async function readRanges(file: AsyncIterable<Uint8Array>, byteLength: number, r
     }
     offset += chunk.length;
   }
-  // The bytes between the given ranges are zero. The Parquet reader does not use them.
+  // The bytes between the given ranges are zero, because the Parquet reader does not use them.
   const slice = (start: number, end = byteLength): ArrayBuffer => {
     const wanted = new Uint8Array(end - start);
     for (const { startByte, endByte, content } of kept) {

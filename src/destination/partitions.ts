@@ -1,7 +1,7 @@
 /**
- * Assigns rows to folders by local day or hour, such as `dt=2026-11-01/hour=13` (Hive partitioning). This lets query
- * engines such as DuckDB read only the folders that they need. If a clock change repeats an hour, both hours use the
- * same folder.
+ * Assigns rows to folders by local day or hour, such as `dt=2026-11-01/hour=13` (Hive partitioning), so that query
+ * engines such as DuckDB read only the folders they need. If a clock change repeats an hour, both hours use the same
+ * folder.
  */
 import { assert } from '../base/assert.ts';
 import { hourMs } from '../base/time-units.ts';
@@ -26,7 +26,7 @@ export class Partitions {
     this.#zone = zone;
   }
 
-  /** Returns the folder for rows with this time in ms since the epoch. */
+  /** Returns the folder for rows with this time, in ms since the epoch. */
   folderOf(timeMs: number): string {
     if (!(timeMs >= this.#fromMs && timeMs < this.#toMs)) this.#find(timeMs);
     return this.#folder;
@@ -40,8 +40,8 @@ export class Partitions {
     this.#folder = this.#partitionBy === 'Day' ? `dt=${day}` : `dt=${day}/hour=${time.slice(0, 2)}`;
     const fromMs = localFromMs - (localMs - timeMs);
     const toMs = fromMs + lengthMs;
-    // If the clocks change within this hour or day, the computed start or end is wrong. Then the folder is reused only
-    // for rows with exactly this time.
+    // If the clocks change within this hour or day, the computed start or end is wrong. In that case, the folder is
+    // reused only for rows with exactly this time.
     const isSteady = [fromMs, toMs - 1].every((each) => this.#zone.localMs(each) - each === localMs - timeMs);
     this.#fromMs = isSteady ? fromMs : timeMs;
     this.#toMs = isSteady ? toMs : timeMs + 1;

@@ -1,22 +1,22 @@
 /**
- * Stores the plan of an export: the first segments of its time range, and the columns of its files. All processes use
- * the plan that was written first (E2).
+ * Stores an export's plan: the first segments of its time range, and the columns of its files. All processes use the
+ * plan that is written first (E2).
  */
 import { assert } from '../base/assert.ts';
 import type { ExportLayout } from './export-layout.ts';
 import type { Destination } from './store/destination.ts';
 import { checked, list, moment, object, optional, type Stored, StoredKind, text } from './stored-json.ts';
 
-/** Maximum number of segments in a plan, which also limits the size of the manifest. */
+/** Maximum number of segments in a plan. It also limits the size of the manifest. */
 export const maxSegments = 10_000;
 
 const plannedField = object({ name: text(), fieldType: optional(text()) });
 export type PlannedField = Stored<typeof plannedField>;
 
 const exportPlan = object({
-  /** Boundaries of the segments in ms since the epoch. Segment `i` is `[boundariesMs[i], boundariesMs[i + 1])`. */
+  /** Segment boundaries in ms since the epoch. Segment `i` is `[boundariesMs[i], boundariesMs[i + 1])`. */
   boundariesMs: list(moment),
-  /** Names and types of the message fields. Present if the files have columns. */
+  /** Names and types of the message fields. Present only if the files have columns. */
   describedFields: optional(list(plannedField)),
 });
 export type ExportPlan = Stored<typeof exportPlan>;
@@ -37,7 +37,7 @@ export function segmentsOf({ boundariesMs }: ExportPlan): readonly Segment[] {
 }
 
 /**
- * Writes the plan, or returns the existing plan. Throws `destination.damaged` if the existing plan has another time
+ * Writes the plan, or returns the existing plan. Throws `destination.damaged` if the existing plan has a different time
  * range.
  */
 export async function storePlanOnce(
@@ -52,7 +52,7 @@ export async function storePlanOnce(
   if (ends(existing) === ends(ours)) return existing;
   throw planKind.damaged(
     layout.plan,
-    `the plan divides the time range ${ends(existing)}, but the range of the export is ${ends(ours)}`,
+    `the plan covers the time range ${ends(existing)}, but the export's time range is ${ends(ours)}`,
   );
 }
 
@@ -67,5 +67,5 @@ function planProblem({ boundariesMs }: ExportPlan): string | undefined {
   const index = boundariesMs.findIndex((boundary, at) => at > 0 && boundary <= (boundariesMs[at - 1] ?? 0));
   return index < 0
     ? undefined
-    : `the segment boundary /boundariesMs/${index} of the plan is not later than the boundary before it`;
+    : `the segment boundary /boundariesMs/${index} in the plan is not later than the boundary before it`;
 }

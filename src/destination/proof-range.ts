@@ -15,35 +15,37 @@ import {
 } from './digest-verdict.ts';
 import { choice, object, optional, type Stored } from './stored-json.ts';
 
-/** Checks for missing rows, from the strongest to the weakest. */
+/** Checks for missing rows, from strongest to weakest. */
 export const proofLevels = [
   /**
    * After the search, the service counted the rows again. Its counts, sizes and times equal those of the written rows.
    */
   'Digest',
-  /** The number of written rows equals the number that an aggregation of the service counted. */
+  /** The number of written rows equals the count returned by an aggregation. */
   'Count',
-  /** The number of written rows equals the number of rows that the search job reported. */
+  /** The number of written rows equals the number reported by the search job. */
   'Search',
   /** The time range is marked as incomplete. */
   'None',
 ] as const;
 export type ProofLevel = (typeof proofLevels)[number];
 
-/** Range of an export with its level of proof. */
+/** Time range of an export, with its level of proof. */
 export const proofRange = object({
   ...provenMembers,
   level: choice(proofLevels),
   /**
-   * Count, size and times of the rows according to the service. Present only if they differ from those of the written
-   * rows.
+   * Count, total size and time range of the rows according to the service. Present only if they differ from those of
+   * the written rows.
    */
   counted: optional(rangeFigures),
   inSlices,
 });
 export type ProofRange = Stored<typeof proofRange>;
 
-/** Returns the strongest check that each time range has passed. Adjacent ranges with the same check are joined. */
+/**
+ * Returns the strongest check that each time range has passed. Adjacent ranges that passed the same check are merged.
+ */
 export function proofRangesOf(
   intervals: readonly CommitRecord[],
   verdicts: readonly DigestVerdict[],
@@ -53,7 +55,7 @@ export function proofRangesOf(
 
 /**
  * Returns every value that the manifest's field `proof` may have. Several values are possible, because the process that
- * wrote the manifest may have lacked the newest comparison results.
+ * wrote the manifest may not have seen the newest comparison results.
  */
 export function possibleProofs(
   intervals: readonly CommitRecord[],
@@ -67,7 +69,7 @@ export function possibleProofs(
   return proofs;
 }
 
-/** Returns the complete intervals that must still be compared with the service. */
+/** Returns the complete intervals that must still be compared with the service's counts. */
 export function unprovenOf(
   intervals: readonly CommitRecord[],
   verdicts: readonly DigestVerdict[],
@@ -96,7 +98,7 @@ function partsOf(intervals: readonly CommitRecord[], verdicts: readonly DigestVe
   return parts;
 }
 
-/** Maps each interval to the result of its newest comparison with the service. */
+/** Maps each interval to the result of its latest comparison with the service's counts. */
 function judgedOf(
   intervals: readonly CommitRecord[],
   verdicts: readonly DigestVerdict[],
@@ -121,7 +123,7 @@ function judgedOf(
   return judged;
 }
 
-/** Returns the intervals inside a time range, or none if the range begins or ends inside an interval. */
+/** Returns the intervals inside a time range, or none if the range begins or ends within an interval. */
 function intervalsOf(intervals: readonly CommitRecord[], { fromMs, toMs }: TimeRange): readonly CommitRecord[] {
   const first = lowerBound(intervals, fromMs);
   const inside = intervals.slice(first, lowerBound(intervals, toMs));
@@ -140,7 +142,7 @@ function byItself(interval: CommitRecord): ProofRange {
   return { fromMs, toMs, level, figures: figuresOf([interval]), compared: [] };
 }
 
-/** Joins neighbouring time ranges that passed the same check. */
+/** Merges adjacent time ranges that passed the same check. */
 export function joinProven<R extends ProvenRange & { readonly level?: ProofLevel }>(
   ranges: readonly R[],
 ): readonly R[] {
@@ -166,7 +168,7 @@ function join<R extends ProvenRange>(before: R, range: R): R {
   };
 }
 
-/** Returns whether the comparisons of two time ranges with the service used the same values and the same method. */
+/** Returns whether two time ranges were compared with the service by the same values and the same method. */
 function areProvenAlike<R extends ProvenRange & { readonly level?: ProofLevel }>(left: R, right: R): boolean {
   if (left.level !== right.level || right.level === 'None') return false;
   return left.compared.join() === right.compared.join() && left.wholeIntervals === right.wholeIntervals;

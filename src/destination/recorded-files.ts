@@ -1,6 +1,6 @@
 /**
- * Checks that the files in commit records exist and have the recorded sizes. `verify.ts` checks the contents of the
- * files.
+ * Checks that the files listed in commit records exist and have the recorded sizes. `verify.ts` checks the contents of
+ * the files.
  */
 import { LogfleetError } from '../base/errors.ts';
 import type { CommitRecord, CommittedFile } from './commit-record.ts';
@@ -11,7 +11,7 @@ import { destinationError } from './store/destination-error.ts';
 /** Maximum number of files that an error message lists. */
 const maxNamed = 5;
 
-/** Sizes of files by their names. */
+/** File sizes by file name. */
 export type ListedFiles = ReadonlyMap<string, number>;
 
 export async function listFiles(destination: Destination, { data }: ExportLayout): Promise<ListedFiles> {
@@ -57,7 +57,10 @@ async function problemOf(
   return (await exists(destination, name)) ? undefined : `${name} is missing`;
 }
 
-/** Returns whether a file exists. Requests the file itself, because the store may be slow to list new files. */
+/**
+ * Returns whether a file exists. Requests the file itself, because new files may not yet appear in the store's
+ * listings.
+ */
 async function exists(destination: Destination, name: string): Promise<boolean> {
   try {
     for await (const _ of destination.stream(name)) break;
@@ -84,7 +87,7 @@ function brokenFiles(
   );
 }
 
-/** Returns advice for users: the objects to remove so that logfleet exports the damaged files again. */
+/** Returns user-facing advice on which objects to remove so that logfleet exports the damaged files again. */
 export function searchAgainAdvice(
   layout: ExportLayout,
   intervals: readonly CommitRecord[],
@@ -98,6 +101,6 @@ export function searchAgainAdvice(
     .map(({ segment, toMs }) => layout.commit(segment, toMs));
   const names = [...(manifest === undefined ? [] : [manifest]), ...records];
   return damaged === undefined || names.length > maxNamed
-    ? 'move the folder of this export away to start the export again'
-    : `remove ${names.join(', ')} to search the missing intervals again`;
+    ? "move the export's folder away to start the export again"
+    : `remove $names.join(', ')to search the missing intervals again`;
 }

@@ -1,5 +1,5 @@
 /**
- * Records of a schedule. `start.json` contains the first time that the schedule exports (S2). A file such as
+ * A schedule's records. `start.json` contains the first time that the schedule exports (S2). A file such as
  * `runs/20261122t120000z-130000z.json` shows that its time range was exported (S1). Records are never removed.
  */
 import type { Destination } from './store/destination.ts';
@@ -15,11 +15,11 @@ const runRecord = object({
   toMs: moment,
   /** Fingerprint of the export, which names its folder. */
   fingerprint: sha256,
-  /** SHA-256 of the manifest, in hexadecimal digits. */
+  /** SHA-256 of the manifest in hexadecimal. */
   manifestSha256: sha256,
   rows: integer(),
   bytes: integer(),
-  /** False if a part of the time range is incomplete. */
+  /** False if part of the time range is incomplete. */
   complete: boolean,
 });
 export type RunRecord = Stored<typeof runRecord>;
@@ -54,7 +54,7 @@ export class ScheduleLayout {
   }
 }
 
-/** Writes the first time that a schedule exports, or returns the stored time. */
+/** Writes the first time that a schedule exports, or returns the time that is already stored. */
 export async function storeStartOnce(
   destination: Destination,
   layout: ScheduleLayout,
@@ -63,7 +63,7 @@ export async function storeStartOnce(
   return (await startKind.storeOnce(destination, layout.start, { fromMs })).fromMs;
 }
 
-/** Writes the first time that a schedule exports, unless a time is stored. Does not read the stored time. */
+/** Writes the first time that a schedule exports, unless one is already stored. Does not read the stored time. */
 export async function recordStart(destination: Destination, layout: ScheduleLayout, fromMs: number): Promise<void> {
   await destination.create(layout.start, startKind.encode({ fromMs }));
 }

@@ -1,23 +1,23 @@
 /**
- * Counts messages in short periods of equal length (time slices) to compare the counts with the service (E6). Each
- * slice starts at a multiple of its length since the epoch.
+ * Counts messages in short periods of equal length (time slices), so that the counts can be compared with the service's
+ * counts (E6). Each slice starts at a multiple of its length since the epoch.
  */
 
 import { createHash } from 'node:crypto';
 import { getOrAdd } from '../base/get-or-add.ts';
 import { instant, integer, list, object, optional, type Stored, text } from './stored-json.ts';
 
-/** Count, size and times of the messages in one time slice. */
+/** Count, total size and times of the messages in one time slice. */
 const sliceFigures = object({
   /** Start of the time slice in ms since the epoch. */
   fromMs: instant,
   rows: integer(1),
   /** Sum of the message sizes (`_size`) in bytes. Absent if a message has no size. */
   bytes: optional(integer()),
-  /** Times (`_messagetime`) of the first and the last message in ms since the epoch. */
+  /** Times (`_messagetime`) of the first and last message in ms since the epoch. */
   oldestMs: instant,
   newestMs: instant,
-  /** Sum of the message times in ms since the start of the time slice. Absent if too large to be exact. */
+  /** Sum of the message times in ms, each relative to the start of the time slice. Absent if too large to be exact. */
   offsetsMs: optional(integer()),
 });
 export type SliceFigures = Stored<typeof sliceFigures>;
@@ -28,25 +28,25 @@ export type SliceFigureName = (typeof sliceFigureNames)[number];
 /** Message counts, sizes and times for each time slice with messages. */
 export interface SlicedFigures {
   readonly lengthMs: number;
-  /** Slices that contain messages, ordered by time. */
+  /** Slices that contain messages, in chronological order. */
   readonly slices: readonly SliceFigures[];
 }
 
 const hash = text(/^[0-9a-f]{32}$/);
 
 /**
- * Summary of message counts, sizes and times in an interval. It contains hashes instead of the values of each time
+ * Summary of an interval's message counts, sizes and times. It contains hashes instead of the values of each time
  * slice.
  */
 export const sliceSummary = object({
   lengthMs: integer(1),
   /**
-   * Time slices that extend beyond the start or the end of the interval. A neighbouring interval may have rows in the
-   * same slices.
+   * Time slices that extend beyond the start or end of the interval. A neighbouring interval may have rows in the same
+   * slices.
    */
   shared: list(sliceFigures),
   /**
-   * A hash for each kind of value, such as message sizes. It covers the slices that are completely inside the interval.
+   * A hash for each kind of value, such as message sizes, over the slices that lie completely inside the interval.
    * Absent if one of the values is unknown.
    */
   whole: object({
@@ -59,7 +59,7 @@ export const sliceSummary = object({
 });
 export type SliceSummary = Stored<typeof sliceSummary>;
 
-/** Names of the values that can be added up over several intervals. */
+/** Names of the values that can be added up across several intervals. */
 const summableNames = ['rows', 'bytes', 'offsetsMs'] as const satisfies readonly SliceFigureName[];
 type SummableName = (typeof summableNames)[number];
 
@@ -70,8 +70,8 @@ export function isSummable(name: SliceFigureName): name is SummableName {
 const weightedSum = text(/^[0-9a-f]{16}$/);
 
 /**
- * Weighted sums of message counts, sizes and times, for intervals by receipt time. They replace hashes, because the
- * sums of several intervals can be added.
+ * Weighted sums of message counts, sizes and times, for intervals by receipt time. They are used instead of hashes,
+ * because the sums of several intervals can be added.
  */
 export const weightedSums = object({
   lengthMs: integer(1),
@@ -127,8 +127,8 @@ class SliceSum {
 }
 
 /**
- * Computes the count, size and times of the messages in each time slice. This is fastest if messages are added in order
- * of time.
+ * Computes the count, size and times of the messages in each time slice. This is fastest if messages are added in
+ * chronological order.
  */
 export class SliceSums {
   readonly #lengthMs: number;
@@ -137,7 +137,7 @@ export class SliceSums {
   #toMs = Number.NaN;
   #sum = new SliceSum(0);
 
-  /** `lengthMs` is the length of a time slice. `Infinity` means one slice for all messages. */
+  /** `lengthMs` is the length of a time slice. `Infinity` puts all messages in one slice. */
   constructor(lengthMs: number) {
     this.#lengthMs = lengthMs;
   }
@@ -147,7 +147,7 @@ export class SliceSums {
     this.#sum.add(timeMs, size);
   }
 
-  /** Figures of all slices so far, ordered by time. */
+  /** Counts, sizes and times of all slices so far, in chronological order. */
   get slices(): readonly SliceFigures[] {
     return [...this.#sums.values()].map((sum) => sum.figures).sort(byTime);
   }
@@ -161,7 +161,7 @@ export class SliceSums {
   }
 }
 
-/** Merges several lists of time slices. Values of the same slice are added up. */
+/** Merges several lists of time slices, adding up the values for the same slice. */
 export function joinSlices(lists: readonly (readonly SliceFigures[])[]): readonly SliceFigures[] {
   const sums = new Map<number, SliceSum>();
   for (const figures of lists.flat()) {
@@ -203,14 +203,14 @@ export function recordedSlices(
 }
 
 /**
- * Returns the weighted sum of the values modulo 2^64 in hexadecimal, or an empty text if a value is not a whole number.
+ * Returns the weighted sum of the values modulo 2^64 in hexadecimal, or an empty string if a value is not an integer.
  */
 export function weightedSumOf(values: readonly (readonly [fromMs: number, value: number])[]): string {
   if (!values.every(([, value]) => Number.isSafeInteger(value))) return '';
   return hexOf(values.reduce((sum, [fromMs, value]) => sum + weightOf(fromMs) * BigInt(value), 0n));
 }
 
-/** Adds up weighted sums of several intervals. */
+/** Adds up the weighted sums of several intervals. */
 export function addWeightedSums(sums: readonly string[]): string {
   return hexOf(sums.reduce((all, sum) => all + BigInt(`0x${sum}`), 0n));
 }
@@ -220,8 +220,8 @@ function hexOf(sum: bigint): string {
 }
 
 /**
- * Returns the weight of a time slice: a pseudo-random odd number of 64 bits (SplitMix64). Therefore, a value in the
- * wrong slice changes the weighted sum.
+ * Returns the weight of a time slice: a pseudorandom odd 64-bit number (SplitMix64). Because each slice has its own
+ * weight, a value in the wrong slice changes the weighted sum.
  */
 function weightOf(fromMs: number): bigint {
   let weight = BigInt.asUintN(64, BigInt(fromMs) + 0x9e3779b97f4a7c15n);
@@ -234,15 +234,15 @@ function isKnown(value: readonly [number, number | undefined]): value is readonl
   return value[1] !== undefined;
 }
 
-/** Returns whether a time slice is completely inside an interval. */
+/** Returns whether a time slice lies completely inside an interval. */
 export function isInside(slice: Range, interval: Range): boolean {
   return slice.fromMs >= interval.fromMs && slice.toMs <= interval.toMs;
 }
 
-/** Number of hashed bytes of a time slice: its start and its value, as two doubles. */
+/** Number of hashed bytes per time slice: its start and its value, as two doubles. */
 const pairBytes = 16;
 
-/** Returns a hash of the values of one kind, such as message sizes, in all time slices. */
+/** Returns a hash over all time slices of the values of one kind, such as message sizes. */
 export function hashOfSlices(values: readonly (readonly [fromMs: number, value: number])[]): string {
   const pairs = Buffer.allocUnsafe(values.length * pairBytes);
   let at = 0;

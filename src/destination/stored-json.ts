@@ -1,6 +1,6 @@
 /**
- * Encodes and decodes the small JSON objects that logfleet stores. Equal values have equal bytes. Decoding rejects
- * unknown fields, because other programs can write to a destination.
+ * Encodes and decodes the small JSON objects that logfleet stores. Equal values have identical bytes. Decoding rejects
+ * unknown fields, because other programs can also write to a destination.
  */
 import { canonicalLines } from '../base/canonical-text.ts';
 import type { LogfleetError } from '../base/errors.ts';
@@ -8,7 +8,7 @@ import { isRecord } from '../base/record.ts';
 import { type Destination, largestObjectBytes } from './store/destination.ts';
 import { destinationError, disappeared, tooLarge } from './store/destination-error.ts';
 
-/** Name of a stored object. `advice` says what to do if it is damaged. */
+/** Name of a stored object. `advice` says what to do if the object is damaged. */
 export interface StoredObject {
   readonly name: string;
   readonly advice?: string | undefined;
@@ -20,21 +20,21 @@ interface ValuePlace {
   readonly path: string;
 }
 
-/** Checks and returns a value of a stored object. Throws `destination.damaged` if it is invalid. */
+/** Checks and returns a value from a stored object. Throws `destination.damaged` if the value is invalid. */
 export type Decoder<T> = ((place: ValuePlace, value: unknown) => T) & { readonly isOptional?: true };
 
-/** Decoder of a field that may be absent. */
+/** Decoder for a field that may be absent. */
 type OptionalDecoder<T> = Decoder<T> & { readonly isOptional: true };
 
 /** Type of the values that a decoder accepts. */
 export type Stored<D> = D extends Decoder<infer T> ? T : never;
 
-/** Form of an object: one decoder for each field. */
+/** Schema of an object: one decoder for each field. */
 type Shape = Readonly<Record<string, Decoder<unknown>>>;
 
 type OptionalNames<S extends Shape> = { [N in keyof S]: S[N] extends OptionalDecoder<unknown> ? N : never }[keyof S];
 
-/** Object with the fields of a form. */
+/** Object with the fields of a schema. */
 type ObjectOf<S extends Shape> = { readonly [N in keyof S as Exclude<N, OptionalNames<S>>]: Stored<S[N]> } & {
   readonly [N in keyof S as Extract<N, OptionalNames<S>>]?: Stored<S[N]> | undefined;
 };
@@ -49,7 +49,7 @@ interface StoredKindOptions<T> {
   readonly maxBytes?: number;
 }
 
-/** Version of the JSON form of all stored objects. */
+/** Version of the JSON format of all stored objects. */
 const formVersion = 1;
 /** Latest time that a `Date` can represent. */
 const latestMs = 8.64e15;
@@ -99,7 +99,7 @@ export class StoredKind<T extends object> {
     return content && this.decode(name, content);
   }
 
-  /** Writes the object unless it exists, and returns the stored object. After an error, the call can be repeated. */
+  /** Writes the object if it does not exist, and returns the stored object. The call can be retried after an error. */
   async storeOnce(destination: Destination, name: string, ours: T): Promise<T> {
     const { maxBytes = largestObjectBytes } = this.#options;
     const content = this.encode(ours);
@@ -127,12 +127,12 @@ export function object<S extends Shape>(shape: S): Decoder<ObjectOf<S>> {
     }
     const unknown = Object.keys(members).find((name) => !Object.hasOwn(shape, name));
     if (unknown !== undefined)
-      throw newer(place.object, `this version of logfleet does not know the field ${place.path}/${unknown}`);
+      throw newer(place.object, `the field ${place.path}/${unknown} is unknown to this version of logfleet`);
     return decoded as ObjectOf<S>;
   };
 }
 
-/** Returns a decoder that also rejects a value if `problemOf` finds a contradiction in the value. */
+/** Returns a decoder that also rejects a value if `problemOf` finds a contradiction in it. */
 export function checked<T>(decode: Decoder<T>, problemOf: (value: T) => string | undefined): Decoder<T> {
   return (place, value) => {
     const decoded = decode(place, value);
@@ -157,7 +157,7 @@ export function integer(min = 0): Decoder<number> {
   return value(`a whole number from ${min} on`, (number) => Number.isSafeInteger(number) && Number(number) >= min);
 }
 
-/** Decoder of times in milliseconds since the epoch. */
+/** Decoder for times in milliseconds since the epoch. */
 export const moment: Decoder<number> = value(
   'a whole number of milliseconds since 1970',
   (ms) => isTime(ms) && ms >= 0,
@@ -165,7 +165,7 @@ export const moment: Decoder<number> = value(
 /** Decodes times in ms since the epoch. Times before 1970 are negative. */
 export const instant: Decoder<number> = value('a whole number of milliseconds', isTime);
 export const boolean: Decoder<boolean> = value('true or false', (flag) => typeof flag === 'boolean');
-/** Decoder of fields that are true or absent. */
+/** Decoder for fields that are true or absent. */
 export const trueOrAbsent: OptionalDecoder<true> = optional(value<true>('true or absent', (flag) => flag === true));
 
 export function text(form?: RegExp): Decoder<string> {
@@ -204,7 +204,7 @@ function at({ object, path }: ValuePlace, member: string): ValuePlace {
 
 /** Returns the advice for a damaged object. */
 function adviceOf({ advice }: StoredObject): string {
-  return advice ?? 'restore the original object, or start the export again by moving its folder away';
+  return advice ?? "restore the original object, or move the export's folder away to start the export again";
 }
 
 function newer(object: StoredObject, problem: string): LogfleetError {

@@ -1,7 +1,4 @@
-/**
- * Reads an export's files again and compares them with its manifest. Counts the rows, and computes checksums and sums
- * again.
- */
+/** Rereads an export's files, and compares their row counts, checksums and sums with the export's manifest. */
 
 import { createHash } from 'node:crypto';
 import { canonicalText, sameValue } from '../base/canonical-text.ts';
@@ -34,8 +31,8 @@ export interface Verification {
   readonly rows: number;
   readonly bytes: number;
   /**
-   * Names of the values, such as sizes, that were computed again from the files. `notRecomputed` names the values whose
-   * column is missing in the files.
+   * Names of the values, such as sizes, that were recomputed from the files. `notRecomputed` names the values whose
+   * column is missing from the files.
    */
   readonly recomputed: readonly ComparableFigure[];
   readonly notRecomputed: readonly ComparableFigure[];
@@ -49,7 +46,8 @@ export interface VerifyProgress {
 }
 
 /**
- * Verifies an export. Throws `destination.absent` if there is no manifest, and `destination.damaged` if it is invalid.
+ * Verifies an export. Throws `destination.absent` if there is no manifest, and `destination.damaged` if the manifest is
+ * invalid.
  */
 export async function verifyExport(
   destination: Destination,
@@ -58,7 +56,7 @@ export async function verifyExport(
 ): Promise<Verification> {
   const manifest = await readManifest(destination, layout);
   if (!manifest)
-    throw destinationError('absent', `there is no export manifest ${layout.manifest} in ${destination.url}`);
+    throw destinationError('absent', `the export manifest ${layout.manifest} does not exist in ${destination.url}`);
   const verdicts = await readVerdicts(destination, layout);
   const differences = [
     ...contradictionsIn(manifest),
@@ -125,7 +123,7 @@ function sliceDifferences(record: CommitRecord, own: readonly (FileFigures | und
   return differing.map((name) => ({ kind: 'figures', where: where(name) }));
 }
 
-/** Returns a commit record's values of one kind, such as sizes. */
+/** Returns the values of one kind, such as sizes, from a commit record. */
 function recordedValues(
   { slices, sliceSums }: Pick<CommitRecord, 'slices' | 'sliceSums'>,
   name: SliceFigureName,
@@ -210,7 +208,7 @@ interface ReadFile {
   readonly rows: number;
   readonly bytes: number;
   readonly differences: readonly Difference[];
-  /** Message sizes and times of the file. Undefined if unreadable. */
+  /** Message sizes and times in the file. Undefined if the file is unreadable. */
   readonly figures?: FileFigures | undefined;
 }
 
@@ -252,8 +250,7 @@ async function compareFile(
   let checksum = new Checksum();
   const content = await unlessUnreadable(readContent(output, checksum.of(open()), sliceMs));
   if (!content) {
-    // An invalid row ended the first reading. Reads the file again to its end, because the checksum covers the whole
-    // file.
+    // An invalid row ended the first read. Reads the file again to the end, because the checksum covers the whole file.
     checksum = new Checksum();
     for await (const _ of checksum.of(open()));
   }
@@ -286,7 +283,7 @@ class Checksum {
   }
 }
 
-/** Returns the difference to report for an unreadable file. Returns undefined if only the connection failed. */
+/** Returns the difference to report for an unreadable file, or undefined if only the connection failed. */
 function differenceOf({ name }: CommittedFile, { code, message }: LogfleetError): Difference | undefined {
   if (code === 'destination.absent') return { kind: 'missingFile', where: name };
   const isAnother = code === 'destination.damaged' || code === 'destination.outside';

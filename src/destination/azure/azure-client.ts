@@ -21,10 +21,10 @@ import {
   serviceAddress,
 } from './azure-settings.ts';
 
-/** Maximum number of attempts of a request. */
+/** Maximum number of attempts per request. */
 const maxTries = 3;
 const retryDelayMs = 500;
-/** Maximum time in ms until the store starts its response to a request. */
+/** Maximum time in ms from sending a request until the store's response begins. */
 const responseTimeoutMs = 120_000;
 /** Maximum number of connections to the store. */
 const maxConnections = 32;
@@ -34,7 +34,7 @@ export interface AzureConnection {
   close(): void;
 }
 
-/** Creates the client of a container without sending a request. */
+/** Creates a client for a container without sending a request. */
 export async function connect(settings: AzureSettings, environment: Environment): Promise<AzureConnection> {
   const agents = new Agents(environment);
   const address = serviceAddress(settings);
@@ -49,7 +49,9 @@ export async function connect(settings: AzureSettings, environment: Environment)
   return { container: service.getContainerClient(settings.container), close: () => agents.close() };
 }
 
-/** Reads the credentials from the environment variables of the `az` command. Returns undefined if they are not set. */
+/**
+ * Reads the credentials from the environment variables that the `az` command uses. Returns undefined if none are set.
+ */
 function credentialsOf({ account }: AzureSettings, environment: Environment): AzureCredentials | undefined {
   const variable = (name: string) => environment[`AZURE_STORAGE_${name}`]?.trim() || undefined;
   const text = variable('CONNECTION_STRING');
@@ -102,7 +104,7 @@ function transportPolicy(agents: Agents): RequestPolicyFactory {
   };
 }
 
-/** HTTP agents for requests to the store: one for each proxy, and one for direct requests. */
+/** HTTP agents for requests to the store: one for each proxy, and one for direct connections. */
 class Agents {
   readonly #environment: Environment;
   readonly #agents = new Map<string, HttpAgent | HttpsAgent>();

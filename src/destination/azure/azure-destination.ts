@@ -1,4 +1,4 @@
-/** Stores files in a container of Azure Blob Storage. Import this module lazily, because it loads the SDK. */
+/** Stores files in an Azure Blob Storage container. Import this module lazily, because it loads the SDK. */
 import type { BlobItem, BlockBlobClient } from '@azure/storage-blob';
 import type { LeftoverChoice } from '../store/destination.ts';
 import { ObjectStore, type StoreOptions } from '../store/object-store.ts';
@@ -7,7 +7,7 @@ import { azureErrors, isAbsent } from './azure-error.ts';
 import { type AzureSettings, checkSettings, serviceAddress } from './azure-settings.ts';
 import { AzureUpload, discardBlocks, unlessTaken } from './azure-upload.ts';
 
-/** Maximum number of times that a broken download is continued. */
+/** Maximum number of times that an interrupted download is resumed. */
 const maxRetryRequests = 4;
 /** Maximum time in ms between two chunks of a download. */
 const silenceTimeoutMs = 60_000;
@@ -27,8 +27,7 @@ export class AzureDestination extends ObjectStore<AzureSettings> {
   }
 
   /**
-   * Reads a blob as a stream. If the connection breaks, continues at the first missing byte, unless the blob has
-   * changed.
+   * Reads a blob as a stream. If the connection breaks, resumes at the first missing byte, unless the blob has changed.
    */
   async *stream(name: string): AsyncIterable<Uint8Array> {
     const blob = this.#blob(name);
@@ -79,8 +78,8 @@ export class AzureDestination extends ObjectStore<AzureSettings> {
   }
 
   /**
-   * Removes unfinished uploads, except uploads whose process may still run (E15). Azure itself removes them after a
-   * week.
+   * Removes unfinished uploads, except those whose process may still be running (E15). Azure itself removes unfinished
+   * uploads after a week.
    */
   protected async abortUploads(folder: string, choice: LeftoverChoice): Promise<number> {
     let removed = 0;
@@ -99,7 +98,7 @@ export class AzureDestination extends ObjectStore<AzureSettings> {
   async *#items(prefix: string, includeUncommitedBlobs: boolean): AsyncIterable<BlobItem> {
     const options = { prefix, includeMetadata: true, includeUncommitedBlobs };
     for await (const item of this.#connection.container.listBlobsFlat(options)) {
-      // Skips folders, which Azure can list as blobs without content.
+      // Skips folders, which Azure may list as blobs without content.
       if (item.metadata?.['hdi_isfolder'] !== 'true' && !item.name.endsWith('/')) yield item;
     }
   }

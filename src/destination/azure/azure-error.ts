@@ -1,4 +1,4 @@
-/** Classifies errors of Azure Blob Storage by their codes, and adds advice for users. */
+/** Classifies Azure Blob Storage errors by their codes, and adds advice for users. */
 import { failuresByCode, firstCode, StoreErrors } from '../store/store-error.ts';
 
 const failureOfCode = failuresByCode({
@@ -10,7 +10,7 @@ const failureOfCode = failuresByCode({
   credentials: [
     ...['AuthenticationFailed', 'InvalidAuthenticationInfo', 'NoAuthenticationInformation'],
     ...['KeyBasedAuthenticationNotPermitted', 'PublicAccessNotPermitted'],
-    // Errors of the SDK that requests tokens.
+    // Errors from the SDK code that requests tokens.
     ...['CredentialUnavailableError', 'AuthenticationError', 'AggregateAuthenticationError'],
     ...['AuthenticationRequiredError', 'ERR_INVALID_CHAR'],
   ],
@@ -20,18 +20,18 @@ const failureOfCode = failuresByCode({
 });
 
 const advice = {
-  missing: 'create the container, or correct its name and the account or endpoint',
+  missing: 'create the container, or correct the container name and the account or endpoint',
   denied:
-    'grant these credentials the role Storage Blob Data Contributor on the container (a SAS needs the permissions rwdlc), and allow this network in the firewall of the account',
+    "grant these credentials the role Storage Blob Data Contributor on the container (a SAS needs the permissions rwdlc), and allow this network in the account's firewall",
   credentials:
-    'correct the credentials of the store in the Secret of credentialsSecretRef, or, without credentialsSecretRef, in the environment (such as AZURE_STORAGE_KEY)',
-  lost: 'another process removed the unfinished upload, because it seemed abandoned; logfleet writes the file again',
-  frozen: 'move the blob from the archive tier to an online tier so that it can be read',
+    "correct the store's credentials in the Secret that credentialsSecretRef names, or, if credentialsSecretRef is not set, in the environment (such as AZURE_STORAGE_KEY)",
+  lost: 'another process removed the unfinished upload because it seemed abandoned, so logfleet will upload the file again',
+  frozen: 'move the blob from the archive tier to an online tier to make it readable',
 };
 
 export const azureErrors: StoreErrors = new StoreErrors({
   ...{ codeOf: errorCode, statusOf: httpStatus, failureOfCode, advice, withoutSecrets: withoutRequest },
-  // Returns only the first line of the message. The other lines only repeat the request's id and time.
+  // Returns only the first line of the message, because the other lines just repeat the request's id and time.
   messageOf: ({ message }) => message.split('\n')[0] ?? '',
 });
 

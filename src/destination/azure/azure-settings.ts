@@ -1,10 +1,10 @@
-/** Settings of a container of Azure Blob Storage. */
+/** Settings for an Azure Blob Storage container. */
 import { SecretText } from '../../base/secret-text.ts';
 import { destinationError } from '../store/destination-error.ts';
 import { folderSegments } from '../store/object-name.ts';
 import { checkEndpoint, checkName } from '../store/store-endpoint.ts';
 
-/** Name of a storage account, with a key or a shared access signature (SAS). */
+/** Name of a storage account, with an account key or a shared access signature (SAS). */
 export type AzureCredentials =
   | { readonly kind: 'key'; readonly accountName: string; readonly accountKey: SecretText }
   | { readonly kind: 'sas'; readonly sasToken: SecretText };
@@ -12,14 +12,14 @@ export type AzureCredentials =
 export interface AzureSettings {
   /** Name of the storage account. Set either `account` or `endpoint`, not both. */
   readonly account?: string;
-  /** Address of the blob service, such as `https://logs.blob.core.usgovcloudapi.net`. */
+  /** URL of the blob service, such as `https://logs.blob.core.usgovcloudapi.net`. */
   readonly endpoint?: string;
   readonly container: string;
-  /** Folder in the container for all files. If empty, files are at the root of the container. */
+  /** Folder in the container for all files. If empty, files are stored at the root of the container. */
   readonly root: string;
-  /** Credentials for the account. With `ambient`, Azure's SDK finds the credentials in the environment. */
+  /** Credentials for the account. With `ambient`, Azure's SDK finds credentials in the environment. */
   readonly credentials: AzureCredentials | 'ambient';
-  /** True to allow an address that begins with `http://`. */
+  /** True to allow a URL that begins with `http://`. */
   readonly insecure?: boolean;
 }
 
@@ -31,7 +31,7 @@ export function checkSettings({ account, endpoint, container, root, insecure }: 
   if ((account === undefined) === (endpoint === undefined)) {
     throw destinationError(
       'invalid',
-      'an azureBlob destination needs either account or endpoint: write exactly one of them',
+      'an azureBlob destination needs either account or endpoint: set exactly one of them',
     );
   }
   if (account !== undefined)
@@ -46,12 +46,12 @@ export function checkSettings({ account, endpoint, container, root, insecure }: 
   checkEndpoint(endpoint, insecure);
 }
 
-/** Returns the address of the account's blob service, without a trailing slash. */
+/** Returns the URL of the account's blob service, without a trailing slash. */
 export function serviceAddress({ account, endpoint }: Pick<AzureSettings, 'account' | 'endpoint'>): string {
   return (endpoint ?? `https://${account}.blob.core.windows.net`).replace(/\/+$/, '');
 }
 
-/** Reads the credentials in a connection string. Returns undefined if the string contains none. */
+/** Reads the credentials from a connection string. Returns undefined if the string contains none. */
 export function credentialsOfConnectionString(text: string): AzureCredentials | undefined {
   const entries = text.split(';').map((entry) => {
     const [name = '', ...value] = entry.split('=');

@@ -1,6 +1,6 @@
 /**
- * Uploads a file to Azure Blob Storage with one request, or as blocks and a final request that commits them. Azure
- * removes uncommitted blocks after a week.
+ * Uploads a file to Azure Blob Storage, either in one request or as blocks that a final request commits. Azure removes
+ * uncommitted blocks after a week.
  */
 import type { BlockBlobClient } from '@azure/storage-blob';
 import { markName, type UploadRequests } from '../store/parted-upload.ts';
@@ -8,7 +8,7 @@ import { azureErrors, errorCode, isAbsent } from './azure-error.ts';
 
 export const unlessTaken = { ifNoneMatch: '*' } as const;
 
-/** Name of the metadata entry that identifies an upload. Azure allows no hyphens in it. */
+/** Name of the metadata entry that identifies an upload. Azure does not allow hyphens in the name. */
 const metadataName = markName.replaceAll('-', '_');
 
 export class AzureUpload implements UploadRequests {
@@ -75,7 +75,7 @@ export class AzureUpload implements UploadRequests {
   }
 }
 
-/** Returns the id of a block. Azure requires block ids of equal length. */
+/** Returns the id of a block. Azure requires all block ids to have the same length. */
 function blockId(number: number): string {
   return Buffer.from(String(number).padStart(6, '0')).toString('base64');
 }
@@ -83,8 +83,8 @@ function blockId(number: number): string {
 /**
  * Removes the uncommitted blocks of a blob. Returns false if the blob exists.
  *
- * Azure cannot remove blocks directly. Therefore, an empty blob is committed, which discards the blocks. Then the empty
- * blob is deleted.
+ * Azure cannot remove blocks directly. Therefore, this function commits an empty blob, which discards the blocks, and
+ * then deletes the empty blob.
  */
 export async function discardBlocks(blob: BlockBlobClient): Promise<boolean> {
   try {

@@ -1,8 +1,8 @@
 /**
  * Sends requests to the JSON API of Google Cloud Storage.
  *
- * The library `@google-cloud/storage` (8.4.0) is not used: its requests have no time limit, and its uploads cannot be
- * cancelled.
+ * The library `@google-cloud/storage` (8.4.0) is not used, because its requests have no time limit and its uploads
+ * cannot be cancelled.
  */
 import { Agent, type Dispatcher, Pool, ProxyAgent, request } from 'undici';
 import { unlessAborted } from '../../base/aborted.ts';
@@ -14,11 +14,11 @@ import { errorOfResponse, mayPass, tokenError } from './gcs-error.ts';
 import { defaultEndpoint, type GcsSettings } from './gcs-settings.ts';
 import { type AuthorizationHeaders, authorizationOf } from './gcs-tokens.ts';
 
-/** Maximum number of attempts of a request. */
+/** Maximum number of attempts per request. */
 const maxTries = 3;
 const firstRetryMs = 500;
 const defaultConnectTimeoutMs = 5_000;
-/** Maximum time in ms between a request and the start of the store's response. */
+/** Maximum time in ms from sending a request until the store's response begins. */
 const responseTimeoutMs = 120_000;
 /** Maximum time in ms between two chunks of a response. */
 const silenceTimeoutMs = 60_000;
@@ -66,14 +66,14 @@ export class GcsClient {
     this.#clock = clock;
   }
 
-  /** Sends a request and reads the whole response. Throws a `GcsError`, or the error of the connection. */
+  /** Sends a request, and reads the whole response. Throws a `GcsError` or a connection error. */
   send(wanted: GcsRequest): Promise<GcsResponse> {
     return this.#retried(wanted, async ({ statusCode: status, headers, body }) => {
       return { status, headers, text: await body.text() };
     });
   }
 
-  /** Sends a request and returns when the response begins. The caller must read the body. */
+  /** Sends a request, and resolves when the response begins. The caller must read the body. */
   begin(wanted: GcsRequest): Promise<Dispatcher.ResponseData> {
     return this.#retried(wanted, async (response) => response);
   }

@@ -1,4 +1,4 @@
-/** Stores files in a bucket of Google Cloud Storage. Import this module lazily, because it loads Google's library. */
+/** Stores files in a Google Cloud Storage bucket. Import this module lazily, because it loads Google's library. */
 import type { LogfleetError } from '../../base/errors.ts';
 import { destinationError } from '../store/destination-error.ts';
 import { ObjectStore, type StoreOptions } from '../store/object-store.ts';
@@ -7,7 +7,7 @@ import { gcsErrors, httpStatus, isRetained, mayPass } from './gcs-error.ts';
 import { checkSettings, type GcsSettings } from './gcs-settings.ts';
 import { GcsUpload, insertPath, objectPath, unlessTaken } from './gcs-upload.ts';
 
-/** Maximum number of objects in one page of a listing, as limited by the store. */
+/** Maximum number of objects per page of a listing. The store sets this limit. */
 const pageSize = 1_000;
 
 interface Page {
@@ -18,7 +18,7 @@ interface Page {
 export class GcsDestination extends ObjectStore<GcsSettings> {
   readonly #client: GcsClient;
 
-  /** Opens the destination without sending a request. Throws an error for wrong settings or an invalid key. */
+  /** Opens the destination without sending a request. Throws if the settings are wrong or the key is invalid. */
   constructor(options: StoreOptions<GcsSettings>) {
     checkSettings(options.settings);
     super(options, `gs://${options.settings.bucket}`, gcsErrors);
@@ -26,7 +26,7 @@ export class GcsDestination extends ObjectStore<GcsSettings> {
   }
 
   /**
-   * Reads an object as a stream. If the connection breaks, continues at the first missing byte, unless the object has
+   * Reads an object as a stream. If the connection breaks, resumes at the first missing byte, unless the object has
    * changed.
    */
   async *stream(name: string): AsyncIterable<Uint8Array> {
@@ -95,7 +95,7 @@ export class GcsDestination extends ObjectStore<GcsSettings> {
     } while (next);
   }
 
-  /** Removes nothing, because Google Cloud Storage itself removes unfinished uploads after a week (E15). */
+  /** Does nothing, because Google Cloud Storage itself removes unfinished uploads after a week (E15). */
   protected async abortUploads(folder: string): Promise<number> {
     this.prefix(folder);
     return 0;
@@ -122,7 +122,7 @@ export class GcsDestination extends ObjectStore<GcsSettings> {
     return JSON.parse(text) as Page;
   }
 
-  /** Returns the error for a missing object, or throws the error for a missing bucket. */
+  /** Returns the error for a missing object. Throws if the bucket is missing. */
   async #absent(name: string, cause: unknown): Promise<LogfleetError> {
     await this.#page(this.prefix(''), 1, '').catch((problem) => {
       throw this.error('read', name, problem);

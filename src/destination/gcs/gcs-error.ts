@@ -1,11 +1,11 @@
-/** Classifies errors of Google Cloud Storage by their codes, and adds advice for users. */
+/** Classifies Google Cloud Storage errors by their codes, and adds advice for users. */
 import { isRecord, recordOfJson } from '../../base/record.ts';
 import { failuresByCode, firstCode, StoreErrors, untrustedForm } from '../store/store-error.ts';
 
 const noToken = 'TokenError';
 const sessionEnded = 'UploadSessionEnded';
 
-/** Error codes of the store if an object cannot be removed because a retention policy or a hold protects it. */
+/** Error codes with which the store refuses to remove an object that a retention policy or a hold protects. */
 const retentionCodes: readonly string[] = ['retentionPolicyNotMet', 'objectUnderActiveHold'];
 
 const failureOfCode = failuresByCode({
@@ -18,12 +18,12 @@ const failureOfCode = failuresByCode({
 });
 
 const advice = {
-  missing: 'create the bucket, or correct its name and the endpoint',
+  missing: 'create the bucket, or correct the bucket name and the endpoint',
   denied:
-    'grant this account the role Storage Object User on the bucket (storage.objects.create, .get, .list and .delete), and check retention and holds of the bucket',
+    'grant this account the role Storage Object User on the bucket (storage.objects.create, .get, .list and .delete), and check the bucket for retention policies and holds',
   credentials:
-    'correct the credentials of the store in the Secret of credentialsSecretRef, or, without credentialsSecretRef, in the environment (such as GOOGLE_APPLICATION_CREDENTIALS)',
-  lost: 'the store has ended the upload, so logfleet writes the file again',
+    "correct the store's credentials in the Secret that credentialsSecretRef names, or, if credentialsSecretRef is not set, in the environment (such as GOOGLE_APPLICATION_CREDENTIALS)",
+  lost: 'the store has ended the upload, so logfleet will upload the file again',
 };
 
 export const gcsErrors: StoreErrors = new StoreErrors({
@@ -31,12 +31,12 @@ export const gcsErrors: StoreErrors = new StoreErrors({
   failureByStatus: { 404: 'missing', 501: 'unsupported' },
 });
 
-/** Error codes of failed or broken connections, including certificate errors. */
+/** Error codes for failed or broken connections, including certificate errors. */
 const connectionForm = new RegExp(
   `^(?:ECONN|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EPIPE|UND_ERR_)|${untrustedForm.source}`,
 );
 
-/** Error response of the store, or failure to get a token. Contains no token. */
+/** Error response from the store, or a failed attempt to get a token. Contains no token. */
 export class GcsError extends Error {
   readonly code: string;
   /** HTTP status of the response. Undefined if no request was sent. */
@@ -49,7 +49,7 @@ export class GcsError extends Error {
   }
 }
 
-/** Returns the error for a redirection or failure. The body is JSON, or plain text for downloads. */
+/** Returns the error for a redirect or an error response. The body is JSON, or plain text for downloads. */
 export function errorOfResponse(status: number, body: string): GcsError {
   const error = recordOfJson(body)?.['error'];
   if (!isRecord(error)) return new GcsError(`HTTP status ${status}`, body.startsWith('<') ? '' : body, status);
@@ -62,7 +62,7 @@ export function errorOfResponse(status: number, body: string): GcsError {
 /** Returns the error for a failed attempt to get a token. */
 export function tokenError(cause: unknown): GcsError {
   const { code, status, message } = cause as { code?: unknown; status?: unknown; message?: unknown };
-  const text = `no token for the store: ${typeof message === 'string' ? message : String(cause)}`;
+  const text = `cannot get a token for the store: ${typeof message === 'string' ? message : String(cause)}`;
   if (typeof status === 'number' && (status === 429 || status >= 500)) {
     return new GcsError(`HTTP status ${status}`, text, status);
   }
@@ -75,17 +75,17 @@ export function sessionError({ message, status }: GcsError): GcsError {
   return new GcsError(sessionEnded, message, status);
 }
 
-/** Returns the HTTP status of the response, or undefined without a response. */
+/** Returns the HTTP status of the response, or undefined if there was none. */
 export function httpStatus(cause: unknown): number | undefined {
   return cause instanceof GcsError ? cause.status : undefined;
 }
 
-/** Returns whether the store refuses to remove the object, because a retention or a hold protects it. */
+/** Returns whether the store refuses to remove the object because a retention policy or a hold protects it. */
 export function isRetained(cause: unknown): boolean {
   return retentionCodes.includes(errorCode(cause));
 }
 
-/** Returns whether a repeated request may succeed. */
+/** Returns whether a retry of the request may succeed. */
 export function mayPass(cause: unknown): boolean {
   const status = httpStatus(cause);
   if (status !== undefined) return status === 408 || status === 429 || status >= 500;

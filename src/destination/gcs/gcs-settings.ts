@@ -1,10 +1,10 @@
-/** Settings of a bucket of Google Cloud Storage. */
+/** Settings for a Google Cloud Storage bucket. */
 import { recordOfJson } from '../../base/record.ts';
 import { SecretText } from '../../base/secret-text.ts';
 import { folderSegments } from '../store/object-name.ts';
 import { checkEndpoint, checkName } from '../store/store-endpoint.ts';
 
-/** Key of a service account. */
+/** Service account key. */
 export interface GcsCredentials {
   readonly clientEmail: string;
   /** Private key in PEM format. */
@@ -14,13 +14,15 @@ export interface GcsCredentials {
 
 export interface GcsSettings {
   readonly bucket: string;
-  /** Folder in the bucket for all files. If empty, files are at the root of the bucket. */
+  /** Folder in the bucket for all files. If empty, files are stored at the root of the bucket. */
   readonly root: string;
-  /** Address of the JSON API. The default is `https://storage.googleapis.com`. */
+  /** URL of the JSON API. The default is `https://storage.googleapis.com`. */
   readonly endpoint?: string;
-  /** Credentials for the bucket. With `ambient`, Google's library finds them (Application Default Credentials). */
+  /**
+   * Credentials for the bucket. With `ambient`, Google's library finds credentials (Application Default Credentials).
+   */
   readonly credentials: GcsCredentials | 'ambient';
-  /** True to allow an address that begins with `http://`. */
+  /** True to allow a URL that begins with `http://`. */
   readonly insecure?: boolean;
 }
 
@@ -41,8 +43,8 @@ export function checkSettings({ bucket, root, endpoint, insecure }: GcsSettings)
 }
 
 /**
- * Reads the key file of a service account. Returns undefined for other credential files, because these can contain
- * commands that Google's library would run.
+ * Reads a service account key file. Returns undefined for other credential files, because they can contain commands
+ * that Google's library would run.
  */
 export function credentialsOfKeyFile(text: string): GcsCredentials | undefined {
   const file = recordOfJson(text);

@@ -5,28 +5,28 @@ import { destinationError } from '../store/destination-error.ts';
 import { checkTokensMayGoTo } from '../store/store-endpoint.ts';
 import { defaultEndpoint, type GcsCredentials, type GcsSettings } from './gcs-settings.ts';
 
-/** OAuth scope that allows reading, writing and removing objects. */
+/** OAuth scope for reading, writing and removing objects. */
 const scope = 'https://www.googleapis.com/auth/devstorage.read_write';
-/** Audience of the tokens: the public service. A private endpoint also accepts tokens with this audience. */
+/** Audience of the tokens: the public service. Private endpoints also accept tokens with this audience. */
 const audience = `${defaultEndpoint}/`;
 
 /** Returns HTTP headers with a valid access token. */
 export type AuthorizationHeaders = () => Promise<Headers>;
 
 /**
- * Prepares the authorization of later requests without sending a request. Throws `destination.invalid` or
+ * Prepares the authorization for later requests without sending a request. Throws `destination.invalid` or
  * `destination.credentials`.
  */
 export function authorizationOf({ credentials }: GcsSettings, endpoint: string): AuthorizationHeaders {
   if (credentials !== 'ambient') return authorizationOfKey(credentials);
   checkTokensMayGoTo(endpoint);
-  // Finds credentials in GOOGLE_APPLICATION_CREDENTIALS, the gcloud file or the metadata server.
+  // Finds credentials through GOOGLE_APPLICATION_CREDENTIALS, the gcloud file or the metadata server.
   const auth = new GoogleAuth({ scopes: scope });
   return () => auth.getRequestHeaders(audience);
 }
 
 /**
- * Returns headers with tokens that logfleet itself signs with the service account key. This needs no request to a token
+ * Returns headers with tokens that logfleet signs itself with the service account key, without a request to a token
  * service.
  */
 function authorizationOfKey({ clientEmail, privateKey, keyId }: GcsCredentials): AuthorizationHeaders {
@@ -34,7 +34,7 @@ function authorizationOfKey({ clientEmail, privateKey, keyId }: GcsCredentials):
   try {
     createPrivateKey(key);
   } catch {
-    const advice = 'write the whole file of the key into the Secret';
+    const advice = 'store the whole key file in the Secret';
     throw destinationError('credentials', `the private key of ${clientEmail} cannot be read: ${advice}`);
   }
   const client = new JWT({ email: clientEmail, key, ...(keyId === undefined ? {} : { keyId }) });

@@ -1,12 +1,12 @@
 /**
- * Uploads a file to Google Cloud Storage with one request, or in chunks through an upload session. The store removes
- * unfinished sessions after a week.
+ * Uploads a file to Google Cloud Storage, either in one request or in chunks through an upload session. The store
+ * removes unfinished sessions after a week.
  */
 import { markName, type UploadRequests } from '../store/parted-upload.ts';
 import { type GcsClient, type GcsResponse, sessionIncomplete } from './gcs-client.ts';
 import { GcsError, gcsErrors, httpStatus, isRetained, sessionError } from './gcs-error.ts';
 
-/** Query parameter that forbids overwriting an object. */
+/** Query parameter that prevents an existing object from being overwritten. */
 export const unlessTaken = 'ifGenerationMatch=0';
 
 const contentType = 'application/octet-stream';
@@ -79,8 +79,8 @@ export class GcsUpload implements UploadRequests {
   }
 
   async removeParts(): Promise<void> {
-    // Without an expected size, `hasMark` also returns true for an object of the wrong size, so that it is removed,
-    // too.
+    // If no expected size is given, `hasMark` also returns true for an object of the wrong size, so that the object is
+    // removed too.
     this.#totalBytes = undefined;
     try {
       await this.#options.client.send({ method: 'DELETE', path: this.#session });
@@ -109,7 +109,7 @@ export class GcsUpload implements UploadRequests {
     return gcsErrors.mayHaveCreated(cause) || isRetained(cause) || isGone(cause);
   }
 
-  /** Sends the next bytes of the file. If the store kept only some of them, sends the others again. */
+  /** Sends the next bytes of the file. If the store keeps only some of them, resends the rest. */
   async #send(content: Uint8Array, totalBytes: number | '*', stop?: AbortSignal): Promise<void> {
     const start = this.#storedBytes;
     const end = start + content.length;
@@ -133,7 +133,10 @@ export class GcsUpload implements UploadRequests {
     }
   }
 
-  /** Returns false if the size in the store's response differs from the size of the uploaded file. */
+  /**
+   * Reports whether the store holds the whole file. Returns false if the size in the response differs from the file
+   * size.
+   */
   #isWhole(text: string): boolean {
     const [, size] = /"size":\s*"(\d+)"/.exec(text) ?? [];
     return this.#totalBytes === undefined || size === undefined || Number(size) === this.#totalBytes;
@@ -149,7 +152,7 @@ export function insertPath(bucket: string): string {
   return `/upload/storage/v1/b/${encodeURIComponent(bucket)}/o`;
 }
 
-/** Returns the URL path of requests for one object. */
+/** Returns the URL path for requests about one object. */
 export function objectPath(bucket: string, key: string): string {
   return `/storage/v1/b/${encodeURIComponent(bucket)}/o/${encodeURIComponent(key)}`;
 }
@@ -164,16 +167,20 @@ function isGone(cause: unknown): boolean {
   return httpStatus(cause) === 404 || httpStatus(cause) === 410;
 }
 
-/** Returns the error for an unexpected number of stored bytes. Status 503 makes the caller repeat the upload. */
+/** Returns the error for an unexpected number of stored bytes. Its status 503 makes the caller retry the upload. */
 function unexpected(storedBytes: number): GcsError {
   return new GcsError(
     'UploadIncomplete',
-    `the store reports that it stored ${storedBytes} bytes of the upload, but logfleet sent a different number of bytes`,
+    `the store reports ${storedBytes} stored bytes for the upload, but logfleet sent a different number`,
     503,
   );
 }
 
-/** Returns the error for a stored object of the wrong size. Its status 409 makes the caller repeat the upload. */
+/** Returns the error for a stored object of the wrong size. Its status 409 makes the caller retry the upload. */
 function wrongSize(): GcsError {
-  return new GcsError('UploadIncomplete', 'the object in the store does not have the size of the uploaded file', 409);
+  return new GcsError(
+    'UploadIncomplete',
+    'the size of the object in the store differs from the size of the uploaded file',
+    409,
+  );
 }

@@ -1,6 +1,6 @@
 /**
- * Aborts abandoned multipart uploads (E15), because stores bill them. An upload is abandoned if its process has ended.
- * If the process cannot be checked, the upload counts as abandoned after 15 minutes without a new part.
+ * Aborts abandoned multipart uploads (E15), because stores bill for them. An upload is abandoned if its process has
+ * ended. If the process cannot be checked, the upload counts as abandoned after 15 minutes without a new part.
  */
 import {
   ListMultipartUploadsCommand,
@@ -22,7 +22,7 @@ export interface UploadOwner {
   readonly writer: Writer;
 }
 
-/** Aborts unfinished uploads whose keys have this prefix, and returns their number. */
+/** Aborts unfinished uploads whose keys have this prefix, and returns the number of aborted uploads. */
 export async function abortUploads(owner: UploadOwner, prefix: string, choice: LeftoverChoice): Promise<number> {
   const { client, bucket: Bucket } = owner;
   let aborted = 0;
@@ -34,7 +34,7 @@ export async function abortUploads(owner: UploadOwner, prefix: string, choice: L
   return aborted;
 }
 
-/** Lists unfinished uploads. It does not use the SDK's paginators, because these never end with some stores. */
+/** Lists unfinished uploads. Does not use the SDK's paginators, because with some stores they never end. */
 async function* uploadsOf({ client, bucket: Bucket }: UploadOwner, Prefix: string): AsyncIterable<MultipartUpload> {
   let [KeyMarker, UploadIdMarker]: (string | undefined)[] = [];
   do {

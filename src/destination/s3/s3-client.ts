@@ -6,7 +6,7 @@ import { agentProxy } from '../store/store-endpoint.ts';
 import type { S3Settings } from './s3-settings.ts';
 
 const defaultRegion = 'us-east-1';
-/** Maximum number of attempts of a request. An unavailable store is then reported within four minutes. */
+/** Maximum number of attempts per request. With this limit, an unavailable store is reported within four minutes. */
 const maxAttempts = 3;
 const connectTimeoutMs = 5_000;
 /** Maximum time in ms without new data while a request waits for its response. */
@@ -45,7 +45,7 @@ export function createClient(settings: S3Settings, environment: Environment): S3
   return new S3Client(config);
 }
 
-/** Returns the scheme and host of requests to the store. */
+/** Returns the scheme and host for requests to the store. */
 function originOf({ bucket, region = defaultRegion, endpoint, forcePathStyle }: S3Settings): URL {
   const origin = new URL(endpoint ?? `https://s3.${region}.amazonaws.com`);
   const isNamed = forcePathStyle !== true && !bucket.includes('.') && isIP(bareHost(origin)) === 0;

@@ -1,8 +1,8 @@
 /**
  * Stores files in Amazon S3 or a compatible store that supports the header `If-None-Match`.
  *
- * A store that ignores this header would overwrite existing objects. To detect this, logfleet creates its first object
- * twice, and stops if both requests succeed.
+ * A store that ignores this header would overwrite existing objects. To detect such a store, logfleet creates its first
+ * object twice, and stops if both requests succeed.
  *
  * Import this module lazily, because it loads the SDK.
  */
@@ -27,7 +27,7 @@ import { errorCode, httpStatus, isAbsent, s3Errors } from './s3-error.ts';
 import { checkSettings, type S3Settings } from './s3-settings.ts';
 import { type S3Place, S3Upload } from './s3-upload.ts';
 
-/** Maximum number of attempts for a conflicting upload (HTTP status 409) or a broken download. */
+/** Maximum number of attempts after a conflicting upload (HTTP status 409) or an interrupted download. */
 const maxTries = 4;
 const nothing = new Uint8Array();
 
@@ -46,13 +46,13 @@ export class S3Destination extends ObjectStore<S3Settings> {
     const outcome = await this.#putOnce(name, content);
     const isUnproven = outcome !== 'refused' && !this.#respectsCondition;
     if (isUnproven && (await this.#putOnce(name, nothing)) === 'created') {
-      // The store accepted a second object of the same name, so it may have overwritten the first one with empty
+      // The store accepted a second object with the same name, so it may have overwritten the first object with empty
       // content. Removes the object.
       await this.remove(name).catch(() => {});
-      const what = `the store of ${this.url} overwrites existing objects although the request forbids it (If-None-Match)`;
+      const what = `the store at ${this.url} overwrites existing objects, although the request forbids it (If-None-Match)`;
       throw destinationError(
         'unsupported',
-        `${what}: logfleet could lose rows in this store, or export them twice; use another store, or a volume`,
+        `${what}: logfleet could lose rows in this store or export them twice; use another store, or a volume`,
       );
     }
     this.#respectsCondition = true;
@@ -60,8 +60,8 @@ export class S3Destination extends ObjectStore<S3Settings> {
   }
 
   /**
-   * Creates an object unless it exists. Returns `refused` if the store answered 412, and `found` if the connection
-   * broke but the object exists.
+   * Creates an object if it does not exist. Returns `refused` if the store responded with 412, and `found` if the
+   * connection broke but the object exists.
    */
   async #putOnce(name: string, content: Uint8Array): Promise<'created' | 'refused' | 'found'> {
     const options = { ...this.#encryption, ...this.#retention, ChecksumAlgorithm: 'SHA256' } as const;
@@ -72,7 +72,7 @@ export class S3Destination extends ObjectStore<S3Settings> {
         return 'created';
       } catch (cause) {
         if (s3Errors.isTaken(cause)) return 'refused';
-        // If an object is locked, a store may answer 403 instead of 412.
+        // If an object is locked, a store may respond with 403 instead of 412.
         if (httpStatus(cause) === 403 && (await this.#isLocked(name))) return 'refused';
         if (content.length > 0 && s3Errors.isBrokenOff(cause) && (await this.#exists(name))) return 'found';
         if (httpStatus(cause) !== 409 || attempt === maxTries) throw this.error('write', name, cause);
@@ -103,7 +103,7 @@ export class S3Destination extends ObjectStore<S3Settings> {
   }
 
   /**
-   * Reads an object as a stream. If the connection breaks, continues at the first missing byte, unless the object has
+   * Reads an object as a stream. If the connection breaks, resumes at the first missing byte, unless the object has
    * changed.
    */
   async *stream(name: string): AsyncIterable<Uint8Array> {
@@ -122,7 +122,7 @@ export class S3Destination extends ObjectStore<S3Settings> {
           offset += chunk.length;
           yield chunk;
         }
-        // If the store states no length, the object is complete when the body ends.
+        // If the store does not state a length, the object is complete when the body ends.
         if (total === undefined || offset === total) return;
         throw Object.assign(new Error(`${total - offset} bytes are missing`), { code: 'ECONNRESET' });
       } catch (cause) {
@@ -154,13 +154,13 @@ export class S3Destination extends ObjectStore<S3Settings> {
       await this.#client.send(new DeleteObjectCommand(this.#at(name)));
     } catch (cause) {
       if (isAbsent(cause)) return;
-      // A rule of the bucket may have locked the object.
+      // A bucket rule may have locked the object.
       if (!(await this.#isLocked(name))) throw this.error('remove', name, cause);
       this.lockedFiles.add(name);
     }
   }
 
-  /** Returns whether a retention or a legal hold locks the object. Returns false if the request fails. */
+  /** Returns whether a retention policy or a legal hold locks the object. Returns false if the request fails. */
   async #isLocked(name: string): Promise<boolean> {
     try {
       const found = await this.#client.send(new HeadObjectCommand(this.#at(name)));
@@ -189,7 +189,7 @@ export class S3Destination extends ObjectStore<S3Settings> {
     return { ServerSideEncryption: type, SSEKMSKeyId: kmsKeyID };
   }
 
-  /** Retention settings for an object that is uploaded now. */
+  /** Retention settings for an object that is about to be uploaded. */
   get #retention(): Partial<PutObjectCommandInput> {
     const { objectLock } = this.options.settings;
     if (!objectLock) return {};

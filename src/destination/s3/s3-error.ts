@@ -1,4 +1,4 @@
-/** Classifies errors of S3 stores by their codes, and adds advice for users. */
+/** Classifies S3 errors by their codes, and adds advice for users. */
 import { failuresByCode, firstCode, StoreErrors } from '../store/store-error.ts';
 
 const failureOfCode = failuresByCode({
@@ -6,15 +6,15 @@ const failureOfCode = failuresByCode({
   absent: ['NoSuchKey'],
   // Another process is removing the upload.
   lost: ['NoSuchUpload', 'InvalidPart'],
-  // The object is in an archive tier and cannot be read until it is restored.
+  // The object is in an archive tier, so it cannot be read until it is restored.
   frozen: ['InvalidObjectState'],
   denied: ['AccessDenied', 'AllAccessDisabled', 'AccountProblem'],
   credentials: [
     ...['InvalidAccessKeyId', 'SignatureDoesNotMatch', 'ExpiredToken', 'InvalidToken', 'TokenRefreshRequired'],
     ...['CredentialsProviderError'],
-    // versitygw, an S3-compatible store, reports an unknown access key with this code.
+    // versitygw, an S3-compatible store, uses this code for an unknown access key.
     'XAdminUserNotFound',
-    // Node's error for invalid characters in an HTTP header. Only the credentials can contain such characters.
+    // Node.js error for invalid characters in an HTTP header. Only the credentials can contain such characters.
     'ERR_INVALID_CHAR',
   ],
   invalid: [
@@ -31,13 +31,13 @@ const failureOfCode = failuresByCode({
 });
 
 const advice = {
-  missing: 'create the bucket, or correct its name, region and endpoint',
+  missing: 'create the bucket, or correct the bucket name, region and endpoint',
   denied:
-    'grant these credentials the rights s3:ListBucket and s3:ListBucketMultipartUploads on the bucket, and these rights below the prefix: s3:PutObject, s3:GetObject, s3:DeleteObject, s3:AbortMultipartUpload, s3:ListMultipartUploadParts, and with objectLock also s3:PutObjectRetention and s3:GetObjectRetention',
+    'grant these credentials the permissions s3:ListBucket and s3:ListBucketMultipartUploads on the bucket, and these permissions below the prefix: s3:PutObject, s3:GetObject, s3:DeleteObject, s3:AbortMultipartUpload, s3:ListMultipartUploadParts, and with objectLock also s3:PutObjectRetention and s3:GetObjectRetention',
   credentials:
-    'correct the credentials of the store in the Secret of credentialsSecretRef, or, without credentialsSecretRef, in the environment (such as AWS_ACCESS_KEY_ID)',
-  lost: 'another process removed the unfinished upload, because it seemed abandoned; logfleet writes the file again',
-  frozen: 'restore the object from its archive so that it can be read',
+    "correct the store's credentials in the Secret that credentialsSecretRef names, or, if credentialsSecretRef is not set, in the environment (such as AWS_ACCESS_KEY_ID)",
+  lost: 'another process removed the unfinished upload because it seemed abandoned, so logfleet will upload the file again',
+  frozen: 'restore the object from the archive to make it readable',
 };
 
 export const s3Errors: StoreErrors = new StoreErrors({
@@ -51,7 +51,7 @@ export function errorCode(cause: unknown): string {
   return firstCode(Code, code, name);
 }
 
-/** Returns the HTTP status of the response, or undefined without a response. */
+/** Returns the HTTP status of the response, or undefined if there was none. */
 export function httpStatus(cause: unknown): number | undefined {
   const { $metadata } = (cause ?? {}) as { $metadata?: { httpStatusCode?: unknown } };
   return typeof $metadata?.httpStatusCode === 'number' ? $metadata.httpStatusCode : undefined;

@@ -1,4 +1,4 @@
-/** Settings of an S3 bucket. */
+/** Settings for an S3 bucket. */
 import type { SecretText } from '../../base/secret-text.ts';
 import { destinationError } from '../store/destination-error.ts';
 import { folderSegments } from '../store/object-name.ts';
@@ -12,27 +12,28 @@ export interface S3Credentials {
 
 export interface S3Settings {
   readonly bucket: string;
-  /** Folder in the bucket for all files. If empty, files are at the root of the bucket. */
+  /** Folder in the bucket for all files. If empty, files are stored at the root of the bucket. */
   readonly root: string;
   /** Region of the bucket. The default is `us-east-1`. */
   readonly region?: string;
-  /** Address of the store. The default is Amazon S3. */
+  /** URL of the store. The default is Amazon S3. */
   readonly endpoint?: string;
   readonly forcePathStyle?: boolean;
-  /** Credentials for the store. With `ambient`, the SDK finds the credentials in the environment. */
+  /** Credentials for the store. With `ambient`, the SDK finds credentials in the environment. */
   readonly credentials: S3Credentials | 'ambient';
   readonly serverSideEncryption?: { readonly type: 'AES256' | 'aws:kms' | 'aws:kms:dsse'; readonly kmsKeyID?: string };
-  /** Storage class of data files. Other objects use the default class. */
+  /** Storage class for data files. Other objects use the default class. */
   readonly storageClass?: string;
   /**
-   * Retention of objects, counted from their upload. The bucket must allow object lock. Temporary files are not locked.
+   * Retention settings for objects, counted from the upload. The bucket must have object lock enabled. Temporary files
+   * are not locked.
    */
   readonly objectLock?: { readonly mode: 'Governance' | 'Compliance'; readonly retainUntilDays: number };
-  /** True to allow an address that begins with `http://`. */
+  /** True to allow a URL that begins with `http://`. */
   readonly insecure?: boolean;
 }
 
-/** Naming rule of Amazon S3 for buckets. */
+/** Amazon S3's naming rule for buckets. */
 const bucketForm = /^(?=.{3,63}$)[a-z0-9][a-z0-9.-]*[a-z0-9]$/;
 const regionForm = /^[a-z0-9-]{1,64}$/;
 
@@ -44,7 +45,7 @@ export function checkSettings(settings: S3Settings): void {
   if (region !== undefined) checkName('region', region, regionForm, 'one such as us-east-1');
   checkEndpoint(endpoint, insecure);
   if (serverSideEncryption?.kmsKeyID !== undefined && serverSideEncryption.type === 'AES256') {
-    const advice = 'write that type, or leave the key out';
+    const advice = 'set that type, or omit kmsKeyID';
     throw destinationError('invalid', `kmsKeyID requires the encryption type aws:kms: ${advice}`);
   }
 }

@@ -1,4 +1,4 @@
-/** Uploads a file to an S3 store with one request or as a multipart upload. Never overwrites an object. */
+/** Uploads a file to an S3 store, either in one request or as a multipart upload. Never overwrites an object. */
 import {
   AbortMultipartUploadCommand,
   type AbortMultipartUploadCommandInput,
@@ -68,7 +68,7 @@ export class S3Upload implements UploadRequests {
     const { client, objectOptions, place, mark } = this.#options;
     const input = { ...objectOptions, ...place, ChecksumAlgorithm: 'SHA256', Metadata: { [markName]: mark } } as const;
     const { UploadId } = await client.send(new CreateMultipartUploadCommand(input));
-    if (UploadId === undefined) throw new Error('the store gave no id for the upload');
+    if (UploadId === undefined) throw new Error('the store returned no id for the upload');
     this.#uploadId = UploadId;
   }
 
@@ -107,7 +107,8 @@ export class S3Upload implements UploadRequests {
   }
 
   mayExist(cause: unknown): boolean {
-    // Status 403 can mean that the object exists and is locked: an earlier request created it, but its response was lost.
+    // Status 403 can mean that the object exists and is locked because an earlier request created it, but the response
+    // was lost.
     return s3Errors.mayHaveCreated(cause) || isAbsent(cause) || httpStatus(cause) === 403;
   }
 }

@@ -1,10 +1,10 @@
-/** Errors of destinations, with their reasons for status conditions and their handling. */
+/** Destination errors, with their reasons for status conditions and the way in which they are handled. */
 import { type Handling, LogfleetError } from '../../base/errors.ts';
 
 const kinds = {
-  /** The destination is full. The export continues when there is space again. */
+  /** The destination is full. The export continues once space is available again. */
   full: { reason: 'DestinationFull', handling: { kind: 'wait' } },
-  /** The destination does not answer. */
+  /** The destination does not respond. */
   away: { reason: 'DestinationUnavailable', handling: { kind: 'backoff' } },
   denied: { reason: 'DestinationAccessDenied', handling: { kind: 'stall' } },
   credentials: { reason: 'DestinationCredentialsInvalid', handling: { kind: 'stall' } },
@@ -12,21 +12,21 @@ const kinds = {
   missing: { reason: 'DestinationNotFound', handling: { kind: 'stall' } },
   /** The destination lacks a required feature. */
   unsupported: { reason: 'DestinationUnsupported', handling: { kind: 'stall' } },
-  /** A setting of the export's destination is wrong. */
+  /** A setting for the export's destination is wrong. */
   invalid: { reason: 'DestinationInvalid', handling: { kind: 'stall' } },
   /** A file name is invalid, for example because it contains `..`. */
   name: { reason: 'DestinationInvalid', handling: { kind: 'stall' } },
-  /** A symbolic link leads out of the destination's folder, so it is not followed. */
+  /** A symbolic link leads outside the destination's folder, so it is not followed. */
   outside: { reason: 'DestinationInvalid', handling: { kind: 'stall' } },
   /** A required file does not exist. */
   absent: { reason: 'DestinationDamaged', handling: { kind: 'stall' } },
   /** The content of a stored object differs from what logfleet wrote. */
   damaged: { reason: 'DestinationDamaged', handling: { kind: 'stall' } },
-  /** The object is in the store's archive and must be restored before it can be read. */
+  /** The object is in the store's archive, and must be restored before it can be read. */
   frozen: { reason: 'DestinationAccessDenied', handling: { kind: 'stall' } },
   /** The export has too many data files or intervals. A user must change the spec. */
   tooMuch: { reason: 'InvalidSpec', handling: { kind: 'stall' } },
-  /** Another process removed a running upload, because it seemed abandoned. */
+  /** Another process removed a running upload because it seemed abandoned. */
   lost: { reason: 'DestinationUnavailable', handling: { kind: 'backoff' } },
 } satisfies Record<string, { readonly reason: string; readonly handling: Handling }>;
 
@@ -37,11 +37,11 @@ export function destinationError(failure: DestinationFailure, message: string, c
   return new LogfleetError({ code: `destination.${failure}`, message, cause, ...kinds[failure] });
 }
 
-/** Returns the error for an object that is larger than any object that logfleet writes. */
+/** Returns the error for an object that is larger than any object logfleet writes. */
 export function tooLarge(name: string, bytes: string, maxBytes: number): LogfleetError {
   return destinationError(
     'damaged',
-    `the object ${name} has ${bytes} bytes, but logfleet writes at most ${maxBytes} bytes into such an object`,
+    `the object ${name} has ${bytes} bytes, but logfleet writes objects of this kind with at most ${maxBytes} bytes`,
   );
 }
 
@@ -53,7 +53,10 @@ export function nameTaken(name: string): LogfleetError {
   );
 }
 
-/** Returns the error for an object that a user or another program has removed. logfleet never removes such objects. */
+/**
+ * Returns the error for an object that a user or another program has removed, although logfleet itself never removes
+ * it.
+ */
 export function disappeared(name: string, url: string): LogfleetError {
   return destinationError('away', `${name} has disappeared from ${url}, although logfleet did not remove it`);
 }

@@ -1,8 +1,8 @@
 /**
  * Interface to the directory or object store to which an export writes.
  *
- * If several processes create the same object, exactly one succeeds (E2, E3). A file appears only when it is complete.
- * Names are relative to the root of the destination and cannot lead out of it.
+ * If several processes create the same object, exactly one succeeds (E2, E3). A file becomes visible only when it is
+ * complete. Names are relative to the root of the destination and cannot lead outside it.
  */
 import type { Clock } from '../../base/clock.ts';
 import type { Environment } from '../../base/proxy-environment.ts';
@@ -21,7 +21,7 @@ export const largestObjectBytes = 32 * 1024 * 1024;
 /** Maximum size of a manifest in bytes. logfleet keeps the whole manifest in memory. */
 export const largestManifestBytes = 128 * 1024 * 1024;
 
-/** After this time in ms without new data, an upload counts as abandoned (E15). */
+/** An upload counts as abandoned after this time in ms without new data (E15). */
 export const longestSilenceMs = 15 * 60_000;
 
 export interface ListedObject {
@@ -30,29 +30,28 @@ export interface ListedObject {
 }
 
 /**
- * Choice of the unfinished uploads to remove: only uploads of ended processes (`ofTheDead`), or all uploads (`all`).
+ * Selects which unfinished uploads to remove: only those of processes that have ended (`ofTheDead`), or all uploads
+ * (`all`).
  */
 export type LeftoverChoice = 'ofTheDead' | 'all';
 
-/** Lifetime of a file. The store must not lock a `temporary` file, because the file is removed soon. */
+/** Lifetime of a file. The store must not lock a `temporary` file, because it will soon be removed. */
 export type FileLifetime = 'permanent' | 'temporary';
 
 export interface Destination {
-  /** Address for users, such as `s3://bucket/prefix` or `file:///exports/logging`. Contains no credentials. */
+  /** User-facing URL, such as `s3://bucket/prefix` or `file:///exports/logging`. Contains no credentials. */
   readonly url: string;
 
-  /**
-   * Reads a whole object. Returns undefined if it does not exist, and throws `destination.damaged` if it is too large.
-   */
+  /** Reads a whole object. Returns undefined if it does not exist. Throws `destination.damaged` if it is too large. */
   read(name: string, maxBytes?: number): Promise<Uint8Array | undefined>;
 
   /**
-   * Writes a small object unless an object of this name exists. If the response to a call was lost, the next call may
+   * Writes a small object unless an object with this name exists. If the response to a call was lost, the next call may
    * return 'exists' for the object that the first call created (E3).
    */
   create(name: string, content: Uint8Array): Promise<'created' | 'exists'>;
 
-  /** Begins to upload a data file. The file becomes visible when `FileUpload.finish` succeeds. */
+  /** Starts uploading a data file. The file becomes visible when `FileUpload.finish` succeeds. */
   open(name: string, lifetime?: FileLifetime): Promise<FileUpload>;
 
   /** Reads a file in chunks. A chunk is valid until the next one is requested. Throws `destination.absent`. */
@@ -67,19 +66,19 @@ export interface Destination {
   /** Locked files that the store refused to remove. */
   readonly lockedFiles?: ReadonlySet<string>;
 
-  /** Removes unfinished uploads in a folder and its subfolders, and returns their number (E15). */
+  /** Removes unfinished uploads in a folder and its subfolders, and returns the number of removed uploads (E15). */
   abortLeftovers(folder: string, choice: LeftoverChoice): Promise<number>;
 
   /** Closes all connections. The caller must finish or abort all uploads first. */
   close(): Promise<void>;
 }
 
-/** Upload of one file. Calls must not overlap. After a failure, only `abort` is allowed. */
+/** Upload of one file. Calls must not overlap. After a failure, only `abort` may be called. */
 export interface FileUpload {
-  /** Writes a chunk. The caller may reuse the chunk's memory when the promise resolves. */
+  /** Writes a chunk. The caller may reuse the chunk's memory after the promise resolves. */
   write(chunk: Uint8Array): Promise<void>;
   /** Completes the file. When the promise resolves, the file is durable and visible. */
   finish(): Promise<void>;
-  /** Removes all uploaded data of the file. Does nothing after a successful `finish`. */
+  /** Removes all data uploaded for the file. Does nothing after a successful `finish`. */
   abort(): Promise<void>;
 }

@@ -1,28 +1,29 @@
 /**
- * Checks object names. Names are relative, and `/` separates their parts.
+ * Checks object names. Names are relative, and their segments are separated by `/`.
  *
- * A valid name contains no `..`, does not begin with a dot, and has no special characters of shells or URLs.
+ * A valid name contains no `..`, does not begin with a dot, and contains no characters that are special in shells or
+ * URLs.
  */
 import { destinationError } from './destination-error.ts';
 
-/** Maximum length in bytes of a part between two slashes, as in file systems. */
+/** Maximum length in bytes of the text between two slashes, as in file systems. */
 const maxSegmentBytes = 255;
 const maxNameBytes = 1_024;
 
 /**
- * Matches one part of an object name: letters and digits of any language, some punctuation, and inner spaces. A part
- * does not begin with a dot or a minus sign.
+ * Matches the text between two slashes of an object name: letters and digits of any language, some punctuation, and
+ * inner spaces. It does not begin with a dot or a minus sign.
  */
 const segmentForm = /^[\p{L}\p{N}_=+,@~!()][\p{L}\p{M}\p{N}_=+,@~!().-]*(?: +[\p{L}\p{M}\p{N}_=+,@~!().-]+)*$/u;
 
-/** Splits a name at its slashes. Throws `destination.name` if it is invalid. */
+/** Splits a name at its slashes. Throws `destination.name` if the name is invalid. */
 export function nameSegments(name: string): readonly string[] {
   const problem = nameProblem(name);
   if (problem !== undefined) throw destinationError('name', `${shown(name)} is not a valid file name: ${problem}`);
   return name.split('/');
 }
 
-/** Splits a folder's name at its slashes. An empty name is the root. */
+/** Splits a folder's name at its slashes. An empty name means the root. */
 export function folderSegments(folder: string): readonly string[] {
   return folder === '' ? [] : nameSegments(folder);
 }
@@ -38,7 +39,7 @@ export function objectKey(root: string, name: string): string {
   return nameSegments(`${keyPrefix(root, '')}${name}`).join('/');
 }
 
-/** Returns what is wrong with an object name, or undefined if it is valid. */
+/** Returns what is wrong with an object name, or undefined if the name is valid. */
 export function nameProblem(name: string): string | undefined {
   if (name === '') return 'it is empty';
   if (Buffer.byteLength(name) > maxNameBytes) return `it has more than ${maxNameBytes} bytes`;
@@ -51,14 +52,14 @@ export function nameProblem(name: string): string | undefined {
 }
 
 function segmentProblem(segment: string): string | undefined {
-  if (segment === '') return 'it has two slashes in a row, or one at its end';
+  if (segment === '') return 'it has two consecutive slashes, or ends with a slash';
   if (segment.startsWith('.')) return `${shown(segment)} begins with a dot`;
   if (Buffer.byteLength(segment) > maxSegmentBytes) return `${shown(segment)} has more than ${maxSegmentBytes} bytes`;
   if (segment.startsWith('-')) return `${shown(segment)} begins with a minus`;
   if (segment.startsWith(' ') || segment.endsWith(' ')) return `${shown(segment)} begins or ends with a space`;
   if (segment.normalize('NFC') !== segment) return `${shown(segment)} is not in Unicode's normal form C (NFC)`;
   if (segmentForm.test(segment)) return undefined;
-  return `${shown(segment)} has characters other than letters, digits, _ = + , @ ~ ! ( ) . - and spaces between them`;
+  return `${shown(segment)} has characters other than letters, digits, _ = + , @ ~ ! ( ) . - and inner spaces`;
 }
 
 /** Escapes, shortens and quotes a name for a message. */

@@ -25,7 +25,7 @@ export abstract class ObjectStore<S extends { readonly root: string }> implement
   readonly #errors: StoreErrors;
   readonly #buffers = new PartBuffers();
 
-  /** `address` is the address of the bucket or container, as messages show it. */
+  /** `address` is the bucket's or container's address as shown in messages. */
   protected constructor(options: StoreOptions<S>, address: string, errors: StoreErrors) {
     this.options = options;
     this.#errors = errors;
@@ -35,7 +35,7 @@ export abstract class ObjectStore<S extends { readonly root: string }> implement
   abstract create(name: string, content: Uint8Array): Promise<'created' | 'exists'>;
   abstract stream(name: string): AsyncIterable<Uint8Array>;
   abstract remove(name: string): Promise<void>;
-  /** Creates the requests of an upload. `mark` is a unique value that identifies the upload. */
+  /** Creates the requests for an upload. `mark` is a unique value that identifies the upload. */
   protected abstract upload(name: string, mark: string, lifetime: FileLifetime): UploadRequests;
   /** Lists the objects whose keys have this prefix. */
   protected abstract objects(prefix: string): AsyncIterable<{ readonly key: string; readonly bytes: number }>;
@@ -73,7 +73,7 @@ export abstract class ObjectStore<S extends { readonly root: string }> implement
     this.#buffers.clear();
   }
 
-  /** Lists objects, and converts errors of the store to errors for users. */
+  /** Lists objects, and converts store errors into user-facing errors. */
   protected async *listing<T>(folder: string, objects: AsyncIterable<T>): AsyncIterable<T> {
     try {
       yield* objects;
@@ -83,8 +83,8 @@ export abstract class ObjectStore<S extends { readonly root: string }> implement
   }
 
   /**
-   * Checks whether the object exists after a failed request: a store may reject a request by closing the connection.
-   * Returns `exists`, or throws the error.
+   * Checks whether the object exists after a failed request, because a store may reject a request by closing the
+   * connection. Returns `exists`, or throws the error.
    */
   protected async afterFailedPut(name: string, cause: unknown, exists: () => Promise<boolean>): Promise<'exists'> {
     if (this.#errors.isTaken(cause)) return 'exists';

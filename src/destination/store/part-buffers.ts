@@ -1,9 +1,12 @@
-/** Memory for file parts that are being uploaded. All uploads of a destination share it. */
+/** Memory for file parts that are being uploaded. All uploads to a destination share it. */
 
-/** Size of a part in bytes: the minimum of S3. S3 allows 10,000 parts, so a file has at most 48 GiB. */
+/**
+ * Size of a part in bytes: the minimum that S3 allows. S3 also allows at most 10,000 parts, so a file has at most 48
+ * GiB.
+ */
 export const partBytes = 5 * 1024 * 1024;
 
-/** Maximum number of parts that are uploaded at the same time. With three parts, the upload reaches 300 MB/s. */
+/** Maximum number of parts that are uploaded at the same time. With three parts, uploads reach 300 MB/s. */
 const maxSending = 3;
 const maxIdle = 8;
 
@@ -20,7 +23,10 @@ export class PartBuffers {
     if (this.#idle.length < maxIdle) this.#idle.push(buffer);
   }
 
-  /** Waits until the upload of another part may start. Each call of `sent` lets the longest waiting caller continue. */
+  /**
+   * Waits until the upload of another part may start. Each call to `sent` lets the caller that has waited longest
+   * continue.
+   */
   async maySend(): Promise<void> {
     if (this.#sending === maxSending) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     else this.#sending++;

@@ -1,6 +1,6 @@
 /**
  * Uploads a data file to an object store, in parts if the file is large. Never overwrites an object. If the store's
- * response was lost, a unique value in the object's metadata shows whether this upload created the object.
+ * response is lost, a unique value in the object's metadata shows whether this upload created the object.
  */
 import type { LogfleetError } from '../../base/errors.ts';
 import type { FileUpload } from './destination.ts';
@@ -16,12 +16,12 @@ export const markName = 'logfleet-upload';
 export interface UploadRequests {
   /** Name of the object in its bucket or container. */
   readonly key: string;
-  /** Name of the object for messages. */
+  /** Name of the object as shown in messages. */
   readonly shown: string;
   readonly maxParts: number;
-  /** Creates the object from its whole content, unless the object exists. */
+  /** Creates the object with its complete content, unless the object exists. */
   putWhole(content: Uint8Array): Promise<unknown>;
-  /** True if the store accepts parts only one after another, and the upload of the last part completes the object. */
+  /** True if the store accepts parts only one after another, and uploading the last part completes the object. */
   readonly isSequential: boolean;
   /** Begins an upload in parts. */
   begin(): Promise<void>;
@@ -37,7 +37,7 @@ export interface UploadRequests {
   /** Returns whether this upload created the existing object. */
   hasMark(): Promise<boolean>;
   removeObject(): Promise<unknown>;
-  /** Returns whether the object may exist although the request to create it failed with this error. */
+  /** Returns whether the object may exist even though the request to create it failed with this error. */
   mayExist(cause: unknown): boolean;
 }
 
@@ -72,7 +72,7 @@ export class PartedUpload implements FileUpload {
 
   async write(chunk: Uint8Array): Promise<void> {
     for (let offset = 0; offset < chunk.length; ) {
-      // A full part is sent only when more data follows, so a file of at most one part needs a single request.
+      // A full part is sent only when more data follows, so a file that fits into one part needs only a single request.
       if (this.#filledBytes === partBytes) await this.#sendPart();
       this.#buffer ??= this.#buffers.take();
       const taken = chunk.subarray(offset, offset + partBytes - this.#filledBytes);
@@ -100,7 +100,7 @@ export class PartedUpload implements FileUpload {
   async abort(): Promise<void> {
     if (this.#ended) return;
     this.#stop.abort();
-    // Waits for running requests: a part that arrives after the abort would be stored and billed.
+    // Waits for running requests, because a part that arrives after the abort would be stored and billed.
     await Promise.all(this.#sending);
     this.#releaseBuffer();
     const { key, shown } = this.#requests;
@@ -129,7 +129,7 @@ export class PartedUpload implements FileUpload {
     }
   }
 
-  /** Returns whether this upload created the existing object. Throws if the store cannot tell. */
+  /** Returns whether this upload created the existing object. Throws if this cannot be determined. */
   async #isOurs(cause: unknown): Promise<boolean> {
     try {
       return await this.#requests.hasMark();
@@ -177,7 +177,7 @@ export class PartedUpload implements FileUpload {
     }
   }
 
-  /** Uploads one part. If the upload fails, the next call on this object throws. */
+  /** Uploads one part. If the upload fails, the next call to this object throws. */
   async #upload(number: number, content: Uint8Array): Promise<void> {
     try {
       await this.#requests.sendPart(number, content, this.#stop.signal);
@@ -190,7 +190,7 @@ export class PartedUpload implements FileUpload {
     if (this.#failure) throw this.#failure;
   }
 
-  /** Bytes that are not sent yet. */
+  /** Bytes that have not yet been sent. */
   get #filled(): Uint8Array {
     return this.#buffer?.subarray(0, this.#filledBytes) ?? new Uint8Array();
   }

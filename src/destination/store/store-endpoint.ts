@@ -2,36 +2,36 @@
 import { type Environment, proxyCredentials, proxyFor, proxyProblem } from '../../base/proxy-environment.ts';
 import { destinationError } from './destination-error.ts';
 
-/** Checks a name in the settings. `advice` says what to write. */
+/** Checks a name in the settings. `advice` describes a valid name. */
 export function checkName(kind: string, name: string, form: RegExp, advice: string): void {
-  if (!form.test(name)) throw invalid(`the ${kind} ${JSON.stringify(name)} is not valid: write ${advice}`);
+  if (!form.test(name)) throw invalid(`the ${kind} ${JSON.stringify(name)} is not valid: use ${advice}`);
 }
 
-/** Throws if the address of a store contains credentials, or if it does not use HTTPS and `insecure` is false. */
+/** Throws if a store's URL contains credentials, or if it does not use HTTPS and `insecure` is false. */
 export function checkEndpoint(endpoint: string | undefined, insecure = false): void {
   if (endpoint === undefined) return;
   const url = URL.parse(endpoint);
   if (!url || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
     throw invalid(
-      `the endpoint ${JSON.stringify(endpoint)} is not an address: write one such as https://store.example.com`,
+      `the endpoint ${JSON.stringify(endpoint)} is not a valid URL: set a URL such as https://store.example.com`,
     );
   }
   if (url.username !== '' || url.password !== '') {
     throw invalid(
-      'the endpoint contains a user or a password: write the address alone, and credentials into the Secret',
+      'the endpoint contains a user name or a password: remove them, and store the credentials in the Secret',
     );
   }
   if (url.search !== '' || url.hash !== '')
-    throw invalid(`the endpoint ${JSON.stringify(endpoint)} has a query or a fragment: write the address alone`);
+    throw invalid(`the endpoint ${JSON.stringify(endpoint)} has a query or a fragment: set only the URL of the store`);
   if (url.protocol === 'http:' && !insecure) {
-    throw invalid(`the endpoint ${endpoint} is not encrypted: write https://, or set insecure to allow it`);
+    throw invalid(`the endpoint ${endpoint} is not encrypted: use https://, or set insecure to true to allow http://`);
   }
 }
 
 /** Throws if access tokens would be sent without encryption. */
 export function checkTokensMayGoTo(address: string): void {
   if (!address.startsWith('http://')) return;
-  const advice = 'write https://, or write the credentials into a Secret';
+  const advice = 'use https://, or store the credentials in a Secret';
   throw invalid(`logfleet sends no access tokens to ${address}, because the connection is not encrypted: ${advice}`);
 }
 
@@ -47,7 +47,7 @@ export function storeProxy(origin: URL, environment: Environment): URL | undefin
   }
 }
 
-/** Returns the proxy settings for Node's HTTP agents. Empty for direct requests. */
+/** Returns the proxy settings for Node's HTTP agents. Empty for direct connections. */
 export function agentProxy(origin: URL, environment: Environment): { readonly HTTPS_PROXY?: string } {
   const proxy = storeProxy(origin, environment);
   if (!proxy) return {};

@@ -1,20 +1,20 @@
-/** Classifies errors of object stores and adds advice for users. */
+/** Classifies object store errors, and adds advice for users. */
 import { LogfleetError } from '../../base/errors.ts';
 import { type DestinationFailure, destinationError } from './destination-error.ts';
 
 type Advice = Readonly<Partial<Record<DestinationFailure, string>>>;
 
-/** Errors of one kind of object store. */
+/** Errors from one kind of object store. */
 export interface StoreErrorRules {
   /** Error code, such as `BlobNotFound` or `ECONNREFUSED`. */
   readonly codeOf: (cause: unknown) => string;
-  /** HTTP status of the response; undefined without a response. */
+  /** HTTP status of the response; undefined if there was none. */
   readonly statusOf: (cause: unknown) => number | undefined;
   readonly failureOfCode: (code: string) => DestinationFailure | undefined;
-  /** Meanings of HTTP statuses that differ from the meanings in other stores. */
+  /** Meanings of HTTP statuses that differ from their meanings for other stores. */
   readonly failureByStatus?: Readonly<Record<number, DestinationFailure>>;
   readonly advice: Advice;
-  /** Returns the part of the error's message that users see. Default: the whole message. */
+  /** Returns the part of the error's message that users see. The default is the whole message. */
   readonly messageOf?: (cause: Error) => string;
   /** Returns a copy of the error without secrets. */
   readonly withoutSecrets?: (cause: unknown) => unknown;
@@ -47,19 +47,19 @@ export class StoreErrors {
     if (status === undefined || status === 408 || status === 409 || status === 429) return 'away';
     const meaning = failureByStatus[status] ?? commonFailureByStatus[status];
     if (meaning) return meaning;
-    // logfleet follows no redirections: a redirection means that the endpoint or region is wrong.
+    // logfleet does not follow redirects, because a redirect means that the endpoint or region is wrong.
     return status >= 300 && status < 500 ? 'invalid' : 'away';
   }
 
   /**
-   * Returns whether the error means that an object of this name exists. Status 409 alone is not enough, because it has
-   * other causes, too.
+   * Returns whether the error means that an object with this name exists. Status 409 is not sufficient, because it also
+   * has other causes.
    */
   isTaken(cause: unknown): boolean {
     return this.#rules.statusOf(cause) === 412 || takenCodes.includes(this.#rules.codeOf(cause));
   }
 
-  /** Returns whether the connection broke before the store answered. */
+  /** Returns whether the connection broke before the store responded. */
   isBrokenOff(cause: unknown): boolean {
     return this.#rules.statusOf(cause) === undefined && brokenOffCodes.includes(this.#rules.codeOf(cause));
   }
@@ -82,13 +82,13 @@ const commonFailureByStatus: Readonly<Record<number, DestinationFailure>> = {
 };
 
 const commonAdvice: Advice = {
-  full: 'free some space or raise the quota to continue the export',
+  full: 'free some space, or raise the quota, to continue the export',
   away: 'logfleet tries again',
-  invalid: 'correct the settings of the store',
+  invalid: "correct the store's settings",
   unsupported: 'this store lacks a feature that logfleet needs; use another store, or a volume',
 };
 
-/** Returns a function that classifies error codes by these lists. */
+/** Returns a function that classifies error codes according to these lists. */
 export function failuresByCode(
   codes: Readonly<Partial<Record<DestinationFailure, readonly string[]>>>,
 ): StoreErrorRules['failureOfCode'] {
@@ -103,17 +103,17 @@ export function firstCode(...values: readonly unknown[]): string {
   return typeof known === 'string' ? known : 'UnknownError';
 }
 
-/** Codes of certificate errors, which a retry cannot solve. */
+/** Codes of certificate errors, which a retry cannot fix. */
 export const untrustedForm = /^(?:UNABLE_TO_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|ERR_TLS_CERT|HOSTNAME_MISMATCH|INVALID_CA)/;
 
-/** Returns the code and the message of an error for users. */
+/** Returns the code and message of an error as shown to users. */
 function reasonOf(code: string, text: string): string {
-  if (untrustedForm.test(code)) return `${code}: the certificate of the store is not trusted (see NODE_EXTRA_CA_CERTS)`;
+  if (untrustedForm.test(code)) return `${code}: the store's certificate is not trusted (see NODE_EXTRA_CA_CERTS)`;
   const message = shortened(text).replace(/\.$/, '');
   return message === '' || message === code || message === 'UnknownError' ? code : `${code}: ${message}`;
 }
 
-/** Maximum length of a store's message in an error, so that the advice stays visible. */
+/** Maximum length of a store's own message within an error message, so that the advice stays visible. */
 const longestMessage = 300;
 
 function shortened(message: string): string {

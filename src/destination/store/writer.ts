@@ -1,6 +1,6 @@
 /**
  * Identifies the process that writes a file by a token in the names of files and uploads (E15). The token contains a
- * hash of the machine or container, the process id, the start of the process and a random number. Only a process on the
+ * hash of the machine or container, the process id, the process start time and a random number. Only a process on the
  * same machine or container can be checked.
  */
 import { createHash } from 'node:crypto';
@@ -40,14 +40,14 @@ export class Writer {
   }
 
   /**
-   * Records that a file of this process could not be removed. `stateOf` then returns `ended`, so that a later cleanup
-   * removes the file.
+   * Records that a file written by this process could not be removed. `stateOf` then returns `ended`, so that a later
+   * cleanup removes the file.
    */
   abandon(name: string): void {
     this.#abandoned.add(name);
   }
 
-  /** Returns whether the process that wrote the file still runs. */
+  /** Returns whether the process that wrote the file is still running. */
   async stateOf(name: string): Promise<WriterState> {
     if (this.#abandoned.has(name)) return 'ended';
     const [, scope, pid, processStart = ''] = form.exec(name) ?? [];

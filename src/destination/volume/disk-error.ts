@@ -1,4 +1,4 @@
-/** Classifies errors of the file system, and adds a remedy for users. */
+/** Classifies file system errors, and adds a remedy for users. */
 import { LogfleetError, messageOf, systemCode } from '../../base/errors.ts';
 import { type DestinationFailure, destinationError } from '../store/destination-error.ts';
 
@@ -11,19 +11,19 @@ const full: DiskFailure = { failure: 'full', advice: 'free some space to continu
 const userId = process.getuid?.();
 const denied: DiskFailure = {
   failure: 'denied',
-  advice: `grant write access to the user that logfleet runs as${userId === undefined ? '' : ` (uid ${userId})`}`,
+  advice: `grant write access to the user under which logfleet runs${userId === undefined ? '' : ` (uid ${userId})`}`,
 };
 const away: DiskFailure = { failure: 'away', advice: 'logfleet tries again' };
 const failureByCode: ReadonlyMap<string, DiskFailure> = new Map([
   ['ENOSPC', full],
   ['EDQUOT', full],
-  ['EFBIG', { failure: 'full', advice: 'raise the limit for the size of a file, or lower maxPartSize' }],
+  ['EFBIG', { failure: 'full', advice: 'raise the file size limit, or lower maxPartSize' }],
   ['EACCES', denied],
   ['EPERM', denied],
   ['EROFS', { failure: 'denied', advice: 'mount the volume with write access' }],
 ]);
 
-/** Matches the path at the end of Node's error messages, which users do not need. */
+/** Matches the path at the end of Node.js error messages, which users do not need. */
 const ownPlace = /, \w+ '[^']*'(?: -> '[^']*')?$/;
 
 /** Returns an error with a remedy. `act` is the action that failed, such as `write`. */

@@ -1,7 +1,7 @@
 /**
- * An open folder for file operations. The operations use the opened folder even if its path is replaced by a symbolic
- * link. Node has no `openat`, so paths begin with `/proc/self/fd/N` on Linux. Other systems use normal paths and lack
- * this protection.
+ * An open folder for file operations. The operations use the opened folder even if its path is later replaced by a
+ * symbolic link. Node.js has no `openat`, so on Linux, paths begin with `/proc/self/fd/N`. Other systems use normal
+ * paths, and lack this protection.
  */
 import { type BigIntStats, constants } from 'node:fs';
 import { type FileHandle, link, lstat, mkdir, open, readdir, unlink } from 'node:fs/promises';
@@ -29,7 +29,7 @@ export class Folder {
   /** Path of the folder, for messages. */
   readonly path: string;
   readonly #handle: FileHandle;
-  /** Path that file operations use: `/proc/self/fd/N` on Linux, otherwise the path of the folder. */
+  /** Path used for file operations: `/proc/self/fd/N` on Linux, and the folder's own path elsewhere. */
   readonly #base: string;
 
   private constructor(path: string, handle: FileHandle, base: string) {
@@ -38,7 +38,7 @@ export class Folder {
     this.#base = base;
   }
 
-  /** Opens a folder from the settings, which may be a symbolic link. Returns undefined if it does not exist. */
+  /** Opens the folder named in the settings, which may be a symbolic link. Returns undefined if it does not exist. */
   static async openRoot(path: string): Promise<Folder | undefined> {
     try {
       return await Folder.#held(path, await open(path, folderFlags));
@@ -57,7 +57,9 @@ export class Folder {
     return new Folder(path, handle, (await hasFolderPaths) ? base : path);
   }
 
-  /** Opens a subfolder. Returns undefined if it does not exist. Throws `destination.outside` for a symbolic link. */
+  /**
+   * Opens a subfolder. Returns undefined if it does not exist. Throws `destination.outside` if it is a symbolic link.
+   */
   async enter(name: string): Promise<Folder | undefined> {
     try {
       return await Folder.#held(join(this.path, name), await open(this.#at(name), folderFlags | constants.O_NOFOLLOW));
@@ -69,7 +71,7 @@ export class Folder {
     }
   }
 
-  /** Opens a subfolder, or creates it durably. */
+  /** Opens a subfolder, creating it durably if it does not exist. */
   async enterOrMake(name: string): Promise<Folder> {
     const path = join(this.path, name);
     const existing = await this.enter(name);
@@ -117,7 +119,7 @@ export class Folder {
     }
   }
 
-  /** Creates a hard link. Throws errors of the file system unchanged, such as EEXIST. */
+  /** Creates a hard link. Throws file system errors, such as EEXIST, unchanged. */
   link(from: string, to: string): Promise<void> {
     return link(this.#at(from), this.#at(to));
   }
@@ -179,7 +181,7 @@ export class Folder {
     const path = join(this.path, name);
     throw destinationError(
       'outside',
-      `${path} is a symbolic link, which logfleet does not follow: put the folder or file itself there`,
+      `${path} is a symbolic link, which logfleet does not follow: replace the link with the folder or file itself`,
     );
   }
 }

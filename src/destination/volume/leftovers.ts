@@ -1,6 +1,6 @@
 /**
- * Names temporary files, and finds the temporary files of ended processes (E15). If a process cannot be checked, its
- * file counts as abandoned after `silenceMs` without a change. Running processes update the change time every
+ * Names temporary files, and finds those that ended processes left behind (E15). If a file's process cannot be checked,
+ * the file counts as abandoned after `silenceMs` without a change. Running processes update the change time every
  * `heartbeatMs`.
  */
 import type { LeftoverChoice } from '../store/destination.ts';
@@ -13,12 +13,12 @@ const silenceMs = 60_000;
 const prefix = '.logfleet-';
 const suffix = '.part';
 
-/** Creates a temporary file name, which begins with a dot. */
+/** Creates a name for a temporary file. The name begins with a dot. */
 export function temporaryName(writer: Writer): string {
   return `${prefix}${writer.newToken()}${suffix}`;
 }
 
-/** Removes temporary files from a folder, and returns their number. */
+/** Removes temporary files from a folder, and returns the number of removed files. */
 export async function removeLeftovers(
   folder: Folder,
   entries: readonly FolderEntry[],
@@ -41,7 +41,7 @@ export async function removeLeftovers(
   return removed;
 }
 
-/** Reads the clock of the volume, in ms, by creating a file. */
+/** Reads the volume's clock, in ms, by creating a file. */
 async function volumeTimeMs(folder: Folder, writer: Writer): Promise<number> {
   const name = temporaryName(writer);
   const probe = await folder.newFile(name);

@@ -1,6 +1,6 @@
 /**
- * Writes a file under a temporary name, then gives it its final name by a hard link. Unlike a rename, a hard link never
- * overwrites a file.
+ * Writes a file under a temporary name, and then gives it its final name through a hard link. Unlike a rename, a hard
+ * link never overwrites a file.
  */
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import { diskError } from './disk-error.ts';
 import type { Folder } from './folder.ts';
 import { heartbeatMs, temporaryName } from './leftovers.ts';
 
-/** Error codes of file systems without hard links. */
+/** Error codes from file systems without hard links. */
 const noLinkCodes = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
 
 interface NewFileOptions {
@@ -29,7 +29,7 @@ export class NewFile {
   #timer: Timer | undefined;
   #ended = false;
 
-  /** Creates a file with a temporary name. The returned object closes `folder` when it is no longer needed. */
+  /** Creates a file with a temporary name. The returned object closes `folder` once it is no longer needed. */
   static async begin(folder: Folder, target: string, writer: Writer, clock: Clock): Promise<NewFile> {
     const temporary = temporaryName(writer);
     try {
@@ -79,7 +79,7 @@ export class NewFile {
       if (code === 'ENOENT')
         throw destinationError(
           'lost',
-          `another process removed ${path} while logfleet was writing it, so logfleet writes it again`,
+          `another process removed ${path} while logfleet was writing it, so logfleet will write it again`,
           cause,
         );
       if (!noLinkCodes.has(code)) throw cause;
@@ -92,7 +92,7 @@ export class NewFile {
     }
   }
 
-  /** Removes the temporary name, but not the final name. */
+  /** Removes the temporary name, but keeps the final name. */
   async end(): Promise<void> {
     if (this.#ended) return;
     this.#ended = true;
@@ -108,7 +108,7 @@ export class NewFile {
     }
   }
 
-  /** Removes the file with both names. */
+  /** Removes the file under both names. */
   async discard(): Promise<void> {
     if (this.#ended) return;
     try {
@@ -132,7 +132,7 @@ export class NewFile {
     return diskError('write', join(this.#options.folder.path, this.#options.target), cause);
   }
 
-  /** Updates the file's change time regularly to show other processes that its writer is alive. */
+  /** Updates the file's change time regularly, to show other processes that its writer is alive. */
   #scheduleHeartbeat(): void {
     this.#timer = this.#options.clock.after(heartbeatMs, () => {
       const nowSeconds = this.#options.clock.now() / 1000;

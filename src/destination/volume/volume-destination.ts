@@ -1,6 +1,6 @@
 /**
- * Stores files in a directory, such as a mounted volume. A call returns only after its file is flushed to disk. Each
- * call opens the folders again, so the destination still works after the volume was mounted again. It does not follow
+ * Stores files in a directory, such as a mounted volume. A call returns only after its file has been flushed to disk.
+ * Each call reopens the folders, so the destination still works after the volume has been remounted. It does not follow
  * symbolic links.
  */
 import type { FileHandle } from 'node:fs/promises';
@@ -20,9 +20,9 @@ import { NewFile } from './new-file.ts';
 const readBytes = 256 * 1024;
 
 interface VolumeOptions extends Pick<DestinationPorts, 'clock' | 'writer'> {
-  /** Directory of the volume. It must exist: a missing directory may mean that the volume is not mounted. */
+  /** Directory of the volume. It must exist, because a missing directory may mean that the volume is not mounted. */
   readonly directory: string;
-  /** Root folder in the directory. logfleet creates it if it is missing. Empty for the directory itself. */
+  /** Root folder in the directory. logfleet creates the folder if it is missing. Empty to use the directory itself. */
   readonly root: string;
 }
 
@@ -33,7 +33,7 @@ export class VolumeDestination implements Destination {
   readonly #clock: Clock;
   readonly #writer: Writer;
 
-  /** Opens the destination without touching the disk. Throws `destination.name` for an invalid `root`. */
+  /** Opens the destination without accessing the disk. Throws `destination.name` for an invalid `root`. */
   constructor(options: VolumeOptions) {
     this.#directory = resolve(options.directory);
     this.#rootSegments = folderSegments(options.root);
@@ -70,7 +70,7 @@ export class VolumeDestination implements Destination {
 
   async *stream(name: string): AsyncIterable<Uint8Array> {
     const file = await this.#openFile(name);
-    if (!file) throw destinationError('absent', `there is no file ${name} in ${this.url}`);
+    if (!file) throw destinationError('absent', `the file ${name} does not exist in ${this.url}`);
     try {
       const buffer = Buffer.allocUnsafe(readBytes);
       for (;;) {
@@ -155,7 +155,7 @@ export class VolumeDestination implements Destination {
 interface WalkedFolder {
   readonly folder: Folder;
   readonly entries: readonly FolderEntry[];
-  /** Path of the folder from the root, with a trailing slash. Empty for the root. */
+  /** Path of the folder relative to the root, with a trailing slash. Empty for the root. */
   readonly prefix: string;
 }
 

@@ -120,7 +120,7 @@ describe('a record that is read back', () => {
     [
       'it has an unknown member',
       { note: 'x' },
-      'this version of logfleet does not know the field /note; run the newer version of logfleet',
+      'the field /note is unknown to this version of logfleet; run the newer version of logfleet',
     ],
     [
       'it has another version',
@@ -143,7 +143,7 @@ describe('a record that is read back', () => {
     [
       'a file is named twice',
       { files: [file, file], written: 20, received: 23 },
-      'the commit record names a file twice',
+      'the commit record lists the same file twice',
     ],
     [
       'a hash of slices is invalid',
@@ -160,7 +160,7 @@ describe('a record that is read back', () => {
         code: 'destination.damaged',
         handling: { kind: 'stall' },
         message: expect.stringMatching(
-          /^commits\/x\.json is damaged: .*restore the original commit record, or remove it/s,
+          /^commits\/x\.json is damaged: .*restore the original commit record, or remove the record/s,
         ),
       }),
     );

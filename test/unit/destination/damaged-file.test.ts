@@ -30,8 +30,8 @@ describe('a damaged file is reported', () => {
   });
 
   test.each([
-    ['', 'does not end as a Parquet file does'],
-    ['PAR1', 'does not end as a Parquet file does'],
+    ['', 'does not end like a Parquet file'],
+    ['PAR1', 'does not end like a Parquet file'],
     ['\xff\xff\xff\xffPAR1', 'footer is too large'],
     ['\x00\x00\x00\x00PAR1', 'is damaged'],
     ['\x00\x01\x00\x00\x00PAR1', 'is damaged'],

@@ -13,7 +13,7 @@ describe('an error of the file system', () => {
     ['ENOSPC', 'destination.full', 'wait', 'free some space'],
     ['EDQUOT', 'destination.full', 'wait', 'free some space'],
     ['EFBIG', 'destination.full', 'wait', 'maxPartSize'],
-    ['EACCES', 'destination.denied', 'stall', 'the user that logfleet runs as'],
+    ['EACCES', 'destination.denied', 'stall', 'the user under which logfleet runs'],
     ['EROFS', 'destination.denied', 'stall', 'mount the volume'],
     ['EIO', 'destination.away', 'backoff', 'tries again'],
     ['ESTALE', 'destination.away', 'backoff', 'tries again'],
@@ -59,7 +59,7 @@ describe('an error of a store or its connection', () => {
     const cause = Object.assign(new Error(`no\n\u0000${'!'.repeat(3_000)}`), { name: 'AccessDenied' });
     const { message } = s3Errors.error('read plan', cause);
     expect(message).toMatch(
-      /^cannot read plan: AccessDenied: no !+…; grant these credentials the rights s3:ListBucket/,
+      /^cannot read plan: AccessDenied: no !+…; grant these credentials the permissions s3:ListBucket/,
     );
     expect(message.length).toBeLessThan(700);
   });
@@ -149,11 +149,11 @@ describe('settings of a store', () => {
     [{ bucket: 'bucket/key' }, 'the bucket name'],
     [{ root: 'a/../..' }, 'begins with a dot'],
     [{ region: 'eu central' }, 'the region'],
-    [{ endpoint: 'store.example.com' }, 'is not an address'],
-    [{ endpoint: 'ftp://store.example.com' }, 'is not an address'],
+    [{ endpoint: 'store.example.com' }, 'is not a valid URL'],
+    [{ endpoint: 'ftp://store.example.com' }, 'is not a valid URL'],
     [{ endpoint: 'http://store.example.com' }, 'set insecure'],
-    [{ endpoint: 'https://user:canary@store.example.com' }, 'credentials into the Secret'],
-    [{ endpoint: 'https://store.example.com?x=1' }, 'write the address alone'],
+    [{ endpoint: 'https://user:canary@store.example.com' }, 'store the credentials in the Secret'],
+    [{ endpoint: 'https://store.example.com?x=1' }, 'set only the URL of the store'],
     [{ serverSideEncryption: { type: 'AES256', kmsKeyID: 'key' } }, 'requires the encryption type aws:kms'],
   ])('%o are refused: %s', (changes, message) => {
     const refusal = (() => {

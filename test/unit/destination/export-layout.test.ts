@@ -141,8 +141,8 @@ describe('the plan', () => {
 
   test.each([
     [[1], 'must have at least two entries'],
-    [[1, 3, 3], '/boundariesMs/2 of the plan is not later than the boundary before it'],
-    [[3, 1], '/boundariesMs/1 of the plan is not later than the boundary before it'],
+    [[1, 3, 3], '/boundariesMs/2 in the plan is not later than the boundary before it'],
+    [[3, 1], '/boundariesMs/1 in the plan is not later than the boundary before it'],
     [[1, 2.5], '/boundariesMs/1 is 2.5, but must be a whole number'],
     [['1', 2], '/boundariesMs/0 is "1"'],
     [[1, 8.64e15 + 1], '/boundariesMs/1 is 8640000000000001, but '],

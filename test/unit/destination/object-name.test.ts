@@ -15,8 +15,8 @@ describe('an object name', () => {
   test.each([
     ['', 'it is empty'],
     ['/etc/passwd', 'it must not begin with a slash'],
-    ['a//b', 'it has two slashes in a row'],
-    ['a/', 'or one at its end'],
+    ['a//b', 'it has two consecutive slashes'],
+    ['a/', 'or ends with a slash'],
     ['a/../b', '".." begins with a dot'],
     ['a/.git', '".git" begins with a dot'],
     ['a\\b', 'has characters other than'],
