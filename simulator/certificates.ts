@@ -1,11 +1,11 @@
-/** Creates TLS certificates for the simulator, valid for localhost only. Keeps existing files. */
+/** Creates TLS certificates for the simulator, which are valid for localhost only. Existing files are kept. */
 import { X509Certificate } from 'node:crypto';
 import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { LogfleetError } from '../src/base/errors.ts';
 
 export interface Certificates {
-  /** Path of the CA certificate. Clients have to trust this certificate. */
+  /** Path of the CA certificate, which clients must trust. */
   readonly caFile: string;
   readonly cert: string;
   readonly key: string;
@@ -54,7 +54,7 @@ async function readIfThere(file: string): Promise<string | undefined> {
 }
 
 async function make(dir: string, nowMs: number): Promise<void> {
-  // This library is large, so it is imported only when certificates are created.
+  // This library is large, so it is imported only when certificates have to be created.
   const { generate } = await import('selfsigned');
   const common = {
     keyType: 'ec',
@@ -91,7 +91,7 @@ async function make(dir: string, nowMs: number): Promise<void> {
   await put(dir, names.ca, authority.cert, 0o644);
 }
 
-/** Creates a file atomically. Never replaces a file. */
+/** Creates a file atomically. Never overwrites an existing file. */
 async function put(dir: string, name: string, content: string, mode: number): Promise<void> {
   const temporary = path.join(dir, `.${name}.${process.pid}`);
   await writeFile(temporary, content, { mode });

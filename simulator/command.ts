@@ -1,4 +1,4 @@
-/** The flags of the command `simulate`. Imports nothing of the simulator, to keep `--help` fast. */
+/** The flags of the `simulate` command. Imports nothing from the simulator, so that `--help` stays fast. */
 import { InvalidArgumentError, Option } from 'commander';
 import { fileList, listenAddress, wholeNumber } from '../src/base/flag-values.ts';
 import type { SimulateOptions } from './options.ts';

@@ -35,7 +35,7 @@ export function control(model: ServiceModel, request: ServiceRequest, atMs: numb
   }
 }
 
-/** Applies a merge patch to the scenario, and answers with the new scenario. */
+/** Applies a merge patch to the scenario, and responds with the new scenario. */
 function patch(model: ServiceModel, body: string, atMs: number): ControlResponse {
   let value: unknown;
   try {

@@ -2,13 +2,13 @@
 import { Buffer } from 'node:buffer';
 import type { AccessKey } from './scenario/settings.ts';
 
-/** Returns why an access ID is invalid. Returns undefined if the access ID is valid. */
+/** Returns why an access ID is invalid, or undefined if the access ID is valid. */
 export function accessIdProblem(accessId: string): string | undefined {
   const isUsable = accessId !== '' && !accessId.includes(':');
   return isUsable ? undefined : 'is empty or has a colon, which is not allowed in basic credentials; write another one';
 }
 
-/** Returns the access key of the request, or undefined for wrong credentials. */
+/** Returns the access key of the request, or undefined if the credentials are wrong. */
 export function authenticate(
   authorization: string | undefined,
   keys: ReadonlyMap<string, AccessKey>,

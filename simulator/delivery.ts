@@ -9,15 +9,15 @@ import type { ServedResponse } from './model.ts';
 export interface ResponseChannel {
   readonly response: ServerResponse;
   readonly clock: Clock;
-  /** TCP connection below TLS, which can be reset. */
+  /** TCP connection under the TLS connection. Unlike the TLS connection, it can be reset. */
   readonly socket: Socket | undefined;
-  /** Reusable memory for the chunks of the body. */
+  /** Reusable memory for the chunks of the response body. */
   readonly memory: PieceMemory;
-  /** Function that is called when the request has ended. `answered` is true if the client received the whole response. */
+  /** Called when the request has ended. `answered` is true if the client received the whole response. */
   readonly done: (answered: boolean) => void;
 }
 
-/** Maximum length in bytes of a body that is sent with a single write. */
+/** Maximum length in bytes of a body that is sent in a single write. */
 const smallBytes = 16 * 1024;
 const dripsPerSecond = 10;
 
@@ -67,7 +67,7 @@ function sendWhole(served: ServedResponse, { response, memory, done }: ResponseC
   writeAll(piecesOf(served.body, memory), response, () => response.end(), giveBack);
 }
 
-/** Sends chunks of a body as fast as the connection accepts them. Calls `onSent` after each chunk. */
+/** Sends the chunks of a body as fast as the connection accepts them. Calls `onSent` after each chunk. */
 function writeAll(
   pieces: Iterable<Uint8Array>,
   response: ServerResponse,
@@ -83,8 +83,8 @@ function writeAll(
         return;
       }
       const sent = (error: unknown) => {
-        // `onSent` releases the memory of the chunk for reuse. It is not called after a failed write, because the
-        // connection may still read this memory.
+        // `onSent` releases the chunk's memory for reuse. It is not called after a failed write, because the connection
+        // might still read this memory.
         if (!error) onSent(value);
       };
       if (!response.write(value, sent)) {
@@ -104,8 +104,8 @@ function sendHalf(served: ServedResponse, wire: ResponseChannel): void {
     reset(wire);
     return;
   }
-  // Node calls the callback of this empty write after all earlier writes, so the connection is closed only after the
-  // data was sent.
+  // Node.js calls the callback of this empty write after all earlier writes, so the connection is closed only after the
+  // data has been sent.
   const breakOff = () => response.write('', () => response.socket?.destroy());
   writeAll(firstBytes(piecesOf(served.body), half), response, breakOff);
 }
@@ -129,7 +129,7 @@ function drip(served: ServedResponse, bytesPerSecond: number, { response, clock,
   clock.after((dropBytes / bytesPerSecond) * 1000, next);
 }
 
-/** Writes the status and the headers of a response. Returns the length of the body in bytes. */
+/** Writes the status and headers of a response. Returns the body length in bytes. */
 function writeHead({ status, headers, cookies, body }: ServedResponse, response: ServerResponse): number {
   const bytes = bytesOf(body);
   const setCookie = cookies && cookies.length > 0 ? { 'set-cookie': [...cookies] } : {};

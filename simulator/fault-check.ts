@@ -1,4 +1,4 @@
-/** Reports faults of a scenario that can never apply to a request. A test with such a fault would test nothing. */
+/** Reports faults in a scenario that can never apply to a request. A test with such a fault would test nothing. */
 
 import { durationMs } from './base/span.ts';
 import { onlyFor } from './faults.ts';
@@ -11,7 +11,7 @@ const aboutJobs: readonly SimulatedOperation[] = ['createJob', 'getJob', 'listMe
 
 const lists = ['operations', 'users', 'collectors', 'queries', 'nth'] as const;
 
-/** Returns the problems of a scenario's faults. The scenario must already match the JSON Schema. */
+/** Returns the problems with a scenario's faults. The scenario must already be valid according to the JSON Schema. */
 export function faultProblems(scenario: Scenario): ScenarioProblem[] {
   return Object.entries(scenario.faults ?? {}).flatMap(([name, fault]) =>
     problemsOf(fault, scenario).map(({ path, text }) => ({ path: ['faults', name, ...path], text })),
@@ -48,8 +48,8 @@ function operationProblems({ kind, operations: asked = [] }: FaultScenario): Sce
 }
 
 /**
- * Reports faults that select requests by collector or by query, although their operations have no collector or no
- * query.
+ * Reports faults that select requests by collector or query, although requests for the fault's operations have no
+ * collector or query.
  */
 function subjectProblems(fault: FaultScenario): ScenarioProblem[] {
   const { collectors, queries } = fault;
@@ -90,8 +90,8 @@ function timeProblems({ from = '0s', until }: FaultScenario): ScenarioProblem[] 
 }
 
 /**
- * Reports faults of kind `redirect` that lead to the only base path of the service, because such a fault would redirect
- * a request to itself.
+ * Reports each `redirect` fault that points to the service's only base path, because it would redirect a request to
+ * itself.
  */
 function redirectProblems({ kind, to }: FaultScenario, { basePaths = ['/api'] }: Scenario): ScenarioProblem[] {
   if (kind !== 'redirect' || basePaths.some((base) => base !== to)) return [];

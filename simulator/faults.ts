@@ -1,5 +1,5 @@
 /**
- * Selects the fault of the scenario that applies to a request, and changes the response accordingly.
+ * Selects the scenario fault that applies to a request, and changes the response accordingly.
  *
  * Only the first matching fault applies.
  */
@@ -29,7 +29,8 @@ export interface FaultSubject {
 }
 
 /**
- * Whether the service carries out a request that has a fault of this kind. A scenario can override this with `effect`.
+ * Whether the service still carries out a request that is affected by this kind of fault. A scenario can override the
+ * value with `effect`.
  */
 const takesEffect: Readonly<Record<FaultKind, boolean>> = {
   reset: false,
@@ -52,7 +53,7 @@ const takesEffect: Readonly<Record<FaultKind, boolean>> = {
 
 const jobReads = ['getJob', 'listMessages', 'listRecords'] as const;
 
-/** Operations to which a kind of fault can apply. A kind that is not listed can apply to every operation. */
+/** Operations to which each kind of fault can apply. A kind that is not listed can apply to every operation. */
 export const onlyFor: Readonly<Partial<Record<FaultKind, readonly SimulatedOperation[]>>> = {
   lag: ['listCollectors', ...jobReads, 'deleteJob'],
   pendingError: ['getJob'],
@@ -125,11 +126,13 @@ export interface FaultyResponse {
 }
 
 export interface FaultContext {
-  /** Response that the client would get without the fault. Undefined if the service did not carry out the request. */
+  /**
+   * Response that the client would get without the fault, or undefined if the service did not carry out the request.
+   */
   readonly response: ServiceResponse | undefined;
   readonly errorId: string;
   readonly settings: Settings;
-  /** Returns the URL to which a request is redirected. `to` replaces the base path of the request. */
+  /** Returns the URL to which a request is redirected. `to` replaces the base path of the request URL. */
   readonly locationAt: (to: string) => string;
 }
 
@@ -197,7 +200,7 @@ function statusResponse(fault: Fault, errorId: string, settings: Settings): Serv
   }
 }
 
-/** Changes the types of all values in a JSON response, for example a number to a text. */
+/** Changes the type of every value in a JSON response, for example from a number to a string. */
 function withWrongTypes(body: string): string {
   if (body === '') return '[]';
   const twist = (value: unknown): unknown => {

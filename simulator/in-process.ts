@@ -1,4 +1,4 @@
-/** Simulated service on a virtual clock, without sockets. */
+/** The simulated service on a virtual clock, without sockets. */
 import { Buffer } from 'node:buffer';
 import type { Clock } from '../src/base/clock.ts';
 import type { Random } from '../src/base/random.ts';
@@ -6,9 +6,9 @@ import { bytesOf, firstBytes, piecesOf, textOf } from './base/body.ts';
 import type { ServedResponse, ServiceModel } from './model.ts';
 
 export interface Network {
-  /** Time that each request and each response takes on the network, in ms. */
+  /** Network latency of each request and each response, in ms. */
   readonly latencyMs?: number;
-  /** Maximum random latency that is added to each request and each response, in ms. */
+  /** Maximum random latency that is added to the network latency of each request and each response, in ms. */
   readonly jitterMs?: number;
   /** Source of random numbers. Required if `jitterMs` is set. */
   readonly random?: Random;
@@ -21,27 +21,27 @@ export interface InProcessRequest {
   /** Header names are case-insensitive. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** Signal that aborts the request. The service still counts an aborted request as in flight until it has answered. */
+  /**
+   * Signal that aborts the request. The service counts an aborted request as in flight until it has finished handling
+   * it.
+   */
   readonly signal?: AbortSignal;
 }
 
 export interface InProcessResponse {
   readonly status: number;
-  /** Headers of the response, by lower-case name. */
+  /** Response headers, by lower-case name. */
   readonly headers: Readonly<Record<string, string>>;
-  /**
-   * Values of the `Set-Cookie` headers. `headers` does not contain them, because it stores only one value for each
-   * name.
-   */
+  /** Values of the `Set-Cookie` headers. They are not in `headers`, which stores only one value per name. */
   readonly cookies: readonly string[];
   readonly body: string;
 }
 
-/** Error of a reset connection (`ECONNRESET`). */
+/** Error for a reset connection (`ECONNRESET`). */
 export class ConnectionReset extends Error {
   override readonly name = 'ConnectionReset';
   readonly code = 'ECONNRESET';
-  /** Bytes that the client received before the reset. */
+  /** Bytes that the client received before the connection was reset. */
   readonly begun: BegunResponse | undefined;
 
   constructor(begun?: BegunResponse) {
@@ -50,7 +50,7 @@ export class ConnectionReset extends Error {
   }
 }
 
-/** A response that is incomplete, because the connection broke. */
+/** A response that is incomplete because the connection broke. */
 export interface BegunResponse extends Omit<InProcessResponse, 'body'> {
   readonly bytes: Uint8Array;
 }
@@ -59,10 +59,10 @@ export class InProcessService {
   readonly model: ServiceModel;
   readonly #clock: Clock;
   readonly #network: Network;
-  /** Number of ms that are added to the clock's monotonic time to get the service's time. */
+  /** Offset in ms from the clock's monotonic time to the service's time. */
   readonly #offsetMs: number;
 
-  /** Creates the service. Its time starts at the model's `startMs`. */
+  /** Creates the service. Its clock starts at the model's `startMs`. */
   constructor(model: ServiceModel, clock: Clock, network: Network = {}) {
     this.model = model;
     this.#clock = clock;
@@ -92,7 +92,7 @@ export class InProcessService {
     });
   }
 
-  /** Handles a request when it arrives at the service. The client may already have aborted the request. */
+  /** Handles a request that arrives at the service. The client may already have aborted the request. */
   #arrive(request: InProcessRequest, exchange: PendingResponse): void {
     const headers = Object.fromEntries(
       Object.entries(request.headers).map(([name, value]) => [name.toLowerCase(), value]),
@@ -120,7 +120,7 @@ export class InProcessService {
   }
 }
 
-/** A request that has no response yet, with a promise that resolves to the response. */
+/** A request that has not been responded to yet, with a promise for the response. */
 class PendingResponse {
   ended = false;
   onEnd: () => void = () => {};

@@ -1,4 +1,4 @@
-/** Writes the journal of requests to an NDJSON file. Each line is written before the next request is handled. */
+/** Writes the request journal to an NDJSON file. Each line is written before the next request is handled. */
 import { closeSync, openSync, writeSync } from 'node:fs';
 import type { JournalEntry } from './requests/journal.ts';
 

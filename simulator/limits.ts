@@ -1,11 +1,11 @@
 /**
- * Request limits (section 8 of docs/service.md): requests of a user in any second, and concurrent requests of an access
+ * Request limits (section 8 of docs/service.md): requests per user in any second, and concurrent requests per access
  * key.
  */
 import { secondMs } from '../src/base/time-units.ts';
 import type { AccessKey, Settings } from './scenario/settings.ts';
 
-/** Counts the requests that arrived in the second before a given time. */
+/** Counts the requests that arrived in the second that ends at a given time. */
 class ArrivalCounter {
   #times: number[] = [];
   #first = 0;
@@ -25,11 +25,11 @@ class ArrivalCounter {
 }
 
 export interface Arrival {
-  /** Limit that the request exceeds, if any. */
+  /** Limit that the request exceeds, or undefined if it exceeds none. */
   readonly exceeded: 'rate' | 'concurrency' | undefined;
-  /** Number of requests in flight with the same access key, including this request. */
+  /** Number of requests in flight with the same access key, including the current request. */
   readonly inFlight: number;
-  /** Number of the user's requests in the last second, including this request. */
+  /** Number of requests by the user in the last second, including the current request. */
   readonly perSecond: number;
 }
 

@@ -1,4 +1,4 @@
-/** Chooses the log messages of a simulator run: from NDJSON files, or generated. */
+/** Chooses the log messages for a simulator run: read from NDJSON files, or generated. */
 import { closeSync, openSync, readSync } from 'node:fs';
 import path from 'node:path';
 import type { LogData } from './log-data/log-data.ts';
@@ -10,7 +10,7 @@ import type { Scenario } from './scenario/scenario.ts';
 import { shipsMessages } from './scenario-check.ts';
 import { logProblems } from './search/log-source.ts';
 
-/** Returns the log messages of the scenario, changed by the command's flags. */
+/** Returns the scenario's log messages, as modified by the command-line flags. */
 export function logsFor(base: Scenario, options: SimulateOptions, startMs: number): Pick<Scenario, 'logs'> {
   const { logData, messages, from, to } = options;
   const flag = Object.entries({ 'log-data': logData, messages, from, to }).find(([, value]) => value !== undefined);
@@ -39,7 +39,7 @@ export function logsFor(base: Scenario, options: SimulateOptions, startMs: numbe
   return { logs };
 }
 
-/** Reads log messages from NDJSON files. Relative names start at the scenario's directory. */
+/** Reads log messages from NDJSON files. Relative file names are resolved against the scenario's directory. */
 export function logDataFor(
   { logs }: Scenario,
   options: SimulateOptions,

@@ -1,4 +1,4 @@
-/** The simulator as a stand-alone program. SIGINT, SIGTERM and SIGHUP end it. */
+/** The simulator as a standalone program. SIGINT, SIGTERM and SIGHUP end it. */
 import { Command } from 'commander';
 import { LogfleetError } from '../src/base/errors.ts';
 import { simulateDescription, simulateFlags } from './command.ts';

@@ -1,7 +1,8 @@
 /**
- * The simulated service without sockets, clock and disk. The caller passes the time of each request.
+ * The simulated service without sockets, a clock or a disk. The caller passes in the time of each request.
  *
- * Time never goes back. The caller must call `finish` for each request, because requests in flight are limited.
+ * Time never goes backwards. The caller must call `finish` for each request, because the number of requests in flight
+ * is limited.
  */
 import { type Random, seededRandom } from '../src/base/random.ts';
 import { mergePatch } from './base/merge-patch.ts';
@@ -33,10 +34,10 @@ import { type Counters, collectorState, jobState, type SimulatorState, taskState
 import { UpgradeApi } from './upgrades/upgrade-api.ts';
 
 export interface ServedResponse extends ServiceResponse {
-  /** Time in ms before the response begins. */
+  /** Time until the response begins, in ms. */
   readonly delayMs: number;
   readonly delivery: Delivery;
-  /** Identifies the request in the call of `finish`. */
+  /** Identifies the request in the call to `finish`. */
   readonly token: RequestToken;
 }
 
@@ -50,7 +51,7 @@ export interface ModelOptions {
   /** Time at which the service starts, in ms since the epoch. */
   readonly startMs: number;
   readonly journal?: (entry: JournalEntry) => void;
-  /** Log messages if the scenario defines none. */
+  /** Log messages to use if the scenario defines none. */
   readonly logData?: LogData;
 }
 
@@ -114,7 +115,7 @@ export class ServiceModel {
     this.#events.declare(scenario, startMs, startMs);
   }
 
-  /** Wall time at the start, in ms since the epoch. */
+  /** Wall-clock time at the start, in ms since the epoch. */
   get startMs(): number {
     return this.#startMs;
   }
@@ -132,9 +133,7 @@ export class ServiceModel {
     return authenticate(authorization, this.#settings.accessKeys) !== undefined;
   }
 
-  /**
-   * Executes the events that are due at `atMs`, such as the end of an upgrade. Returns the current time of the service.
-   */
+  /** Executes events that are due at `atMs`, such as the end of an upgrade. Returns the service's current time. */
   advance(atMs: number): number {
     this.#nowMs = Math.max(this.#nowMs, atMs);
     this.#timeline.advance(this.#nowMs);
@@ -142,8 +141,8 @@ export class ServiceModel {
   }
 
   /**
-   * Applies a merge patch (RFC 7396) to the scenario. Throws ScenarioError and changes nothing if the result is
-   * invalid.
+   * Applies a merge patch (RFC 7396) to the scenario. If the result is invalid, throws ScenarioError and changes
+   * nothing.
    */
   patch(patch: unknown, atMs: number): void {
     const nowMs = this.advance(atMs);
@@ -177,16 +176,16 @@ export class ServiceModel {
   }
 
   /**
-   * Limits the time that searches may compute in each call, in estimated microseconds. `search` continues the
-   * interrupted searches.
+   * Limits the computing time of searches in each call, in estimated microseconds. `search` continues the interrupted
+   * searches.
    */
   limitTurns(units: number): void {
     this.#effort.limit(units);
   }
 
   /**
-   * Continues interrupted searches. The result says when this method must be called again: `now`, `later`, or `never`.
-   * `never` applies until another search job is created.
+   * Continues interrupted searches. The result states when this method must be called again: `now`, `later`, or
+   * `never`. After `never`, no call is needed until another search job is created.
    */
   search(atMs: number): 'now' | 'later' | 'never' {
     const nowMs = this.advance(atMs);
@@ -197,8 +196,8 @@ export class ServiceModel {
   }
 
   /**
-   * Ends a request that was in flight, and writes its journal entry. `answered` is false if the client did not get the
-   * whole response.
+   * Ends a request that was in flight, and writes its journal entry. `answered` is false if the client did not receive
+   * the whole response.
    */
   finish(token: RequestToken, atMs: number, answered = true): void {
     const end = this.advance(atMs);
@@ -301,7 +300,7 @@ export class ServiceModel {
     return errorResponse(refusal, this.#errorId(), this.#settings.errors);
   }
 
-  /** Returns a new error id. In each run of the same scenario, the service creates the same ids. */
+  /** Returns a new error id. The service creates the same sequence of ids in each run of a scenario. */
   #errorId(): string {
     let rest = (++this.#errors * 2_654_435_761 + this.#settings.seed) % 2 ** 48;
     let text = '';
@@ -378,7 +377,7 @@ function acceptsJson(accept: string | undefined): boolean {
   return types.some((type) => type === 'application/json' || type === 'application/*' || type === '*/*');
 }
 
-/** Returns the URL to which a request is redirected. `to` replaces the base path of the request. */
+/** Returns the URL to which a request is redirected. `to` replaces the base path of the request URL. */
 function locationOf(to: string, basePath: string, { path, headers }: ServiceRequest): string {
   const rest = path.slice(basePath.length);
   if (!to.startsWith('/') || headers.host === undefined) return `${to.replace(/\/$/, '')}${rest}`;

@@ -1,8 +1,8 @@
-/** Input of the command `simulate`: flags and environment. */
+/** Input to the `simulate` command: flags and environment. */
 import { LogfleetError } from '../src/base/errors.ts';
 import type { ListenAddress } from '../src/base/flag-values.ts';
 
-/** Values of the command's flags. The member of a flag is absent if the user did not give the flag. */
+/** Values of the command-line flags. A member is absent if the user did not set the flag. */
 export interface SimulateOptions {
   readonly listen: ListenAddress;
   readonly tlsDir?: string;
@@ -11,10 +11,10 @@ export interface SimulateOptions {
   readonly scenario?: string;
   readonly collectors?: number;
   readonly seed?: number;
-  /** Names of at least one NDJSON file. */
+  /** Names of NDJSON files, at least one. */
   readonly logData?: readonly string[];
   readonly messages?: number;
-  /** Time range of the generated messages, written as in a scenario. */
+  /** Time range of the generated messages, in the notation used in scenarios. */
   readonly from?: string;
   readonly to?: string;
   readonly journal?: string;
@@ -22,19 +22,19 @@ export interface SimulateOptions {
 }
 
 /**
- * Objects of the process that the simulator uses: output, environment, working directory and abort signal. Tests pass
- * their own objects.
+ * Process-wide objects that the simulator uses: output, environment, working directory and abort signal. Tests pass
+ * their own.
  */
 export interface SimulatorContext {
   readonly stdout: { write(text: string): void };
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Absolute path of the directory to which relative file names refer. */
+  /** Absolute path of the directory against which relative file names are resolved. */
   readonly cwd: string;
-  /** Ends the simulator when it is aborted. */
+  /** Signal that ends the simulator when it is aborted. */
   readonly signal: AbortSignal;
 }
 
-/** Error for an unusable flag or file. */
+/** Error for an invalid flag, or for a file that cannot be used. */
 export class FlagError extends LogfleetError {
   override readonly name = 'FlagError';
 

@@ -1,8 +1,8 @@
-/** Finds the operation for the method and path of a request. */
+/** Finds the operation for a request's method and path. */
 import type { Api, PreparedCall, ServiceRequest } from './requests/call.ts';
 
 /**
- * Result of the search for the operation of a request:
+ * Result of looking up the operation for a request:
  * - `found`: the service has an operation for the request
  * - `unknown`: the service does not have the path (404)
  * - `method`: the path does not support the method (405)

@@ -1,4 +1,4 @@
-/** Validates scenarios by the JSON Schema and by rules that the schema cannot express. */
+/** Validates scenarios against the JSON Schema, and against rules that the schema cannot express. */
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import { parseDuration } from '../src/base/duration.ts';
 import { isRecord } from '../src/base/record.ts';
@@ -28,10 +28,10 @@ function validator(): ValidateFunction<Scenario> {
   return compiled;
 }
 
-/** Start of the service if the caller does not give a time. The value does not matter. */
+/** Start time of the service if the caller does not provide one. Its value does not matter. */
 const anyStartMs = Date.UTC(2026, 0);
 
-/** Returns all problems of a scenario. `startMs` is the time at which the service starts, in ms since the epoch. */
+/** Returns all problems with a scenario. `startMs` is the time at which the service starts, in ms since the epoch. */
 export function scenarioProblems(value: unknown, startMs = anyStartMs): ScenarioProblem[] {
   const validate = validator();
   if (validate(value)) return deepProblems(value, startMs);
@@ -42,7 +42,7 @@ export function scenarioProblems(value: unknown, startMs = anyStartMs): Scenario
     .map(problemOf);
 }
 
-/** Returns the value as a scenario. Throws ScenarioError with one line for each problem. */
+/** Returns the value as a scenario. Throws ScenarioError, with one line per problem. */
 export function checkScenario(value: unknown, startMs?: number): Scenario {
   const problems = scenarioProblems(value, startMs);
   if (problems.length > 0) throw new ScenarioError(problems.map(({ path, text }) => `${renderPath(path)}: ${text}`));
@@ -50,7 +50,7 @@ export function checkScenario(value: unknown, startMs?: number): Scenario {
 }
 
 interface DescribedSchema {
-  /** Text that says which values are valid. Error messages use this text as the remedy. */
+  /** Description of the valid values, which error messages use as the remedy. */
   readonly description?: string;
   readonly properties?: Readonly<Record<string, DescribedSchema>>;
 }
@@ -184,7 +184,7 @@ function outcomeProblems(path: readonly string[], upgrade: Scenario['upgrade']):
     rangeProblems([...path, 'outcomes', index, 'duration'], duration),
   );
   const everyTime = outcomes.filter(({ attempts }) => attempts === undefined);
-  // Adds up the fractions of outcomes for each build. An outcome without a build applies to every build.
+  // Adds up the outcome fractions for each build. An outcome without a build applies to every build.
   const totals = [undefined, ...everyTime.map(({ toVersion }) => toVersion)].map((version) =>
     everyTime
       .filter(({ toVersion }) => toVersion === undefined || toVersion === version)
@@ -208,13 +208,13 @@ function eventProblems({ events = {}, ...scenario }: Scenario, startMs: number):
     if (isRecord(patch?.logs) && 'files' in patch.logs) {
       return [{ path: ['events', name, 'patch', 'logs', 'files'], text: 'is read at the start; write it under logs' }];
     }
-    // The event's patch must not make the scenario invalid, so the patched scenario is checked too.
+    // An event's patch must not make the scenario invalid, so the patched scenario is also checked.
     const patched = patch === undefined ? [] : scenarioProblems(mergePatch(scenario, patch), startMs);
     return patched.map(({ path, text }) => ({ path: ['events', name, 'patch', ...path], text }));
   });
 }
 
-/** Returns whether any collector in the scenario sends messages. Such a scenario must not have `logs`. */
+/** Reports whether any collector in the scenario sends messages. Such a scenario must not have `logs`. */
 export function shipsMessages({ groups = {}, collectors = {} }: Scenario): boolean {
   return [...Object.values(groups), ...Object.values(collectors)].some(
     ({ messagesPerMinute = 0 }) => messagesPerMinute > 0,

@@ -4,7 +4,10 @@ import type { Scenario } from './scenario/scenario.ts';
 import { renderPath, ScenarioError } from './scenario/scenario-error.ts';
 import { scenarioProblems } from './scenario-check.ts';
 
-/** Parses a scenario. An empty text is valid. Throws ScenarioError. `file` is the file's name in error messages. */
+/**
+ * Parses a scenario. Empty text is a valid scenario. Throws ScenarioError. `file` is the file name shown in error
+ * messages.
+ */
 export function parseScenario(text: string, file: string, startMs?: number): Scenario {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
@@ -24,8 +27,8 @@ export function parseScenario(text: string, file: string, startMs?: number): Sce
 }
 
 /**
- * Returns the offset of a value in the YAML text. If no value exists at `path`, returns the offset of the nearest
- * parent that exists.
+ * Returns the offset of a value in the YAML text. If there is no value at `path`, returns the offset of the nearest
+ * existing ancestor.
  */
 function offsetOf(document: ReturnType<typeof parseDocument>, path: readonly (string | number)[]): number {
   for (let length = path.length; length > 0; length--) {

@@ -1,6 +1,5 @@
 /**
- * Events of the scenario: upgrades by other tools, manual installations, and changes of the scenario. Each event
- * happens once.
+ * Scenario events: upgrades by other tools, manual installations, and changes to the scenario. Each event happens once.
  */
 
 import { durationMs } from './base/span.ts';
@@ -21,8 +20,8 @@ export interface EventContext {
 export class ScheduledEvents {
   readonly #world: EventContext;
   /**
-   * JSON of each event in the scenario, by the name of the event. The events of a new scenario are compared with this
-   * JSON to find changed events.
+   * JSON of each event in the scenario, by event name. The events in a new scenario are compared with this JSON to
+   * detect changes.
    */
   #declared = new Map<string, string>();
 

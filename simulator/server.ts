@@ -1,4 +1,4 @@
-/** Offers the simulated service over HTTPS. Responses can also be missing, truncated or reset. */
+/** Serves the simulated service over HTTPS. Responses can also be missing, truncated or reset. */
 import type { Buffer } from 'node:buffer';
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -14,10 +14,10 @@ import type { ServiceRequest } from './requests/call.ts';
 export interface ServerOptions {
   readonly model: ServiceModel;
   readonly clock: Clock;
-  /** Monotonic time of the clock in ms at which the service started. Default: now. */
+  /** Time on the monotonic clock, in ms, at which the service started. Default: now. */
   readonly startedAtMs?: number;
   readonly host: string;
-  /** Port, or 0 for a free one. */
+  /** Port, or 0 for any free port. */
   readonly port: number;
   readonly cert: string;
   readonly key: string;
@@ -26,7 +26,7 @@ export interface ServerOptions {
 export interface SimulatorServer {
   readonly baseURL: string;
   readonly controlURL: string;
-  /** Returns the service's time in fractional ms since the epoch. This time never goes back. */
+  /** Returns the service's time in ms since the epoch, with fractions. It never goes backwards. */
   nowMs(): number;
   /** Closes all connections. Resolves when the port is free and the journal is complete. */
   close(): Promise<void>;
@@ -35,7 +35,7 @@ export interface SimulatorServer {
 /** Maximum length of a request body in bytes. All valid requests are shorter. */
 const maxBodyBytes = 1024 * 1024;
 
-/** Starts the server. Rejects if the address is not available. */
+/** Starts the server. Rejects if the address cannot be used. */
 export async function startServer(options: ServerOptions): Promise<SimulatorServer> {
   const { model, clock, startedAtMs = clock.monotonic(), host, port, cert, key } = options;
   const offsetMs = model.startMs - startedAtMs;
@@ -79,18 +79,18 @@ export async function startServer(options: ServerOptions): Promise<SimulatorServ
       server.close();
       for (const socket of sockets.values()) socket.destroy();
       await closed;
-      // Ends the requests in flight, so that the journal contains them.
+      // Ends the requests in flight, so that they are written to the journal.
       for (const token of inFlight) finish(token, false);
     },
   };
 }
 
-/** Maximum computing time, in estimated microseconds, that searches use between two requests. */
+/** Maximum computing time that searches use between two requests, in estimated microseconds. */
 const unitsPerTurn = 5_000;
-/** Time in ms for which background searches pause when all of them are on schedule. */
+/** Time in ms for which background searches pause once all of them are on schedule. */
 const restMs = 50;
 
-/** Runs searches in short steps, so that requests do not have to wait until a search ends. */
+/** Runs searches in short steps, so that requests do not have to wait for a search to end. */
 class BackgroundSearch {
   readonly #model: ServiceModel;
   readonly #clock: Clock;
@@ -105,7 +105,7 @@ class BackgroundSearch {
     model.limitTurns(unitsPerTurn);
   }
 
-  /** Continues unfinished searches if necessary. */
+  /** Continues unfinished searches if there are any. */
   goOn(): void {
     if (!this.#next && !this.#isStopped) this.#wait(0);
   }
@@ -130,7 +130,7 @@ function sendControl(model: ServiceModel, request: ServiceRequest, response: Ser
   response.end(body);
 }
 
-/** Calls `callback` with the request body. The body is undefined if it is too long, and empty if it is not UTF-8. */
+/** Calls `callback` with the request body, which is undefined if it is too long, and empty if it is not UTF-8. */
 function receive(request: IncomingMessage, callback: (body: string | undefined) => void): void {
   let pieces: Buffer[] = [];
   let bytes = 0;
@@ -140,7 +140,7 @@ function receive(request: IncomingMessage, callback: (body: string | undefined) 
     else pieces = [];
   });
   request.on('end', () => callback(bytes > maxBodyBytes ? undefined : pieces.length === 0 ? '' : joined(pieces)));
-  // An aborted request causes an error event. Without a listener, this event would end the process.
+  // Aborting a request causes an error event. Without a listener, this event would end the process.
   request.on('error', () => {});
 }
 
@@ -155,8 +155,8 @@ function joined(pieces: readonly Buffer[]): string {
 }
 
 /**
- * Returns the TCP connections by client address. They are needed to reset a connection, because TLS connections cannot
- * be reset.
+ * Returns the TCP connections by client address. A TLS connection cannot be reset, so the TCP connection is reset
+ * instead.
  */
 function rawSocketsOf(server: Server): ReadonlyMap<string, Socket> {
   const sockets = new Map<string, Socket>();
@@ -172,7 +172,7 @@ function peerOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress}|${remotePort}`;
 }
 
-/** Returns the host name for URLs of the server. */
+/** Returns the hostname to use in the server's URLs. */
 function urlHost(host: string): string {
   if (host === '0.0.0.0' || host === '') return '127.0.0.1';
   if (host === '::') return '[::1]';

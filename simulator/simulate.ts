@@ -1,4 +1,4 @@
-/** Runs the simulator: reads flags, scenario and log data, and serves until the signal is aborted. */
+/** Runs the simulator: reads flags, the scenario and log data, and serves requests until the signal is aborted. */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -27,14 +27,14 @@ interface Credentials {
   readonly accessKey: string;
 }
 
-/** Line of JSON that the simulator prints when it is ready. */
+/** The line of JSON that the simulator prints when it is ready. */
 export interface SimulatorAddress extends Credentials {
   readonly baseURL: string;
   readonly caFile: string;
   readonly controlURL: string;
 }
 
-/** Runs the simulator until the signal is aborted. Rejects with `FlagError` for wrong usage. */
+/** Runs the simulator until the signal is aborted. Rejects with `FlagError` if a flag is invalid. */
 export async function simulate(options: SimulateOptions, context: SimulatorContext): Promise<void> {
   keepHeapSmall();
   const startMs = systemClock.now();
@@ -118,8 +118,8 @@ async function baseScenario(options: SimulateOptions, context: SimulatorContext,
 }
 
 /**
- * Returns the scenario's users and one more user with the credentials from the flags or the environment. Returns an
- * empty object if no user must be added.
+ * Returns the scenario's users, and one more user with the credentials from the flags or the environment. Returns an
+ * empty object if no user has to be added.
  */
 function usersFor(base: Scenario, options: SimulateOptions, { env }: SimulatorContext): Pick<Scenario, 'users'> {
   const given = givenCredentials(options);
@@ -137,7 +137,7 @@ function usersFor(base: Scenario, options: SimulateOptions, { env }: SimulatorCo
   return { users: { [id]: { keys: { [id]: key } }, ...base.users } };
 }
 
-/** Returns the credentials from the flags or the environment, if any. */
+/** Returns the credentials set by flags or environment variables, if any. */
 function givenCredentials({ accessId, accessKey }: SimulateOptions): Credentials | undefined {
   if (accessId === undefined && accessKey === undefined) return undefined;
   return {
@@ -146,7 +146,7 @@ function givenCredentials({ accessId, accessKey }: SimulateOptions): Credentials
   };
 }
 
-/** Returns the scenario's first credentials, or the default credentials. */
+/** Returns the first credentials in the scenario, or the default credentials if the scenario has none. */
 function credentialsOf({ users }: Scenario): Credentials {
   for (const { keys } of Object.values(users ?? {})) {
     for (const [accessId, accessKey] of Object.entries(keys)) return { accessId, accessKey };

@@ -1,4 +1,4 @@
-/** State of the simulated service, as `GET /simulator/state` returns it. */
+/** State of the simulated service, as returned by `GET /simulator/state`. */
 
 import type { SimulatedCollector, SimulatedTask } from './collectors/collector.ts';
 import type { BuildSettings, Settings } from './scenario/settings.ts';
@@ -6,7 +6,7 @@ import type { SimulatedSearchJob } from './search/search-job.ts';
 import { statusAt } from './upgrades/upgrade-task.ts';
 
 export interface CollectorSnapshot {
-  /** Id in decimal digits, because ids have 64 bits. */
+  /** Id as decimal digits, because ids have 64 bits. */
   readonly id: string;
   readonly name: string;
   readonly version: string;
@@ -16,8 +16,8 @@ export interface CollectorSnapshot {
   /** True if the collector is being upgraded. */
   readonly upgrading: boolean;
   /**
-   * Number of client requests for an upgrade task of the collector. `tasksAccepted` is the number of tasks that the
-   * service accepted.
+   * Number of client requests to create an upgrade task for the collector. `tasksAccepted` is the number of tasks that
+   * the service accepted.
    */
   readonly createTaskRequests: number;
   readonly tasksAccepted: number;
@@ -30,11 +30,11 @@ export interface TaskState {
   readonly toVersion: string;
   readonly status: number;
   readonly message: string;
-  /** True if an event of the scenario, and not a request, started the upgrade. */
+  /** True if the upgrade was started by a scenario event, not by a request. */
   readonly foreign: boolean;
   /**
-   * Times in ms since the epoch. The task ended at `endTime`, and the upgrade on the collector ended at
-   * `collectorEndTime`. Both are null until then.
+   * Times in ms since the epoch at which the task ended (`endTime`) and the collector finished the upgrade
+   * (`collectorEndTime`). Both are null until then.
    */
   readonly requestTime: number;
   readonly endTime: number | null;
@@ -43,11 +43,11 @@ export interface TaskState {
 
 export interface JobSnapshot {
   readonly id: string;
-  /** State of the search job without faults. */
+  /** State that the search job would have without faults. */
   readonly state: string;
   readonly messageCount: number;
   readonly recordCount: number;
-  /** Searched time range, in ms since the epoch. */
+  /** Time range of the search, in ms since the epoch. */
   readonly from: number;
   readonly to: number;
   readonly query: string;
@@ -55,14 +55,17 @@ export interface JobSnapshot {
   /** Times in ms since the epoch at which the job was created and ended. `endTime` is null while the job is active. */
   readonly createTime: number;
   readonly endTime: number | null;
-  /** Why the job ended: `silence`, `timeout`, `deleted` or `fault`. Null while it is active. */
+  /** Why the job ended: `silence`, `timeout`, `deleted` or `fault`. Null while the job is active. */
   readonly ended: string | null;
 }
 
 export interface Counters {
-  /** Number of all requests to the simulated service. */
+  /** Total number of requests to the simulated service. */
   readonly requests: number;
-  /** Number of requests with status 429 for exceeded limits. Responses with status 429 from faults are not counted. */
+  /**
+   * Number of requests that got status 429 because they exceeded a limit. Responses with status 429 caused by faults
+   * are not counted.
+   */
   readonly rejected429: number;
   readonly maxInFlight: number;
   readonly maxPerSecond: number;
@@ -71,7 +74,7 @@ export interface Counters {
   readonly jobsCreated: number;
   /** Active search jobs. */
   readonly jobsActive: number;
-  /** Search jobs that were cancelled because they got no requests. */
+  /** Search jobs that were cancelled because they received no requests. */
   readonly jobsLostToSilence: number;
 }
 
@@ -112,7 +115,7 @@ export function taskState(task: SimulatedTask, atMs: number): TaskState {
   };
 }
 
-/** Advances a search job to the time `atMs`, and returns the job's state at this time. */
+/** Advances a search job to `atMs`, and returns its state at that time. */
 export function jobState(job: SimulatedSearchJob, settings: Settings, atMs: number): JobSnapshot {
   const state = job.stateAt(atMs, settings.search);
   return {

@@ -1,5 +1,5 @@
 /**
- * Body of a response: a text, or chunks of bytes that are created while the body is sent.
+ * A response body: either a string, or chunks of bytes that are created while the body is being sent.
  *
  * A body can be read repeatedly. Each read yields exactly `bytes` bytes.
  */
@@ -8,7 +8,7 @@ import type { PieceMemory } from './piece-memory.ts';
 
 export interface PiecedBody {
   readonly bytes: number;
-  /** Yields the body in chunks. Each chunk is valid until the caller gives it back to `memory` for reuse. */
+  /** Yields the body in chunks. A chunk stays valid until the caller returns it to `memory` for reuse. */
   pieces(memory?: PieceMemory): Iterable<Uint8Array>;
 }
 

@@ -1,4 +1,4 @@
-/** Matches names with patterns: `*` matches any text, and `?` matches one character. */
+/** Matches names against patterns: `*` matches any text, and `?` matches one character. */
 
 export function matchesGlob(pattern: string, text: string): boolean {
   let patternAt = 0;

@@ -1,6 +1,6 @@
-/** Parses JSON with exact integers. JavaScript numbers would round 64-bit ids. */
+/** Parses JSON without rounding integers. JavaScript numbers would round 64-bit ids. */
 
-/** Parses JSON. Integers beyond 2^53 become bigint. Throws SyntaxError. */
+/** Parses JSON. Returns integers beyond 2^53 as bigint. Throws SyntaxError if the JSON is invalid. */
 export function parseLosslessJson(text: string): unknown {
   return JSON.parse(text, keepWhole as (key: string, value: unknown) => unknown);
 }

@@ -1,4 +1,4 @@
-/** JSON merge patches (RFC 7396). `null` removes a member, and other values replace it. */
+/** JSON merge patches (RFC 7396). `null` removes a member, and any other value replaces it. */
 import { isRecord } from '../../src/base/record.ts';
 
 /** Returns a patched copy of the target. */

@@ -1,7 +1,7 @@
 /**
  * Reusable memory for response bodies. Reuse saves time, because allocating memory takes longer than writing to it.
  *
- * Memory is lent to one user at a time. It is lent again only after it was given back.
+ * Memory is lent to one user at a time. It is lent again only after it has been returned.
  */
 import { Buffer } from 'node:buffer';
 
@@ -13,14 +13,14 @@ export interface Piece {
 
 /** Length of a chunk in bytes. Longer chunks are faster, and shorter chunks take less memory. */
 export const pieceBytes = 128 * 1024;
-/** Maximum number of free chunks that are kept for reuse. */
+/** Maximum number of free chunks kept for reuse. */
 const maxFree = 64;
 
 export class PieceMemory {
   readonly #free: Piece[] = [];
   readonly #lent = new WeakMap<ArrayBufferLike, Piece>();
 
-  /** Lends at least `bytes` bytes of memory with undefined content. */
+  /** Lends at least `bytes` bytes of memory. The content of the memory is undefined. */
   lend(bytes: number): Piece {
     if (bytes > pieceBytes) return freshPiece(bytes);
     const piece = this.#free.pop() ?? freshPiece(pieceBytes);
@@ -28,7 +28,7 @@ export class PieceMemory {
     return piece;
   }
 
-  /** Takes back memory that `lend` returned, so that it can be reused. Ignores all other memory. */
+  /** Takes back memory that `lend` returned, so that it can be reused. Ignores any other memory. */
   giveBack({ buffer }: Uint8Array): void {
     const piece = this.#lent.get(buffer);
     if (!piece) return;
@@ -37,7 +37,7 @@ export class PieceMemory {
   }
 }
 
-/** Returns a chunk with new memory. */
+/** Returns a newly allocated chunk. */
 export function freshPiece(length: number): Piece {
   const bytes = Buffer.allocUnsafeSlow(length);
   return { bytes, view: new DataView(bytes.buffer, bytes.byteOffset, length) };

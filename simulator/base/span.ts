@@ -1,4 +1,4 @@
-/** Converts durations of a scenario to ms, and draws durations from ranges. */
+/** Converts durations in a scenario to ms, and draws random durations from ranges. */
 import { parseDuration } from '../../src/base/duration.ts';
 
 export interface Span {
@@ -6,7 +6,7 @@ export interface Span {
   readonly maxMs: number;
 }
 
-/** Returns a duration in ms. The text must be valid. */
+/** Returns a duration in ms. The text must be a valid duration. */
 export function durationMs(text: string | undefined): number | undefined {
   return text === undefined ? undefined : parseDuration(text);
 }
@@ -22,5 +22,5 @@ export function pickFrom({ minMs, maxMs }: Span, draw: number): number {
   return minMs + draw * (maxMs - minMs);
 }
 
-/** A duration, or the limits of a range of durations. */
+/** A duration, or the lower and upper limits of a range of durations. */
 export type DurationRange = string | readonly [string, string];

@@ -1,4 +1,7 @@
-/** Runs actions at given times. Actions with equal times keep their order. Time passes only in `advance`. */
+/**
+ * Runs actions at given times. Actions due at the same time run in the order in which they were added. Time passes only
+ * in `advance`.
+ */
 
 interface TimedAction {
   readonly atMs: number;
@@ -24,7 +27,7 @@ export class Timeline {
     heap[index] = entry;
   }
 
-  /** Runs all actions that are due at `atMs`, in order of time. Due actions that these actions add are run too. */
+  /** Runs all actions that are due at `atMs`, in order of time. Due actions added by these actions also run. */
   advance(atMs: number): void {
     for (let first = this.#heap[0]; first && first.atMs <= atMs; first = this.#heap[0]) {
       this.#removeFirst();

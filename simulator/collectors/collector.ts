@@ -1,6 +1,6 @@
 /**
- * A simulated collector. Its properties come from the scenario. Its `Condition`, such as the version, changes during a
- * run.
+ * A simulated collector. Its fixed properties come from the scenario. Its `Condition`, which includes the version,
+ * changes during a run.
  */
 import type { CollectorProperties } from '../scenario/scenario.ts';
 
@@ -18,7 +18,7 @@ interface Past {
   readonly condition: Condition;
 }
 
-/** Time in ms for which earlier states of a collector are stored. Faults can make the service list such states. */
+/** Time in ms for which past states of a collector are kept. Faults can make the service list a past state. */
 const rememberedMs = 3_600_000;
 const heartbeatMs = 15_000;
 
@@ -32,9 +32,9 @@ export class SimulatedCollector {
   now: Condition;
   /** Upgrade tasks that are neither finished nor timed out. */
   readonly activeTasks: SimulatedTask[] = [];
-  /** Upgrades that wait until the collector has contact with the service. */
+  /** Upgrades that are waiting for the collector to be in contact with the service again. */
   readonly heldUpgrades: SimulatedTask[] = [];
-  /** Number of accepted upgrade tasks (status 202). */
+  /** Number of upgrade tasks that the service accepted (status 202). */
   acceptedTasks = 0;
   /** Number of requests to create an upgrade task for the collector. */
   createTaskRequests = 0;
@@ -80,18 +80,18 @@ export class SimulatedCollector {
     return this.now;
   }
 
-  /** Returns the last time, at `atMs` or earlier, at which the collector had contact with the service. */
+  /** Returns the last time, at or before `atMs`, at which the collector was in contact with the service. */
   lastSeenAliveMs(condition: Condition, atMs: number): number {
     const lastMs = condition.running ? atMs : Math.min(atMs, condition.silentSinceMs);
     return Math.floor((lastMs - this.#heartbeatPhaseMs) / heartbeatMs) * heartbeatMs + this.#heartbeatPhaseMs;
   }
 
-  /** Returns whether the service reports the collector as alive. */
+  /** Reports whether the service lists the collector as alive. */
   isAlive(condition: Condition, atMs: number, aliveForMs: number): boolean {
     return condition.running || atMs - this.lastSeenAliveMs(condition, atMs) < aliveForMs;
   }
 
-  /** Returns the collector at `atMs` as JSON. */
+  /** Returns the collector's state at `atMs` as JSON. */
   render(atMs: number, aliveForMs: number): string {
     const condition = this.at(atMs);
     if (this.#rendered === undefined || this.#renderedVersion !== condition.version) {
@@ -105,9 +105,7 @@ export class SimulatedCollector {
     return `${text}}`;
   }
 
-  /**
-   * Returns the collector's JSON without its last two members. This part of the JSON rarely changes, so it is cached.
-   */
+  /** Returns the collector's JSON without its last two members. This part rarely changes, so it is cached. */
   #renderSteady(version: string): string {
     const { properties } = this;
     const members: Readonly<Record<string, unknown>> = {
@@ -150,13 +148,13 @@ export interface SimulatedTask {
   readonly pendingAtMs: number;
   readonly progressingAtMs: number;
   readonly progressingStatus: number;
-  /** Time in ms since the epoch. From this time, the service refuses another upgrade of the collector. */
+  /** Time in ms since the epoch, from which the service refuses another upgrade of the collector. */
   readonly lockedAtMs: number;
   readonly end: 'succeed' | 'fail' | 'hang';
   readonly endStatus: number | undefined;
   readonly endMessage: string;
-  /** How and when the upgrade task ended. Undefined until the task ends. */
+  /** How and when the upgrade task ended. Undefined while the task is unfinished. */
   finished: { readonly status: number; readonly message: string; readonly atMs: number } | undefined;
-  /** Time in ms at which the upgrade ended on the collector. The upgrade task may have timed out before. */
+  /** Time in ms at which the collector finished the upgrade. By then, the upgrade task may already have timed out. */
   collectorEndMs: number | undefined;
 }

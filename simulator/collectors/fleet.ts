@@ -1,6 +1,6 @@
 /**
- * All collectors of the simulated service. A new scenario affects only collectors whose definition has changed. Ids are
- * never reused.
+ * All collectors of the simulated service. A new scenario affects only the collectors whose definition has changed. Ids
+ * are never reused.
  */
 import { dayMs } from '../../src/base/time-units.ts';
 import { matchesGlob } from '../base/glob.ts';
@@ -16,17 +16,14 @@ interface Declaration {
 export class SimulatedFleet {
   readonly #byName = new Map<string, SimulatedCollector>();
   readonly #byId = new Map<string, SimulatedCollector>();
-  /**
-   * Properties of collectors, by the JSON of these properties. Collectors with equal properties use the same object,
-   * which saves memory.
-   */
+  /** Collector properties, keyed by their JSON. Collectors with equal properties share an object to save memory. */
   readonly #interned = new Map<string, CollectorProperties>();
   #nextId: bigint;
   readonly #onChange: (collector: SimulatedCollector, atMs: number) => void;
-  /** Times in ms at which any collector changed, ascending. */
+  /** Times in ms at which any collector changed, in ascending order. */
   readonly #changesMs: number[] = [];
 
-  /** Creates the fleet. Calls `onChange` after each creation and change of a collector. */
+  /** Creates the fleet. Calls `onChange` each time a collector is created or changed. */
   constructor(firstId: bigint, onChange: (collector: SimulatedCollector, atMs: number) => void) {
     this.#nextId = firstId;
     this.#onChange = onChange;
@@ -40,7 +37,7 @@ export class SimulatedFleet {
     return this.#byId.get(id);
   }
 
-  /** Returns the collectors whose name or id matches a pattern. Collectors that no longer exist are omitted. */
+  /** Returns the collectors whose name or id matches a pattern, without the collectors that no longer exist. */
   matching(patterns: readonly string[]): SimulatedCollector[] {
     const found = [];
     for (const collector of this.#byId.values()) {
@@ -50,8 +47,8 @@ export class SimulatedFleet {
   }
 
   /**
-   * Returns the number of changes of collectors up to `atMs`. If two calls return the same number, no collector has
-   * changed between the two times.
+   * Returns the number of collector changes up to `atMs`. If the numbers for two times are equal, no collector changed
+   * between the two times.
    */
   epochAt(atMs: number): number {
     let low = 0;
@@ -72,7 +69,9 @@ export class SimulatedFleet {
     this.#onChange(collector, atMs);
   }
 
-  /** Applies a changed scenario to the fleet. Returns the collectors that can reach the service again. */
+  /**
+   * Applies a changed scenario to the fleet. Returns the collectors that can reach the service again after the change.
+   */
   declare(scenario: Scenario, atMs: number, atStart: boolean): SimulatedCollector[] {
     const revived: SimulatedCollector[] = [];
     const declared = new Set<string>();
@@ -125,10 +124,7 @@ export class SimulatedFleet {
     else this.#onChange(collector, atMs);
   }
 
-  /**
-   * Applies properties from the scenario to the collector. Returns true if the collector was stopped before and now
-   * runs again.
-   */
+  /** Applies properties from the scenario to the collector. Returns true if this restarts a stopped collector. */
   #adjust(collector: SimulatedCollector, properties: CollectorProperties, atMs: number): boolean {
     const before = collector.properties;
     if (before === properties) return false;

@@ -33,7 +33,7 @@ export class CollectorLists {
     this.#lists.clear();
   }
 
-  /** Returns the body of a page of the collector list, as it is at `atMs`. */
+  /** Returns the body of one page of the collector list as of `atMs`. */
   page(query: CollectorPageQuery, key: AccessKey, settings: Settings, atMs: number): string {
     const collectors = this.#list(query.toVersion, key, settings, atMs);
     const end = Math.min(query.offset + query.limit, collectors.length);
@@ -67,7 +67,7 @@ export class CollectorLists {
   }
 }
 
-/** Returns whether the user can see the collector. */
+/** Reports whether the user can see the collector. */
 export function maySee(key: AccessKey, collector: SimulatedCollector): boolean {
   return key.groups === undefined || (collector.group !== undefined && key.groups.includes(collector.group));
 }
@@ -105,8 +105,7 @@ function sortedBy(
 }
 
 /**
- * Returns a number by which versions are sorted: a newer version has a larger number. A text that is not a version has
- * the smallest number.
+ * Returns a sort key for a version. Newer versions have larger keys. Text that is not a version has the smallest key.
  */
 function versionRank(text: string): number {
   const version = parseBuildVersion(text);

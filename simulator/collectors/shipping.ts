@@ -1,4 +1,7 @@
-/** Log messages that the collectors send. Their number depends on settings, build and contact. */
+/**
+ * Log messages sent by the collectors. Their number depends on the settings, the build, and whether the collector is in
+ * contact with the service.
+ */
 import { drawFor } from '../base/chance.ts';
 import type { LogData } from '../log-data/log-data.ts';
 import { shippedData } from '../log-data/shipped/shipped-data.ts';
@@ -7,7 +10,7 @@ import { type ShippingRate, Stream } from '../log-data/shipped/streams.ts';
 import type { Settings, ShippingFault } from '../scenario/settings.ts';
 import { hostNameOf, type SimulatedCollector } from './collector.ts';
 
-/** Length in ms of the period before the start of the service for which messages exist. */
+/** How far back messages exist before the start of the service, in ms. */
 const historyMs = 30 * 24 * 60 * 60_000;
 
 export class Shipping {
@@ -22,7 +25,9 @@ export class Shipping {
     this.#faults = shippingFaults;
   }
 
-  /** Applies a changed scenario. The change may affect how many messages the collectors of a build send. */
+  /**
+   * Applies a changed scenario. The change can affect how many messages are sent by the collectors that run a build.
+   */
   declare({ shippingFaults }: Settings, collectors: Iterable<SimulatedCollector>, atMs: number): void {
     this.#faults = shippingFaults;
     for (const collector of collectors) this.record(collector, atMs);

@@ -6,14 +6,16 @@ import { Effort } from './effort.ts';
 import type { JsonPage, MatchListener, MessageSearch, SearchRange } from './log-data.ts';
 import { PagePlan, type RowWriter } from './message-page.ts';
 
-/** Finds the messages that match a search, newest message first. */
+/** Finds the messages that match a search, from newest to oldest. */
 export interface Finder extends Pick<MessageSearch, 'found' | 'reachedMs' | 'isGivenUp' | 'scannedBytes'> {
   /**
-   * Continues the search backwards. The search stops at the time `targetMs`, after `maxMatches` matches, or when its
-   * computing time is used up.
+   * Continues the search backwards. The search stops at `targetMs`, after `maxMatches` matches, or when its computing
+   * time is used up.
    */
   step(targetMs: number, maxMatches: number, listener: MatchListener | undefined, effort: Effort): void;
-  /** Calls `take` for each match after the first `skip` matches, newest first. Stops when `take` returns false. */
+  /**
+   * Calls `take` for each match after the first `skip` matches, from newest to oldest. Stops when `take` returns false.
+   */
   each(skip: number, take: (rank: number) => boolean): void;
 }
 

@@ -1,6 +1,6 @@
 /**
  * Limits how long a search runs before the simulator handles other requests. Computing time is estimated in
- * microseconds, not measured. Searches therefore progress equally on every machine.
+ * microseconds, not measured, so searches progress equally on every machine.
  */
 
 export class Effort {
@@ -8,14 +8,14 @@ export class Effort {
   #left = Number.POSITIVE_INFINITY;
 
   /**
-   * Sets the computing time in microseconds that each call of `renew` grants. Without a call of this method, the
+   * Sets the computing time in microseconds that each call to `renew` grants. Until this method is called, the
    * computing time is unlimited.
    */
   limit(unitsPerTurn: number): void {
     this.#perTurn = unitsPerTurn;
   }
 
-  /** Grants the full computing time again. */
+  /** Makes the full computing time available again. */
   renew(): void {
     this.#left = this.#perTurn;
   }
@@ -29,15 +29,15 @@ export class Effort {
   }
 
   /**
-   * Returns how many operations fit into the remaining computing time. The result is at least 1. `units` is the
-   * estimated time of one operation in microseconds.
+   * Returns the number of operations for which the remaining computing time is sufficient, but at least 1. `units` is
+   * the estimated time per operation in microseconds.
    */
   allows(units: number): number {
     return units > 0 ? Math.max(1, Math.floor(this.#left / units)) : Number.POSITIVE_INFINITY;
   }
 }
 
-/** Estimated time in microseconds to count the matches in one block of generated messages. */
+/** Estimated time to count the matches in one block of generated messages, in microseconds. */
 export const unitsPerBlock = 0.05;
 
 interface FieldReader {
@@ -45,7 +45,7 @@ interface FieldReader {
   readonly reads?: ReadonlySet<string> | undefined;
 }
 
-/** Returns the estimated time in microseconds to create and filter one message. */
+/** Returns the estimated time to create and filter one message, in microseconds. */
 export function unitsPerMessage({ cost = 1, reads }: FieldReader, rawBytes: number): number {
   return 1 + cost * (reads?.has('_raw') === false ? 0.05 : 0.05 + rawBytes / 20_000);
 }

@@ -1,4 +1,4 @@
-/** Converts the names of message fields to the spelling that a scenario wants (section 2.5 of docs/service.md). */
+/** Converts message field names to the spelling set in a scenario (section 2.5 of docs/service.md). */
 import { messageFields } from '../query/message-fields.ts';
 import type { FieldDescriptor } from '../query/row.ts';
 

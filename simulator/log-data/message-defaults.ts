@@ -1,9 +1,9 @@
-/** Default values of message fields. */
+/** Default values for message fields. */
 
-/** Default timestamp format of messages, in the notation that real services use. */
+/** Default timestamp format of messages, in the notation used by real services. */
 export const defaultFormat = "t:cache:o:0:l:29:p:yyyy-MM-dd'T'HH:mm:ss.SSSZZZZ";
 
-/** First characters of the field `_blockid` in all messages. Sixteen digits follow. */
+/** Prefix of the field `_blockid` in all messages. Sixteen digits follow it. */
 export const blockIdStart = '-922';
 export const blockIdDigits = 16;
 

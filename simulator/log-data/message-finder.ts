@@ -1,20 +1,20 @@
-/** Finds messages by applying a filter to one message after the other. Stores the ranks of the messages that match. */
+/** Finds messages by applying a filter to one message after another. Stores the ranks of the matching messages. */
 import type { MessageFilter, MessageRow } from '../query/row.ts';
 import type { Finder } from './data-search.ts';
 import { type Effort, unitsPerMessage } from './effort.ts';
 import type { MatchListener, SearchRange } from './log-data.ts';
 import { RankChunks } from './rank-chunks.ts';
 
-/** Messages that are read by their rank. The rank of a message is the number of newer messages. */
+/** Messages that are read by rank. The rank of a message is the number of newer messages. */
 export interface SearchedRows {
   rawBytesOf(rank: number): number;
   row(rank: number): MessageRow;
 }
 
-/** Ranks (numbers of newer messages) of the messages that a search found. */
+/** Ranks (numbers of newer messages) of the messages found by a search. */
 export type MatchStore = Pick<RankChunks, 'size' | 'add' | 'each'>;
 
-/** Returns the rank (number of newer messages) of the next message, latest first, or -1 after the last message. */
+/** Returns the rank (number of newer messages) of the next message, newest first, or -1 after the last message. */
 export type NextRank = (effort: Effort) => number;
 
 export class MessageFinder implements Finder {
@@ -30,7 +30,7 @@ export class MessageFinder implements Finder {
   #row: MessageRow | undefined;
   #rank: number | undefined;
 
-  /** Creates a search. The search gives up after it has examined `maxExamined` messages. */
+  /** Creates a search that gives up after it has examined `maxExamined` messages. */
   constructor(
     rows: SearchedRows,
     nextRank: NextRank,

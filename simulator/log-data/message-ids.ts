@@ -1,14 +1,12 @@
 /**
- * Unique message ids. The numbers of messages are shuffled, so that ids look random but never repeat. Ids are 64-bit
- * numbers, as on real services.
+ * Unique message ids. Message numbers are shuffled, so that the ids look random but never repeat. Ids are 64-bit
+ * numbers, as in real services.
  */
 
 const half = 1_000_000_000;
 
 export class MessageIds {
-  /**
-   * Result of `shuffle`, a number of eighteen digits. `high` contains the first nine digits, and `low` the last nine.
-   */
+  /** Result of `shuffle`, an eighteen-digit number. `high` contains the first nine digits, and `low` the last nine. */
   high = 0;
   low = 0;
   readonly #keys: readonly [number, number, number, number];
@@ -18,7 +16,7 @@ export class MessageIds {
     this.#keys = [key(0x51ed270b), key(0x2545f491), key(0x1b873593), key(0x7feb352d)];
   }
 
-  /** Computes a shuffled number from a message number, and stores its digits in `high` and `low`. */
+  /** Shuffles a message number, and stores the digits of the result in `high` and `low`. */
   shuffle(number: number): void {
     const [first, second, third, fourth] = this.#keys;
     let high = Math.floor(number / half);
@@ -31,7 +29,7 @@ export class MessageIds {
     this.low = low;
   }
 
-  /** Returns the eighteen digits of a number. */
+  /** Returns the eighteen digits of a shuffled number. */
   digits(number: number): string {
     this.shuffle(number);
     return String(this.high).padStart(9, '0') + String(this.low).padStart(9, '0');

@@ -1,11 +1,11 @@
-/** Pages of messages as JSON. The JSON of a page is created while the page is sent. */
+/** Pages of messages as JSON. The JSON of a page is created while the page is being sent. */
 import { freshPiece, type Piece, type PieceMemory, pieceBytes } from '../base/piece-memory.ts';
 import type { JsonPage } from './log-data.ts';
 
 export interface RowWriter {
-  /** Returns the length in bytes of a message's JSON, `{"map":{…}},`. The length includes the comma. */
+  /** Returns the length in bytes of a message's JSON, `{"map":{…}},`, including the comma. */
   bytesOf(rank: number, withRaw: boolean): number;
-  /** Writes the JSON of a message into `into` at `offset`. Returns the end offset, or -1 if `into` is too short. */
+  /** Writes a message's JSON into `into` at `offset`. Returns the end offset, or -1 if `into` is too short. */
   write(rank: number, withRaw: boolean, into: Piece, offset: number): number;
 }
 
@@ -15,7 +15,7 @@ export class PagePlan {
   readonly #limit: number;
   readonly #maxBytes: number;
   readonly #withRaw: boolean;
-  /** Length of the page in bytes. It includes a comma after each message. */
+  /** Length of the page in bytes, including a comma after each message. */
   #bytes = 0;
 
   constructor(writer: RowWriter, limit: number, maxBytes: number, withRaw: boolean) {
@@ -25,7 +25,7 @@ export class PagePlan {
     this.#withRaw = withRaw;
   }
 
-  /** Adds a message if it fits on the page. Returns whether the page has room for another message. */
+  /** Adds a message if it fits on the page. Reports whether the page has room for another message. */
   add(rank: number): boolean {
     if (this.#ranks.length >= this.#limit) return false;
     const bytes = this.#bytes + this.#writer.bytesOf(rank, this.#withRaw);
@@ -49,7 +49,7 @@ function* pieces(
   withRaw: boolean,
   memory: PieceMemory | undefined,
 ): Generator<Uint8Array> {
-  // The page has no comma after the last message.
+  // There is no comma after the last message on a page.
   let leftBytes = totalBytes + 1;
   let next = 0;
   while (next < ranks.length) {

@@ -1,10 +1,10 @@
 /**
- * Sorted set of ranks. The rank of a message is the number of newer messages. The set consists of chunks. A chunk
- * stores few ranks as a list of numbers, and many ranks as a bit set.
+ * Sorted set of ranks. The rank of a message is the number of newer messages. The set consists of chunks. A chunk with
+ * few ranks stores them as a list of numbers, and a chunk with many ranks stores them as a bit set.
  */
 
 const chunkRanks = 65_536;
-/** Maximum number of ranks that a chunk stores as a list of numbers. For more ranks, a bit set takes less memory. */
+/** Maximum number of ranks that a chunk stores as a list of numbers. Above this number, a bit set takes less memory. */
 const maxListed = chunkRanks / 16;
 
 export class RankChunks {
@@ -31,7 +31,7 @@ export class RankChunks {
     this.#size++;
   }
 
-  /** Calls `take` for the ranks after the first `skip` ranks, in ascending order. Stops when `take` returns false. */
+  /** Calls `take` for each rank after the first `skip` ranks, in ascending order. Stops when `take` returns false. */
   each(skip: number, take: (rank: number) => boolean): void {
     if (!this.#isSorted) this.#order.sort((left, right) => left - right);
     this.#isSorted = true;
@@ -51,7 +51,7 @@ export class RankChunks {
 
 class Chunk {
   size = 0;
-  /** Ranks in the chunk, if they are stored as a list. Only the first `size` elements are in use. */
+  /** Ranks in the chunk if they are stored as a list. Only the first `size` elements are in use. */
   #listed = new Uint16Array(4);
   #bits: Uint32Array | undefined;
 
@@ -62,7 +62,7 @@ class Chunk {
     this.size++;
   }
 
-  /** Calls `take` for each message of the chunk. As soon as `take` returns false, stops and returns false. */
+  /** Calls `take` for each message in the chunk. As soon as `take` returns false, stops and returns false. */
   each(take: (entry: number) => boolean): boolean {
     const bits = this.#bits;
     if (!bits) return this.#listed.subarray(0, this.size).every((entry) => take(entry));

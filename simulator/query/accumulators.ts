@@ -1,5 +1,5 @@
 /**
- * Aggregate functions of queries, such as `sum` and `count`. Only `count_distinct` stores all values.
+ * Aggregate functions in queries, such as `sum` and `count`. Only `count_distinct` stores all values.
  *
  * `sum`, `avg`, `min` and `max` skip values that are not numbers. If no value is a number, their result is `""`.
  */
@@ -7,10 +7,10 @@ import { characterBytes, detached } from './aggregation-memory.ts';
 import { compareNumerics, type FieldValue, type Numeric, numericOf } from './numeric.ts';
 import type { FieldDescriptor } from './row.ts';
 
-/** Results of one aggregate function, one for each group of rows. Groups are numbered from 0. */
+/** Results of one aggregate function, one result per group of rows. Groups are numbered from 0. */
 export interface Accumulators {
   /**
-   * Adds a value to a group. `times` is the number of rows with this value. Must be called at least once for every
+   * Adds a value to a group. `times` is the number of rows with this value. Must be called at least once for each
    * group.
    */
   add(group: number, value: FieldValue | undefined, times: number): void;
@@ -19,13 +19,13 @@ export interface Accumulators {
 
 export interface AggregateFunction {
   /**
-   * Starts a new aggregation. If the aggregation needs more memory than `groupBytes` for each group, it calls `keep` to
-   * reserve the memory.
+   * Starts a new aggregation. Whenever the aggregation needs more memory than `groupBytes` per group, it calls `keep`
+   * to reserve the memory.
    */
   readonly start: (keep: (bytes: number) => void) => Accumulators;
-  /** Approximate memory for each group, in bytes. */
+  /** Approximate memory per group, in bytes. */
   readonly groupBytes: number;
-  /** Returns the type of the function's result for a field of the given type. */
+  /** Returns the type of the function's result for a field of a given type. */
   typeFrom(fieldType: FieldDescriptor['fieldType']): FieldDescriptor['fieldType'];
 }
 
@@ -42,7 +42,7 @@ export type FunctionName = keyof typeof aggregateFunctions;
 
 export const functionNames = Object.keys(aggregateFunctions) as readonly FunctionName[];
 
-/** Returns the type of a sum. A sum of whole numbers has the type `long`, and other sums have the type `double`. */
+/** Returns the type of a sum: `long` for a sum of whole numbers, and `double` for any other sum. */
 function numberType(fieldType: FieldDescriptor['fieldType']): FieldDescriptor['fieldType'] {
   return fieldType === 'int' || fieldType === 'long' ? 'long' : 'double';
 }
@@ -59,7 +59,7 @@ class ValueCounts implements Accumulators {
   }
 }
 
-/** Approximate memory in bytes that a set needs for each value, without the characters of the value. */
+/** Approximate memory that a set needs per value, in bytes, without the characters of the value. */
 const valueBytes = 80;
 
 class DistinctCounts implements Accumulators {
@@ -85,7 +85,7 @@ class DistinctCounts implements Accumulators {
   }
 }
 
-/** Finds the minimum of each group if `sign` is -1, or the maximum of each group if `sign` is 1. */
+/** Finds the minimum of each group (if `sign` is -1) or the maximum of each group (if `sign` is 1). */
 class Extremes implements Accumulators {
   readonly #sign: 1 | -1;
   readonly #extremes: (Numeric | undefined)[] = [];
@@ -134,7 +134,7 @@ class Averages extends Totals implements Accumulators {
   }
 }
 
-/** Sum of numbers. It is exact while all added numbers are integers. */
+/** Sum of numbers. It is exact as long as all added numbers are integers. */
 class Total {
   #whole = 0;
   #large = 0n;

@@ -1,14 +1,14 @@
 /**
- * Limits the estimated memory of all aggregations together. An aggregation that exceeds the limit drops all its groups.
- * The records that were computed last are cached.
+ * Limits the estimated total memory of all aggregations. An aggregation that exceeds the limit drops all its groups.
+ * The most recently computed records are cached.
  */
 import type { RecordTable } from './aggregation.ts';
 
-/** Default memory limit in million bytes. It is enough for a hundred thousand groups with three values each. */
+/** Default memory limit in MB. It is sufficient for a hundred thousand groups with three values each. */
 export const defaultMb = 20;
 
 export class AggregationMemory {
-  /** Memory limit in million bytes. A changed limit applies only to later calls of `take`. */
+  /** Memory limit in MB. A change to the limit affects only later calls to `take`. */
   maxMb: number;
   #bytes = 0;
   #table: { readonly owner: object; readonly table: RecordTable } | undefined;
@@ -31,27 +31,27 @@ export class AggregationMemory {
   }
 
   /**
-   * Returns the records of the aggregation `owner` from the cache. If the cache does not contain them, calls `make` to
-   * create them.
+   * Returns the records of the aggregation `owner` from the cache. If they are not in the cache, calls `make` to create
+   * them.
    */
   tableOf(owner: object, make: () => RecordTable): RecordTable {
     if (this.#table?.owner !== owner) this.#table = { owner, table: make() };
     return this.#table.table;
   }
 
-  /** Removes the records of an aggregation from the cache. `owner` is the aggregation. */
+  /** Removes the records of the aggregation `owner` from the cache. */
   forgetTable(owner: object): void {
     if (this.#table?.owner === owner) this.#table = undefined;
   }
 }
 
-/** Maximum memory of a stored character in bytes. */
+/** Maximum memory per stored character, in bytes. */
 export const characterBytes = 2;
 
 const minSlice = 13;
 
 /**
- * Returns a copy of a text. The copy is needed to store a part of a message, because a substring would keep the whole
+ * Returns a copy of a string. To store part of a message, a copy is needed, because a substring would keep the whole
  * message in memory.
  */
 export function detached(text: string): string {

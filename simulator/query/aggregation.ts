@@ -1,17 +1,17 @@
 /** Aggregations: queries that count or sum messages. */
 import type { FieldDescriptor, MessageRow } from './row.ts';
 
-/** An aggregation, such as `count by host`. Its result covers all rows that were added so far. */
+/** An aggregation, such as `count by host`. Its result covers all rows added so far. */
 export interface Aggregation {
-  /** Adds a row that represents `times` rows. These rows are equal in all fields that the query reads. */
+  /** Adds a row that represents `times` rows with equal values in all fields that the query reads. */
   add(row: MessageRow, times?: number): void;
-  /** Error message if the aggregation exceeded its memory. In this case, the aggregation has no records. */
+  /** Error message if the aggregation exceeded its memory limit. In that case, the aggregation has no records. */
   readonly failure: string | undefined;
   /** Number of records that `table` would return. */
   readonly recordCount: number;
-  /** Returns the records, sorted and limited as the query requires. A missing value is an empty text. */
+  /** Returns the records, sorted and limited as the query requires. A missing value is an empty string. */
   table(): RecordTable;
-  /** Frees the memory of the aggregation. No other method may be called afterwards. */
+  /** Frees the aggregation's memory. No other method may be called afterwards. */
   end(): void;
 }
 
@@ -23,8 +23,8 @@ export interface RecordTable {
 export interface RecordStep {
   run(table: RecordTable): RecordTable;
   /**
-   * Returns how many of `count` records remain after this operator. The method is absent if this number depends on the
-   * values of the records.
+   * Returns the number of records, out of `count`, that remain after this operator. The method is absent if this number
+   * depends on the values in the records.
    */
   countAfter?(count: number): number;
 }

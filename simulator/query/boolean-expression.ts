@@ -3,13 +3,13 @@ import type { Cursor } from './cursor.ts';
 import { allOf, anyOf, not, type Predicate } from './predicate.ts';
 
 export interface Primary {
-  /** Parses one operand. Throws if there is none. */
+  /** Parses one operand. Throws if there is no operand. */
   parse(): Predicate;
-  /** True if adjacent operands are joined by `and`. */
+  /** Whether adjacent operands are joined by an implicit `and`. */
   readonly sideBySide: boolean;
 }
 
-/** Maximum depth of parentheses. Protects the parser from a stack overflow. */
+/** Maximum nesting depth of parentheses, which protects the parser from a stack overflow. */
 const deepest = 100;
 
 export function parseBoolean(cursor: Cursor, primary: Primary, depth = 0): Predicate {

@@ -1,5 +1,5 @@
 /**
- * Parses conditions of the operator `where`. A missing field counts as an empty text, and comparisons of texts ignore
+ * Parses conditions of the `where` operator. A missing field is treated as empty text, and text comparisons ignore
  * case.
  */
 import { parseBoolean } from './boolean-expression.ts';
@@ -18,7 +18,7 @@ const comparisons = ['!=', '<=', '>=', '=', '<', '>'] as const;
 type Comparison = (typeof comparisons)[number];
 
 const numberForm = /-?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?(?![\p{L}\p{N}_.])/uy;
-/** Valid numbers, for error messages. */
+/** Description of valid numbers, for error messages. */
 const countableNumber = 'a number below 1.8e308, or an integer with at most 1000 digits';
 const cost = 2;
 
@@ -62,8 +62,8 @@ function readsOf(operands: readonly Operand[]): ReadonlySet<string> {
 }
 
 /**
- * Compares two operands as numbers if one is a number, and otherwise as texts if one is a text. Two fields are compared
- * as numbers if both values look like numbers.
+ * Compares two operands: as numbers if one is a number, otherwise as text if one is text. Two fields are compared as
+ * numbers if both values look like numbers.
  */
 function compare(left: Operand, comparison: Comparison, right: Operand): (fields: FieldSource) => boolean {
   const byNumber = left.kind === 'number' || right.kind === 'number';

@@ -1,10 +1,10 @@
 /**
- * Reads the text of a query from left to right. A method that finds no match leaves the position unchanged. All methods
- * except `match` skip blanks first.
+ * Reads a query from left to right. A method that finds no match leaves the position unchanged. All methods except
+ * `match` first skip whitespace.
  */
 import { QueryError } from './query-error.ts';
 
-/** Form of a name: letters, digits and `_`. A single dot or hyphen may stand between two of these characters. */
+/** Syntax of a name: letters, digits and `_`, with single dots or hyphens allowed between these characters. */
 const nameForm = /[\p{L}_][\p{L}\p{M}\p{N}_]*(?:[.-][\p{L}\p{M}\p{N}_]+)*/uy;
 const wholeNumberForm = /\d+/y;
 const blankForm = /\s*/y;
@@ -45,8 +45,8 @@ export class Cursor {
   }
 
   /**
-   * Reads the text that the regular expression `pattern` matches at the current position, without skipping blanks.
-   * `pattern` must have the flag `y` (sticky). Returns undefined if it does not match.
+   * Reads the text that the regular expression `pattern` matches at the current position, without skipping whitespace.
+   * `pattern` must have the flag `y` (sticky). Returns undefined if there is no match.
    */
   match(pattern: RegExp): string | undefined {
     pattern.lastIndex = this.#offset;
@@ -69,7 +69,7 @@ export class Cursor {
     return true;
   }
 
-  /** Reads an unquoted name of an operator or a field. */
+  /** Reads an unquoted operator or field name. */
   takeBareName(): string | undefined {
     this.skipBlanks();
     return this.match(nameForm);
@@ -92,7 +92,7 @@ export class Cursor {
     if (!this.takeKeyword(keyword)) throw this.expected(`"${keyword}"`);
   }
 
-  /** Returns the error for an unexpected token. `expected` is a noun, as in `a field name`. */
+  /** Returns the error for an unexpected token. `expected` is a noun phrase, for example `a field name`. */
   expected(expected: string, offset: number = this.offset): QueryError {
     return QueryError.expected(this.text, offset, expected);
   }

@@ -1,8 +1,8 @@
 /**
- * Aggregations. Rows with equal values in the grouping fields become one record.
+ * Aggregations, which combine rows with equal values in the grouping fields into one record.
  *
- * The result must not depend on the order of the rows. Therefore, an aggregation that exceeds its memory drops all
- * groups, not only the latest ones.
+ * The result must not depend on the order of the rows. Therefore, an aggregation that exceeds its memory limit drops
+ * all groups, not only the latest ones.
  */
 import type { Accumulators, AggregateFunction } from './accumulators.ts';
 import type { Aggregation, RecordStep, RecordTable } from './aggregation.ts';
@@ -20,15 +20,15 @@ export interface AggregateColumn {
 export interface Grouping {
   readonly keys: readonly FieldDescriptor[];
   readonly columns: readonly AggregateColumn[];
-  /** Operators of the query after the aggregation. */
+  /** Operators that follow the aggregation in the query. */
   readonly steps: readonly RecordStep[];
 }
 
-/** Value of every row for a `count` without a field. */
+/** Value used for every row in a `count` without a field. */
 const present = '';
 
 const maxGroups = 100_000;
-/** Approximate memory of a group in bytes, without the memory of its field values. */
+/** Approximate memory per group, in bytes, without its field values. */
 const groupBytes = 90;
 const keyBytes = 50;
 
@@ -37,11 +37,11 @@ export class GroupedRows implements Aggregation {
   readonly #memory: AggregationMemory;
   readonly #keyNames: readonly string[];
   readonly #groupBytes: number;
-  /** Number of each group by the group's key, which joins the values of its grouping fields. */
+  /** Number of each group, by group key. The key joins the values of the grouping fields. */
   #indices = new Map<string, number>();
   /**
-   * Values of the grouping fields of each group. With only one grouping field, the list is empty, because the key of a
-   * group is already the value.
+   * Values of the grouping fields for each group. With only one grouping field, the list is empty, because the group
+   * key is the value.
    */
   #keys: (readonly string[])[] = [];
   #columns: readonly Accumulators[];
@@ -154,14 +154,14 @@ export class GroupedRows implements Aggregation {
     };
   }
 
-  /** Returns the values of the grouping fields of a group. */
+  /** Returns the values of a group's grouping fields. */
   #valuesOf(id: string, group: number): readonly string[] {
     if (this.#hasKeyLists) return this.#keys[group] as readonly string[];
     return this.#keyNames.length === 1 ? [id] : [];
   }
 }
 
-/** Joins the values of a group's fields to one text. Different groups have different texts. */
+/** Joins the values of a group's fields into one string, which is different for each group. */
 function identityOf(values: readonly string[]): string {
   const [only] = values;
   if (values.length === 1) return only as string;

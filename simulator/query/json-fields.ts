@@ -7,7 +7,7 @@ import { messageField } from './message-fields.ts';
 import type { FieldSource, Predicate } from './predicate.ts';
 
 /**
- * Maximum number of fields in a JSON message (`maxJsonFields`), and maximum nesting depth of its objects
+ * Maximum number of fields in a JSON message (`maxJsonFields`) and maximum nesting depth of its objects
  * (`deepestJsonField`).
  */
 const maxJsonFields = 200;
@@ -17,8 +17,8 @@ const jsonCost = 100;
 const longInteger = /\d{16}/;
 
 /**
- * Returns the names and values of the fields in a JSON message. If the names of two fields differ only in case, the
- * second field is skipped.
+ * Returns the names and values of the fields in a JSON message. If two field names differ only in case, the second
+ * field is skipped.
  */
 export function jsonFields(raw: string): readonly (readonly [name: string, value: string])[] {
   const value = parseObject(raw);
@@ -28,7 +28,7 @@ export function jsonFields(raw: string): readonly (readonly [name: string, value
   return [...found.values()];
 }
 
-/** Returns a condition that is like `predicate`, but can also read the fields of JSON messages. */
+/** Returns a condition like `predicate` that can also read the fields of JSON messages. */
 export function withJsonFields(predicate: Predicate): Predicate {
   const stored = [...predicate.reads].filter((name) => messageField(name));
   if (stored.length === predicate.reads.size) return predicate;

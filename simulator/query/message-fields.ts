@@ -31,7 +31,7 @@ export const messageFields: readonly FieldDescriptor[] = Object.entries(types).m
 
 const byLowerName = new Map(messageFields.map((field) => [field.name.toLowerCase(), field]));
 
-/** Returns the standard message field with the given name. The case of the name does not matter. */
+/** Returns the standard message field with the given name, ignoring case. */
 export function messageField(name: string): FieldDescriptor | undefined {
   return byLowerName.get(name.toLowerCase());
 }

@@ -1,15 +1,15 @@
-/** Conditions of queries. If a query combines several conditions, the fastest condition is evaluated first. */
+/** Conditions in queries. If a query combines several conditions, the fastest one is evaluated first. */
 import type { FieldValue } from './numeric.ts';
 
 /** Fields of a message or record. */
 export interface FieldSource {
-  /** Returns the value of the field with this name in lower case, or undefined if it is missing. */
+  /** Returns the value of a field by its lower-case name, or undefined if the field is missing. */
   field(lowerName: string): FieldValue | undefined;
 }
 
 export interface Predicate {
   readonly reads: ReadonlySet<string>;
-  /** Estimated cost of evaluating the condition. The unit is the cost of comparing two short texts. */
+  /** Estimated cost of evaluating the condition. The unit is the cost of comparing two short strings. */
   readonly cost: number;
   holds(fields: FieldSource): boolean;
 }

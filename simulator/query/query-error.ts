@@ -1,11 +1,11 @@
-/** A syntax error of a query (`parse.error`), with its position. */
+/** A syntax error in a query (`parse.error`), with its position. */
 import { LogfleetError } from '../../src/base/errors.ts';
 
 const maxShownCharacters = 20;
 
 export class QueryError extends LogfleetError {
   override readonly name = 'QueryError';
-  /** Offset of the error in the query, in UTF-16 units. */
+  /** Offset of the error in the query, in UTF-16 code units. */
   readonly offset: number;
 
   /** Creates a syntax error. `problem` is a sentence without a full stop. */
@@ -19,7 +19,7 @@ export class QueryError extends LogfleetError {
     this.offset = offset;
   }
 
-  /** Creates the error for an unexpected token. `expected` is a noun, as in `a field name`. */
+  /** Creates the error for an unexpected token. `expected` is a noun phrase, for example `a field name`. */
   static expected(text: string, offset: number, expected: string): QueryError {
     return new QueryError(text, offset, `expected ${expected}, but found ${shownAt(text, offset)}`);
   }
@@ -32,7 +32,7 @@ function placeOf(text: string, offset: number): string {
   return `${before.split('\n').length}:${offset - lineStart + 1}`;
 }
 
-/** Returns the text from the offset up to the next blank. */
+/** Returns the text from the offset up to the next whitespace. */
 function shownAt(text: string, offset: number): string {
   const rest = text.slice(offset);
   if (rest === '') return 'the end of the query';

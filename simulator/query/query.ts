@@ -1,4 +1,4 @@
-/** Parses the service's queries (docs/query-language.md). A parsed query is immutable. */
+/** Parses queries to the service (docs/query-language.md). A parsed query is immutable. */
 import { functionNames } from './accumulators.ts';
 import type { Aggregation } from './aggregation.ts';
 import { AggregationMemory } from './aggregation-memory.ts';
@@ -12,25 +12,25 @@ import { RowStage } from './row-stage.ts';
 import { jsonStep } from './row-steps.ts';
 import { parseSearch } from './search-expression.ts';
 
-/** Maximum length of a query in characters, which limits the cost of its evaluation. */
+/** Maximum query length in characters, which limits the cost of evaluating the query. */
 const maxCharacters = 10_000;
 
 export interface Query {
-  /** Selects the messages that match the search expression and the `where` conditions that directly follow it. */
+  /** Selects the messages that match the search expression and all `where` conditions that directly follow it. */
   readonly filter: MessageFilter;
-  /** Applies operators on messages, such as `parse`. */
+  /** Applies message operators, such as `parse`. */
   readonly transform?: Transform;
-  /** Maximum number of messages that the query finds. It comes from an operator `limit` before any aggregation. */
+  /** Maximum number of messages that the query returns, set by a `limit` operator before any aggregation. */
   readonly messageLimit?: number;
   /**
-   * Creates the aggregation. All aggregations that get the same `memory` share its limit. Absent if the query does not
+   * Creates the aggregation. All aggregations with the same `memory` share its limit. Absent if the query does not
    * aggregate.
    */
   readonly aggregate?: (memory?: AggregationMemory) => Aggregation;
-  /** Lower-case names of all fields of stored messages that the query reads. */
+  /** Lower-case names of all stored message fields that the query reads. */
   readonly reads: ReadonlySet<string>;
   /**
-   * Length in ms of the time slices of the operator `timeslice`. Absent if an operator needs the exact `_messagetime`.
+   * Length in ms of the time slices of the `timeslice` operator. Absent if any operator needs the exact `_messagetime`.
    */
   readonly sliceMs?: number;
 }
@@ -39,7 +39,7 @@ const rowOperators = ['where', 'parse regex', 'json auto', 'timeslice', 'fields'
 const recordOperators = ['where', 'sort', 'limit', 'fields'];
 
 export interface QueryOptions {
-  /** Whether queries can read the fields of JSON messages without the operator `json auto`. */
+  /** Whether queries can read the fields of JSON messages without the `json auto` operator. */
   readonly jsonFields?: boolean;
 }
 
@@ -56,7 +56,7 @@ export function parseQuery(text: string, { jsonFields = false }: QueryOptions = 
   return assemble(rows, records);
 }
 
-/** Parses one operator of the query. Returns the query's aggregation, or undefined if none has begun yet. */
+/** Parses one operator in the query. Returns the query's aggregation, or undefined if none has begun yet. */
 function parseOperator(cursor: Cursor, rows: RowStage, records: RecordStage | undefined): RecordStage | undefined {
   const start = cursor.offset;
   const operator = cursor.takeBareName()?.toLowerCase() ?? '';

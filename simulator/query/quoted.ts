@@ -1,10 +1,10 @@
-/** Reads texts in double quotes, and quoted names such as `%"user id"`. */
+/** Reads text in double quotes, and quoted names such as `%"user id"`. */
 import type { Cursor } from './cursor.ts';
 import { withoutWildcards } from './wildcard.ts';
 
 const quotedForm = /"(?:[^"\\]|\\[\s\S])*"/y;
 
-/** Reads a text in double quotes, and keeps its backslashes. Returns undefined if the next character is not a quote. */
+/** Reads text in double quotes, and keeps its backslashes. Returns undefined if the next character is not a quote. */
 export function takeQuoted(cursor: Cursor): string | undefined {
   if (!cursor.startsWith('"')) return undefined;
   const start = cursor.offset;
@@ -13,7 +13,7 @@ export function takeQuoted(cursor: Cursor): string | undefined {
   return quoted.slice(1, -1);
 }
 
-/** Reads a text in double quotes. Throws an error that names `expected` if there is none. */
+/** Reads text in double quotes. If there is none, throws an error that names `expected`. */
 export function expectQuoted(cursor: Cursor, expected: string): string {
   const quoted = takeQuoted(cursor);
   if (quoted === undefined) throw cursor.expected(expected);
@@ -35,7 +35,7 @@ export function expectName(cursor: Cursor, expected = 'the name of a field'): st
   return name;
 }
 
-/** Reads field names that are separated by commas. */
+/** Reads a comma-separated list of field names. */
 export function expectNames(cursor: Cursor): readonly string[] {
   const names = [expectName(cursor)];
   while (cursor.take(',')) names.push(expectName(cursor));

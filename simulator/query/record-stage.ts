@@ -1,4 +1,4 @@
-/** Parses an aggregation and the operators on its records: `where`, `sort`, `limit`, `fields`. */
+/** Parses an aggregation and the operators that process its records: `where`, `sort`, `limit`, `fields`. */
 import { aggregateFunctions, type FunctionName, functionNames } from './accumulators.ts';
 import type { RecordStep } from './aggregation.ts';
 import { parseCondition } from './condition.ts';
@@ -47,13 +47,13 @@ export class RecordStage {
     return { keys: this.#keys, columns: this.#columns, steps: this.#steps };
   }
 
-  /** Lower-case names of the message fields that the aggregation reads. */
+  /** Lower-case names of the message fields read by the aggregation. */
   get reads(): readonly string[] {
     const keys = this.#keys.map(({ name }) => name.toLowerCase());
     return [...keys, ...this.#columns.flatMap(({ field }) => (field === undefined ? [] : [field]))];
   }
 
-  /** Parses an operator. Returns false if the operator cannot be used on records. */
+  /** Parses an operator. Returns false if the operator cannot be applied to records. */
   parseOperator(cursor: Cursor, operator: string): boolean {
     switch (operator) {
       case 'where':
@@ -136,7 +136,7 @@ function expectColumn(
   return field === undefined ? column : { ...column, field: field.toLowerCase() };
 }
 
-/** Reads the argument of an aggregate function. Only `count` may have none. */
+/** Reads the argument of an aggregate function. Only `count` can be used without an argument. */
 function parseArgument(cursor: Cursor, name: FunctionName): string | undefined {
   if (name === 'count' && !cursor.startsWith('(')) return undefined;
   cursor.expect('(', `"(" and the name of a field, as in ${name}(_size)`);
@@ -160,7 +160,7 @@ function expectKeys(
   return keys;
 }
 
-/** Reserves a field name. Throws if the name is already used, regardless of case. */
+/** Reserves a field name. Throws if the name is already in use, regardless of case. */
 function claim(cursor: Cursor, name: string, offset: number, taken: Set<string>): void {
   const lowerName = name.toLowerCase();
   if (taken.has(lowerName)) throw cursor.error(offset, `records would have two fields ${name}: rename one with "as"`);

@@ -1,7 +1,8 @@
 /**
- * Regular expressions of `parse regex`, in RE2's syntax.
+ * Regular expressions for `parse regex`, in RE2 syntax.
  *
- * A search takes at most about a second: long expressions are refused, and only the start of a long value is searched.
+ * A search takes at most about a second, because long expressions are refused, and only the start of a long value is
+ * searched.
  */
 import { RE2JS, RE2JSSyntaxException } from 're2js';
 import type { Cursor } from './cursor.ts';
@@ -9,8 +10,8 @@ import { abridged, type QueryError } from './query-error.ts';
 import { expectQuoted } from './quoted.ts';
 
 /**
- * Maximum length of a regular expression in characters. It is limited because repetitions such as `{50}` compile
- * slowly.
+ * Maximum length of a regular expression in characters. It is limited because repetitions such as `{50}` are slow to
+ * compile.
  */
 const maxCharacters = 1_000;
 const maxSteps = 1_000;
@@ -19,8 +20,8 @@ const maxSteps = 1_000;
  */
 const maxGroups = 50;
 /**
- * Maximum product of the number of characters to search and the number of steps in the compiled expression. With this
- * product, a search takes about a second.
+ * Maximum product of the number of characters searched and the number of steps in the compiled expression. A search
+ * with this product takes about a second.
  */
 const maxTries = 5_000_000;
 
@@ -30,10 +31,10 @@ export interface NamedGroup {
 }
 
 export class RegularExpression {
-  /** Named groups of the regular expression, in the order in which they start. */
+  /** Named groups of the regular expression, in the order of their opening parentheses. */
   readonly groups: readonly NamedGroup[];
   readonly #program: RE2JS;
-  /** Position of each named group among all groups. */
+  /** Position of each named group among all groups, including unnamed groups. */
   readonly #indices: readonly number[];
   readonly #seenCharacters: number;
 
@@ -61,8 +62,8 @@ export class RegularExpression {
   }
 
   /**
-   * Returns the texts that `groups` captured in the first match. The text of a group is undefined if the group captured
-   * nothing. Returns undefined if nothing matches.
+   * Returns the texts captured by `groups` in the first match, or undefined if nothing matches. The text of a group
+   * that captured nothing is undefined.
    */
   match(text: string): readonly (string | undefined)[] | undefined {
     const found: readonly (string | undefined)[] | null = this.#program.exec(startOf(text, this.#seenCharacters));
@@ -81,15 +82,15 @@ function compile(written: string, errorOf: (problem: string, part: string) => Qu
 }
 
 /**
- * Returns the position in the query of `part`, an invalid part of a regular expression. Returns undefined if the
- * expression contains `part` more than once, because the position is then ambiguous.
+ * Returns the position in the query of `part`, an invalid part of a regular expression. Returns undefined if `part`
+ * occurs more than once, because its position would be ambiguous.
  */
 function onlyPlaceOf(part: string, whole: string, start: number): number | undefined {
   const at = whole.indexOf(part);
   return part !== '' && at >= 0 && at === whole.lastIndexOf(part) ? start + at : undefined;
 }
 
-/** Returns the start of a text, with at most `length` UTF-16 units. Never cuts a surrogate pair in half. */
+/** Returns the start of a text, with at most `length` UTF-16 code units. Never splits a surrogate pair. */
 function startOf(text: string, length: number): string {
   if (text.length <= length) return text;
   const isWhole = (text.codePointAt(length - 1) as number) <= 0xffff;

@@ -40,7 +40,7 @@ export class RowStage {
   #messageLimit: number | undefined;
 
   /**
-   * Creates a stage that applies `steps` to messages before the operators of the query. A step can, for example, add
+   * Creates a stage that applies `steps` to messages before the operators in the query. A step can, for example, add
    * the fields of JSON messages.
    */
   constructor(search: Predicate, steps: readonly RowStep[] = []) {
@@ -57,15 +57,15 @@ export class RowStage {
   }
 
   /**
-   * Lower-case names of the fields that the operators read from stored messages. Fields that other operators have added
-   * are not included.
+   * Lower-case names of the fields that the operators read from stored messages. Fields added by other operators are
+   * not included.
    */
   get reads(): ReadonlySet<string> {
     return storedReads(this.#steps);
   }
 
   /**
-   * Length in ms of the time slices of the operator `timeslice`. Undefined if another operator also reads
+   * Length in ms of the time slices of the `timeslice` operator. Undefined if another operator also reads
    * `_messagetime`.
    */
   get sliceMs(): number | undefined {
@@ -79,12 +79,12 @@ export class RowStage {
     return known?.fieldType ?? 'string';
   }
 
-  /** Removes the names of fields that operators added, and returns the remaining names. */
+  /** Returns the given names without the names of fields that operators added. */
   stored(lowerNames: Iterable<string>): readonly string[] {
     return [...lowerNames].filter((name) => !this.#added.has(name));
   }
 
-  /** Returns a function that applies all operators to a message. Returns undefined if the query has no operators. */
+  /** Returns a function that applies all operators to a message, or undefined if the query has no operators. */
   transform(): Transform | undefined {
     const steps = this.#steps;
     if (steps.length === 0) return undefined;
@@ -110,7 +110,7 @@ export class RowStage {
     return { ...transform, keeps };
   }
 
-  /** Parses the arguments of an operator. Returns false if the operator cannot be used on messages. */
+  /** Parses the arguments of an operator. Returns false if the operator cannot be applied to messages. */
   parseOperator(cursor: Cursor, operator: string, start: number): boolean {
     switch (operator) {
       case 'where':
@@ -138,8 +138,8 @@ export class RowStage {
   }
 
   /**
-   * Parses a calculation such as `a - b as c`, of which `left` has already been read. Returns false if no `+` or `-`
-   * follows.
+   * Parses a calculation such as `a - b as c`, whose `left` operand has already been read. Returns false if neither `+`
+   * nor `-` follows.
    */
   #parseComputation(cursor: Cursor, left: string): boolean {
     const sign = signs.find((each) => left !== '' && cursor.take(each));
@@ -219,7 +219,7 @@ export class RowStage {
   }
 }
 
-/** Reads the argument of `limit`: a whole number above 0. */
+/** Reads the argument of `limit`: a whole number greater than 0. */
 export function expectLimit(cursor: Cursor): number {
   const start = cursor.offset;
   const limit = cursor.takeWholeNumber();
@@ -230,7 +230,7 @@ export function expectLimit(cursor: Cursor): number {
   return limit;
 }
 
-/** Parses a duration, which may be in days or weeks. Returns undefined for an invalid or zero duration. */
+/** Parses a duration, whose unit can also be days or weeks. Returns undefined if the duration is invalid or zero. */
 function durationMs(text: string): number | undefined {
   const [, amount, unit] = daysForm.exec(text) ?? [];
   const lengthMs = amount === undefined ? parseDuration(text) : Number(amount) * dayMs * (unit === 'w' ? 7 : 1);

@@ -1,5 +1,5 @@
 /**
- * Operators of a query on messages, such as `parse` and `fields`. Each operator adds or hides fields, or drops
+ * Query operators that process messages, such as `parse` and `fields`. Each operator adds or hides fields, or drops
  * messages.
  */
 import { jsonFields } from './json-fields.ts';
@@ -11,18 +11,21 @@ import type { FieldDescriptor, MessageRow } from './row.ts';
 import { type Visibility, WorkingRow } from './working-row.ts';
 
 export interface RowStep {
-  /** Lower-case names of the fields that the operator reads. */
+  /** Lower-case names of the fields read by the operator. */
   readonly reads: ReadonlySet<string>;
-  /** Length of the slices of `timeslice` in ms. */
+  /** Length in ms of the time slices of `timeslice`. */
   readonly sliceMs?: number;
-  /** Estimated cost of applying the operator to one message. Comparing two short texts costs 1. Default: 1. */
+  /**
+   * Estimated cost of applying the operator to one message. The unit is the cost of comparing two short strings.
+   * Default: 1.
+   */
   readonly cost?: number;
   /** Fields that the operator adds to every message. */
   readonly adds: readonly FieldDescriptor[];
   readonly drops: boolean;
   readonly hides?: boolean;
   /**
-   * Returns whether a field is visible after this operator. `before` is true if the field was visible before the
+   * Reports whether a field is visible after this operator. `before` is true if the field was visible before the
    * operator.
    */
   shows(lowerName: string, before: boolean): boolean;
@@ -35,7 +38,7 @@ const costs = { regex: 200, json: 100 } as const;
 /** Fields that the operator `fields a, b` never hides, because clients need them. */
 const alwaysListed: readonly string[] = ['_messageid', '_messagetime'];
 
-/** Applies operators to a message in order. Returns undefined as soon as an operator drops the message. */
+/** Applies operators to a message in order. Returns undefined if an operator drops the message. */
 export function applied(steps: readonly RowStep[], stored: MessageRow): WorkingRow | undefined {
   const row = new WorkingRow(stored);
   return steps.every((step) => step.run(row)) ? row : undefined;
@@ -57,16 +60,16 @@ export function storedReads(steps: readonly RowStep[]): ReadonlySet<string> {
 }
 
 /**
- * Returns the operators that decide which messages remain. They drop messages, or add fields that other operators need
- * to drop messages.
+ * Returns the operators that determine which messages remain: operators that drop messages, and operators that add
+ * fields needed to do so.
  */
 export function stepsThatDrop(steps: readonly RowStep[]): readonly RowStep[] {
   const needed: RowStep[] = [];
   for (const step of steps.slice(0, steps.findLastIndex(({ drops }) => drops) + 1).reverse()) {
     const names = lowered(step.adds.map(({ name }) => name));
     const isRead = names.some((name) => needed.some(({ reads }) => reads.has(name)));
-    // An operator for which no added names are known may hide fields, or add fields with unknown names. It is kept,
-    // because later operators may depend on these changes.
+    // An operator whose added fields are unknown might hide fields, or add fields with any name. It is kept, because
+    // later operators might depend on these changes.
     if (step.drops || isRead || names.length === 0) needed.push(step);
   }
   return needed.reverse();
@@ -84,8 +87,8 @@ export function whereStep(condition: Predicate): RowStep {
 }
 
 /**
- * Creates an operator that adds the named groups of a regular expression as fields. With `noDrop`, the operator keeps
- * messages that do not match.
+ * Creates an operator that adds the named groups of a regular expression as fields. With `noDrop`, it keeps messages
+ * that do not match.
  */
 export function regexStep(field: string, expression: RegularExpression, noDrop: boolean): RowStep {
   const names = expression.groups.map(({ name }) => name);
@@ -119,7 +122,7 @@ export const jsonStep: RowStep = {
   },
 };
 
-/** Adds the start of the message's time slice in ms. */
+/** Adds the start time of the message's time slice, in ms. */
 export function timesliceStep(lengthMs: number, name: string): RowStep {
   return {
     ...additions([{ name, fieldType: 'long', keyField: false }]),
@@ -134,16 +137,14 @@ export function timesliceStep(lengthMs: number, name: string): RowStep {
 }
 
 export interface Computation {
-  /**
-   * Lower-case name of the first field. The value of the field `right` is added to its value, or subtracted from it.
-   */
+  /** Lower-case name of the left operand. The value of the field `right` is added to or subtracted from its value. */
   readonly left: string;
   readonly sign: '+' | '-';
   readonly right: string;
 }
 
 /**
- * Creates an operator that adds a field with the sum or difference of two fields. The field is added only if both
+ * Creates an operator that adds a field with the sum or difference of two other fields. The field is added only if both
  * values are numbers.
  */
 export function computeStep({ left, sign, right }: Computation, field: FieldDescriptor): RowStep {
@@ -160,7 +161,7 @@ export function computeStep({ left, sign, right }: Computation, field: FieldDesc
   };
 }
 
-/** Adds or subtracts two numbers. The result is exact for integers, and a double for other numbers. */
+/** Adds or subtracts two numbers. The result is exact for integers, and otherwise a double. */
 function computed(one: Numeric, sign: Computation['sign'], other: Numeric): Numeric {
   const inDoubles = sign === '+' ? Number(one) + Number(other) : Number(one) - Number(other);
   if (!isWhole(one) || !isWhole(other)) return inDoubles;
@@ -173,7 +174,7 @@ function isWhole(value: Numeric): boolean {
 }
 
 /**
- * Creates an operator that hides all fields except `names`. `sees` returns whether earlier operators left a field
+ * Creates an operator that hides all fields except `names`. `sees` reports whether earlier operators left a field
  * visible.
  */
 export function keepStep(names: readonly string[], sees: Visibility): RowStep & { readonly sees: Visibility } {

@@ -1,11 +1,11 @@
-/** A message as queries read it. */
+/** A message as seen by queries. */
 import type { FieldValue } from './numeric.ts';
 
 /** A field of a page or of records (section 2.4 of docs/service.md). */
 export interface FieldDescriptor {
   readonly name: string;
   readonly fieldType: 'long' | 'int' | 'double' | 'string';
-  /** True for a grouping field of records. */
+  /** Whether the field is a grouping field of records. */
   readonly keyField: boolean;
 }
 
@@ -15,40 +15,40 @@ export interface MessageRow {
   /** Value of `_receipttime`, in ms since the epoch. */
   readonly receiptTimeMs: number;
   /**
-   * Returns the value of a field that the query parsed, or of a standard field. `lowerName` is the field's name in
-   * lower case.
+   * Returns the value of a field parsed by the query, or of a standard field. `lowerName` is the field's name in lower
+   * case.
    */
   field(lowerName: string): FieldValue | undefined;
-  /** Values of the fields that the query parsed. The keys are the field names as result pages show them. */
+  /** Values of the fields parsed by the query, keyed by field name as shown on result pages. */
   readonly parsed?: ReadonlyMap<string, string>;
 }
 
 /**
- * Selects messages. The result depends only on the fields in `reads`. If messages have equal values in these fields,
- * one call decides for all of them.
+ * Selects messages. The result depends only on the fields in `reads`, so one call decides for all messages that have
+ * equal values in these fields.
  */
 export interface MessageFilter {
-  /** Lower-case names of the fields that the filter reads. */
+  /** Lower-case names of the fields read by the filter. */
   readonly reads: ReadonlySet<string>;
-  /** Estimated cost of one call of the filter. A comparison of two short values costs 1. Default: 1. */
+  /** Estimated cost of one call to the filter. The unit is the cost of comparing two short values. Default: 1. */
   readonly cost?: number;
   matches(row: MessageRow): boolean;
 }
 
-/** Operators of a query that change or drop rows. */
+/** Query operators that change or drop rows. */
 export interface Transform {
   /** Lower-case names of the fields that the operators read from stored messages. */
   readonly reads: ReadonlySet<string>;
   readonly cost: number;
   /**
-   * Applies the operators to a message. Returns the message as result pages show it, or undefined if an operator drops
+   * Applies the operators to a message. Returns the message as shown on result pages, or undefined if an operator drops
    * it.
    */
   apply(row: MessageRow): MessageRow | undefined;
-  /** Filter that selects the messages that `apply` keeps. Absent if `apply` keeps all messages. */
+  /** Filter that selects the messages kept by `apply`. Absent if `apply` keeps all messages. */
   readonly keepsRows?: MessageFilter;
   /** Fields that the operators add to every message. */
   readonly adds: readonly FieldDescriptor[];
-  /** Returns whether result pages show a field. Absent if result pages show all fields. */
+  /** Reports whether result pages show a field. Absent if they show all fields. */
   readonly keeps?: (name: string) => boolean;
 }

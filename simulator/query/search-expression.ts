@@ -6,7 +6,7 @@ import { takeQuoted } from './quoted.ts';
 import { termTest } from './term.ts';
 import { cutAtWildcards, type Segments, wildcardTest, withoutWildcards } from './wildcard.ts';
 
-/** A word ends at a blank or a special character. A backslash escapes a special character. */
+/** A word, which ends at whitespace or a special character. A backslash escapes a special character. */
 const bareForm = /(?:\\[\\"*]|(?!!=)[^\s()"|=<>,])+/y;
 
 const bareName =
@@ -50,8 +50,7 @@ function wordPredicate(segments: Segments): Predicate {
 }
 
 /**
- * Parses the value of a condition such as `_sourceHost=web*`. A missing field is not equal to any value, not even to
- * `*`.
+ * Parses the value in a condition such as `_sourceHost=web*`. A missing field does not match any value, not even `*`.
  */
 function parseValue(cursor: Cursor, field: string, start: number, negated: boolean): Predicate {
   const segments = cutAtWildcards(field);

@@ -1,6 +1,6 @@
 /**
- * Searches for words and phrases in the text of a message, and ignores case. The search takes linear time, because a
- * text can have 256 KB.
+ * Searches message text for words and phrases, ignoring case. The search takes linear time, because a message can be up
+ * to 256 KB long.
  */
 import { literalSource, type Segments } from './wildcard.ts';
 
@@ -10,8 +10,8 @@ const beginsWithWord = new RegExp(`^${wordCharacter}`, 'u');
 const endsWithWord = new RegExp(`${wordCharacter}$`, 'u');
 
 /**
- * Returns a function that tests whether a text contains a search term. `segments` are the texts between the term's
- * wildcards. A wildcard matches any characters except blanks.
+ * Returns a function that tests whether text contains a search term. `segments` are the parts of the term between its
+ * wildcards. A wildcard matches any characters except whitespace.
  */
 export function termTest(segments: Segments): (raw: string) => boolean {
   const texts = segments.filter((segment) => segment !== '');
@@ -33,7 +33,7 @@ function find(part: RegExp, raw: string, from: number): RegExpExecArray | undefi
   return part.exec(raw) ?? undefined;
 }
 
-/** Returns whether a text contains all parts of a search term in order, without a blank between the parts. */
+/** Reports whether text contains all parts of a search term in order, without whitespace between the parts. */
 function standTogether(parts: readonly RegExp[], raw: string): boolean {
   let runStart: number | undefined = 0;
   while (runStart !== undefined) {
@@ -45,8 +45,8 @@ function standTogether(parts: readonly RegExp[], raw: string): boolean {
 }
 
 /**
- * Searches for the parts of a search term, starting at the offset `from`. Returns `here` if the parts occur in order,
- * without a blank between them. Otherwise returns the offset for the next attempt, or undefined if no attempt can
+ * Searches for the parts of a search term, starting at the offset `from`. Returns `here` if the parts occur in order
+ * without whitespace between them. Otherwise, returns the offset for the next attempt, or undefined if no attempt can
  * succeed.
  */
 function nextRun(parts: readonly RegExp[], raw: string, from: number): 'here' | number | undefined {

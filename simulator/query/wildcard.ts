@@ -1,8 +1,9 @@
-/**
- * Parses patterns with wildcards, and tests in linear time whether a whole value matches a pattern. Case is ignored.
- */
+/** Parses wildcard patterns, and tests in linear time whether a whole value matches a pattern. Case is ignored. */
 
-/** Texts before, between and after the wildcards of a pattern. The pattern `a*b` has the texts `a` and `b`. */
+/**
+ * The literal parts before, between and after the wildcards of a pattern. For example, the pattern `a*b` has the parts
+ * `a` and `b`.
+ */
 export type Segments = readonly [string, ...string[]];
 
 /** Splits a pattern at each `*`. A backslash escapes `*`, `"` and a backslash. */
@@ -15,7 +16,7 @@ export function cutAtWildcards(written: string): Segments {
   return segments;
 }
 
-/** Returns the text of a pattern without backslashes. Wildcards become plain `*`. */
+/** Returns the text of a pattern without backslashes. A wildcard becomes a plain `*`. */
 export function withoutWildcards(written: string): string {
   return cutAtWildcards(written).join('*');
 }
@@ -25,7 +26,7 @@ export function literalSource(text: string): string {
   return text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
 }
 
-/** Returns a function that tests whether a value contains the given texts in order. */
+/** Returns a function that tests whether a value contains the given strings in order. */
 export function wildcardTest(segments: Segments): (value: string) => boolean {
   const [first, ...rest] = segments;
   const last = rest.pop();

@@ -1,23 +1,20 @@
-/** A message while it passes through the operators of a query. Parsed fields replace stored fields of the same name. */
+/** A message on its way through the operators of a query. Parsed fields replace stored fields with the same name. */
 import type { FieldValue } from './numeric.ts';
 import type { MessageRow } from './row.ts';
 
 interface ParsedField {
   readonly lowerName: string;
-  /** Name of the field as result pages show it. */
+  /** Name of the field as shown on result pages. */
   readonly name: string;
   readonly value: FieldValue;
 }
 
-/** Returns whether a field is visible. The name is in lower case. */
+/** Reports whether a field is visible. The name is in lower case. */
 export type Visibility = (lowerName: string) => boolean;
 
 export class WorkingRow implements MessageRow {
   readonly #stored: MessageRow;
-  /**
-   * Fields that the query parsed from the message. A list is used, because it is faster than a map if there are only a
-   * few fields.
-   */
+  /** Fields that the query parsed from the message. A list is faster than a map if there are only a few fields. */
   #parsed: ParsedField[] = [];
   #sees: Visibility | undefined;
 
@@ -46,12 +43,12 @@ export class WorkingRow implements MessageRow {
     return new Map([...latest.values()].map(({ name, value }) => [name, String(value)]));
   }
 
-  /** Sets a parsed field. Replaces a field of the same name in any case. */
+  /** Sets a parsed field. Replaces any field with the same name, ignoring case. */
   set(name: string, value: FieldValue): void {
     this.#parsed.push({ lowerName: name.toLowerCase(), name, value });
   }
 
-  /** Hides fields. `stored` and `parsed` return whether a stored or parsed field stays visible. */
+  /** Hides fields. `stored` and `parsed` report whether a stored or parsed field remains visible. */
   restrict(stored: Visibility, parsed: Visibility): void {
     this.#sees = stored;
     this.#parsed = this.#parsed.filter(({ lowerName }) => parsed(lowerName));

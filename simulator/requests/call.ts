@@ -12,11 +12,11 @@ export interface ServiceRequest {
   /** Headers by lower-case name. */
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly body: string;
-  /** True if the request body was dropped because it was too long. */
+  /** True if the request body was discarded because it was too long. */
   readonly isTooLong?: boolean;
 }
 
-/** A request that has valid credentials and does not exceed the request limits. */
+/** A request with valid credentials that does not exceed the request limits. */
 export interface ServiceCall {
   readonly key: AccessKey;
   readonly settings: Settings;
@@ -29,7 +29,7 @@ export interface ServiceCall {
 }
 
 export interface Created {
-  /** Id of the upgrade task in decimal digits. */
+  /** Id of the upgrade task, in decimal digits. */
   readonly taskId?: string;
   readonly jobId?: string;
 }
@@ -42,12 +42,12 @@ export interface Refused {
 
 export type CallResult = Done | Refused;
 
-/** A request whose path and method select an operation. `act` carries out the operation. */
+/** A request whose path and method match an operation. `act` carries out the operation. */
 export interface PreparedCall {
   readonly operation: SimulatedOperation;
   /** Collector of the upgrade task that the request creates or reads. */
   readonly collector?: SimulatedCollector | undefined;
-  /** Collector id in the request body. It may be an id that no collector has. */
+  /** Collector id in the request body. The collector need not exist. */
   readonly collectorId?: string | undefined;
   readonly jobId?: string;
   readonly searchText?: string | undefined;
@@ -56,7 +56,7 @@ export interface PreparedCall {
 
 export type Methods = Readonly<Record<string, (request: ServiceRequest) => PreparedCall>>;
 
-/** The upgrade API or the search API. `methodsAt` returns undefined for an unknown path. */
+/** Common interface of the upgrade API and the search API. `methodsAt` returns undefined if the path is unknown. */
 export interface Api {
   methodsAt(path: string): Methods | undefined;
 }
@@ -65,7 +65,7 @@ export function refuse(status: number, code: string, message: string): Refused {
   return { refusal: { status, code, message } };
 }
 
-/** Creates an error about a search job (sections 7.2 to 7.4 of docs/service.md). */
+/** Creates an error for a search job (sections 7.2 to 7.4 of docs/service.md). */
 export function refuseSearch(status: number, code: string, message: string): Refused {
   return { refusal: { status, code, message, ofSearch: true } };
 }

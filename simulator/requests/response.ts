@@ -1,15 +1,15 @@
-/** A response of the simulated service: status, headers, body, and its delivery to the client. */
+/** A response from the simulated service: its status, headers and body, and how it is sent to the client. */
 import type { Body } from '../base/body.ts';
 import type { Settings } from '../scenario/settings.ts';
 import type { Why } from './journal.ts';
 
 /**
  * How the simulator sends a response:
- * - `whole`: completely.
- * - `reset`: no response; resets the connection.
- * - `stall`: no response; keeps the request open until the client gives up.
- * - `truncate`: half of the body, then resets the connection.
- * - `drip`: completely, but slowly and in small pieces.
+ * - `whole`: completely
+ * - `reset`: no response; the connection is reset
+ * - `stall`: no response; the request stays open until the client gives up
+ * - `truncate`: half of the body, and then a connection reset
+ * - `drip`: completely, but slowly and in small pieces
  */
 export type Delivery =
   | { readonly kind: 'whole' | 'reset' | 'stall' | 'truncate' }
@@ -24,15 +24,15 @@ export interface ServiceResponse {
   readonly why?: Why | undefined;
 }
 
-/** An error response of the service or of a proxy in front of the service. */
+/** An error response from the service, or from a proxy in front of the service. */
 export interface ErrorResponse {
   readonly status: number;
   readonly code: string;
   readonly message: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** True if the error is about a search job. These errors have codes with their own prefix. */
+  /** True if the error is about a search job. Such error codes have their own prefix. */
   readonly ofSearch?: boolean;
-  /** Detailed reason for the response. The reason is written to the journal, but not sent to the client. */
+  /** Detailed reason for the error response. It is written to the journal, but not sent to the client. */
   readonly why?: Why;
 }
 
@@ -63,7 +63,7 @@ export function emptyResponse(status: number): ServiceResponse {
   return { status, headers: {}, body: '', code: undefined };
 }
 
-/** Renders an error response. `errorId` identifies the error for support. */
+/** Renders an error response. `errorId` identifies the error to the support team. */
 export function errorResponse(refusal: ErrorResponse, errorId: string, errors: Settings['errors']): ServiceResponse {
   const { status, message } = refusal;
   const code = (refusal.ofSearch ? errors.searchCodePrefix : errors.codePrefix) + refusal.code;

@@ -1,4 +1,4 @@
-/** Log data in a scenario: from files, or generated. */
+/** Log data in a scenario: read from files, or generated. */
 import { parseDuration } from '../../src/base/duration.ts';
 import { type FieldCase, fieldCases } from '../log-data/field-case.ts';
 import { aboveZero, count, duration, listOf, object, oneOf, positive, share, text, whole } from './schema-parts.ts';
@@ -6,28 +6,28 @@ import { aboveZero, count, duration, listOf, object, oneOf, positive, share, tex
 /**
  * A time in a scenario:
  * - ms since the epoch
- * - a date or date-time, such as `2026-11-01T12:00:00Z`; UTC by default
+ * - a date or date-time, such as `2026-11-01T12:00:00Z`, in UTC by default
  * - an offset from the start of the simulator, such as `-24h`
  */
 export type MomentScenario = number | string;
 
 export interface LogScenario {
-  /** NDJSON files with log messages. The simulator reads them at its start. */
+  /** NDJSON files with log messages, which the simulator reads at startup. */
   readonly files?: readonly string[];
-  /** Random seed of the generated messages. Default: the scenario's seed. */
+  /** Random seed for generated messages. Default: the scenario's seed. */
   readonly seed?: number;
   readonly from?: MomentScenario;
   readonly to?: MomentScenario;
   /** Number of generated messages, in total (`messages`) or per second (`perSecond`). */
   readonly messages?: number;
   readonly perSecond?: number;
-  /** Milliseconds for each of which the scenario sets the exact number of messages. */
+  /** Milliseconds for which the scenario sets an exact number of messages. */
   readonly dense?: readonly DenseScenario[];
-  /** Groups of generated messages with equal times. */
+  /** Groups of generated messages with the same time. */
   readonly crowds?: { readonly share?: number; readonly count?: number };
-  /** Delay from the time of a message to its receipt. */
+  /** Delay between message time and receipt time. */
   readonly receipt?: { readonly promptFor?: string; readonly lateShare?: number; readonly lateFor?: string };
-  /** Size of a generated message as JSON, in bytes. */
+  /** Size of generated messages as JSON, in bytes. */
   readonly size?: { readonly typicalBytes?: number; readonly largeShare?: number; readonly largestBytes?: number };
   /** Fraction of messages that contain escapes, quotes, control characters and multi-byte characters. */
   readonly oddShare?: number;
@@ -74,7 +74,7 @@ const relativeForm = /^([+-])(.+)$/;
 
 /**
  * Parses a date, a date-time, digits (ms since the epoch), or an offset from `startMs` such as `-24h`. Returns
- * undefined for other texts.
+ * undefined for any other text.
  */
 export function parseMoment(written: number | string, startMs: number): number | undefined {
   if (typeof written === 'number') return written;

@@ -1,8 +1,8 @@
-/** An invalid scenario. Each problem has a place, a reason and a remedy. */
+/** Error for an invalid scenario. Each problem consists of a path, a reason and a remedy. */
 import { LogfleetError } from '../../src/base/errors.ts';
 
 export interface ScenarioProblem {
-  /** Path of the invalid value in the scenario, as member names and list indices. */
+  /** Path of the invalid value in the scenario, as a list of member names and list indices. */
   readonly path: readonly (string | number)[];
   readonly text: string;
 }
@@ -10,7 +10,7 @@ export interface ScenarioProblem {
 export class ScenarioError extends LogfleetError {
   override readonly name = 'ScenarioError';
 
-  /** Creates the error. Its message has one line for each problem. */
+  /** Creates the error. The error message has one line per problem. */
   constructor(lines: readonly string[]) {
     super({
       code: 'scenario.invalid',

@@ -1,5 +1,5 @@
 /**
- * Types of values in scenarios, such as durations. Error messages use the description of a type to say which values are
+ * Types of values in scenarios, such as durations. Error messages use a type's description to say which values are
  * valid.
  */
 

@@ -1,44 +1,44 @@
-/** The part of a scenario about search jobs. */
+/** The search-job settings in a scenario. */
 
 import type { DurationRange } from '../base/span.ts';
 import { duration, durationRange, flag, listOf, object, oneOf, positive } from './schema-parts.ts';
 
 export interface SearchScenario {
-  /** Duration of the state GATHERING RESULTS. */
+  /** Time that a search job spends in the state GATHERING RESULTS. */
   readonly duration?: DurationRange;
-  /** Length of the time range that a search job searches in one second. If it is set, `duration` is ignored. */
+  /** Length of the time range that a search job searches per second. If it is set, `duration` is ignored. */
   readonly rangePerSecond?: string;
-  /** Duration of a search job's state NOT STARTED. */
+  /** Time that a search job spends in the state NOT STARTED. */
   readonly notStartedFor?: string;
-  /** Duration of a search job's state GATHERING RESULTS FROM SUBQUERIES. */
+  /** Time that a search job spends in the state GATHERING RESULTS FROM SUBQUERIES. */
   readonly subqueriesFor?: string;
-  /** Whether search jobs spend half of their time in the state DONE GATHERING HISTOGRAM. */
+  /** Whether search jobs spend half their time in the state DONE GATHERING HISTOGRAM. */
   readonly histogramFirst?: boolean;
-  /** Maximum number of messages that a search without aggregation can return. */
+  /** Maximum number of messages that a search without an aggregation can return. */
   readonly messageLimit?: number;
-  /** Maximum number of messages that a search examines one by one. */
+  /** Maximum number of messages that a search examines individually. */
   readonly scanLimit?: number;
-  /** Maximum memory of all aggregations together, in million bytes. */
+  /** Maximum total memory of all aggregations, in MB. */
   readonly aggregationMb?: number;
   /**
-   * State of a search job that stopped at the message limit: FORCE PAUSED, or DONE GATHERING RESULTS. `doneWithWarning`
+   * State of a search job that stopped at the message limit: FORCE PAUSED or DONE GATHERING RESULTS. `doneWithWarning`
    * also adds a warning to the status.
    */
   readonly atMessageLimit?: 'forcePaused' | 'done' | 'doneWithWarning';
-  /** Time without requests after which a search job is cancelled. */
+  /** Time without requests after which the service cancels a search job. */
   readonly keepAlive?: DurationRange;
-  /** Age at which a search job is cancelled. */
+  /** Age at which the service cancels a search job. */
   readonly timeout?: string;
-  /** Time for which a cancelled job can still be read. Requests after this time get status 404. */
+  /** Time for which a cancelled job can still be read. Afterwards, requests for the job get status 404. */
   readonly cancelledFor?: string;
-  /** Time for which requests for a new search job get status 404, because the service does not know the job yet. */
+  /** Time for which requests for a new search job get status 404, because the service does not yet know the job. */
   readonly lag?: string;
   /** Whether a search includes messages whose time is exactly the end of its range. */
   readonly toInclusive?: boolean;
-  /** Whether a search job finds only messages that were received before the job was created. */
+  /** Whether a search job finds only messages received before the job was created. */
   readonly onlyReceived?: boolean;
   /**
-   * Requests for search jobs that must have a time zone: all requests (`required`), or only requests with local times
+   * Which search-job requests must have a time zone: all requests (`required`), or only requests with local times
    * (`whereUsed`).
    */
   readonly timeZone?: 'required' | 'whereUsed';
@@ -54,18 +54,20 @@ export interface CookieScenario {
    * Names of the cookies that the service sets for a search job. Later requests for the job must send these cookies.
    */
   readonly names?: readonly string[];
-  /** HTTP status for a request without the required cookies. */
+  /** HTTP status of the response to a request without the required cookies. */
   readonly missing?: 404 | 500;
 }
 
 export interface StatusScenario {
-  /** Whether `warning` has the notice about cookies. */
+  /** Whether the `warning` member contains the notice about cookies. */
   readonly cookieNotice?: boolean;
-  /** Whether a status has the undocumented members `searchedTimeRange`, `timeElapsed` and `logLevel`. */
+  /** Whether a status contains the undocumented members `searchedTimeRange`, `timeElapsed` and `logLevel`. */
   readonly extraMembers?: boolean;
   /** Width of a histogram bucket. By default, the simulator chooses the width. */
   readonly bucketLength?: string;
-  /** Whether a status contains only buckets that no earlier status contained (`new`), or all buckets (`all`). */
+  /**
+   * Whether a status contains only histogram buckets that no earlier status contained (`new`), or all buckets (`all`).
+   */
   readonly buckets?: 'new' | 'all';
   /**
    * Whether a status contains only errors and warnings that no earlier status contained (`new`), or all errors and
@@ -80,21 +82,24 @@ export interface PageScenario {
   readonly maxBytes?: number;
   /** HTTP status of the response to a page request for a search job that has never existed. */
   readonly unknownJob?: 400 | 404;
-  /** HTTP status for page requests if the job is cancelled, or if the request lacks the job's cookie. */
+  /**
+   * HTTP status of the response to a page request if the job has been cancelled, or if the request lacks the job's
+   * cookies.
+   */
   readonly lostJob?: 400 | 404;
-  /** Whether messages always have the field `_raw`, or only if the request requires it. */
+  /** Whether messages always have the field `_raw`, or only if it was requested. */
   readonly rawOfMessages?: 'always' | 'whereRequired';
   /**
-   * Response to a request for the messages that an aggregation counted. The service gives this response if the search job was
-   * created without `requiresRawMessages`. `refuse`: status 400. `withoutRaw`: messages without the field `_raw`.
+   * Response to a request for the messages behind an aggregation if the search job was created without
+   * `requiresRawMessages`. `refuse`: status 400. `withoutRaw`: the messages without the field `_raw`.
    */
   readonly messagesOfAggregation?: 'refuse' | 'withoutRaw';
   /**
-   * Records of an unfinished aggregation. `partial`: correct records of the messages so far. `wrong`: wrong numbers, so
-   * that tests notice clients that use them.
+   * Records returned while an aggregation is unfinished. `partial`: correct records for the messages so far. `wrong`:
+   * wrong numbers, so that tests detect clients that use them.
    */
   readonly earlyRecords?: 'partial' | 'wrong';
-  /** Format of computed numbers of ten million or more: `plain` (1788000000000) or `scientific` (1.788E12). */
+  /** Format of computed numbers of at least ten million: `plain` (1788000000000) or `scientific` (1.788E12). */
   readonly largeFigures?: 'plain' | 'scientific';
 }
 

@@ -1,6 +1,6 @@
 /**
- * Search settings, with default values for all absent members. The defaults follow docs/service.md. If the service's
- * documentation is ambiguous, they follow section 10.2 of that file.
+ * Search settings, with defaults for all absent members. The defaults follow docs/service.md or, where the service's
+ * documentation is ambiguous, section 10.2 of that file.
  */
 import { hourMs } from '../../src/base/time-units.ts';
 import { durationMs, type Span, spanOf } from '../base/span.ts';
@@ -22,7 +22,7 @@ type Switches = Pick<
 
 export interface SearchSettings extends Required<Switches> {
   readonly duration: Span;
-  /** Length in ms of the time range that a search job searches in one second. If it is set, `duration` is ignored. */
+  /** Length in ms of the time range that a search job searches per second. If it is set, `duration` is ignored. */
   readonly rangePerSecondMs: number | undefined;
   readonly notStartedForMs: number;
   readonly subqueriesForMs: number;

@@ -1,6 +1,6 @@
 /**
- * Settings of the simulator: a scenario with default values for all absent members. The defaults follow
- * docs/service.md. If the service's documentation is ambiguous, they follow section 10.2 of that file.
+ * Simulator settings: a scenario with defaults for all absent members. The defaults follow docs/service.md or, where
+ * the service's documentation is ambiguous, section 10.2 of that file.
  */
 import { compareBuildVersions, parseBuildVersion } from '../../src/base/build-version.ts';
 import { minuteMs } from '../../src/base/time-units.ts';
@@ -25,7 +25,7 @@ export interface AccessKey {
   readonly accessKey: string;
   readonly forbidden: boolean | readonly SimulatedOperation[];
   readonly groups: readonly string[] | undefined;
-  /** Organisation of the user. All users of an organisation share one limit on search jobs. */
+  /** The user's organisation. All users in an organisation share one limit on search jobs. */
   readonly organisation: string;
 }
 
@@ -34,7 +34,7 @@ export interface BuildSettings {
   readonly latest: boolean;
 }
 
-/** Effect of a build on the messages of its collectors. Both members are fractions from 0 to 1. */
+/** Effect of a build on the messages from its collectors. Both members are fractions from 0 to 1. */
 export type ShippingFault = Required<Pick<BuildScenario, 'stopsShipping' | 'drops'>>;
 
 export interface UpgradeOutcome extends Required<Pick<OutcomeScenario, 'share' | 'end' | 'message'>> {
@@ -59,8 +59,8 @@ export interface UpgradeSettings
 export interface Fault extends Omit<FaultScenario, 'from' | 'until' | 'delay' | 'lag'> {
   readonly name: string;
   /**
-   * Definition of the fault in the scenario, as JSON. If the definition changes, the fault's matching requests are
-   * counted from 1 again.
+   * Definition of the fault in the scenario, as JSON. If it changes, the requests that match the fault are counted from
+   * 1 again.
    */
   readonly rule: string;
   readonly fromMs: number;
@@ -86,8 +86,8 @@ export interface Settings {
   readonly task: Required<TaskScenario>;
   readonly limits: Required<Omit<LimitScenario, 'retryAfter'>> & { readonly retryAfter: number | undefined };
   /**
-   * Maximum number of active search jobs of each organisation. The common maximum applies to an organisation that is
-   * not listed.
+   * Maximum number of active search jobs, by organisation. The common maximum applies to organisations that are not
+   * listed.
    */
   readonly activeJobs: ReadonlyMap<string, number>;
   readonly errors: Required<ErrorScenario>;
@@ -110,7 +110,7 @@ const upgradeDefaults: UpgradeSettings = {
   outcomes: [],
 };
 
-/** Credentials of the only user if the scenario defines no users. */
+/** Credentials of the only user if the scenario defines none. */
 export const defaultCredentials = { accessId: 'simulator', accessKey: 'simulator-key' } as const;
 
 export function settingsOf(scenario: Scenario): Settings {
@@ -156,7 +156,7 @@ export function settingsOf(scenario: Scenario): Settings {
   };
 }
 
-/** Returns a copy of `settings`. Each setting that `scenario` defines replaces the setting in the copy. */
+/** Returns a copy of `settings` in which the settings defined in `scenario` are replaced. */
 export function upgradeSettings(scenario: UpgradeScenario, settings: UpgradeSettings): UpgradeSettings {
   return {
     duration: spanOf(scenario.duration) ?? settings.duration,
@@ -220,7 +220,7 @@ function accessKeysOf(scenario: Scenario): Map<string, AccessKey> {
   return keys;
 }
 
-/** Returns the builds. The newest build is the latest unless an entry sets `latest`. */
+/** Returns the builds. The newest build is marked `latest`, unless an entry sets `latest`. */
 function buildsOf(entries: readonly (string | BuildScenario)[]): BuildSettings[] {
   const builds = entries.map((entry) => (typeof entry === 'string' ? { version: entry } : entry));
   const stated = builds.some(({ latest }) => latest !== undefined);

@@ -1,6 +1,6 @@
 /**
- * Creates pages of the messages that a search found. A page is read twice: first to compute its length, and again while
- * it is sent. No page is completely in memory.
+ * Creates pages of the messages found by a search. A page is read twice: first to compute its length, and again while
+ * it is being sent. No page is ever held in memory as a whole.
  */
 import { Buffer } from 'node:buffer';
 import { textOf } from '../base/body.ts';
@@ -69,14 +69,14 @@ export function parsedMessages(
 }
 
 /**
- * Fields that the query parsed from some messages of a page. All other messages of the page show these fields with the
- * value `""`.
+ * Fields that the query parsed from some of the messages on a page. All other messages on the page show these fields
+ * with the value `""`.
  */
 class AddedFields {
   readonly #stored: ReadonlySet<string>;
   readonly #types: ReadonlyMap<string, FieldDescriptor>;
   readonly #counts = new Map<string, number>();
-  /** Number of messages on the page that have no visible field. */
+  /** Number of messages on the page that have no visible fields. */
   #bare = 0;
 
   constructor(stored: readonly FieldDescriptor[], { adds, keeps }: Transform) {
@@ -101,8 +101,7 @@ class AddedFields {
   }
 
   /**
-   * Returns the number of bytes that are added to a page of `rows` messages when their missing fields become empty
-   * fields.
+   * Returns the number of bytes by which a page of `rows` messages grows when missing fields are added as empty fields.
    */
   fillBytes(rows: number): number {
     let bytes = this.#counts.size > 0 ? -this.#bare : 0;
@@ -111,7 +110,7 @@ class AddedFields {
   }
 }
 
-/** Yields the first `rows` messages of the parts. */
+/** Yields the first `rows` messages of `parts`. */
 function* pieces(
   parts: readonly JsonPage[],
   rows: number,
@@ -136,7 +135,7 @@ function shownOf(part: JsonPage, transform: Transform, withRaw: boolean): Map<st
   });
 }
 
-/** Returns a message as JSON. Each of `names` that has no value in the message becomes an empty field. */
+/** Returns a message as JSON. A field listed in `names` that the message does not have is added as an empty field. */
 function elementOf(shown: ReadonlyMap<string, string>, names: readonly string[]): string {
   const lacking = names.filter((name) => !shown.has(name)).map((name) => [name, ''] as const);
   return JSON.stringify({ map: Object.fromEntries([...shown, ...lacking]) });

@@ -1,5 +1,5 @@
 /**
- * Histogram in the status of a search job: the number of messages in each *bucket*, newest first. Empty buckets are
+ * The histogram in a search job's status: the number of messages in each *bucket*, newest first. Empty buckets are
  * omitted.
  */
 import { secondMs } from '../../src/base/time-units.ts';
@@ -10,7 +10,7 @@ export interface SimulatedBucket {
   readonly count: number;
 }
 
-/** Maximum number of buckets of a histogram. The number is limited because the histogram is in memory. */
+/** Maximum number of buckets in a histogram. It is limited because the histogram is held in memory. */
 const maxBuckets = 10_000;
 const usualBuckets = 60;
 const fittingMs = [1, 5, 15, 60, 300, 900, 3_600, 14_400, 43_200, 86_400, 604_800, 2_592_000].map(
@@ -20,13 +20,13 @@ const fittingMs = [1, 5, 15, 60, 300, 900, 3_600, 14_400, 43_200, 86_400, 604_80
 export class SimulatedHistogram {
   readonly #fromMs: number;
   readonly #bucketMs: number;
-  /** Start in ms of the histogram bucket that is currently counted. It is a multiple of the bucket width. */
+  /** Start in ms of the histogram bucket that is being counted. It is a multiple of the bucket width. */
   #startMs: number;
   #counted = 0;
   readonly #buckets: SimulatedBucket[] = [];
   #reported = 0;
 
-  /** Creates the buckets of a range [fromMs, toMs). */
+  /** Creates the buckets for a range [fromMs, toMs). */
   constructor(fromMs: number, toMs: number, bucketMs: number | undefined) {
     this.#fromMs = fromMs;
     this.#bucketMs = widthOf(toMs - fromMs, bucketMs);
@@ -34,7 +34,7 @@ export class SimulatedHistogram {
   }
 
   /**
-   * Time in ms to which the search must go back to complete the current bucket. It is -Infinity if all buckets are
+   * Time in ms back to which the search must run to complete the current bucket, or -Infinity if all buckets are
    * complete.
    */
   get nextStopMs(): number {
@@ -50,7 +50,7 @@ export class SimulatedHistogram {
     this.#startMs -= this.#bucketMs;
   }
 
-  /** Returns the complete buckets since the last call. */
+  /** Returns the buckets that have been completed since the last call. */
   take(): readonly SimulatedBucket[] {
     const first = this.#reported;
     this.#reported = this.#buckets.length;

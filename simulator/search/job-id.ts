@@ -1,30 +1,27 @@
 /**
- * Ids of search jobs: 16 hexadecimal digits, computed from a counter. The service can recognize former ids without
- * storing them.
+ * Search job ids: 16 hexadecimal digits, computed from a counter. The service can therefore recognize earlier ids
+ * without storing them.
  */
 
 const mask = 2n ** 64n - 1n;
-/** Factor that makes ids look random. It is odd, so an id can be converted back to its counter. */
+/** Factor that makes ids look random. It is odd, so that an id can be converted back to its counter value. */
 const factor = 0x9e3779b97f4a7c15n;
 const inverse = inverseOf(factor);
 
-/** Returns the id of a job. `number` counts from 0. */
+/** Returns the id of a job. `number` is counted from 0. */
 export function jobIdOf(number: number, seed: number): string {
   const mixed = ((BigInt(number) + shiftOf(seed)) * factor) & mask;
   return mixed.toString(16).toUpperCase().padStart(16, '0');
 }
 
-/** Returns the number of a search job, or undefined for an impossible id. The job need not exist. */
+/** Returns the number of a search job, or undefined if the id is impossible. The job need not exist. */
 export function jobNumberOf(id: string, seed: number): number | undefined {
   if (!/^[0-9A-F]{16}$/.test(id)) return undefined;
   const number = (BigInt(`0x${id}`) * inverse - shiftOf(seed)) & mask;
   return number <= Number.MAX_SAFE_INTEGER ? Number(number) : undefined;
 }
 
-/**
- * Returns a number that is added to the counter of search jobs. Without this number, the first ids would not look
- * random.
- */
+/** Returns an offset for the search job counter. Without the offset, the first ids would not look random. */
 function shiftOf(seed: number): bigint {
   return (BigInt(seed) * 0x5851f42d4c957f2dn + 0x14057b7ef767814fn) & mask;
 }

@@ -1,12 +1,12 @@
-/** Renders the status of a search job. Its errors and warnings then count as reported. */
+/** Renders the status of a search job. Errors and warnings in the status are then considered reported. */
 import type { SearchSettings } from '../scenario/search-settings.ts';
 import type { SimulatedSearchJob } from './search-job.ts';
 
-/** Warning about cookies that real services report. */
+/** Warning about cookies that real services include in their responses. */
 export const cookieNotice =
   'The 404 Error status means the job was not found, or that the cookies of its creation were not sent back.';
 
-/** Renders the status of a search job. A given `state` replaces the real state of the job. */
+/** Renders the status of a search job. If `state` is given, it replaces the job's real state. */
 export function renderStatus(job: SimulatedSearchJob, atMs: number, settings: SearchSettings, state?: string): string {
   const { extraMembers, pending, cookieNotice: hasNotice } = settings.status;
   const trueState = job.stateAt(atMs, settings);

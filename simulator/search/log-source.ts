@@ -1,4 +1,4 @@
-/** Creates the log data of a scenario. When the scenario changes, existing search jobs keep their log data. */
+/** Creates a scenario's log data. When the scenario changes, existing search jobs keep their log data. */
 
 import { durationMs } from '../base/span.ts';
 import type { LogData } from '../log-data/log-data.ts';
@@ -10,13 +10,13 @@ import { renderPath, ScenarioError, type ScenarioProblem } from '../scenario/sce
 
 export interface LogSourceOptions {
   readonly startMs: number;
-  /** Default random seed of generated messages. */
+  /** Default random seed for generated messages. */
   readonly seed: number;
-  /** Log messages from the files that the scenario names. */
+  /** Log messages from the files named in the scenario. */
   readonly fileData: LogData | undefined;
 }
 
-/** Returns the log data. Throws ScenarioError for invalid `logs`. */
+/** Returns the log data. Throws ScenarioError if `logs` is invalid. */
 export function logDataOf(logs: LogScenario | undefined, { startMs, seed, fileData }: LogSourceOptions): LogData {
   if (!logs || logs.files) return fileData ?? new LogFiles().data();
   const problems = logProblems(logs, startMs);
@@ -27,8 +27,8 @@ export function logDataOf(logs: LogScenario | undefined, { startMs, seed, fileDa
 }
 
 /**
- * Settings that have different names in code and in scenarios. The key is the name in code, and the value is the name
- * in scenarios.
+ * Settings whose names in code and in scenarios differ. The key is the name in code, and the value is the name in
+ * scenarios.
  */
 const namesByMember: Readonly<Record<string, string>> = {
   fromMs: 'from',
@@ -37,7 +37,7 @@ const namesByMember: Readonly<Record<string, string>> = {
   'receipt.lateMs': 'receipt.lateFor',
 };
 
-/** Returns problems of `logs` that the schema does not find. */
+/** Returns problems with `logs` that the schema cannot detect. */
 export function logProblems(logs: LogScenario, startMs: number): ScenarioProblem[] {
   const { files, messages, perSecond } = logs;
   if (files) {

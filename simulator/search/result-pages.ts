@@ -1,4 +1,4 @@
-/** Result pages of search jobs: parameters of the requests, and bodies with messages or records. */
+/** Search job result pages: request parameters, and response bodies with messages or records. */
 import { Buffer } from 'node:buffer';
 import type { PiecedBody } from '../base/body.ts';
 import type { RecordTable } from '../query/aggregation.ts';
@@ -7,7 +7,7 @@ import type { FoundMessages } from './found-messages.ts';
 
 export interface PageParameters {
   readonly offset: number;
-  /** Requested maximum number of rows. The service may return fewer. */
+  /** Requested maximum number of rows. The service may return fewer rows. */
   readonly limit: number;
 }
 
@@ -33,7 +33,7 @@ function wholeNumber(name: 'offset' | 'limit', query: URLSearchParams): number |
 
 const messagesEnd = Buffer.from(']}');
 
-/** Returns the body of a page, created while it is sent. */
+/** Returns the body of a page, which is created while it is being sent. */
 export function messageBody({ fields, page }: FoundMessages): PiecedBody {
   const head = Buffer.from(`{"warning":"","fields":${JSON.stringify(fields)},"messages":[`);
   return {
@@ -49,13 +49,15 @@ export function messageBody({ fields, page }: FoundMessages): PiecedBody {
 export interface RecordPageRequest {
   readonly offset: number;
   readonly limit: number;
-  /** True to return wrong numbers. Tests can then notice clients that use the records of an unfinished aggregation. */
+  /**
+   * Whether to return wrong numbers, so that tests detect clients that use the records of an unfinished aggregation.
+   */
   readonly isWrong: boolean;
-  /** True to write large numbers with an exponent, as in `1.788E12`. */
+  /** Whether to write large numbers with an exponent, such as `1.788E12`. */
   readonly isScientific: boolean;
 }
 
-/** Renders a page of records. If `request` asks for this, the numbers are wrong or have an exponent. */
+/** Renders a page of records. `request` can make the numbers wrong, or write them with an exponent. */
 export function renderRecords({ fields, records }: RecordTable, request: RecordPageRequest): string {
   const { offset, limit } = request;
   const rows = records.slice(offset, offset + limit).map((values) => {
@@ -70,9 +72,7 @@ export function renderRecords({ fields, records }: RecordTable, request: RecordP
 
 const minScientific = 1e7;
 
-/**
- * Renders a value of a record. If requested, changes a number to a wrong number, or writes a number with an exponent.
- */
+/** Renders a value in a record. On request, makes a number wrong, or writes it with an exponent. */
 function figureOf(text: string, { isWrong, isScientific }: RecordPageRequest): string {
   const exact = Number(text);
   if (text === '' || !Number.isFinite(exact)) return text;

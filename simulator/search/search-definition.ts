@@ -1,6 +1,6 @@
 /**
- * Reads and checks the request body for a new search job. If the body has several problems, returns the problem that
- * comes first in docs/simulator.md.
+ * Reads and checks the request body for a new search job. If the body has several problems, returns the one that
+ * docs/simulator.md lists first.
  */
 import { isRecord } from '../../src/base/record.ts';
 import { parseLosslessJson } from '../base/lossless-json.ts';
@@ -12,7 +12,7 @@ import { type SearchTimeZone, timeZoneOf } from './time-zone.ts';
 
 export interface SearchDefinition {
   readonly text: string;
-  /** The parsed query, or the syntax error of an invalid query. */
+  /** The parsed query, or the syntax error if the query is invalid. */
   readonly query: Query | { readonly broken: string };
   /** Requested time range, in ms since the epoch. */
   readonly fromMs: number;
@@ -29,10 +29,10 @@ export interface DefinitionProblem {
 
 export type RequestBody = Readonly<Record<string, unknown>>;
 
-/** Valid values of `autoParsingMode`. The service also accepts the values of former versions. */
+/** Valid values of `autoParsingMode`. The service also accepts the values used by earlier versions. */
 const parsingModes = ['AutoParse', 'Manual', 'performance', 'intelligent', 'verbose'];
 
-/** Returns the members of the request body that are not null. Returns undefined if the body is not a JSON object. */
+/** Returns the non-null members of the request body, or undefined if the body is not a JSON object. */
 export function readBody(text: string): RequestBody | undefined {
   let value: unknown;
   try {
@@ -75,7 +75,7 @@ export function readDefinition(
 
 type Readable = Extract<WrittenTime, { kind: 'moment' | 'local' }>;
 
-/** Returns why the request must have a `timeZone`. Returns undefined if the request needs no time zone. */
+/** Returns why the request must have a `timeZone`, or undefined if it needs no time zone. */
 function zoneNeed(times: readonly WrittenTime[], { timeZone }: SearchSettings): string | undefined {
   if (timeZone === 'required') return 'times in milliseconds need it, too';
   return times.some(({ kind }) => kind === 'local') ? 'local times need it' : undefined;

@@ -1,11 +1,11 @@
 /**
- * The states of a search job, in the order of time:
+ * The states of a search job, in chronological order:
  *
  * NOT STARTED → GATHERING RESULTS FROM SUBQUERIES → GATHERING RESULTS → DONE GATHERING HISTOGRAM → DONE GATHERING
  * RESULTS
  *
- * At the message limit, the last state is FORCE PAUSED instead. A job is CANCELLED if it is deleted, becomes too old,
- * or gets no requests for a while. A cancelled job has no results.
+ * At the message limit, the last state is FORCE PAUSED instead. A job becomes CANCELLED if it is deleted, becomes too
+ * old, or receives no requests for a while. A cancelled job has no results.
  *
  * The results depend only on the time of a request, not on earlier requests.
  */
@@ -28,14 +28,14 @@ export interface NewJob {
   readonly id: string;
   readonly user: string;
   readonly organisation: string;
-  /** Session whose cookies its requests need. */
+  /** Session whose cookies are required in requests for the job. */
   readonly session: number;
   readonly definition: SearchDefinition;
   readonly schedule: SearchSchedule;
   readonly createdMs: number;
-  /** Time in ms without requests after which the search job is cancelled. */
+  /** Time without requests after which the search job is cancelled, in ms. */
   readonly silenceMs: number;
-  /** Results so far. Undefined for an invalid query. */
+  /** Results so far. Undefined if the query is invalid. */
   readonly results: SearchResults | undefined;
 }
 
@@ -87,10 +87,7 @@ export class SimulatedSearchJob {
     this.#results = undefined;
   }
 
-  /**
-   * Returns the results that the search has found by `atMs`. Returns undefined if the query is invalid or the job has
-   * ended.
-   */
+  /** Returns the results found by `atMs`, or undefined if the query is invalid or the job has ended. */
   resultsAt(atMs: number): SearchResults | undefined {
     const results = this.#results;
     if (!results) return undefined;
@@ -104,7 +101,7 @@ export class SimulatedSearchJob {
     return results;
   }
 
-  /** Returns whether the search has ended. */
+  /** Reports whether the search has ended. */
   isThrough(atMs: number): boolean {
     if (this.end || !this.resultsAt(atMs)) return true;
     return this.#isUpToDate && atMs >= this.schedule.doneMs;
@@ -137,7 +134,7 @@ export class SimulatedSearchJob {
   }
 }
 
-/** Errors or warnings of a search job. By default, the status reports each of them only once. */
+/** Errors or warnings of a search job. By default, a status contains only those that have not been reported yet. */
 class Notices {
   readonly #all: string[] = [];
   #reported = 0;
@@ -146,7 +143,7 @@ class Notices {
     this.#all.push(text);
   }
 
-  /** Returns all errors or warnings (`all`), or only those that no status has reported yet (`new`). */
+  /** Returns all errors or warnings (`all`), or only those that have not been reported yet (`new`). */
   take(which: 'new' | 'all'): readonly string[] {
     const first = which === 'new' ? this.#reported : 0;
     this.#reported = this.#all.length;

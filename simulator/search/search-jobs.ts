@@ -1,6 +1,6 @@
 /**
- * All search jobs. A job that is old or gets no requests is cancelled. The id of a job is recognized even after the job
- * was removed.
+ * All search jobs. A job that becomes too old or receives no requests is cancelled. A job's id is still recognized
+ * after the job has been removed.
  */
 
 import type { Timeline } from '../base/timeline.ts';
@@ -9,17 +9,17 @@ import type { JobEnd } from '../requests/journal.ts';
 import { jobNumberOf } from './job-id.ts';
 import type { SimulatedSearchJob } from './search-job.ts';
 
-/** Maximum number of ended search jobs in memory. */
+/** Maximum number of ended search jobs held in memory. */
 const maxEndedKept = 5_000;
 
 export class SimulatedSearchJobs {
   readonly #timeline: Timeline;
   readonly #seed: number;
   readonly #jobs = new Map<string, SimulatedSearchJob>();
-  /** Ids of ended search jobs in the order of their end. */
+  /** Ids of ended search jobs, in the order in which the jobs ended. */
   readonly #ended = new Set<string>();
   readonly #active = new Map<string, number>();
-  /** Search jobs that have not ended. The first job has waited longest for computing time. */
+  /** Search jobs that have not ended. The first job in the list has waited longest for computing time. */
   readonly #unfinished = new Set<SimulatedSearchJob>();
   created = 0;
   lostToSilence = 0;
@@ -30,7 +30,7 @@ export class SimulatedSearchJobs {
   }
 
   /**
-   * Returns the number of active jobs of an organisation. Without an argument, returns the number of all active jobs.
+   * Returns the number of active jobs in an organisation, or the number of all active jobs if no organisation is given.
    */
   active(organisation?: string): number {
     if (organisation !== undefined) return this.#active.get(organisation) ?? 0;
@@ -45,13 +45,13 @@ export class SimulatedSearchJobs {
     return this.#jobs.get(id);
   }
 
-  /** Returns whether a search job with this id ever existed. */
+  /** Reports whether a search job with this id has ever existed. */
   hasBeen(id: string): boolean {
     const number = jobNumberOf(id, this.#seed);
     return number !== undefined && number < this.created;
   }
 
-  /** Adds a job. `timeoutMs` is its maximum age. */
+  /** Adds a search job. `timeoutMs` is its maximum age in ms. */
   add(job: SimulatedSearchJob, timeoutMs: number): void {
     this.created++;
     this.#jobs.set(job.id, job);
@@ -76,8 +76,8 @@ export class SimulatedSearchJobs {
   }
 
   /**
-   * Continues the searches that are behind schedule. Returns false if the computing time is used up before all of them
-   * have caught up.
+   * Continues searches that are behind schedule. Returns false if the computing time runs out before all of them have
+   * caught up.
    */
   catchUp(atMs: number, effort: Effort): boolean {
     for (const job of [...this.#unfinished]) {
@@ -92,7 +92,7 @@ export class SimulatedSearchJobs {
     return this.#unfinished.size > 0;
   }
 
-  /** Cancels the search job if it is too old, or if it got no requests for too long. */
+  /** Cancels the search job if it is too old or has not received a request for too long. */
   #watch(job: SimulatedSearchJob, lastMs: number): void {
     this.#timeline.at(Math.min(job.heardMs + job.silenceMs, lastMs), (atMs) => {
       if (job.end) return;

@@ -1,4 +1,4 @@
-/** The five operations on search jobs (sections 4.1 to 4.5 of docs/service.md). */
+/** The five search-job operations (sections 4.1 to 4.5 of docs/service.md). */
 
 import { drawFor } from '../base/chance.ts';
 import { pickFrom } from '../base/span.ts';
@@ -35,8 +35,8 @@ export class SearchOperations {
   refusedForJobs = 0;
 
   /**
-   * Creates the operations on search jobs. `data` returns the messages for a new search job. `effort` limits the
-   * computing time of all search jobs together.
+   * Creates the search-job operations. `data` returns the messages for a new search job. `effort` limits the total
+   * computing time of all search jobs.
    */
   constructor(timeline: Timeline, seed: number, data: () => LogData, effort: Effort) {
     this.jobs = new SimulatedSearchJobs(timeline, seed);
@@ -46,7 +46,7 @@ export class SearchOperations {
     this.#data = data;
   }
 
-  /** Creates a search job. `body` is undefined if it is not a JSON object. */
+  /** Creates a search job. `body` is undefined if the request body is not a JSON object. */
   create(body: RequestBody | undefined, call: ServiceCall): CallResult {
     const { key, settings, request, basePath } = call;
     const definition = readDefinition(body, settings.search);
@@ -172,7 +172,7 @@ export class SearchOperations {
     return job;
   }
 
-  /** Finds the search job of a request. The request keeps the job alive. */
+  /** Finds the search job for a request. The request keeps the job alive. */
   #find(
     id: string,
     { key, settings, atMs, request, fault }: ServiceCall,
@@ -196,7 +196,7 @@ export class SearchOperations {
   }
 }
 
-/** Empty page of messages, for a search job without results. */
+/** Empty message page, for a search job without results. */
 const nothing: FoundMessages = { fields: [], page: emptyPage };
 
 const cookieTrouble: Refused = {

@@ -1,4 +1,4 @@
-/** Messages, records and histogram of a search job. The search runs only when a request needs its results. */
+/** A search job's messages, records and histogram. The search runs only when a request needs its results. */
 import { assert } from '../../src/base/assert.ts';
 import type { Effort } from '../log-data/effort.ts';
 import type { LogData, MatchListener, MessageSearch, SearchRange } from '../log-data/log-data.ts';
@@ -14,19 +14,19 @@ export interface ResultOptions {
   readonly query: Query;
   readonly range: SearchRange;
   readonly data: LogData;
-  /** Maximum number of messages that a search without aggregation can return. */
+  /** Maximum number of messages that a search without an aggregation can return. */
   readonly messageLimit: number;
-  /** Maximum number of messages that a search examines one by one. */
+  /** Maximum number of messages that a search examines individually. */
   readonly scanLimit: number;
-  /** Latest receipt time of messages that the search may find, in ms since the epoch. */
+  /** Latest receipt time of messages that the search can find, in ms since the epoch. */
   readonly receivedByMs: number;
   /** Width of a histogram bucket in ms. By default, the simulator chooses the width. */
   readonly bucketMs: number | undefined;
-  /** True if the histogram is complete before the search has found all messages. */
+  /** Whether the histogram is completed before the search has found all messages. */
   readonly histogramFirst: boolean;
-  /** Computing time that the search may use. */
+  /** Computing time available to the search. */
   readonly effort: Effort;
-  /** Memory that all aggregations share. */
+  /** Memory shared by all aggregations. */
   readonly memory?: AggregationMemory;
 }
 
@@ -56,7 +56,7 @@ export class SearchResults {
 
   /**
    * Continues the search back to `reachedMs`, and counts histogram buckets back to `histogramReachedMs`. Returns false
-   * if the computing time is used up before both are complete.
+   * if the computing time runs out first.
    */
   advance(reachedMs: number, histogramReachedMs: number): boolean {
     const counting = this.#histogramSearch;
@@ -81,7 +81,7 @@ export class SearchResults {
     }
   }
 
-  /** Frees the memory of the results. No other method may be called afterwards. */
+  /** Frees the memory held by the results. No other method may be called afterwards. */
   end(): void {
     this.#aggregation?.end();
   }
@@ -94,7 +94,7 @@ export class SearchResults {
     return this.#aggregation?.recordCount ?? 0;
   }
 
-  /** Error message if the search used too much memory or examined too many messages. Otherwise undefined. */
+  /** Error message if the search used too much memory or examined too many messages, otherwise undefined. */
   get failure(): string | undefined {
     if (this.#aggregation?.failure !== undefined) return this.#aggregation.failure;
     return this.isGivenUp
@@ -116,8 +116,8 @@ export class SearchResults {
   }
 
   /**
-   * The message limit that ended the search: the limit of the service, or an operator `limit` of the query. Undefined
-   * if the search has reached no limit.
+   * The message limit at which the search ended: the service's limit, or a `limit` operator in the query. Undefined if
+   * the search has not reached a limit.
    */
   get fullBy(): 'service' | 'query' | undefined {
     if (this.messages < this.#maxMessages) return undefined;
@@ -151,7 +151,7 @@ function tellingTo(aggregation: Aggregation, { transform, reads, sliceMs }: Quer
   };
 }
 
-/** Returns a filter for the messages that the query selects and that no operator drops. */
+/** Returns a filter for messages that the query selects and no operator drops. */
 function filterOf({ filter, transform }: Query): MessageFilter {
   const keepsRows = transform?.keepsRows;
   if (!keepsRows) return filter;
@@ -160,7 +160,7 @@ function filterOf({ filter, transform }: Query): MessageFilter {
   return { reads, cost, matches: (row) => filter.matches(row) && keepsRows.matches(row) };
 }
 
-/** Returns whether the search job can see every message of the range. In this case, receipt times need no check. */
+/** Reports whether the search job can see every message in the range, so that receipt times need not be checked. */
 function areAllReceived({ data, range, receivedByMs }: ResultOptions): boolean {
   const { maxDelayMs = Number.POSITIVE_INFINITY } = data;
   const longestMs = range.byReceiptTime ? 0 : maxDelayMs;

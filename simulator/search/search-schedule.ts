@@ -1,9 +1,9 @@
-/** The schedule of a search job. The job searches its time range from the end to the start at constant speed. */
+/** The schedule of a search job. The job searches its time range backwards at constant speed. */
 import { pickFrom } from '../base/span.ts';
 import type { SearchSettings } from '../scenario/search-settings.ts';
 
 export interface SearchSchedule {
-  /** Start of the search job's range [from, to). */
+  /** Time range [from, to) of the search job. */
   readonly fromMs: number;
   readonly toMs: number;
   /** Times in ms at which a search job starts, completes its subqueries, completes its histogram, and ends. */
@@ -17,7 +17,7 @@ interface ScheduleOptions {
   readonly createdMs: number;
   readonly fromMs: number;
   readonly toMs: number;
-  /** Random number in [0, 1) that selects a duration from a range. */
+  /** Random number in [0, 1) that selects a duration within a range. */
   readonly draw: number;
   readonly timeScale: number;
 }
@@ -34,10 +34,7 @@ export function scheduleOf(options: ScheduleOptions, settings: SearchSettings): 
   return { fromMs, toMs, startMs, gatherMs, histogramMs, doneMs };
 }
 
-/**
- * Returns the message time to which a search job has searched at `atMs`. The job searches its range from the end to the
- * start.
- */
+/** Returns the message time back to which a search job has searched its range at `atMs`. */
 export function reachedAt({ fromMs, toMs, gatherMs }: SearchSchedule, endMs: number, atMs: number): number {
   if (atMs >= endMs) return fromMs;
   if (atMs <= gatherMs) return toMs;

@@ -1,6 +1,6 @@
 /**
- * Reads the times in request bodies. A time is a local date-time `YYYY-MM-DDTHH:mm:ss`, or a number of ms since the
- * epoch.
+ * Reads the times in request bodies. A time is either a local date-time `YYYY-MM-DDTHH:mm:ss` or a number of ms since
+ * the epoch.
  */
 import { assert } from '../../src/base/assert.ts';
 import type { SearchTimeZone } from './time-zone.ts';
@@ -9,8 +9,8 @@ import type { SearchTimeZone } from './time-zone.ts';
  * A time in a request body:
  * - `moment`: ms since the epoch
  * - `local`: a local time, which needs a time zone
- * - `invalid`: an invalid text, with an optional reason
- * - `wrongType`: neither a text nor a number
+ * - `invalid`: invalid text, with an optional reason
+ * - `wrongType`: neither a string nor a number
  */
 export type WrittenTime =
   | { readonly kind: 'moment'; readonly atMs: number }
@@ -23,7 +23,7 @@ const maxMs = 8.64e15;
 
 const localForm = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)$/;
 const numberForm = /^-?\d+(?:\.\d+)?$/;
-/** Patterns of date-times that the service refuses, each with the reason for the refusal. */
+/** Patterns of date-times that the service refuses, each with the reason for refusing them. */
 const foreignForms: readonly [RegExp, string][] = [
   [/T[\d:.]+(?:Z|[+-]\d\d:?\d\d)$/i, 'has an offset: give the zone in timeZone instead'],
   [/T\d\d:\d\d:\d\d\.\d+$/i, 'has a fraction of a second'],
@@ -43,7 +43,7 @@ export function readTime(value: unknown): WrittenTime {
   }
 }
 
-/** Converts a time in a request to ms since the epoch. A local time can be converted only with a `zone`. */
+/** Converts a time in a request to ms since the epoch. To convert a local time, `zone` is required. */
 export function resolveTime(time: Extract<WrittenTime, { kind: 'moment' | 'local' }>, zone?: SearchTimeZone): number {
   if (time.kind === 'moment') return time.atMs;
   assert(zone, 'a local time needs a zone');
@@ -56,7 +56,7 @@ function momentOf(atMs: number): WrittenTime {
   return atMs <= maxMs ? { kind: 'moment', atMs } : { kind: 'invalid', reason: 'is too far from 1970' };
 }
 
-/** Parses a local time. A date that does not exist, such as 30 February, is invalid. */
+/** Parses a local time. A nonexistent date, such as 30 February, is invalid. */
 function localOf(text: string): WrittenTime {
   if (!localForm.test(text)) {
     const reason = foreignForms.find(([form]) => form.test(text))?.[1];

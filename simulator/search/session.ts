@@ -1,6 +1,6 @@
 /**
- * Cookies of search jobs (section 5.3 of docs/service.md). If a search job is created without cookies, a new session
- * begins. A cookie contains the number of its session, so the service stores no sessions.
+ * Search job cookies (section 5.3 of docs/service.md). A new session begins if a request without cookies creates a
+ * search job. A cookie contains its session's number, so the service need not store sessions.
  */
 import { drawFor } from '../base/chance.ts';
 
@@ -12,12 +12,12 @@ export class Sessions {
     this.#seed = seed;
   }
 
-  /** Starts a cookie session and returns its number. The first session has the number 0. */
+  /** Starts a cookie session and returns its number, counted from 0. */
   begin(): number {
     return this.#begun++;
   }
 
-  /** Returns the `Set-Cookie` values of a session, one for each cookie. */
+  /** Returns the session's `Set-Cookie` values, one for each cookie. */
   cookiesOf(session: number, names: readonly string[]): string[] {
     return names.map((name) => `${name}=${this.#valueOf(session, name)}; Path=/; Secure; HttpOnly`);
   }
@@ -46,8 +46,8 @@ export class Sessions {
 }
 
 /**
- * Returns the values of cookies by name. If a name occurs twice, the first value is used, because clients send the
- * cookie with the longest path first.
+ * Returns cookie values by name. If a name occurs twice, the first value is used, because clients send the cookie with
+ * the longest path first.
  */
 function cookiesIn(header: string): Map<string, string> {
   const cookies = new Map<string, string>();

@@ -4,9 +4,7 @@
  */
 import { dayMs } from '../../src/base/time-units.ts';
 
-/**
- * IANA time zone of each short code. Codes for summer and winter time, such as PDT and PST, mean the same zone.
- */
+/** IANA time zone for each short code. Codes for summer and winter time, such as PDT and PST, denote the same zone. */
 const placesByCode: Readonly<Record<string, string>> = {
   Z: 'UTC',
   HST: 'Pacific/Honolulu',
@@ -16,12 +14,12 @@ const placesByCode: Readonly<Record<string, string>> = {
   PDT: 'America/Los_Angeles',
   MST: 'America/Denver',
   MDT: 'America/Denver',
-  // CST means Central Standard Time of North America, not of China or Cuba.
+  // CST means Central Standard Time in North America, not China Standard Time or Cuba Standard Time.
   CST: 'America/Chicago',
   CDT: 'America/Chicago',
   EST: 'America/New_York',
   EDT: 'America/New_York',
-  // Atlantic Standard Time of Canada, not of Arabia.
+  // AST means Atlantic Standard Time (Canada), not Arabia Standard Time.
   AST: 'America/Halifax',
   ADT: 'America/Halifax',
   NST: 'America/St_Johns',
@@ -30,7 +28,7 @@ const placesByCode: Readonly<Record<string, string>> = {
   ART: 'America/Argentina/Buenos_Aires',
   WET: 'Europe/Lisbon',
   WEST: 'Europe/Lisbon',
-  // British Summer Time, not the time of Bangladesh.
+  // BST means British Summer Time, not Bangladesh Standard Time.
   BST: 'Europe/London',
   CET: 'Europe/Berlin',
   CEST: 'Europe/Berlin',
@@ -42,7 +40,7 @@ const placesByCode: Readonly<Record<string, string>> = {
   WAT: 'Africa/Lagos',
   CAT: 'Africa/Maputo',
   PKT: 'Asia/Karachi',
-  // The time of India, not of Israel or Ireland.
+  // IST means India Standard Time, not Israel Standard Time or Irish Standard Time.
   IST: 'Asia/Kolkata',
   ICT: 'Asia/Bangkok',
   WIB: 'Asia/Jakarta',
@@ -61,16 +59,16 @@ const placesByCode: Readonly<Record<string, string>> = {
 };
 
 /**
- * UTC offsets such as `UTC+2`. Here, a positive offset is ahead of UTC. In IANA names, it is behind UTC, as in
- * `Etc/GMT+2`.
+ * UTC offsets such as `UTC+2`. Here, a positive offset is ahead of UTC, whereas in IANA names, such as `Etc/GMT+2`, it
+ * is behind UTC.
  */
 const offsetForm = /^(?:UTC|GMT)([+-])(\d{1,2})(?::?(\d\d))?$/i;
 
-/** Maximum number of cached time zones. Time zones are cached, because formatters are slow to create. */
+/** Maximum number of cached time zones. Time zones are cached because formatters are slow to create. */
 const maxZonesKept = 32;
 const zones = new Map<string, SearchTimeZone>();
 
-/** Returns the zone of a name or code, or undefined. */
+/** Returns the time zone for a name or code, or undefined if it is unknown. */
 export function timeZoneOf(name: string): SearchTimeZone | undefined {
   const place = placesByCode[name.toUpperCase()] ?? offsetOf(name) ?? name;
   const kept = zones.get(place);
@@ -101,7 +99,7 @@ function makeZone(timeZone: string): SearchTimeZone | undefined {
 export class SearchTimeZone {
   readonly #format: Intl.DateTimeFormat;
 
-  /** Throws RangeError for an unknown time zone. */
+  /** Creates the zone. Throws RangeError if the time zone is unknown. */
   constructor(timeZone: string) {
     this.#format = new Intl.DateTimeFormat('en-US', {
       timeZone,
@@ -127,7 +125,7 @@ export class SearchTimeZone {
     return candidates.find((atMs) => atMs + this.#offsetMsAt(atMs) === localMs) ?? localMs - before;
   }
 
-  /** Returns local time minus UTC, in ms. */
+  /** Returns the difference between local time and UTC, in ms. */
   #offsetMsAt(atMs: number): number {
     const parts: Record<string, string> = {};
     for (const { type, value } of this.#format.formatToParts(atMs)) parts[type] = value;

@@ -1,4 +1,4 @@
-/** Tests the faults of a scenario: which requests they select, and what the client receives. */
+/** Tests the faults in a scenario: which requests they select, and what the client receives. */
 import { describe, expect, test } from 'vitest';
 import { type FaultKind, type FaultScenario, faultKinds, type Scenario } from '../scenario/scenario.ts';
 import { first, minute, oldVersion, root, SimulatedService, target, threeCollectors } from './simulated-service.ts';
@@ -23,7 +23,7 @@ function sample(kind: FaultKind): FaultScenario {
 
 describe('a request with a fault', () => {
   const lost: readonly FaultKind[] = ['reset', 'stall', 'status', 'redirect'];
-  /** Kinds of faults that cannot apply to the requests in these tests. */
+  /** Kinds of fault that cannot apply to the requests in these tests. */
   const aboutOthers: readonly FaultKind[] = [
     'lag',
     'pendingError',

@@ -1,4 +1,4 @@
-/** Tests all operations: credentials, generic errors and the format of errors. */
+/** Tests that apply to all operations: credentials, generic errors and the format of errors. */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../scenario/scenario.ts';
 import { first, type RequestOptions, root, SimulatedService, target, threeCollectors } from './simulated-service.ts';

@@ -32,10 +32,7 @@ class Bench {
     this.service = new InProcessService(model, this.clock, network);
   }
 
-  /**
-   * Sends a request. The returned object contains the outcome as soon as the virtual clock has reached the time of the
-   * outcome.
-   */
+  /** Sends a request. The returned object contains the outcome as soon as the virtual clock has reached its time. */
   send(signal?: AbortSignal, request: Partial<InProcessRequest> = {}): { outcome: TimedOutcome | undefined } {
     const sent: { outcome: TimedOutcome | undefined } = { outcome: undefined };
     this.service
@@ -57,7 +54,7 @@ class Bench {
     return sent;
   }
 
-  /** Times of the journal since the start, in ms. */
+  /** Returns the times in the journal, in ms since the start. */
   spans(): [number, number, number][] {
     const startMs = this.service.model.startMs;
     return this.journal.map(({ at, end, status }) => [at - startMs, end - startMs, status]);

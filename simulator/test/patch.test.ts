@@ -1,6 +1,4 @@
-/**
- * Tests how merge patches and events change the scenario. A change must not affect members that it does not contain.
- */
+/** Tests how merge patches and events change the scenario. A change must affect only the members that it contains. */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../scenario/scenario.ts';
 import { ScenarioError } from '../scenario/scenario-error.ts';

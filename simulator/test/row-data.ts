@@ -4,8 +4,8 @@ import { messageFields } from '../query/message-fields.ts';
 import type { MessageFilter, MessageRow } from '../query/row.ts';
 
 /**
- * A message of a test. `at` is the message time in ms since the epoch. `received` is the receipt time, which defaults
- * to `at`.
+ * A test message. `at` is the message time in ms since the epoch. `received` is the receipt time, which defaults to
+ * `at`.
  */
 export interface Message {
   readonly at: number;

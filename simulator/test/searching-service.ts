@@ -7,7 +7,7 @@ import { type ReceivedReply, type RequestOptions, SimulatedService, startMs } fr
 export const jobs = '/api/v1/search/jobs';
 export const minute = 60_000;
 
-/** The hour before the start of the service. `everyMinute` has one message for each minute of this hour. */
+/** The hour before the service starts. `everyMinute` has one message for each minute of this hour. */
 export const hour = { from: startMs - 60 * minute, to: startMs };
 export const everyMinute: readonly Message[] = Array.from({ length: 60 }, (_, index) => ({
   at: hour.from + index * minute,
@@ -45,7 +45,7 @@ export class SearchingService extends SimulatedService {
   }
 }
 
-/** Returns the request header `Cookie` for the cookies of a response. */
+/** Returns the `Cookie` request header for the cookies set by a response. */
 export function cookieOf({ response }: ReceivedReply): string {
   return (response.cookies ?? []).map((cookie) => cookie.split(';')[0]).join('; ');
 }
@@ -63,7 +63,7 @@ export class RequestedJob {
     this.#options = options;
   }
 
-  /** Sends a request for the search job. `under` is the path after the job's id. */
+  /** Sends a request for the search job. `under` is the path after the job id. */
   ask(method: string, under = '', cookie: string | undefined = this.cookie): ReceivedReply {
     const headers = cookie === '' ? {} : { cookie };
     return this.#service.call(method, `${jobs}/${this.id}${under}`, { ...this.#options, headers });
@@ -78,7 +78,7 @@ export class RequestedJob {
     return this.ask('GET', `/messages?${query}`);
   }
 
-  /** Returns the field `_raw` of each message of a page. */
+  /** Returns the field `_raw` of each message on a page. */
   raws(query?: string): string[] {
     return this.page(query).json.messages.map(({ map }: { map: Record<string, string> }) => map['_raw']);
   }

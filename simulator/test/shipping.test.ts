@@ -1,4 +1,4 @@
-/** Tests which messages collectors send after upgrades, after lost contact, and after changes of the scenario. */
+/** Tests which messages collectors send after an upgrade, after losing contact, and after a change to the scenario. */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../scenario/scenario.ts';
 import { scenarioProblems } from '../scenario-check.ts';
@@ -9,8 +9,8 @@ const web = { count: 20, version: oldVersion, messagesPerMinute: 60 };
 const fleet = (scenario: Scenario = {}): Scenario => ({ builds, groups: { web }, ...scenario });
 
 /**
- * Returns the number of messages of each collector in a time range. The range is given in minutes since the start of
- * the service.
+ * Returns the number of messages from each collector in a time range, which is given in minutes since the start of the
+ * service.
  */
 function counts(service: SearchingService, fromMinute: number, toMinute: number, query = '*'): Map<string, number> {
   const range = { from: startMs + fromMinute * minute, to: startMs + toMinute * minute, byReceiptTime: true };

@@ -7,14 +7,14 @@ import { type RecordingContext, recordingContext } from '../../test/support/reco
 import type { SimulateOptions } from '../options.ts';
 import { type SimulatorAddress, simulate } from '../simulate.ts';
 
-/** Timeout of a test in ms. It is long, because the simulator starts slowly on a busy machine. */
+/** Test timeout in ms. It is long, because the simulator is slow to start on a busy machine. */
 const guardMs = 50_000;
 const cwd = mkdtempSync(path.join(tmpdir(), 'logfleet-simulate-test-'));
 afterAll(() => rmSync(cwd, { recursive: true }));
 
 const defaults: SimulateOptions = { listen: { host: '127.0.0.1', port: 0 }, timeScale: 1 };
 
-/** Runs `logfleet simulate` while `use` runs. */
+/** Runs `logfleet simulate` while `use` is running. */
 async function withSimulator(
   options: Partial<SimulateOptions>,
   use: (ready: SimulatorAddress, client: HttpsClient) => Promise<void>,

@@ -1,6 +1,5 @@
 /**
- * Simulated service whose time is set by the test. Every request ends immediately, except requests that are sent with
- * `hold`.
+ * The simulated service, with time set by the test. Every request ends immediately, except requests sent with `hold`.
  */
 import { textOf } from '../base/body.ts';
 import { parseLosslessJson } from '../base/lossless-json.ts';
@@ -24,7 +23,7 @@ export interface ReceivedReply {
   readonly code: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
-  /** Parsed body, in which integers beyond 2^53 have the type bigint. Undefined if the body is not JSON. */
+  /** Parsed body, in which integers beyond 2^53 are of type bigint. Undefined if the body is not JSON. */
   // biome-ignore lint/suspicious/noExplicitAny: tests read members of any response without checking its type.
   readonly json: any;
   readonly response: ServedResponse;
@@ -76,7 +75,7 @@ export class SimulatedService {
     return this.call('POST', root, { body: { collectorId, ...(toVersion === undefined ? {} : { toVersion }) } });
   }
 
-  /** Creates an upgrade task and returns its id. Throws if the service refuses it. */
+  /** Creates an upgrade task and returns its id. Throws if the service refuses the task. */
   accepted(collectorId: unknown, toVersion?: unknown): string {
     const { status, json, text } = this.create(collectorId, toVersion);
     if (status !== 202) throw new Error(`not accepted: ${text}`);
@@ -118,9 +117,9 @@ export const oldVersion = '19.400-1';
 export const target = '19.500-1';
 export const builds = ['19.300-7', oldVersion, target];
 
-/** Three collectors with the ids 100000001 to 100000003. */
+/** Three collectors with ids from 100000001 to 100000003. */
 export const threeCollectors: Scenario = { builds, groups: { web: { count: 3, version: oldVersion } } };
 export const first = 100_000_001;
 
-/** Request limits that are turned off, so that tests can send any number of requests. */
+/** Disables the request limits, so that tests can send any number of requests. */
 export const noRequestLimits = { requestsPerSecond: 0, concurrentRequests: 0 };

@@ -1,6 +1,4 @@
-/**
- * Tests builds and upgrade tasks: the status of a task over time, and the reasons for which the service refuses a task.
- */
+/** Tests builds and upgrade tasks: a task's status over time, and the reasons why the service refuses a task. */
 import { describe, expect, test } from 'vitest';
 import type { Scenario, UpgradeScenario } from '../scenario/scenario.ts';
 import {

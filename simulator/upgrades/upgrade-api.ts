@@ -1,4 +1,4 @@
-/** The upgrade API of the simulated service, and the fleet of the scenario. */
+/** The upgrade API of the simulated service, and the scenario's fleet. */
 
 import type { Timeline } from '../base/timeline.ts';
 import { SimulatedFleet } from '../collectors/fleet.ts';
@@ -34,7 +34,7 @@ export class UpgradeApi implements Api {
   declare(scenario: Scenario, before: Scenario, settings: Settings, atMs: number): void {
     this.#listing.clear();
     if (scenario.builds !== before.builds) this.shipping.declare(settings, this.fleet.all(), atMs);
-    // A merge patch does not copy unchanged objects. If the references are equal, nothing has changed.
+    // A merge patch does not copy unchanged objects, so equal references mean that nothing has changed.
     if (scenario.groups === before.groups && scenario.collectors === before.collectors) return;
     for (const collector of this.fleet.declare(scenario, atMs, false)) this.upgrades.resume(collector, atMs);
   }

@@ -10,10 +10,11 @@ import { renderTask } from './upgrade-task.ts';
 import { settingsFor, type Upgrades } from './upgrades.ts';
 
 export interface TaskDefinition {
-  /** Decimal collector id. Undefined if the request names no collector. */
+  /** Collector id in decimal digits, or undefined if the request does not name a collector. */
   readonly collectorId: string | undefined;
   /**
-   * Requested target version. It is undefined if the request has none. `invalid` contains a value that is not a text.
+   * Requested target version, or undefined if the request does not set one. `invalid` contains a value that is not a
+   * string.
    */
   readonly toVersion: string | undefined | { readonly invalid: unknown };
 }
@@ -119,7 +120,9 @@ function isOffered(version: string, settings: Settings): boolean {
   return settings.builds.some((build) => build.version === version);
 }
 
-/** Reads a number from a query parameter. Returns `fallback` if it is absent, and undefined if it is invalid. */
+/**
+ * Reads a number from a query parameter. Returns `fallback` if the parameter is absent, and undefined if it is invalid.
+ */
 function wholeNumber(text: string | null, fallback: number): number | undefined {
   if (text === null) return fallback;
   const value = Number(text);

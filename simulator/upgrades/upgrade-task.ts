@@ -3,13 +3,13 @@
  *
  * 0 not started → 1 pending → 6 progressing → 2 succeeded or 3 failed.
  *
- * The caller reports success or failure. An unfinished task gets status 3 at its timeout.
+ * The caller reports success or failure. An unfinished task gets status 3 when it times out.
  */
 
 import type { SimulatedTask } from '../collectors/collector.ts';
 import type { Settings } from '../scenario/settings.ts';
 
-/** Returns the status code of the task at `atMs`. No change of the task may be later than `atMs`. */
+/** Returns the status code of the task at `atMs`. The task must not have changed after `atMs`. */
 export function statusAt(task: SimulatedTask, atMs: number): number {
   if (task.finished) return task.finished.status;
   if (atMs < task.pendingAtMs) return 0;

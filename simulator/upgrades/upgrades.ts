@@ -1,5 +1,5 @@
 /**
- * Upgrades of the simulated service. An upgrade can end after its task has timed out. The collector then gets the new
+ * Upgrades in the simulated service. An upgrade can end after its task has timed out. The collector then gets the new
  * version, although the task has failed.
  */
 import { drawFor } from '../base/chance.ts';
@@ -22,7 +22,7 @@ const success: UpgradeOutcome = {
 export interface NewTask {
   readonly collector: SimulatedCollector;
   readonly toVersion: string;
-  /** Upgrade that another tool started, which always succeeds. Absent if a request of a client started the upgrade. */
+  /** An upgrade started by another tool, which always succeeds. Absent if a client request started the upgrade. */
   readonly foreign?: { readonly durationMs: number | undefined };
 }
 
@@ -46,7 +46,7 @@ export class Upgrades {
     return this.#tasks.values();
   }
 
-  /** Returns whether the service refuses another task for the collector. */
+  /** Reports whether the service refuses another task for the collector. */
   isLocked(collector: SimulatedCollector, atMs: number): boolean {
     return collector.activeTasks.some(({ lockedAtMs }) => lockedAtMs <= atMs);
   }
@@ -84,7 +84,7 @@ export class Upgrades {
     return task;
   }
 
-  /** Ends the upgrades that waited until the collector had contact with the service again. */
+  /** Ends the upgrades that were waiting for the collector to be in contact with the service again. */
   resume(collector: SimulatedCollector, atMs: number): void {
     for (const task of collector.heldUpgrades.splice(0)) this.#endOnCollector(task, atMs);
   }
@@ -121,8 +121,8 @@ function release(task: SimulatedTask): void {
 }
 
 /**
- * Returns the upgrade settings of a collector. They override the settings of its group, which override the settings of
- * the scenario.
+ * Returns the upgrade settings for a collector. They override its group's settings, which override the scenario's
+ * settings.
  */
 export function settingsFor(collector: SimulatedCollector, common: UpgradeSettings): UpgradeSettings {
   const own = collector.properties.upgrade;

@@ -1,4 +1,4 @@
-/** Texts of generated messages: access logs, `key=value` pairs, JSON, kernel messages and stack traces. */
+/** Text of generated messages: access logs, `key=value` pairs, JSON, kernel messages and stack traces. */
 import type { Random } from '../../../src/base/random.ts';
 import type { Origin } from './origins.ts';
 
@@ -115,7 +115,7 @@ function systemLine({ origin, bytes, level, remark }: Facts, random: Random): st
   return text + filler(bytes - text.length, random);
 }
 
-/** Returns filler words of about `bytes` bytes. */
+/** Returns filler words with a total length of about `bytes` bytes. */
 function filler(bytes: number, random: Random): string {
   const parts: string[] = [];
   for (let length = 0; length < bytes; ) {

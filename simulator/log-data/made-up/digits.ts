@@ -1,8 +1,8 @@
-/** Writes decimal digits of fixed width into existing bytes. */
+/** Writes decimal digits of fixed width into an existing byte array. */
 
 const zero = 0x30;
 
-/** ASCII digits of each number from 0 to 9,999, as four bytes. The first digit is in the lowest byte. */
+/** ASCII digits of each number from 0 to 9,999, packed into four bytes. The first digit is in the lowest byte. */
 const fours = Uint32Array.from({ length: 10_000 }, (_, number) =>
   [...String(number).padStart(4, '0')].reduce((word, digit, index) => word | (digit.charCodeAt(0) << (8 * index)), 0),
 );
@@ -25,7 +25,7 @@ export function writeNine(into: DataView, offset: number, number: number): void 
   writeEight(into, offset + 1, number - first * 100_000_000);
 }
 
-/** Writes the thirteen digits of a time in ms. */
+/** Writes the thirteen digits of a time in ms since the epoch. */
 export function writeTime(into: DataView, offset: number, timeMs: number): void {
   const high = (timeMs / 100_000_000) | 0;
   const first = (high / 10_000) | 0;

@@ -1,7 +1,7 @@
 /**
- * Layouts of generated messages. Messages are generated in blocks of at most 2,048 messages. A layout sets the times
- * and texts of the messages in a block. Only 256 layouts exist, so a search has to count the matches of only 256
- * blocks.
+ * Layouts of generated messages. Messages are generated in blocks of at most 2,048 messages. A layout determines the
+ * times and texts of the messages in a block. There are only 256 layouts, so a search has to count the matches in at
+ * most 256 blocks.
  */
 import { seededRandom } from '../../../src/base/random.ts';
 import { drawFor } from '../../base/chance.ts';
@@ -11,27 +11,21 @@ import type { MadeUpSettings } from './made-up-settings.ts';
 import type { Templates } from './templates.ts';
 
 export interface Layout {
-  /**
-   * Relative age of each message in the block, in ascending order. The newest message has age 0, and the oldest has age
-   * 1.
-   */
+  /** Relative age of each message in the block, in ascending order: 0 for the newest message, 1 for the oldest. */
   readonly ages: Float64Array;
-  /** Delay of each message in ms, from its message time to its receipt time. */
+  /** Delay of each message from its message time to its receipt time, in ms. */
   readonly delaysMs: Uint32Array;
-  /** Index of each message's text pattern (template). */
+  /** Index of each message's template. */
   readonly templates: Uint16Array;
   /** Indices of the messages in the block that are received late, in ascending order. */
   readonly late: Uint16Array;
   readonly rawBytes: number;
 }
 
-/** Estimated time in microseconds to choose time and text of one message. */
+/** Estimated time to choose the time and text of one message, in microseconds. */
 const unitsPerEntry = 0.3;
 
-/**
- * Number of different layouts, which must be a power of two. A layout sets the times and texts of the messages in a
- * block.
- */
+/** Number of layouts. It must be a power of two. A layout determines the times and texts of the messages in a block. */
 export const layoutCount = 256;
 
 export class Layouts {
@@ -40,7 +34,7 @@ export class Layouts {
   readonly #templates: Templates;
   readonly #layouts: (Layout | undefined)[] = new Array(layoutCount).fill(undefined);
   readonly #key: number;
-  /** Number of the first message block whose layout has not been created yet. */
+  /** Number of the first message block whose layout has not yet been created. */
   #prepared = 0;
   #made = 0;
 
@@ -55,10 +49,7 @@ export class Layouts {
     return mixed(block | 0, this.#key ^ (block / 4_294_967_296)) & (layoutCount - 1);
   }
 
-  /**
-   * Creates the layouts of the first `blocks` message blocks. Returns false if the computing time is used up before all
-   * layouts exist.
-   */
+  /** Creates the layouts of the first `blocks` message blocks. Returns false if the computing time runs out first. */
   prepare(blocks: number, effort: Effort): boolean {
     for (; this.#prepared < blocks && this.#made < layoutCount; this.#prepared++) {
       const number = this.numberOf(this.#prepared);
@@ -90,7 +81,7 @@ export class Layouts {
     for (let entry = 0; entry < this.rows; entry++) {
       const isLate = random.next() < receipt.lateShare && receipt.lateMs > receipt.promptMs;
       const [minMs, maxMs] = isLate ? [receipt.promptMs + 1, receipt.lateMs] : [0, receipt.promptMs];
-      // Squaring the random number makes short delays more frequent than long delays.
+      // Squaring the random number makes short delays more common than long delays.
       delaysMs[entry] = minMs + Math.floor(random.next() ** 2 * (maxMs - minMs + 1));
       if (isLate) late.push(entry);
       const isLarge = random.next() < size.largeShare;

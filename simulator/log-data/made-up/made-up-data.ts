@@ -1,6 +1,6 @@
 /**
- * Generated log data. Each message is computed when it is needed, and none is stored. A year of messages takes no more
- * memory than an hour.
+ * Generated log data. Each message is computed when it is needed, and none are stored, so a year of messages takes no
+ * more memory than an hour.
  *
  * The messages depend only on the settings.
  */
@@ -34,7 +34,7 @@ export function madeUpData(settings: MadeUpSettings): LogData {
 }
 
 /**
- * Returns the messages of a range as ranks, latest message first. The rank of a message is the number of newer
+ * Returns the ranks of the messages in a range, newest message first. The rank of a message is the number of newer
  * messages.
  */
 function orderedRanks(rows: MadeUpRows, range: SearchRange): NextRank {

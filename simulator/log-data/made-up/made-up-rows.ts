@@ -1,4 +1,4 @@
-/** Generated messages. A message depends only on the settings and on its rank (number of newer messages). */
+/** Generated messages. A message depends only on the settings and its rank (the number of newer messages). */
 import { assert } from '../../../src/base/assert.ts';
 import type { Piece } from '../../base/piece-memory.ts';
 import type { FieldValue } from '../../query/numeric.ts';
@@ -44,7 +44,7 @@ export class MadeUpRows implements RowWriter {
     return this.layouts.layout(0).rawBytes / this.layouts.rows;
   }
 
-  /** Returns the total size in bytes of the texts of messages [from, to), counted from the newest message. */
+  /** Returns the total text size, in bytes, of the messages [from, to), counted from the newest message. */
   rawBytes(from: number, to: number): number {
     const { layouts, templates } = this;
     let bytes = 0;
@@ -63,8 +63,8 @@ export class MadeUpRows implements RowWriter {
   }
 
   /**
-   * Returns a row that stands for all messages of a template. Reading a field that differs between these messages
-   * throws an error.
+   * Returns a row that represents all messages of a template. Reading a field whose value differs between these
+   * messages throws an error.
    */
   templateRow(template: number, sliceStartMs?: number): MessageRow {
     return new TemplateRow(this.templates.at(template), sliceStartMs);

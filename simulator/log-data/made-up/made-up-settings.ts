@@ -1,18 +1,18 @@
-/** Settings of generated messages. Durations are in ms. Shares, such as `oddShare`, are fractions from 0 to 1. */
+/** Settings for generated messages. Durations are in ms. Shares, such as `oddShare`, are fractions from 0 to 1. */
 import { dayMs } from '../../../src/base/time-units.ts';
 import type { FieldCase } from '../field-case.ts';
 
 export interface MadeUpSettings {
   readonly seed: number;
-  /** Range [fromMs, toMs) of the message times, in ms since the epoch. */
+  /** Message time range [fromMs, toMs), in ms since the epoch. */
   readonly fromMs: number;
   readonly toMs: number;
   readonly amount: Amount;
-  /** Milliseconds with an exact number of messages. */
+  /** Milliseconds that have an exact number of messages. */
   readonly dense: readonly DensePoint[];
   /**
-   * Groups of messages that have the same time. Each group has `count` messages, and `share` is the fraction of all
-   * messages in such groups.
+   * Groups of messages that have the same time. Each group consists of `count` messages. `share` is the fraction of all
+   * messages that are in such groups.
    */
   readonly crowds: Crowds;
   readonly receipt: ReceiptSettings;
@@ -21,15 +21,15 @@ export interface MadeUpSettings {
   readonly oddShare: number;
   /** Fraction of messages that contain half of a surrogate pair, which UTF-8 cannot encode. */
   readonly loneSurrogateShare: number;
-  /** Number of message sources. Each source has a collector, a host and a category. */
+  /** Number of message sources. Each source has its own collector, host and category. */
   readonly sources: number;
-  /** Number of message templates. Messages with the same template differ only in ids and times. */
+  /** Number of message templates. Messages with the same template differ only in their ids and times. */
   readonly variety: number;
   readonly fieldCase: FieldCase;
 }
 
 /**
- * Number of messages per second, or in total. The total includes the messages in the milliseconds that `dense` lists.
+ * Number of messages, per second or in total. The total includes the messages in the milliseconds listed in `dense`.
  */
 export type Amount = { readonly perSecond: number } | { readonly messages: number };
 
@@ -44,22 +44,22 @@ export interface Crowds {
 }
 
 export interface ReceiptSettings {
-  /** Maximum delay of a prompt message, in ms. */
+  /** Maximum delay of a message that is not late, in ms. */
   readonly promptMs: number;
-  /** Fraction of messages that arrive late, with a delay of at most `lateMs`. */
+  /** Fraction of messages that arrive late. Their delay is at most `lateMs`. */
   readonly lateShare: number;
   readonly lateMs: number;
 }
 
-/** Sizes in bytes of generated messages as JSON. */
+/** Sizes of generated messages as JSON, in bytes. */
 export interface SizeSettings {
-  /** Mean size of all messages except the large messages, in bytes. */
+  /** Mean message size in bytes, without the large messages. */
   readonly typicalBytes: number;
   readonly largeShare: number;
   readonly largestBytes: number;
 }
 
-/** Settings of generated messages. Only the time range and the number of messages are required. */
+/** Settings for generated messages. Only the time range and the number of messages are required. */
 export type MadeUpOptions = Pick<MadeUpSettings, 'fromMs' | 'toMs' | 'amount'> &
   Partial<Pick<MadeUpSettings, 'seed' | 'dense' | 'oddShare' | 'loneSurrogateShare' | 'sources' | 'variety'>> & {
     readonly crowds?: Partial<Crowds>;
@@ -86,12 +86,12 @@ export function madeUpSettings(options: MadeUpOptions): MadeUpSettings {
   };
 }
 
-/** Earliest and latest possible message time, in ms since the epoch. All times in this range have thirteen digits. */
+/** Earliest and latest permitted message times, in ms since the epoch. All times between them have thirteen digits. */
 export const earliestMs = 1_000_000_000_000;
 export const latestMs = 10_000_000_000_000;
-/** Maximum number of messages in one millisecond. */
+/** Maximum number of messages per millisecond. */
 const maxPerMs = 1_000_000;
-/** Maximum number of generated messages. The ids of more messages would have too many digits. */
+/** Maximum number of generated messages. With more messages, the ids would have too many digits. */
 const maxMessages = 1_000_000_000_000;
 const smallestTypicalBytes = 600;
 const largestTypicalBytes = 65_536;
@@ -109,7 +109,7 @@ export interface SettingsProblem {
   readonly text: string;
 }
 
-/** Returns all problems of the settings. */
+/** Returns all problems with the settings. */
 export function settingsProblems(settings: MadeUpSettings): readonly SettingsProblem[] {
   const problems: SettingsProblem[] = [];
   const check = (member: SettingsMember, holds: boolean, text: string) => {
@@ -167,7 +167,7 @@ export function settingsProblems(settings: MadeUpSettings): readonly SettingsPro
   return problems;
 }
 
-/** Returns the number of messages outside of the milliseconds that `dense` lists. */
+/** Returns the number of messages outside the milliseconds listed in `dense`. */
 export function otherMessages({ amount, dense, fromMs, toMs }: MadeUpSettings): number {
   if ('perSecond' in amount) return Math.round((amount.perSecond * (toMs - fromMs - dense.length)) / 1000);
   return amount.messages - dense.reduce((sum, { count }) => sum + count, 0);

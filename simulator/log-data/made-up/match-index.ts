@@ -1,14 +1,13 @@
 /**
- * Finds the n-th match of a search. To save memory, it stores only the positions of at most 1,024 matches, and counts
- * between them.
+ * Finds the nth match of a search. To save memory, only the positions of at most 1,024 matches are stored. Matches
+ * between them are counted.
  */
 import type { MadeUpRows } from './made-up-rows.ts';
 import type { TemplateMatches } from './matches.ts';
 
 const maxMarks = 1_024;
 /**
- * Initial number of message blocks between two stored positions. The number doubles whenever too many positions are
- * stored.
+ * Initial number of message blocks between two stored positions. It is doubled whenever too many positions are stored.
  */
 const minStrideBlocks = 64;
 
@@ -40,8 +39,8 @@ export class MatchIndex {
   }
 
   /**
-   * Extends the searched range to the messages before the rank `end` (number of newer messages). Stops as soon as the
-   * range contains `maxFound` matches.
+   * Extends the searched range to the messages whose rank (number of newer messages) is less than `end`. Stops as soon
+   * as the range contains `maxFound` matches.
    */
   extend(end: number, maxFound = Number.POSITIVE_INFINITY): void {
     while (this.#end < end && this.#found < maxFound) {
@@ -60,8 +59,8 @@ export class MatchIndex {
   }
 
   /**
-   * Returns the rank (number of newer messages) of match number `index`, counted from 0. If the searched range has too
-   * few matches, returns the end of the range.
+   * Returns the rank (number of newer messages) of match `index`, counted from 0. If there are too few matches, returns
+   * the end of the searched range.
    */
   find(index: number): number {
     if (index >= this.#found) return this.#end;
@@ -78,7 +77,7 @@ export class MatchIndex {
     this.#strideBlocks *= 2;
   }
 
-  /** Returns the index of the last stored position that has at most `count` matches before it. */
+  /** Returns the index of the last stored position that is preceded by at most `count` matches. */
   #lastMark(count: number): number {
     let [low, high] = [0, this.#ranks.length - 1];
     while (low < high) {

@@ -1,6 +1,6 @@
 /**
- * Counts matches for an aggregation. Matches with equal values in the fields that the aggregation reads are counted
- * together.
+ * Counts matches for an aggregation. Matches are counted together if they have equal values in the fields that the
+ * aggregation reads.
  */
 import { layoutCount } from './layouts.ts';
 import type { MadeUpRows } from './made-up-rows.ts';
@@ -13,8 +13,8 @@ interface LayoutKinds {
 export class MatchTally {
   readonly #rows: MadeUpRows;
   /**
-   * Message kind of each template, as a number. Two templates have the same kind if the aggregation reads equal values
-   * from their messages.
+   * Number of the message kind of each template. Two templates have the same message kind if the aggregation reads
+   * equal values from their messages.
    */
   readonly #kinds: Uint32Array;
   readonly #times: Float64Array;
@@ -22,7 +22,8 @@ export class MatchTally {
   readonly #layouts: (LayoutKinds | undefined)[] = new Array(layoutCount).fill(undefined);
 
   /**
-   * Counts matches for an aggregation. `reads` contains the lower-case names of the fields that the aggregation reads.
+   * Creates a counter of matches for an aggregation. `reads` contains the lower-case names of the fields that the
+   * aggregation reads.
    */
   constructor(rows: MadeUpRows, reads: ReadonlySet<string>) {
     this.#rows = rows;
@@ -30,9 +31,7 @@ export class MatchTally {
     this.#times = new Float64Array(rows.templates.count);
   }
 
-  /**
-   * Number of different message kinds. Two messages have the same kind if the aggregation reads equal values from them.
-   */
+  /** Number of message kinds. Two messages are of the same kind if the aggregation reads equal values from them. */
   get kindCount(): number {
     return new Set(this.#kinds).size;
   }
@@ -42,8 +41,8 @@ export class MatchTally {
   }
 
   /**
-   * Counts the matches in `blocks` message blocks that all have the same layout. `isMatch` is 1 for each message
-   * template that matches.
+   * Counts the matches in `blocks` message blocks that have the same layout. `isMatch` is 1 for each message template
+   * that matches.
    */
   addBlocks(layout: number, blocks: number, isMatch: Uint8Array): void {
     const { kinds, counts } = this.#kindsIn(layout, isMatch);
@@ -83,8 +82,8 @@ export class MatchTally {
 
 function kindsOf({ templates }: MadeUpRows, reads: ReadonlySet<string>): Uint32Array {
   const kinds = Uint32Array.from({ length: templates.count }, (_, template) => template);
-  // If the aggregation reads message texts, each template has its own message kind, because comparing the long texts
-  // would be slow.
+  // If the aggregation reads message texts, each template gets its own message kind, because comparing long texts would
+  // be slow.
   if (reads.has('_raw')) return kinds;
   const names = [...reads];
   const firsts = new Map<string, number>();

@@ -1,4 +1,4 @@
-/** Counts the generated messages that match a filter. The filter is called only once for each message template. */
+/** Counts the generated messages that match a filter. The filter is called only once per message template. */
 import type { MessageFilter } from '../../query/row.ts';
 import { Effort, unitsPerMessage } from '../effort.ts';
 import { layoutCount } from './layouts.ts';
@@ -6,7 +6,7 @@ import type { MadeUpRows } from './made-up-rows.ts';
 import type { MatchTally } from './match-tally.ts';
 import { varyingFields } from './templates.ts';
 
-/** Returns whether the values of the fields `reads` (lower-case names) are equal in all messages of a template. */
+/** Reports whether all messages of a template have equal values in the fields `reads` (lower-case names). */
 export function dependsOnTemplateOnly(reads: ReadonlySet<string>): boolean {
   return [...varyingFields].every((name) => !reads.has(name));
 }
@@ -16,11 +16,11 @@ export class TemplateMatches {
   readonly #filter: MessageFilter;
   /** Result of the filter for each message template: 1 if its messages match, otherwise 0. */
   readonly #templates: Uint8Array;
-  /** Number of message templates that the filter has examined. */
+  /** Number of message templates to which the filter has been applied. */
   #asked = 0;
   /**
-   * Number of matches in a full message block with each layout. It is -1 for a layout whose matches have not been
-   * counted.
+   * Number of matches in a full message block with each layout, or -1 if the matches for a layout have not been counted
+   * yet.
    */
   readonly #inLayout = new Int32Array(layoutCount).fill(-1);
 
@@ -30,17 +30,14 @@ export class TemplateMatches {
     this.#templates = new Uint8Array(rows.templates.count);
   }
 
-  /** Creates the matches of a search without a filter. */
+  /** Creates the matches of a search that has no filter. */
   static all(rows: MadeUpRows): TemplateMatches {
     const all = new TemplateMatches(rows, { reads: new Set(), cost: 0, matches: () => true });
     all.prepare(new Effort());
     return all;
   }
 
-  /**
-   * Applies the filter to each message template. Returns false if the computing time is used up before all templates
-   * are done.
-   */
+  /** Applies the filter to each message template. Returns false if the computing time runs out first. */
   prepare(effort: Effort): boolean {
     const { templates, layouts, timeline } = this.#rows;
     for (; this.#asked < templates.count && !effort.isSpent; this.#asked++) {
@@ -66,8 +63,8 @@ export class TemplateMatches {
   }
 
   /**
-   * Returns the rank of match number `index` among the messages with ranks in [from, to). The rank of a message is the
-   * number of newer messages. The match must exist.
+   * Returns the rank (number of newer messages) of match `index` among the messages with ranks in [from, to). The match
+   * must exist.
    */
   find(from: number, to: number, index: number): number {
     const { layouts, timeline } = this.#rows;
@@ -88,7 +85,7 @@ export class TemplateMatches {
     return to;
   }
 
-  /** Calls `take` for the matches with ranks in [from, to), newest first. Stops when `take` returns false. */
+  /** Calls `take` for each match with a rank in [from, to), newest first. Stops when `take` returns false. */
   each(from: number, to: number, take: (rank: number) => boolean): boolean {
     const { layouts, timeline } = this.#rows;
     for (const { rank, block, blocks, first, end } of timeline.stretches(from, to)) {

@@ -1,22 +1,19 @@
-/** Reports the new matches of a search, one by one or as counts of equal matches. */
+/** Reports the new matches of a search, either one by one or as counts of equal matches. */
 import { unitsPerMessage } from '../effort.ts';
 import type { MatchListener } from '../log-data.ts';
 import type { MadeUpRows } from './made-up-rows.ts';
 import { MatchTally } from './match-tally.ts';
 import { dependsOnTemplateOnly, type TemplateMatches } from './matches.ts';
 
-/** Reports the matches since the last call of `end`. */
+/** Reports the matches found since the last call to `end`. */
 export interface NewMatches {
-  /**
-   * Estimated number of messages that are examined for each match. It is 1, or less if equal matches are counted
-   * together.
-   */
+  /** Estimated number of messages examined per match: 1, or less if equal matches are counted together. */
   readonly examinedPerMatch: number;
   readonly unitsPerMatch: number;
   at(rank: number): void;
   /** Reports the matches with ranks in [from, to). */
   between(from: number, to: number): void;
-  /** Reports the matches that were counted but not reported yet. */
+  /** Reports the matches that have been counted but not yet reported. */
   end(): void;
 }
 
@@ -75,7 +72,7 @@ class CountedByKind implements NewMatches {
     this.#tally = new MatchTally(rows, reads);
     this.#sliceMs = listener.sliceMs;
     // For each time slice, the search examines one message of each kind, and one more message to find the start of the
-    // slice.
+    // time slice.
     this.examinedPerMatch =
       this.#sliceMs === undefined
         ? 0
@@ -108,8 +105,8 @@ class CountedByKind implements NewMatches {
   }
 
   /**
-   * Returns the start time of the time slice that contains the message. Reports the matches of the previous time slice
-   * when a new one begins.
+   * Returns the start time of the time slice that contains the message. When a new time slice begins, reports the
+   * matches in the previous one.
    */
   #enterSlice(rank: number, sliceMs: number): number {
     const startMs = Math.floor(this.#rows.timeline.timeOf(rank) / sliceMs) * sliceMs;

@@ -1,28 +1,29 @@
 /**
  * Finds the matches in a range of message times or receipt times. In a range of receipt times, only messages near its
- * start and its end are checked one by one.
+ * start or end are checked individually.
  */
 import type { Layout } from './layouts.ts';
 import type { MadeUpRows } from './made-up-rows.ts';
 import type { TemplateMatches } from './matches.ts';
 
 /**
- * Time range [fromMs, toMs) that a search has covered. If the search stopped inside the millisecond `fromMs - 1`, the
- * range also includes the searched messages of this millisecond.
+ * Time range [fromMs, toMs) that a search has covered. If the search stopped within the millisecond `fromMs - 1`, the
+ * messages searched in that millisecond also belong to the range.
  */
 export interface Period {
   readonly fromMs: number;
   readonly toMs: number;
   /**
-   * Rank (number of newer messages) of the oldest message in the millisecond `fromMs - 1` that was searched. It is -1
-   * if no message of this millisecond was searched.
+   * Rank (number of newer messages) of the oldest message searched in the millisecond `fromMs - 1`, or -1 if no message
+   * in that millisecond has been searched.
    */
   readonly partRank: number;
 }
 
 /**
- * Ranks (numbers of newer messages) that limit the messages of a time range. All messages in [sure, doubtful) are in
- * the time range. A message in [begin, sure) or [doubtful, end) may be outside, so it must be checked.
+ * Ranks (numbers of newer messages) that delimit the messages in a time range. All messages in [sure, doubtful) are in
+ * the time range. Messages in [begin, sure) and [doubtful, end) might be outside the time range, so they must be
+ * checked.
  */
 export interface PeriodRanks {
   readonly begin: number;
@@ -33,8 +34,8 @@ export interface PeriodRanks {
 
 export class PeriodMatches {
   /**
-   * Maximum time in ms from the message time to the receipt time, for prompt messages (`promptMs`) and for late
-   * messages (`lateMs`). Both values are 0 in a search by message time.
+   * Maximum time in ms from message time to receipt time, for messages that are not late (`promptMs`) and for late
+   * messages (`lateMs`). Both are 0 in a search by message time.
    */
   readonly promptMs: number;
   readonly lateMs: number;
@@ -88,7 +89,7 @@ export class PeriodMatches {
   }
 
   /**
-   * Calls `take` for the matches with ranks in [from, to) and times in `period`. Skips the first `skip` matches, and
+   * Calls `take` for each match with a rank in [from, to) and a time in `period`. Skips the first `skip` matches, and
    * stops when `take` returns false.
    */
   each(from: number, to: number, period: Period, skip: number, take: (rank: number) => boolean): boolean {
@@ -108,7 +109,8 @@ export class PeriodMatches {
   #countInBlock(block: BlockPart, period: Period): number {
     let count = 0;
     if (block.oldestMs >= period.fromMs && block.newestMs + this.promptMs < period.toMs) {
-      // Only the late messages of this block can be received after the end of the time range, so only they are checked.
+      // In this block, only late messages can have a receipt time after the end of the time range, so only late
+      // messages are checked.
       count = this.#matches.count(block.rank, block.rank + block.end - block.first);
       this.#eachLate(block, (rank) => {
         if (this.#timeOf(rank) >= period.toMs && this.#matches.has(rank)) count--;
@@ -160,8 +162,8 @@ export class PeriodMatches {
 }
 
 /**
- * Part of a message block, from index `first` up to, but not including, index `end`. `rank` is the rank of its first
- * message, which is the number of newer messages.
+ * Part of a message block, from index `first` up to but not including index `end`. `rank` is the rank of the part's
+ * first message. The rank of a message is the number of newer messages.
  */
 interface BlockPart {
   readonly layout: Layout;

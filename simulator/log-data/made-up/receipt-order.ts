@@ -1,7 +1,4 @@
-/**
- * Lists generated messages by receipt time, latest first. To save memory, only a small batch of messages is sorted at a
- * time.
- */
+/** Lists generated messages by receipt time, latest first. To save memory, messages are sorted in small batches. */
 import type { Effort } from '../effort.ts';
 import type { SearchRange } from '../log-data.ts';
 import type { NextRank } from '../message-finder.ts';
@@ -11,12 +8,10 @@ import { PeriodMatches } from './period-matches.ts';
 
 /** Approximate number of messages in a batch. */
 const batchRows = 5_000;
-/** Estimated time in microseconds to check whether one message belongs to the batch. */
+/** Estimated time to check whether a message belongs to the batch, in microseconds. */
 const unitsPerCandidate = 0.002;
 
-/**
- * Returns the messages of a range as ranks (numbers of newer messages). The message that was received last comes first.
- */
+/** Returns the ranks (numbers of newer messages) of the messages in a range. The message received last comes first. */
 export function ranksByReceipt(rows: MadeUpRows, range: SearchRange): NextRank {
   const { timeline } = rows;
   const received = new PeriodMatches(rows, TemplateMatches.all(rows), true);

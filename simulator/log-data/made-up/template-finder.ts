@@ -1,6 +1,6 @@
 /**
- * Searches generated messages. To save time and memory, it counts the matches in whole message blocks, and stores no
- * matches.
+ * Searches generated messages. To save time and memory, it counts the matches in whole message blocks and does not
+ * store them.
  */
 import type { Finder } from '../data-search.ts';
 import { type Effort, unitsPerBlock } from '../effort.ts';
@@ -11,16 +11,16 @@ import type { TemplateMatches } from './matches.ts';
 import { type NewMatches, newMatches } from './new-matches.ts';
 import { type Period, PeriodMatches } from './period-matches.ts';
 
-/** Factor by which a search by receipt time is slower than a search by message time. */
+/** Ratio of the duration of a search by receipt time to that of a search by message time. */
 const receiptFactor = 4;
-/** Estimated time in microseconds to look up the receipt time of one late message. */
+/** Estimated time to look up the receipt time of a late message, in microseconds. */
 const unitsPerLate = 0.1;
-/** Estimated time in microseconds to report one message to the listener. */
+/** Estimated time to report a message to the listener, in microseconds. */
 const unitsPerReported = 0.03;
 
 /**
- * A search step that finds too many matches is repeated with a shorter length. The new length is at least `minShare`
- * and at most `maxShare` of the previous length.
+ * If a search step finds too many matches, it is repeated with a shorter length. The new length is between `minShare`
+ * and `maxShare` times the previous length.
  */
 const minShare = 1 / 16;
 const maxShare = 3 / 4;
@@ -32,17 +32,17 @@ export class TemplateFinder implements Finder {
   readonly #range: SearchRange;
   readonly #matches: TemplateMatches;
   readonly #within: PeriodMatches;
-  /** Index that finds the matches for result pages. It contains only matches whose position in the result is final. */
+  /** Index that finds the matches for result pages. It contains only matches whose position in the results is final. */
   readonly #index: MatchIndex;
   readonly #maxExamined: number;
   readonly #unitsPerBlock: number;
   #news: NewMatches | undefined;
   #period: Period;
-  /** Number of matches in all milliseconds that the search has covered completely. */
+  /** Number of matches in all milliseconds that the search has completely covered. */
   #full = 0;
   /**
-   * Number of matches in the millisecond in which the search stopped because it had reached `maxMatches`. It is 0 if
-   * the search did not stop inside a millisecond.
+   * Number of matches in the millisecond within which the search stopped at `maxMatches`, or 0 if the search did not
+   * stop within a millisecond.
    */
   #part = 0;
 
@@ -81,8 +81,8 @@ export class TemplateFinder implements Finder {
   }
 
   /**
-   * Returns the time to which the search must go back to cover `blocks` more message blocks. Returns -Infinity if there
-   * are fewer blocks.
+   * Returns the time back to which the search must run to cover `blocks` more message blocks, or -Infinity if there are
+   * fewer blocks.
    */
   #timeBehind(blocks: number): number {
     const { timeline, layouts } = this.#rows;
@@ -101,20 +101,20 @@ export class TemplateFinder implements Finder {
     effort.spend((this.found - foundBefore) * this.#news.unitsPerMatch);
   }
 
-  /** Returns the number of messages that are newer than the start of the searched range. */
+  /** Returns the number of messages newer than the start of the searched range. */
   #rankBehind(period: Period): number {
     const { doubtful, end } = this.#within.ranks(period);
     return this.#range.byReceiptTime ? doubtful : end;
   }
 
   /**
-   * Extends the searched range back to `targetMs` in steps. The length of the steps doubles until a step finds too many
-   * matches. Such a step is repeated with a shorter length.
+   * Extends the searched range back to `targetMs` in steps. The step length doubles until a step finds too many
+   * matches. That step is then repeated with a shorter length.
    */
   #moveTo(targetMs: number, maxMatches: number, effort: Effort): void {
     const { toMs } = this.#range;
     let fromMs = this.#period.fromMs;
-    // Length in ms of a step that reaches `maxMatches` if every message matches.
+    // Length in ms of a step that would reach `maxMatches` if every message matched.
     const expectedMs = Math.ceil((maxMatches - this.#full) / this.#rows.timeline.rowsPerMs);
     let stepMs = Math.max(1, Math.min(fromMs - targetMs, expectedMs));
     let isTooLong = false;
@@ -144,7 +144,7 @@ export class TemplateFinder implements Finder {
     this.#period = { fromMs, toMs, partRank: -1 };
   }
 
-  /** Returns the estimated time in microseconds to count the matches in a period. */
+  /** Returns the estimated time to count the matches in a period, in microseconds. */
   #unitsFor(period: Period): number {
     const { layouts, settings } = this.#rows;
     const { begin, sure, doubtful, end } = this.#within.ranks(period);
@@ -152,10 +152,7 @@ export class TemplateFinder implements Finder {
     return this.#unitsPerBlock * (1 + (end - begin) / layouts.rows) + unitsPerLate * late;
   }
 
-  /**
-   * Returns the rank (number of newer messages) of a match. `period` is a single millisecond, and `index` is the number
-   * of the match in this millisecond.
-   */
+  /** Returns the rank (number of newer messages) of match `index` in `period`, which is a single millisecond. */
   #rankOf(period: Period, index: number): number {
     const { begin, end } = this.#within.ranks(period);
     let found = end;
@@ -166,7 +163,7 @@ export class TemplateFinder implements Finder {
     return found;
   }
 
-  /** Reports the matches of the last search step. */
+  /** Reports the matches found in the last search step. */
   #tell(former: Period, news: NewMatches): void {
     const step: Period = { ...this.#period, toMs: former.fromMs };
     const tell = (rank: number) => {

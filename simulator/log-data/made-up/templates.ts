@@ -1,5 +1,6 @@
 /**
- * Templates of generated messages. Messages of a template have the same JSON, except for the digits of ids and times.
+ * Templates for generated messages. All messages of a template have the same JSON, except for the digits in ids and
+ * times.
  */
 import { Buffer } from 'node:buffer';
 import { seededRandom } from '../../../src/base/random.ts';
@@ -12,13 +13,13 @@ import { timeDigits } from './digits.ts';
 import { type MadeUpSettings, smallestLargeBytes } from './made-up-settings.ts';
 import { type Origin, originsOf } from './origins.ts';
 
-/** Lower-case names of the fields whose values differ between messages of the same template. */
+/** Lower-case names of the fields whose values differ between messages of a template. */
 export const varyingFields: ReadonlySet<string> = new Set(['_messageid', '_messagetime', '_receipttime', '_blockid']);
 const idDigits = 18;
 
 /**
- * JSON of a message template as bytes, `{"map":{…}},`. The other members are offsets in these bytes. They locate the
- * digits that differ between the messages of the template.
+ * JSON of a message template as bytes, `{"map":{…}},`. The other members are offsets in these bytes, at which the
+ * digits that differ between messages are written.
  */
 export interface Rendering {
   readonly bytes: Buffer;
@@ -29,16 +30,16 @@ export interface Rendering {
 }
 
 export interface Template {
-  /** Field values that are equal in all messages of the template, by lower-case field name. */
+  /** Field values that all messages of the template share, by lower-case field name. */
   readonly fields: ReadonlyMap<string, string>;
-  /** First characters of all message ids of the template. */
+  /** First characters of the ids of all messages of the template. */
   readonly idStart: string;
   readonly rawBytes: number;
   readonly whole: Rendering;
   readonly withoutRaw: Rendering;
 }
 
-/** Maximum number of message templates with a large text. These templates take most of the memory. */
+/** Maximum number of message templates with large texts, which take most of the memory. */
 const largeVariety = 24;
 
 export class Templates {
@@ -61,7 +62,7 @@ export class Templates {
     return this.#templates[number] as Template;
   }
 
-  /** Returns the index of a random message template. `draw` is the random number, in [0, 1). */
+  /** Returns the index of a random message template. `draw` is a random number in [0, 1). */
   drawn(isLarge: boolean, draw: number): number {
     const large = this.count - this.#typical;
     return isLarge ? this.#typical + Math.floor(draw * large) : Math.floor(draw * this.#typical);
@@ -82,8 +83,8 @@ function largeTemplate(settings: MadeUpSettings, origins: readonly Origin[], ind
 }
 
 /**
- * Creates a message template. `wanted` computes the size in bytes that the template's JSON must have. Its argument is
- * the size in bytes of the JSON without `_raw`.
+ * Creates a message template. `wanted` returns the required size of the template's JSON, in bytes. Its argument is the
+ * size of the JSON without `_raw`, in bytes.
  */
 function template(
   settings: MadeUpSettings,
@@ -106,8 +107,8 @@ function template(
   const text = (rawBytes: number) => body({ origin, isOdd, hasLoneSurrogate, bytes: rawBytes }, seededRandom(textSeed));
   const aroundBytes = lengthWith('');
   const wantedBytes = Math.min(wanted(aroundBytes), maxBytes);
-  // The JSON of a text is longer than the text, because JSON escapes some characters. The length is therefore
-  // corrected.
+  // JSON escapes some characters, so the JSON of a text is longer than the text itself. The length is corrected
+  // accordingly.
   let rawBytes = wantedBytes - aroundBytes;
   rawBytes *= rawBytes / (lengthWith(text(rawBytes)) - aroundBytes);
   for (;;) {
@@ -189,7 +190,7 @@ function varyingForm(name: string, idStart: string): { readonly start: string; r
   }
 }
 
-/** Returns JSON with the same meaning, in which as many characters as possible are escaped. */
+/** Returns equivalent JSON in which as many characters as possible are escaped. */
 function escapedAll(json: string): string {
   return json
     .replaceAll('/', '\\/')

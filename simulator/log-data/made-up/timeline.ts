@@ -1,8 +1,8 @@
 /**
- * Converts the rank of a generated message (number of newer messages) to its time, and a time to a rank.
+ * Converts the rank of a generated message (the number of newer messages) to its time, and vice versa.
  *
- * Time is divided into spans, and a span is divided into message blocks. All blocks of a span have the same number of
- * messages, except that the oldest block may have fewer.
+ * Time is divided into spans, and each span into message blocks. All blocks in a span have the same number of messages,
+ * except that the oldest block may have fewer.
  */
 import type { Layout, Layouts } from './layouts.ts';
 import { type MadeUpSettings, otherMessages } from './made-up-settings.ts';
@@ -17,17 +17,17 @@ interface MessageSpan {
   readonly blockMs: number;
 }
 
-/** A range of consecutive messages: either several whole message blocks, or a part of one message block. */
+/** A range of consecutive messages: either several whole message blocks, or part of one message block. */
 export interface Stretch {
   readonly rank: number;
   readonly block: number;
-  /** Number of whole blocks; 0 for a part of a block. */
+  /** Number of whole blocks, or 0 for part of a block. */
   readonly blocks: number;
   readonly first: number;
   readonly end: number;
 }
 
-/** Maximum number of messages in a message block. Two bytes must be enough for the index of a message in its block. */
+/** Maximum number of messages in a message block. The index of a message in its block must fit into two bytes. */
 const maxRowsPerBlock = 2_048;
 
 /** Returns the number of messages in a full message block. */
@@ -42,7 +42,7 @@ export class MessageBlock {
   readonly number: number;
   readonly layout: Layout;
   /**
-   * Ranks of the block's messages: from `firstRank` up to, but not including, `endRank`. The rank of a message is the
+   * Ranks of the block's messages, from `firstRank` up to but not including `endRank`. The rank of a message is the
    * number of newer messages.
    */
   readonly firstRank: number;
@@ -50,8 +50,8 @@ export class MessageBlock {
   readonly #span: MessageSpan;
   readonly #inSpan: number;
   /**
-   * Factor for the relative ages of the block's messages. It is 1 in a full block. In a block with fewer messages, the
-   * factor adapts the ages to the shorter time that the block covers.
+   * Factor for the relative ages of the block's messages. It is 1 in a full block. In a block with fewer messages, it
+   * scales the ages to the shorter time that the block covers.
    */
   readonly #narrowing: number;
 
@@ -83,7 +83,7 @@ export class MessageTimeline {
   readonly rows: number;
   readonly blocks: number;
   readonly #layouts: Layouts;
-  /** The message block that was returned last. It is cached, because callers read messages in order. */
+  /** The message block that was returned last, cached because callers read messages in order. */
   #lastBlock: MessageBlock | undefined;
 
   constructor(settings: MadeUpSettings, layouts: Layouts) {
@@ -95,7 +95,9 @@ export class MessageTimeline {
     this.rowsPerMs = this.rows / (settings.toMs - settings.fromMs);
   }
 
-  /** Returns the message block of a message. `rank` is the number of newer messages. */
+  /**
+   * Returns the message block that contains the message with the given rank. `rank` is the number of newer messages.
+   */
   block(rank: number): MessageBlock {
     const last = this.#lastBlock;
     if (last && rank >= last.firstRank && rank < last.endRank) return last;
@@ -124,7 +126,7 @@ export class MessageTimeline {
     return this.#spans[low] as MessageSpan;
   }
 
-  /** Returns the number of messages with the time `timeMs` or later. */
+  /** Returns the number of messages at or after `timeMs`. */
   rankAt(timeMs: number): number {
     for (const span of this.#spans) {
       if (timeMs >= span.toMs) return span.firstRank;
@@ -133,13 +135,13 @@ export class MessageTimeline {
     return this.rows;
   }
 
-  /** Returns the number of messages in the time span whose time is `timeMs` or later. */
+  /** Returns the number of messages in the time span that are at or after `timeMs`. */
   #rowsSince(span: MessageSpan, timeMs: number): number {
     const { rows } = this.#layouts;
     const blocks = Math.ceil(span.rows / rows);
     let block = Math.min(blocks - 1, Math.floor((span.toMs - timeMs) / span.blockMs));
     const newestOf = (number: number) => this.timeOf(span.firstRank + number * rows);
-    // Times are rounded, so the computed block may be wrong by one. The loops correct this error.
+    // Times are rounded, so the computed block may be off by one. The loops correct this error.
     while (block > 0 && newestOf(block) < timeMs) block--;
     while (block < blocks - 1 && newestOf(block + 1) >= timeMs) block++;
     const { firstRank, endRank } = this.block(span.firstRank + block * rows);
@@ -152,7 +154,7 @@ export class MessageTimeline {
     return block * rows + low;
   }
 
-  /** Divides the messages with ranks in [from, to) into whole message blocks and parts of message blocks. */
+  /** Splits the messages with ranks in [from, to) into whole message blocks and parts of message blocks. */
   stretches(from: number, to: number): readonly Stretch[] {
     const { rows } = this.#layouts;
     const found: Stretch[] = [];
@@ -173,8 +175,8 @@ export class MessageTimeline {
   }
 
   /**
-   * Returns the first rank (number of newer messages) after `blocks` consecutive message blocks. The first of these
-   * blocks contains the message `rank`.
+   * Returns the first rank (number of newer messages) after `blocks` consecutive message blocks, the first of which
+   * contains the message `rank`.
    */
   blockEnd(rank: number, blocks: number): number {
     const span = this.#spanOf(rank);

@@ -1,6 +1,6 @@
 /**
- * Log messages that the simulated collectors send. Some aggregations, such as `count by _collectorid`, need only the
- * number of messages. For these aggregations, messages are counted without being created.
+ * Log messages sent by the simulated collectors. Some aggregations, such as `count by _collectorid`, need only the
+ * number of messages, so the messages are counted without being created.
  */
 import type { MessageFilter, MessageRow } from '../../query/row.ts';
 import { DataSearch, type Finder } from '../data-search.ts';
@@ -15,7 +15,7 @@ export interface ShippedDataOptions {
   readonly streams: readonly Stream[];
   /** Time of the first message, in ms since the epoch. */
   readonly startMs: number;
-  /** Time in ms since the epoch. Searches ignore messages that are received at this time or later. */
+  /** Time in ms since the epoch. Searches ignore messages received at or after this time. */
   readonly receivedBeforeMs: number;
   readonly seed: number;
 }
@@ -40,8 +40,8 @@ function isOfStream(reads: ReadonlySet<string> | undefined): boolean {
 }
 
 /**
- * Converts the time range of a search to a range of message times. If the search is by receipt time, the delay of the
- * messages is subtracted.
+ * Converts the time range of a search to a range of message times. For a search by receipt time, subtracts the message
+ * delay.
  */
 function messageTimes(
   { delayMs }: Stream,
@@ -53,13 +53,13 @@ function messageTimes(
   return [Math.max(fromMs - shiftMs, startMs), Math.min(toMs - shiftMs, receivedBeforeMs - delayMs)];
 }
 
-/** Returns the messages of a range, latest message first, as ranks (numbers of newer messages). */
+/** Returns the ranks (numbers of newer messages) of the messages in a range, newest message first. */
 function ranksOf(rows: ShippedRows, range: SearchRange, options: ShippedDataOptions): NextRank {
   const ranks = latestFirst(rows, range, options);
   return () => ranks.next().value ?? -1;
 }
 
-/** Approximate maximum number of messages that are created in one step of a search. */
+/** Approximate maximum number of messages created in one search step. */
 const batchRows = 5_000;
 
 function* latestFirst(
@@ -89,7 +89,7 @@ function* latestFirst(
   return undefined;
 }
 
-/** Stores matches as a list of ranks (numbers of newer messages). Used if the matches are far apart. */
+/** Stores matches as a list of ranks (numbers of newer messages). Used if there are few matches, far apart. */
 class RankList implements MatchStore {
   readonly #ranks: number[] = [];
   #isSorted = true;
@@ -110,19 +110,19 @@ class RankList implements MatchStore {
   }
 }
 
-/** Maximum length in ms of the time range in which one search step counts messages. */
+/** Maximum length in ms of the time range in which a search step counts messages. */
 const countedMs = 60 * 60_000;
 
 /**
- * Search that only counts messages, because its filter has the same result for all messages of a collector. Messages
- * are created only if their fields are needed.
+ * A search that only counts messages, because its filter gives the same result for all messages of a collector.
+ * Messages are created only if their fields are needed.
  */
 class StreamFinder implements Finder {
   readonly #range: SearchRange;
   readonly #options: ShippedDataOptions;
   readonly #matching: readonly (readonly [stream: Stream, row: MessageRow | undefined])[];
   readonly #makeSingle: () => MessageFinder;
-  /** Search that examines messages one by one. Undefined while it is sufficient to count the messages. */
+  /** Search that examines messages one by one. Undefined as long as counting the messages is sufficient. */
   #single: MessageFinder | undefined;
   /** Search that examines messages one by one to fill result pages. */
   #pages: MessageFinder | undefined;

@@ -1,6 +1,6 @@
 /**
- * Fields and JSON of the messages that collectors send. Messages are numbered by rank, and a newer message has a
- * smaller rank.
+ * Fields and JSON of the messages sent by collectors. Messages are numbered by rank, with smaller ranks for newer
+ * messages.
  */
 import { Buffer } from 'node:buffer';
 import type { Piece } from '../../base/piece-memory.ts';
@@ -13,15 +13,15 @@ import type { RowWriter } from '../message-page.ts';
 import type { Stream } from './streams.ts';
 
 /**
- * Maximum number of collectors that send messages. With more collectors, numbers could exceed
+ * Maximum number of collectors that send messages. With more collectors, some numbers could exceed
  * `Number.MAX_SAFE_INTEGER`.
  */
 export const maxStreams = 2 ** 17;
-/** Maximum time in ms from the oldest message to the newest message: about a year. */
+/** Maximum time from the oldest to the newest message, in ms: about a year. */
 const maxSpanMs = 2 ** 35;
 const blockMs = 60_000;
 
-/** Lower-case names of fields that are equal in all messages of a collector. */
+/** Lower-case names of the fields that have the same value in all messages of a collector. */
 export const streamFields: ReadonlySet<string> = new Set([
   '_sourceid',
   '_sourcename',
@@ -38,7 +38,7 @@ export class ShippedRows implements RowWriter, SearchedRows {
   readonly #streams: readonly Stream[];
   readonly #endMs: number;
   readonly #ids: MessageIds;
-  /** JSON of the last requested message. */
+  /** JSON of the most recently requested message. */
   #last = { rank: -1, withRaw: false, json: Buffer.alloc(0) };
 
   /** Creates the messages that the given collectors send at or after `startMs`. */
@@ -111,7 +111,7 @@ export class ShippedRows implements RowWriter, SearchedRows {
   }
 }
 
-/** Returns the value of a field that is equal in all messages of a collector. */
+/** Returns the value of a field that is the same in all messages of a collector. */
 function streamValue(name: string, stream: Stream): string | undefined {
   const { collectorId, collector, host, category } = stream.shipper;
   switch (name) {
@@ -138,7 +138,7 @@ function streamValue(name: string, stream: Stream): string | undefined {
   }
 }
 
-/** Returns the text of a message. All texts of a collector have the same length. */
+/** Returns the text of a message. All message texts of a collector have the same length. */
 function rawText({ shipper }: Stream, timeMs: number, digits: string): string {
   return `${new Date(timeMs).toISOString()} INFO ${shipper.host} request ${digits} handled by ${shipper.collector}`;
 }

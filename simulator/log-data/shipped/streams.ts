@@ -1,22 +1,22 @@
 /**
- * Number and times of the messages that collectors send.
+ * Number and times of the messages sent by collectors.
  *
- * If the rate changes, earlier messages remain the same. A repeated search therefore finds the same messages.
+ * A rate change does not affect earlier messages, so a repeated search finds the same messages.
  */
 import { dayMs } from '../../../src/base/time-units.ts';
 import { mixed } from '../message-ids.ts';
 
 export interface ShippingRate {
-  /** Mean number of messages per minute over a day. */
+  /** Mean number of messages per minute, averaged over a day. */
   readonly perMinute: number;
   /**
-   * Daily change of the message rate, as a fraction of the mean rate. The rate is highest at 14:00 UTC and lowest at
-   * 02:00 UTC.
+   * Amplitude of the daily variation in the message rate, as a fraction of the mean rate. The rate is highest at 14:00
+   * UTC and lowest at 02:00 UTC.
    */
   readonly dailyRhythm: number;
 }
 
-/** Values of the fields that are equal in all messages of a collector. */
+/** Values of the fields that are the same in all messages of a collector. */
 export interface Shipper {
   readonly collectorId: string;
   readonly collector: string;
@@ -28,19 +28,19 @@ interface Period extends ShippingRate {
   readonly fromMs: number;
 }
 
-/** Length of a slot in ms. A collector sends its messages evenly within a slot. */
+/** Length of a slot in ms. A collector's messages are spread evenly over a slot. */
 const slotMs = 15 * 60_000;
 const slotMinutes = slotMs / 60_000;
-/** Maximum time from a message to its receipt, in ms. */
+/** Maximum time from sending a message to its receipt, in ms. */
 export const maxDelayMs = 2_000;
 
 export class Stream {
   readonly index: number;
   readonly shipper: Shipper;
-  /** Time in ms from a message to its receipt. */
+  /** Time from sending a message to its receipt, in ms. */
   readonly delayMs: number;
   readonly #key: number;
-  /** Periods in which the message rate is constant, in order of time. */
+  /** Periods with a constant message rate, in chronological order. */
   readonly #periods: Period[] = [];
 
   constructor(index: number, shipper: Shipper, seed: number) {
@@ -50,7 +50,7 @@ export class Stream {
     this.delayMs = mixed(this.#key, 1) % maxDelayMs;
   }
 
-  /** Records the rate at which the collector sends messages, starting at `fromMs`. Calls must be in order of time. */
+  /** Records the rate at which the collector sends messages from `fromMs`. Calls must be in chronological order. */
   record({ perMinute, dailyRhythm }: ShippingRate, fromMs: number): void {
     const last = this.#periods.at(-1);
     if (last?.perMinute === perMinute && last.dailyRhythm === dailyRhythm) return;
@@ -64,7 +64,7 @@ export class Stream {
     return count;
   }
 
-  /** Yields the times of the messages in [fromMs, toMs), ascending. */
+  /** Yields the times of the messages in [fromMs, toMs), in ascending order. */
   *times(fromMs: number, toMs: number): Generator<number> {
     for (const { slot, perSlot, first, end } of this.#batches(fromMs, toMs)) {
       for (let index = first; index < end; index++) {
@@ -74,8 +74,8 @@ export class Stream {
   }
 
   /**
-   * Yields a batch of messages for each quarter of an hour in [fromMs, toMs). `slot` is the number of the quarter of an
-   * hour. The batch contains its messages from `first` up to, but not including, `end`.
+   * Yields one batch of messages for each quarter of an hour in [fromMs, toMs). `slot` is the number of the quarter of
+   * an hour. The batch contains the messages from `first` up to but not including `end`.
    */
   *#batches(fromMs: number, toMs: number): Generator<{ slot: number; perSlot: number; first: number; end: number }> {
     for (const [place, period] of this.#periods.entries()) {
@@ -94,8 +94,8 @@ export class Stream {
   }
 
   /**
-   * Returns the number of messages in a quarter of an hour. It is rounded up or down at random, so that the mean of a
-   * low rate is correct.
+   * Returns the number of messages in a quarter of an hour. It is randomly rounded up or down, so that even a low rate
+   * has the correct mean.
    */
   #perSlot(slot: number, { perMinute, dailyRhythm }: ShippingRate): number {
     const day = (slot * slotMs) / dayMs;

@@ -1,6 +1,6 @@
 /**
- * Computes default values for missing fields in a line of a log file. The values depend only on the position of the
- * line.
+ * Computes default values for fields that are missing in a line of a log file. The values depend only on the position
+ * of the line.
  */
 import { Buffer } from 'node:buffer';
 import { drawFor } from '../../base/chance.ts';
@@ -10,16 +10,16 @@ import type { LogLine } from './log-line.ts';
 
 export interface LinePlace {
   readonly file: string;
-  /** Number of the line in its file, from 1. */
+  /** Number of the line in its file, counted from 1. */
   readonly number: number;
-  /** Index among the messages of all files, from 0. */
+  /** Index among the messages in all files, counted from 0. */
   readonly index: number;
 }
 
 const messagesPerBlock = 1_000;
 const ids = new MessageIds(0);
 
-/** Returns the value that the line has for a field, or the field's default value. */
+/** Returns the line's value for a field, or the field's default value if the line does not have the field. */
 export function filledIn(line: LogLine, place: LinePlace, name: string): string {
   const given = line.given.get(name);
   if (given !== undefined) return given;
@@ -57,7 +57,7 @@ export function filledIn(line: LogLine, place: LinePlace, name: string): string 
   }
 }
 
-/** Returns an id of nine digits that depends only on the name. */
+/** Returns a nine-digit id that depends only on the name. */
 function idOf(kind: string, name: string): string {
   return String(100_000_000 + Math.floor(drawFor(0, kind, name) * 900_000_000));
 }

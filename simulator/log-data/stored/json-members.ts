@@ -1,4 +1,4 @@
-/** Finds the positions of members and errors in JSON text. JSON.parse reports no positions. */
+/** Finds the positions of members and errors in JSON text, because JSON.parse does not report positions. */
 
 export interface JsonMember {
   readonly name: string;
@@ -7,7 +7,7 @@ export interface JsonMember {
   readonly end: number;
 }
 
-/** Result of a scan: the members of a JSON object, or the first error and its position. */
+/** Result of a scan: the members of a JSON object, or the first error with its position. */
 export type JsonScan = { readonly members: readonly JsonMember[] } | JsonFault;
 
 interface JsonFault {
@@ -29,9 +29,7 @@ export function scanObject(text: string): JsonScan {
   return scanner.peek() === '' ? { members } : scanner.expected('the end of the line');
 }
 
-/**
- * Reads JSON from left to right. On an error, a method returns the position of the error and what was expected there.
- */
+/** Reads JSON from left to right. If there is an error, a method returns its position and what was expected there. */
 class Scanner {
   readonly #text: string;
   #at = 0;
@@ -40,7 +38,7 @@ class Scanner {
     this.#text = text;
   }
 
-  /** Skips blanks. Returns the next character without reading past it, or `''` at the end of the text. */
+  /** Skips whitespace. Returns the next character without reading past it, or `''` at the end of the text. */
   peek(): string {
     this.#take(blanks);
     return this.#text.charAt(this.#at);

@@ -1,4 +1,4 @@
-/** Log data from NDJSON files. Each line is one message, and missing fields get default values. */
+/** Log data from NDJSON files. Each line is one message. Missing fields get default values. */
 import { Buffer } from 'node:buffer';
 import { LogfleetError } from '../../../src/base/errors.ts';
 import { messageFields } from '../../query/message-fields.ts';
@@ -12,7 +12,8 @@ import { type LogLine, parseLogLine } from './log-line.ts';
 import { StoredRowsBuilder } from './stored-rows.ts';
 
 /**
- * Error for invalid lines of log files. The message has a line for each of them: `file:line:column: problem; remedy`.
+ * Error for invalid lines in log files. The error message has one line for each invalid line: `file:line:column:
+ * problem; remedy`.
  */
 export class LogFileError extends LogfleetError {
   override readonly name = 'LogFileError';
@@ -27,7 +28,7 @@ export class LogFileError extends LogfleetError {
   }
 }
 
-/** Maximum number of reported problems. */
+/** Maximum number of problems reported. */
 const maxProblems = 20;
 const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
@@ -35,7 +36,7 @@ const carriageReturn = 0x0d;
 export class LogFiles {
   readonly #fieldCase: FieldCase;
   readonly #rows = new StoredRowsBuilder();
-  /** Names of all fields that are not standard message fields, in the order in which they first occur in the files. */
+  /** Names of all non-standard fields, in the order in which they first occur in the files. */
   readonly #others = new Set<string>();
   readonly #problems: string[] = [];
 
@@ -43,7 +44,7 @@ export class LogFiles {
     this.#fieldCase = fieldCase;
   }
 
-  /** Adds a log file in chunks. `file` is its name in error messages. */
+  /** Adds a log file chunk by chunk. `file` is the file name shown in error messages. */
   add(file: string, pieces: Iterable<Uint8Array>): void {
     const decoder = new TextDecoder('utf-8', { fatal: true });
     let number = 0;
@@ -88,7 +89,11 @@ export class LogFiles {
   }
 }
 
-/** Yields the lines of a file without `\n` or `\r\n`. The last line may lack its line break. */
+/**
+ * Yields the lines of a file without `
+ * ` or `\r
+ * `. The line break at the end of the last line is optional.
+ */
 function* linesOf(pieces: Iterable<Uint8Array>): Generator<Uint8Array> {
   let begun: Uint8Array[] = [];
   for (const piece of pieces) {

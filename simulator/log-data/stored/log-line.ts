@@ -1,11 +1,11 @@
-/** One line of a log file: a JSON object with `_raw`, `_messagetime` and optional other fields. */
+/** One line of a log file: a JSON object with `_raw`, `_messagetime` and other, optional fields. */
 import { isRecord } from '../../../src/base/record.ts';
 import { messageField } from '../../query/message-fields.ts';
 import { type JsonMember, scanObject } from './json-members.ts';
 
 export interface LogLine {
   readonly messageTimeMs: number;
-  /** Time of receipt; by default, the message time. */
+  /** Receipt time. Default: the message time. */
   readonly receiptTimeMs: number;
   /** Values of the standard fields, including `_raw`, by field name. */
   readonly given: ReadonlyMap<string, string>;
@@ -13,7 +13,7 @@ export interface LogLine {
   readonly others: ReadonlyMap<string, string>;
 }
 
-/** Problem of a line in a log file. `column` is counted from 1. */
+/** A problem with a line in a log file. `column` is counted from 1. */
 export interface LineProblem {
   readonly column: number;
   readonly text: string;
@@ -25,7 +25,7 @@ const latestMs = 8_640_000_000_000_000;
 const ids: ReadonlySet<string> = new Set(['_messageid', '_sourceid', '_collectorId', '_blockid']);
 const counts: ReadonlySet<string> = new Set(['_size', '_messagecount']);
 
-/** Parses a line. `text` has no line break. */
+/** Parses a line. `text` does not contain a line break. */
 export function parseLogLine(text: string): LogLine | LineProblem {
   let value: unknown;
   try {
@@ -98,7 +98,7 @@ class LineReader {
     return undefined;
   }
 
-  /** Returns a field value as text. Numbers and nested values keep their notation. */
+  /** Returns a field value as a string. Numbers and nested values keep their JSON notation. */
   #textOf(name: string, value: unknown): string {
     switch (typeof value) {
       case 'string':
@@ -121,7 +121,10 @@ class LineReader {
     return (this.#member(name)?.start ?? 0) + 1;
   }
 
-  /** Returns the member with this name. If the name occurs several times, the last member counts, as in JSON.parse. */
+  /**
+   * Returns the member with the given name. If the name occurs more than once, the last member is used, as in
+   * JSON.parse.
+   */
   #member(name: string): JsonMember | undefined {
     if (!this.#members) {
       const scan = scanObject(this.#text);

@@ -1,6 +1,6 @@
 /**
- * Messages of log files, stored as JSON bytes and sorted newest first. Messages with equal times keep the order of the
- * files. Fields are parsed only when they are read.
+ * Messages from log files, stored as JSON bytes and sorted newest first. Messages with equal times keep their order in
+ * the files. Fields are parsed only when they are read.
  */
 import { Buffer } from 'node:buffer';
 import type { Piece } from '../../base/piece-memory.ts';
@@ -9,24 +9,24 @@ import type { SearchRange } from '../log-data.ts';
 import type { NextRank } from '../message-finder.ts';
 import type { RowWriter } from '../message-page.ts';
 
-/** A message with its fields as pages show them. */
+/** A message with its fields as they appear on result pages. */
 export interface StoredMessage {
   readonly messageTimeMs: number;
   readonly receiptTimeMs: number;
-  /** Values of the fields by name, in the order in which result pages show them. `_raw` is never the first field. */
+  /** Field values by name, in the order in which result pages list them. `_raw` is never the first field. */
   readonly values: ReadonlyMap<string, string>;
 }
 
 const chunkBytes = 4 * 1024 * 1024;
 
-/** Columns of a table of the stored messages. Each column has one value for each message. */
+/** Columns of a table of the stored messages. Each column has one value per message. */
 class Columns {
   readonly messageTimesMs: number[] = [];
   readonly receiptTimesMs: number[] = [];
   readonly rawBytes: number[] = [];
   /**
-   * Position of each message's JSON. `chunks` has the number of the chunk. `starts` and `lengths` locate the JSON in
-   * the chunk, and `rawStarts` and `rawEnds` locate `_raw` in the JSON.
+   * Position of each message's JSON. `chunks` contains the index of the chunk. `starts` and `lengths` locate the JSON
+   * in the chunk, and `rawStarts` and `rawEnds` locate `_raw` in the JSON.
    */
   readonly chunks: number[] = [];
   readonly starts: number[] = [];
@@ -37,7 +37,7 @@ class Columns {
 
 export class StoredRowsBuilder {
   readonly #columns = new Columns();
-  /** Chunks of memory with the JSON of whole messages. */
+  /** Memory chunks, each containing the JSON of whole messages. */
   readonly #chunks: Buffer[] = [];
   #used = 0;
 
@@ -88,13 +88,12 @@ export class StoredRowsBuilder {
   }
 }
 
-/** Messages that are read by their rank. The rank of a message is the number of newer messages. */
+/** Messages that are read by rank. The rank of a message is the number of newer messages. */
 export class StoredRows implements RowWriter {
   readonly count: number;
 
   /**
-   * Ranks (numbers of newer messages) of all messages. They are sorted by receipt, and the message that was received
-   * last comes first.
+   * Ranks (numbers of newer messages) of all messages, sorted by receipt time. The message received last comes first.
    */
   readonly #byReceipt: Uint32Array;
   readonly #messageTimesMs: Float64Array;
@@ -107,7 +106,10 @@ export class StoredRows implements RowWriter {
   readonly #rawStarts: Uint32Array;
   readonly #rawEnds: Uint32Array;
 
-  /** Stores the messages of `columns`, newest message first. `order` has their indices in this order. */
+  /**
+   * Stores the messages in `columns`, newest message first. `order` contains the column indices of the messages in this
+   * order.
+   */
   constructor(columns: Columns, chunks: readonly Buffer[], order: Uint32Array) {
     const ordered = (column: readonly number[]) => Uint32Array.from(order, (index) => column[index] as number);
     const orderedTimes = (column: readonly number[]) => Float64Array.from(order, (index) => column[index] as number);
@@ -134,7 +136,7 @@ export class StoredRows implements RowWriter {
     return this.#receiptTimesMs[rank] as number;
   }
 
-  /** Returns the messages before the end of a range as ranks (numbers of newer messages), latest message first. */
+  /** Returns the ranks (numbers of newer messages) of the messages before the end of a range, newest message first. */
   ordered({ toMs, byReceiptTime }: SearchRange): NextRank {
     const rankAt = (place: number) => (byReceiptTime ? (this.#byReceipt[place] as number) : place);
     const timesMs = byReceiptTime ? this.#receiptTimesMs : this.#messageTimesMs;
@@ -155,7 +157,7 @@ export class StoredRows implements RowWriter {
     return new StoredRow(this, rank);
   }
 
-  /** Returns a part of a message as a JSON object: only the field `_raw` (`raw`), or all other fields (`rest`). */
+  /** Returns part of a message as a JSON object: either only the field `_raw` (`raw`), or all other fields (`rest`). */
   textOf(rank: number, part: 'raw' | 'rest'): string {
     const chunk = this.#chunks[this.#chunkOf[rank] as number] as Buffer;
     const start = this.#starts[rank] as number;
@@ -194,7 +196,7 @@ class StoredRow implements MessageRow {
   readonly #rows: StoredRows;
   readonly #rank: number;
   #raw: string | undefined;
-  /** Values by lower-case name, without `_raw`. */
+  /** Field values by lower-case name, without `_raw`. */
   #values: ReadonlyMap<string, string> | undefined;
 
   constructor(rows: StoredRows, rank: number) {

@@ -1,6 +1,5 @@
 /**
- * Test suite for all sources of log data. It compares the searches of each source with a simple search of the same
- * messages.
+ * Test suite for all sources of log data. Compares searches of each source with a simple search of the same messages.
  */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -13,7 +12,7 @@ import { everything, messagesOf, PlainSearch } from './plain-search.ts';
 
 export interface DataSample {
   readonly data: LogData;
-  /** Start and end of a time range that includes the message time and the receipt time of every message. */
+  /** Start and end of a time range that contains the message and receipt times of every message. */
   readonly fromMs: number;
   readonly toMs: number;
 }
@@ -23,7 +22,7 @@ const reading = (reads: string, matches: (value: string) => boolean): MessageFil
   matches: (row) => matches(String(row.field(reads) ?? '')),
 });
 
-/** Filters for the tests. Some filters have the same result for all messages of a template, and others do not. */
+/** Filters for the tests. Some filters give the same result for all messages of a template, and others do not. */
 const filters: Readonly<Record<string, MessageFilter>> = {
   everything,
   nothing: { reads: new Set(), matches: () => false },
@@ -42,7 +41,7 @@ export function describeLogData(name: string, { data, fromMs, toMs }: DataSample
   const all = messagesOf(data, fromMs, toMs);
   const inside = fc.integer({ min: fromMs - 1_000, max: toMs + 1_000 });
   const ownTimes = fc.constantFrom(...all.flatMap(({ row }) => [row.messageTimeMs, row.receiptTimeMs]));
-  /** A random time. Often, it is a time of a message, or one millisecond later. */
+  /** Random time, often that of a message, or one millisecond later. */
   const time = fc.oneof(
     inside,
     ownTimes,

@@ -1,4 +1,4 @@
-/** Tests log messages from files: default values, and errors for invalid files. */
+/** Tests log messages from files: default values, and errors in invalid files. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { seededRandom } from '../../../src/base/random.ts';
@@ -15,7 +15,7 @@ const toMs = fromMs + 60 * second;
 
 type WrittenLine = Readonly<Record<string, unknown>>;
 
-/** Returns log data with one file for each text. The files are named `a.ndjson`, `b.ndjson` and so on. */
+/** Returns log data with one file per text. The files are named `a.ndjson`, `b.ndjson` and so on. */
 function dataOf(texts: readonly string[], fieldCase?: FieldCase): LogData {
   const files = new LogFiles(fieldCase);
   for (const [index, text] of texts.entries()) {
@@ -26,7 +26,7 @@ function dataOf(texts: readonly string[], fieldCase?: FieldCase): LogData {
 
 const ndjson = (lines: readonly WrittenLine[]) => lines.map((line) => `${JSON.stringify(line)}\n`).join('');
 
-/** Returns log lines in random order. Many lines have equal times. */
+/** Returns log lines in random order. Many of the lines have the same time. */
 function variedLines(seed: number, count: number): WrittenLine[] {
   const random = seededRandom(seed);
   const whole = (below: number) => Math.floor(random.next() * below);
@@ -228,7 +228,7 @@ describe('a file', () => {
   });
 });
 
-/** Divides `bytes` into chunks. All chunks use the same memory, so each chunk is overwritten by the next one. */
+/** Splits `bytes` into chunks that share the same memory, so each chunk is overwritten by the next. */
 function* piecesOf(bytes: Buffer, lengths: readonly number[]): Generator<Uint8Array> {
   const memory = Buffer.alloc(Math.max(...lengths));
   for (let start = 0, turn = 0; start < bytes.length; turn++) {

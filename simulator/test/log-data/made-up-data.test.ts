@@ -54,7 +54,7 @@ describeLogData(
   }),
 );
 
-/** Returns all messages of a range. */
+/** Returns all messages in a range. */
 function searched(
   options: Partial<MadeUpOptions>,
   range: { fromMs: number; toMs: number },
@@ -75,7 +75,7 @@ function counting(options: Partial<MadeUpOptions>): (countedFromMs: number, coun
   };
 }
 
-/** Returns the JSON of all messages of the minute. */
+/** Returns the JSON of all messages in the minute. */
 const json = (options: Partial<MadeUpOptions>) =>
   textOf(searched(options, { fromMs, toMs }).page(0, infinite, infinite, true));
 

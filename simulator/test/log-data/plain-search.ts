@@ -15,7 +15,7 @@ export interface PlainMessage {
 
 export const everything: MessageFilter = { reads: new Set(), matches: () => true };
 
-/** Returns all messages of a time range, newest first. */
+/** Returns all messages in a time range, newest first. */
 export function messagesOf(data: LogData, fromMs: number, toMs: number): PlainMessage[] {
   const search = data.search({ fromMs, toMs, byReceiptTime: false }, everything);
   search.advance(fromMs, Number.POSITIVE_INFINITY);
@@ -37,7 +37,7 @@ export class PlainSearch {
   readonly #timeOf: (message: PlainMessage) => number;
   readonly #filter: MessageFilter;
   readonly #fromMs: number;
-  /** Messages that are not searched yet, latest first. */
+  /** Messages that have not been searched yet, latest first. */
   #left: readonly PlainMessage[];
   readonly #looked: PlainMessage[] = [];
   #found: readonly PlainMessage[] = [];

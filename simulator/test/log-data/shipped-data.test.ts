@@ -1,4 +1,4 @@
-/** Tests messages that collectors send, and their rates over time. */
+/** Tests messages sent by collectors, and their rates over time. */
 import { describe, expect, test } from 'vitest';
 import { dayMs, minuteMs } from '../../../src/base/time-units.ts';
 import { shippedData } from '../../log-data/shipped/shipped-data.ts';

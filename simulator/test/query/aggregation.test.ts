@@ -1,4 +1,4 @@
-/** Tests aggregations. Their records must not depend on the order or batches of messages. */
+/** Tests aggregations. Their records must not depend on the order of the messages, or on how they are batched. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Aggregation, RecordTable } from '../../query/aggregation.ts';

@@ -1,4 +1,4 @@
-/** Tests conditions of the operator `where`, on messages and on records. */
+/** Tests conditions of the `where` operator, on messages and on records. */
 import { describe, expect, test } from 'vitest';
 import { parseQuery } from '../../query/query.ts';
 import { message } from './message.ts';

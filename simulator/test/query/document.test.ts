@@ -10,7 +10,7 @@ const examples = [...page.matchAll(/^```query\n([\s\S]*?)^```$/gm)].flatMap(([, 
   block.trim().split('\n'),
 );
 
-/** Returns the rows of the page's two-column tables. Rows in which a cell contains more than code are omitted. */
+/** Returns the rows of the page's two-column tables. Rows with a cell that contains more than code are omitted. */
 function codeRows(): readonly (readonly [string, string])[] {
   const rows = page.matchAll(/^\| `((?:[^`|]|\\\|)+)` \| `((?:[^`|]|\\\|)+)` \|$/gm);
   return [...rows].map(([, left = '', right = '']) => [left.replaceAll('\\|', '|'), right.replaceAll('\\|', '|')]);

@@ -1,4 +1,4 @@
-/** Tests syntax errors of queries: their positions and messages. */
+/** Tests syntax errors in queries: their positions and messages. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseQuery } from '../../query/query.ts';

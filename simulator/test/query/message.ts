@@ -1,4 +1,4 @@
-/** Messages for tests of queries. */
+/** Messages for query tests. */
 import type { MessageRow } from '../../query/row.ts';
 
 /** Returns a message with exactly these fields. `_messagetime` is 0 by default. */

@@ -1,9 +1,9 @@
-/** Tests regular expressions of `parse regex`. */
+/** Tests the regular expressions in `parse regex`. */
 import { describe, expect, test } from 'vitest';
 import { parseQuery } from '../../query/query.ts';
 import { message } from './message.ts';
 
-/** Returns the captured texts by the names of their groups. Returns undefined if the pattern does not match. */
+/** Returns the captured texts by group name, or undefined if the pattern does not match. */
 function captures(pattern: string, text: string): Readonly<Record<string, string>> | undefined {
   const { transform } = parseQuery(`* | parse regex "${pattern}"`);
   const row = transform?.apply(message({ _raw: text }));

@@ -1,4 +1,4 @@
-/** Tests the search before the first `|` of a query. */
+/** Tests the part of a query before the first `|`. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseQuery } from '../../query/query.ts';

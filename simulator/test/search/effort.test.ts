@@ -27,7 +27,7 @@ const madeUp = madeUpData(
   }),
 );
 
-/** Returns the generated messages as log data from a file. */
+/** Returns the generated messages as if they had been read from a file. */
 function stored(): LogData {
   const search = madeUp.search({ fromMs, toMs, byReceiptTime: false }, parseQuery('*').filter);
   search.advance(fromMs, Number.POSITIVE_INFINITY);
@@ -88,7 +88,7 @@ test('a search in many small turns has the same results and limit as a search in
           page: textOf(results.page({ offset: 0, limit: 50, maxBytes: 1e6, withRaw: true }).page),
         });
         expect(shown(sliced)).toEqual(shown(whole));
-        // With `histogramFirst`, the histogram is ahead of the search, so it may count more messages than the search
+        // With `histogramFirst`, the histogram runs ahead of the search, so it may count more messages than the search
         // has found.
         const inBuckets = sliced.histogram.all.reduce((sum, { count }) => sum + count, 0);
         if (!histogramFirst) expect(inBuckets).toBe(sliced.messages);

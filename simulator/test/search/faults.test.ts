@@ -1,4 +1,4 @@
-/** Tests each kind of fault with each operation on search jobs. */
+/** Tests each kind of fault with each search-job operation. */
 import { describe, expect, test } from 'vitest';
 import { type FaultKind, type FaultScenario, faultKinds, operations } from '../../scenario/scenario.ts';
 import { type RequestedJob, SearchingService } from '../searching-service.ts';
@@ -23,7 +23,7 @@ const needs: Readonly<Partial<Record<FaultKind, Partial<FaultScenario>>>> = {
   unknownState: { state: 'PONDERING' },
 };
 
-/** Returns a service with a search job. The fault begins after the creation of the job. */
+/** Returns a service with a search job. The fault begins after the job has been created. */
 function struck(fault: FaultScenario): { service: SearchingService; job: RequestedJob } {
   const service = new SearchingService({ search: { duration: '0s' } });
   const job = service.job({ query: '* | count', requiresRawMessages: true });

@@ -1,4 +1,4 @@
-/** Tests that the id of a search job is computed from a counter, and that the counter can be computed from the id. */
+/** Tests that a search job's id is computed from a counter, and can be converted back to the counter value. */
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { jobIdOf, jobNumberOf } from '../../search/job-id.ts';

@@ -1,4 +1,4 @@
-/** Tests the journal's entries for requests about search jobs, and the reasons for errors in these entries. */
+/** Tests the journal entries for search-job requests, and the error reasons in these entries. */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../scenario/scenario.ts';
 import type { SearchScenario } from '../../scenario/search-scenario.ts';

@@ -1,4 +1,4 @@
-/** Tests when search jobs end, which requests may access them, and how many may be active. */
+/** Tests when search jobs end, which requests can access them, and how many can be active. */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../scenario/scenario.ts';
 import type { SearchScenario } from '../../scenario/search-scenario.ts';

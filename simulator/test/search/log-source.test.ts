@@ -1,4 +1,4 @@
-/** Tests the scenario's member `logs`: its messages, and errors for invalid values. */
+/** Tests the scenario's `logs` member: its messages, and the errors for invalid values. */
 import { describe, expect, test } from 'vitest';
 import { hourMs } from '../../../src/base/time-units.ts';
 import type { LogScenario } from '../../scenario/log-scenario.ts';

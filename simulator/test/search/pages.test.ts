@@ -1,4 +1,4 @@
-/** Tests pages of messages and of records. */
+/** Tests message pages and record pages. */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../scenario/scenario.ts';
 import type { PageScenario, SearchScenario } from '../../scenario/search-scenario.ts';

@@ -33,11 +33,9 @@ const pageUnder = '/messages?offset=0&limit=10000';
 
 interface ServedSearch {
   readonly journal: readonly JournalEntry[];
-  /** Sends a request for the search job of the test. */
+  /** Sends a request for the test's search job. */
   ask(under: string, options?: SendOptions): ReturnType<HttpsClient['send']>;
-  /**
-   * Requests a page, and returns the response as soon as its status and headers have arrived. The body is not read yet.
-   */
+  /** Requests a page. Resolves as soon as the status and headers have arrived, before the body is read. */
   openPage(): Promise<IncomingMessage>;
 }
 
@@ -81,8 +79,8 @@ async function start(logData: LogData, faults: Readonly<Record<string, FaultScen
 const hundred = new RowData(Array.from({ length: 100 }, (_, index) => ({ at: index, raw: `message ${index}, ü` })));
 
 /**
- * Returns log data with a single page of 64 MB, which is more than the buffers of the sockets can contain. `made` is
- * the number of chunks that were created so far.
+ * Returns log data with a single page of 64 MB, which is more than the socket buffers can hold. `made` is the number of
+ * chunks created so far.
  */
 function largePage(): LogData & { readonly made: number } {
   const piece = Buffer.alloc(512 * 1024, ' ');

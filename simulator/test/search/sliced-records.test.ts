@@ -1,4 +1,4 @@
-/** Tests that counting all messages of a time slice together gives the same records as counting single messages. */
+/** Tests that counting the messages in a time slice together gives the same records as counting them individually. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Effort } from '../../log-data/effort.ts';
@@ -25,7 +25,7 @@ const data = madeUpData(
 );
 
 /**
- * Log data with the same messages as `data`. A search reports each message separately, and does not count equal
+ * Log data with the same messages as `data`, whose searches report each message separately instead of counting equal
  * messages together.
  */
 const rowByRow: LogData = {
