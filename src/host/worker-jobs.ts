@@ -1,10 +1,10 @@
-/** Interface to the Kubernetes Jobs in which exports run, and to their pods. A directory of manifests has no Jobs. */
+/** Interface to the Kubernetes Jobs in which exports run, and to their pods. Not available for manifest directories. */
 import type { LogfleetError } from '../base/errors.ts';
 
-/** Label of Jobs and pods. Its value is the uid of the export to which the Job or pod belongs. */
+/** Label on Jobs and pods whose value is the uid of the export to which the Job or pod belongs. */
 export const exportLabel = 'logfleet.dev/export-uid';
 
-/** Labels of a Job's pods: the name of the Job, and the index of the pod. */
+/** Labels on a Job's pods: the Job's name and the pod's index. */
 export const jobNameLabel = 'batch.kubernetes.io/job-name';
 export const completionIndexLabel = 'batch.kubernetes.io/job-completion-index';
 
@@ -56,24 +56,27 @@ export interface WorkerPod extends WorkerObject {
 }
 
 export interface WorkerJobs {
-  /** Container image of pods that run exports. */
+  /** Container image for the pods that run exports. */
   readonly image: string;
-  /** True after Jobs and pods were listed once. */
+  /** Reports whether Jobs and pods have been listed. */
   synced(): boolean;
-  /** Error of the last list or watch, if it failed. */
+  /** Returns the error of the last list or watch, if it failed. */
   problem(): LogfleetError | undefined;
   jobs(): Iterable<WorkerJob>;
   pods(): Iterable<WorkerPod>;
-  /** Calls `listener` with the uid of the export when a Job or pod changes. Returns the function that unsubscribes. */
+  /**
+   * Calls `listener` with the export's uid when a Job or pod changes. Returns a function that unsubscribes the
+   * listener.
+   */
   subscribe(listener: (exportUid: string) => void): () => void;
-  /** Requests from the API server whether a Job exists. */
+  /** Asks the API server whether a Job exists. */
   exists(key: JobKey): Promise<boolean>;
-  /** Creates a Job from its manifest. Returns 'exists' if a Job of this name exists. */
+  /** Creates a Job from its manifest. Returns 'exists' if a Job with this name already exists. */
   create(key: JobKey, manifest: object): Promise<'created' | 'exists'>;
   /** Deletes a Job together with its pods. Succeeds if the Job no longer exists. */
   remove(job: WorkerJob): Promise<void>;
-  /** Labels of a ServiceAccount; undefined if it does not exist. */
+  /** Returns the labels of a ServiceAccount, or undefined if it does not exist. */
   serviceAccountLabels(key: JobKey): Promise<Readonly<Record<string, string>> | undefined>;
-  /** Access modes of a PersistentVolumeClaim; undefined if it does not exist. */
+  /** Returns the access modes of a PersistentVolumeClaim, or undefined if it does not exist. */
   claimAccessModes(key: JobKey): Promise<readonly string[] | undefined>;
 }

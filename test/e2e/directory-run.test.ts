@@ -77,7 +77,7 @@ describe.concurrent('a rollout', () => {
     await first.line(/AllUpdated/);
     const { status, stdout, stderr } = await (await run()).ended;
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
-    expect(stderr).toMatch(new RegExp(`process ${first.pid} .*uses this directory .*stop that process or wait`));
+    expect(stderr).toMatch(new RegExp(`process ${first.pid} .*is using this directory .*stop that process or wait`));
     expect(first.signal('SIGINT')).toBe(undefined);
     expect((await first.ended).status).toBe(130);
   });

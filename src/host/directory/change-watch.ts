@@ -1,7 +1,7 @@
 /**
- * Watches folders of manifests. Calls `onChange` when nothing has changed for `debounceMs` after a change. Also calls
- * it every `pollMs`, because the operating system can lose file watches. Calls of `onChange` never overlap. A change
- * during a call causes another call.
+ * Watches manifest folders. Calls `onChange` once a folder has changed and then stayed the same for `debounceMs`. Also
+ * calls `onChange` every `pollMs`, because the operating system can lose file watches. Calls to `onChange` never
+ * overlap. A change during a call triggers another call.
  */
 import { type FSWatcher, watch } from 'node:fs';
 import type { Clock, Timer } from '../../base/clock.ts';
@@ -30,8 +30,8 @@ export class ChangeWatch {
   }
 
   /**
-   * Watches exactly these folders. A new folder causes a call of `onChange`, because its files may have changed before
-   * the watch began. Changes in a folder that cannot be watched are found every `pollMs`.
+   * Watches exactly these folders. A new folder triggers a call to `onChange`, because its files may have changed
+   * before the watch began. Folders that cannot be watched are polled for changes every `pollMs`.
    */
   follow(folders: readonly string[]): void {
     if (this.#closed) return;
@@ -63,7 +63,7 @@ export class ChangeWatch {
     }
   }
 
-  /** Closes the failed watch of a folder. The next call of `follow` watches the folder again. */
+  /** Closes the failed watch on a folder. The next call to `follow` watches the folder again. */
   #forget(folder: string, watcher: FSWatcher): void {
     watcher.close();
     if (this.#watchers.get(folder) === watcher) this.#watchers.delete(folder);

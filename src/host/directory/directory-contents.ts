@@ -3,8 +3,8 @@
  *
  * Invariants:
  * - A resource gets its uid when its manifest is first read, and keeps it until its state is discarded (D4).
- * - The generation increases with each change of the spec, and the resource version with each change of the resource.
- * - Each change is written to the disk before listeners are called.
+ * - The generation increases with each change to the spec, and the resource version with each change to the resource.
+ * - Each change is written to disk before listeners are called.
  * - When a manifest becomes invalid, its resource does not change (D1, D2).
  * - A resource that the operator created has no manifest. It is deleted together with its owner.
  */
@@ -39,20 +39,20 @@ import { SerialQueue } from './serial-queue.ts';
 import { StateDirectory } from './state-directory.ts';
 
 /**
- * After a manifest is missing for this time in ms, its resource counts as deleted (D3). The delay is needed because
+ * Time in ms after which a resource whose manifest is missing counts as deleted (D3). The delay is needed because
  * editors and `git pull` delete a file before they write it again.
  */
 export const deletionDelayMs = 5_000;
 /**
- * At its start, the operator waits at most this time in ms for manifest files that are still being written (D2). It is
- * longer than `lossDelayMs`, so that the start also accepts a file from which a user has removed text.
+ * Maximum time in ms for which the operator, when it starts, waits for manifest files that are still being written
+ * (D2). This time exceeds `lossDelayMs`, so the operator also accepts files from which a user has just removed text.
  */
 const longestWritingMs = 15_000;
 
 export interface DirectoryContentsOptions extends Pick<Ports, 'clock' | 'random'> {
   readonly directories: readonly string[];
   /**
-   * True in the operator, which waits until files are completely written. Commands such as `logfleet get` do not wait.
+   * True for the operator, which waits until files are completely written. Commands such as `logfleet get` do not wait.
    */
   readonly isOperator: boolean;
 }
@@ -86,8 +86,8 @@ export class DirectoryContents {
   }
 
   /**
-   * Loads all stored resources and reads the manifests. An operator waits until files no longer change, and until each
-   * missing manifest exists again or counts as deleted.
+   * Loads all stored resources and reads the manifests. An operator waits until the files stop changing, and until each
+   * missing manifest has reappeared or counts as deleted.
    */
   open(): Promise<void> {
     return this.#exclusively(async () => {
@@ -106,7 +106,7 @@ export class DirectoryContents {
   }
 
   /**
-   * Reads all manifest files again. Commands also load the resource records again, because an operator may have changed
+   * Reads all manifest files again. Commands also reload the resource records, because an operator may have changed
    * them.
    */
   refresh(): Promise<void> {
@@ -120,15 +120,15 @@ export class DirectoryContents {
     return this.cache.source(kind);
   }
 
-  /** Returns the current problems with manifest files and with the stored records of resources. */
+  /** Returns the current problems with manifest files and stored resource records. */
   problems(): readonly PlacedFinding[] {
     return this.#problems;
   }
 
-  /** Called each time after all manifests were read. `hasNewProblems` is true if the list of problems has changed. */
+  /** Called each time all manifests have been read. `hasNewProblems` is true if the list of problems has changed. */
   protected onReading(_hasNewProblems: boolean): void {}
 
-  /** Called when the manifest of a resource was deleted, or exists again. */
+  /** Called when a resource's manifest has been deleted or has reappeared. */
   protected onNotice(_: Notice): void {}
 
   /** Returns the records of resources without a manifest whose state is kept. */
@@ -148,7 +148,7 @@ export class DirectoryContents {
     return this.#settings.pausing();
   }
 
-  /** Returns the folders to watch for changes of resources or Secrets. */
+  /** Returns the folders to watch for changes to resources or Secrets. */
   folders(): readonly string[] {
     return this.#folders;
   }
@@ -163,10 +163,7 @@ export class DirectoryContents {
     return record?.resource.metadata.uid === owner.uid ? record.directory : undefined;
   }
 
-  /**
-   * Returns the state folder (`.logfleet`) that contains the state of a resource. Returns undefined if no resource has
-   * this uid.
-   */
+  /** Returns the folder (`.logfleet`) that contains a resource's state, or undefined if no resource has this uid. */
   stateOf(owner: OwnerRef): StateDirectory | undefined {
     const directory = this.directoryOf(owner);
     return directory === undefined ? undefined : new StateDirectory(directory);
@@ -224,7 +221,7 @@ export class DirectoryContents {
     });
   }
 
-  /** Stops reading manifests. Resolves when all reads and writes that have begun are finished. */
+  /** Stops reading manifests. Resolves when all reads and writes in progress have finished. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#nextReading?.timer.cancel();
@@ -248,7 +245,7 @@ export class DirectoryContents {
         await this.#addRecord(record);
       }
     }
-    // An operator has deleted resources whose records no longer exist.
+    // Resources whose records no longer exist have been deleted by an operator.
     for (const record of this.cache.all()) {
       if (isOwned(record) && !stored.has(identifyRecord(record))) this.cache.remove(record);
     }
@@ -256,8 +253,8 @@ export class DirectoryContents {
   }
 
   /**
-   * Adds a record from the disk. If an interrupted move has left records of a resource in two directories, uses the
-   * newer record.
+   * Adds a record loaded from disk. If an interrupted move left a resource's record in two directories, uses the newer
+   * one.
    */
   async #addRecord(record: ResourceRecord): Promise<void> {
     const id = identifyRecord(record);
@@ -313,7 +310,7 @@ export class DirectoryContents {
     const request = reading.requests.get(id);
     const written = withRequest(decoded.annotations, request);
     const owned = this.cache.get(kind, key);
-    // A manifest of a user replaces a resource that the operator created.
+    // A user's manifest replaces a resource that the operator created.
     if (owned && isOwned(owned)) await this.#removeOwned(owned);
     const known = this.cache.get(kind, key) ?? (await this.#revivable(id, decoded, request));
     if (!known) {
@@ -352,8 +349,8 @@ export class DirectoryContents {
   }
 
   /**
-   * Returns the kept state of a resource whose manifest exists again. Discards the state if the new manifest changes an
-   * immutable field, or if a user has run `logfleet forget`.
+   * Returns the retained record of a resource whose manifest has reappeared. Discards the record if the manifest now
+   * has a different value in an immutable field, or if a user has run `logfleet forget`.
    */
   async #revivable(
     id: string,
@@ -365,7 +362,7 @@ export class DirectoryContents {
     const { resource } = record;
     const wanted = { ...resource, metadata: { ...resource.metadata, annotations }, spec };
     // A manifest that changes an immutable field, such as the query of a SearchExport, describes a new resource, so the
-    // kept state is discarded.
+    // retained state is discarded.
     const isSame = validateResource(kind, wanted, resource).every(({ severity }) => severity !== 'error');
     if (isSame && request?.forget !== true) return record;
     await this.#discard(record);
@@ -373,8 +370,8 @@ export class DirectoryContents {
   }
 
   /**
-   * Handles a resource whose manifest was not found. If the manifest was deleted, removes the resource from the cache,
-   * so that no controller acts on it. Keeps the state of the resource on the disk.
+   * Handles a resource whose manifest was not found. If the manifest has been deleted, removes the resource from the
+   * cache, so that no controller acts on the resource, but keeps its state on disk.
    */
   async #adoptAbsent(record: ResourceRecord, reading: Reading): Promise<void> {
     const { resource } = record;
@@ -397,8 +394,9 @@ export class DirectoryContents {
   }
 
   /**
-   * Returns whether to keep an object whose manifest was not found. The object is kept while its manifest may be in an
-   * unreadable file (D2). The operator also keeps it for `deletionDelayMs` after its manifest disappeared (D3).
+   * Reports whether to keep an object whose manifest was not found. The object is kept as long as an unreadable file
+   * may contain its manifest (D2). The operator also keeps the object for `deletionDelayMs` after its manifest
+   * disappears (D3).
    */
   #isKept(id: string, reading: Reading): boolean {
     if (reading.ids.has(id)) return false;
@@ -470,13 +468,13 @@ export class DirectoryContents {
       throw failure('wait', 'host.gone', `${name} no longer exists`);
     }
     if (record.resource.metadata.resourceVersion !== metadata.resourceVersion) {
-      const message = `${name} was changed after it was read`;
+      const message = `${name} has changed since it was read`;
       throw failure('backoff', 'host.conflict', message);
     }
     return record;
   }
 
-  /** Reads the manifests again after `delayMs`, unless an earlier reading is already scheduled. */
+  /** Schedules a reading of the manifests in `delayMs`, unless an earlier one is already scheduled. */
   #readAgainAfter(delayMs: number): void {
     const { clock } = this.#options;
     const atMs = clock.monotonic() + delayMs;
@@ -496,7 +494,7 @@ export class DirectoryContents {
   }
 }
 
-/** Returns whether the operator created the resource. Such a resource has no manifest. */
+/** Reports whether the operator created the resource. Such a resource has no manifest. */
 function isOwned({ resource }: ResourceRecord): boolean {
   return resource.metadata.owner !== undefined;
 }
@@ -509,7 +507,7 @@ function versionOf({ resource }: ResourceRecord): number {
   return Number(resource.metadata.resourceVersion);
 }
 
-/** Metadata of a resource that a user can set in its manifest. */
+/** Resource metadata that a user can set in a manifest. */
 type UserMetadata = Pick<ObjectMeta, 'annotations' | 'annotationWriters'>;
 
 function withRequest(written: ObjectMeta['annotations'], request: Request | undefined): UserMetadata {
@@ -523,7 +521,7 @@ function annotated({ annotationWriters: _, ...metadata }: ObjectMeta, written: U
   return { ...metadata, ...written };
 }
 
-/** Runs `act` for one resource. Adds an error to `failures`, so that the other resources are still processed. */
+/** Runs `act` for one resource. Adds any error to `failures`, so that the remaining resources are still processed. */
 async function collectFailure(
   failures: PlacedFinding[],
   { directory, manifest }: { readonly directory: string; readonly manifest: string },

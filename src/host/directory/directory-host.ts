@@ -1,6 +1,6 @@
 /**
- * Runs the operator on directories of manifest files instead of a Kubernetes cluster. The folder `.logfleet` beside the
- * manifests contains status and ledgers. A lock file replaces leader election.
+ * Host for running the operator on directories of manifest files instead of in a Kubernetes cluster. Status and ledgers
+ * are stored in the folder `.logfleet` next to the manifests. A lock file takes the place of leader election.
  */
 import { realpath, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -24,18 +24,18 @@ import { SerialQueue } from './serial-queue.ts';
 import { StateDirectory } from './state-directory.ts';
 
 export interface DirectoryHostOptions extends Omit<Ports, 'metrics'> {
-  /** Directories of manifests. Each directory stores its state in its own subfolder `.logfleet`. */
+  /** Manifest directories. The state of each directory is stored in its subfolder `.logfleet`. */
   readonly directories: readonly string[];
   /**
-   * Values of environment variables such as `LOGFLEET_BASE_URL`, by the key of a Secret. If a Secret has no manifest,
-   * these values are used instead.
+   * Values from environment variables such as `LOGFLEET_BASE_URL`, by Secret key. They are used in place of any Secret
+   * that has no manifest.
    */
   readonly secretsFromEnvironment?: ReadonlyMap<string, SecretText> | undefined;
 }
 
 /**
  * Opens the manifest directories and loads all resources. Fails with `host.directory` if a path is not a directory,
- * with `host.locked` if another process uses the directory, and with `host.disk` if the state cannot be written.
+ * with `host.locked` if another process is using a directory, and with `host.disk` if the state cannot be written.
  */
 export async function createDirectoryHost(options: DirectoryHostOptions): Promise<DirectoryHost> {
   const directories = await distinctDirectories(options.directories);
@@ -86,7 +86,7 @@ export class DirectoryHost extends DirectoryContents implements Host {
     this.subscribeSettings(() => this.#logSettings());
   }
 
-  /** Returns messages about manifests that were deleted, or that exist again, since this process started. */
+  /** Returns messages about manifests that have been deleted or have reappeared since this process started. */
   notices(): readonly string[] {
     return this.#notices;
   }
@@ -105,11 +105,11 @@ export class DirectoryHost extends DirectoryContents implements Host {
       await super.refresh();
       this.#watch.follow(this.folders());
     } catch (error) {
-      this.#log.warn('the manifests could not be read; logfleet retries soon', { error });
+      this.#log.warn('the manifests could not be read; logfleet will retry soon', { error });
     }
   }
 
-  /** Finishes pending writes and releases the locks. Call it after the controllers have ended. */
+  /** Finishes pending writes and releases the locks. Call this method after the controllers have stopped. */
   override async close(): Promise<void> {
     this.#watch.close();
     await super.close();
@@ -118,7 +118,7 @@ export class DirectoryHost extends DirectoryContents implements Host {
     await releaseAll(this.#locks);
   }
 
-  /** Returns the file for the Events of a resource. Events of a deleted resource are written to the first directory. */
+  /** Returns the file that receives a resource's Events. A deleted resource's Events go to the first directory. */
   #eventFileOf(owner: OwnerRef): EventFile | undefined {
     const directory = this.directoryOf(owner);
     return directory === undefined ? this.#eventFiles.values().next().value : this.#eventFiles.get(directory);
@@ -145,13 +145,14 @@ export class DirectoryHost extends DirectoryContents implements Host {
       this.#log.info('all manifests of the directory are valid again, so upgrades may start again');
     }
     if (pausedBy !== undefined && pausedBy !== before.pausedBy)
-      this.#log.warn('all resources are paused: no new work is started', { pausedBy });
+      this.#log.warn('all resources are paused, so no new work starts', { pausedBy });
     if (pausedBy === undefined && before.pausedBy !== undefined)
-      this.#log.info('the pause has ended: new work may start');
+      this.#log.info('the pause has ended, so new work may start');
   }
 
   /**
-   * Logs each new problem with manifests once. An unavailable directory is an outage, so it is logged repeatedly (H2).
+   * Logs each new problem with manifests once. An unavailable directory counts as an outage, so it is logged repeatedly
+   * (H2).
    */
   protected override onReading(hasNewProblems: boolean): void {
     for (const directory of this.#eventFiles.keys()) {
@@ -165,7 +166,7 @@ export class DirectoryHost extends DirectoryContents implements Host {
   }
 }
 
-/** Removes repeated directories, even if their paths differ. Keeps the first path. */
+/** Removes duplicate directories, including those given under different paths. Keeps the first path. */
 async function distinctDirectories(directories: readonly string[]): Promise<readonly string[]> {
   const byPath = new Map<string, string>();
   for (const directory of directories) {
@@ -181,7 +182,7 @@ async function existingDirectory(directory: string): Promise<string> {
   } catch (error) {
     if (!isFileAbsent(error)) throw error;
   }
-  throw failure('stall', 'host.directory', `${directory} is not a directory; use a directory of manifests`);
+  throw failure('stall', 'host.directory', `${directory} is not a directory; specify a directory of manifests`);
 }
 
 async function acquireAll(

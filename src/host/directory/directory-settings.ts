@@ -1,7 +1,7 @@
 /**
- * Settings of the whole operator in manifest directories, from ConfigMaps `logfleet-settings` and from `logfleet pause
- * --all`. An unusable manifest stops all upgrades. A pause is not lost while its file is being replaced or is
- * unreadable.
+ * Operator-wide settings in manifest directories, from `logfleet-settings` ConfigMaps and `logfleet pause --all`. A
+ * manifest that has never been valid stops all upgrades. A pause stays in effect while its file is unreadable or being
+ * replaced.
  */
 
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { type PlacedFinding, renderFinding } from '../../api/finding.ts';
 import { Listeners } from '../../base/listeners.ts';
 import type { OperatorSettings } from '../host.ts';
 
-/** Location of a manifest: the manifest directory, and the path in this directory. */
+/** Location of a manifest: its manifest directory, and its path within that directory. */
 export interface Place {
   readonly directory: string;
   /** Path of the manifest file, or of an unreadable folder, relative to the manifest directory. */
@@ -17,17 +17,17 @@ export interface Place {
 }
 
 /**
- * Manifest of which logfleet has never read a valid version. It may concern any collector, so no policy starts upgrades
- * while it exists (D1).
+ * Manifest that logfleet has never read in a valid version. It may concern any collector, so no policy starts upgrades
+ * as long as this manifest exists (D1).
  */
 export interface UnusableManifest extends Place {
-  /** True if the manifest may contain the operator's settings. Exports are then paused as well. */
+  /** True if the manifest may contain the operator's settings, in which case exports are paused as well. */
   readonly mayPause: boolean;
   readonly problem: PlacedFinding;
 }
 
 export interface FoundSettings extends Place {
-  /** User or object that paused the operator, as text after "paused by". Undefined if the operator is not paused. */
+  /** User or object that paused the operator, worded to follow "paused by". Undefined if the operator is not paused. */
   readonly pausedBy: string | undefined;
   /**
    * Source of the settings: a ConfigMap manifest, a command such as `logfleet pause --all`, or an unreadable file
@@ -55,7 +55,7 @@ export class DirectorySettings {
   }
 
   /**
-   * Returns the file with the ConfigMap that has this identity. Returns undefined if no file contains the ConfigMap.
+   * Returns the location of the ConfigMap with this identity, or undefined if no manifest file contains the ConfigMap.
    */
   placeOf(id: string): Place | undefined {
     return this.#known.find((found) => found.source === 'manifest' && identifySettings(found) === id);
@@ -70,8 +70,8 @@ export class DirectorySettings {
   }
 
   /**
-   * Replaces the operator settings by the settings of a new reading. A missing setting remains in effect if `isKept`
-   * returns true.
+   * Replaces the operator settings with those from a new reading. A setting that is now missing remains in effect if
+   * `isKept` returns true for it.
    */
   adopt({ settings, unusable }: SettingsReading, isKept: (known: FoundSettings) => boolean): void {
     const unreadable = unusable.filter(({ mayPause }) => mayPause).map(settingsBehind);
@@ -94,12 +94,14 @@ function settingsBehind({ directory, manifest }: UnusableManifest): FoundSetting
   return { directory, manifest, pausedBy, source: 'unreadable' };
 }
 
-/** Returns why no policy may start upgrades, and what to do. Returns undefined if all manifests are usable. */
+/**
+ * Explains why no policy may start upgrades, and what to do about it. Returns undefined if all manifests are usable.
+ */
 function renderBlock([first, ...others]: readonly UnusableManifest[]): string | undefined {
   if (!first) return undefined;
   const more = others.length === 0 ? '' : ` (and ${others.length} more)`;
   return (
-    `No upgrade starts: logfleet has never read a usable version of a manifest${more}, which may concern any collector. ` +
+    `No upgrade starts, because logfleet has never read a usable version of a manifest${more} that may concern any collector. ` +
     `Correct or delete ${renderFinding(first.problem)}`
   );
 }

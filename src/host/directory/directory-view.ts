@@ -10,21 +10,21 @@ import { SerialQueue } from './serial-queue.ts';
 const pollIntervalMs = 500;
 
 /**
- * Read-only resources of manifest directories. A resource that no operator has processed yet has no status and a
- * temporary uid.
+ * Read-only resources of manifest directories. A resource that no operator has processed yet has a temporary uid and no
+ * status.
  */
 export class DirectoryView extends DirectoryContents {
-  /** Ledgers on the disk. A running operator can change them at any time. */
+  /** Ledgers on disk. A running operator can change them at any time. */
   readonly ledgers: Pick<LedgerStore, 'read'> = new LedgerFiles(
     (owner) => this.stateOf(owner),
     new SerialQueue(),
     false,
   );
 
-  /** Current reading of the manifests, which all calls of `follow` share. Undefined if no reading is in progress. */
+  /** Reading of the manifests in progress, shared by all calls to `follow`. Undefined if none is in progress. */
   #reading: Promise<void> | undefined;
 
-  /** Opens the directories, and reads all manifests and resource records. */
+  /** Opens the directories and reads all manifests and resource records. */
   static async open(options: Omit<DirectoryContentsOptions, 'isOperator'>): Promise<DirectoryView> {
     const view = new DirectoryView({ ...options, isOperator: false });
     await view.open();

@@ -1,7 +1,7 @@
 /**
- * Small files that survive a crash. A reader sees either the complete new or the complete former content. New content
- * is written to a temporary file, which is flushed and renamed. After a crash, `removeLeftovers` deletes the temporary
- * file.
+ * Small files that survive a crash. A reader sees either the complete old content or the complete new content. New
+ * content is written to a temporary file, which is then flushed and renamed. After a crash, `removeLeftovers` deletes
+ * the temporary file.
  */
 import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -18,7 +18,7 @@ import { type StateDirectory, stateFolderName } from './state-directory.ts';
 let writes = 0;
 
 /**
- * Replaces the content of a file durably, and creates missing folders. Fails with `host.disk` if the file cannot be
+ * Durably replaces the content of a file. Creates missing folders. Fails with `host.disk` if the file cannot be
  * written.
  */
 export async function writeDurably(path: string, content: string): Promise<void> {
@@ -55,7 +55,7 @@ export async function readIfPresent(path: string): Promise<string | undefined> {
 }
 
 /**
- * Returns the sorted names of the files in a folder, except names that begin with a dot. Returns an empty list if the
+ * Returns the sorted names of the files in a folder, except those that begin with a dot. Returns an empty list if the
  * folder does not exist.
  */
 export async function listFolder(path: string): Promise<readonly string[]> {
@@ -77,7 +77,9 @@ export async function removeDurably(path: string): Promise<void> {
   }
 }
 
-/** Copies a file or a folder. Each file is copied completely or not at all. Succeeds if the source does not exist. */
+/**
+ * Copies a file or a folder. Each file is copied completely or not at all. Does nothing if the source does not exist.
+ */
 export async function copyDurably(from: string, to: string): Promise<void> {
   const entries = await readdir(from, { withFileTypes: true }).catch((cause: unknown) => {
     if (systemCode(cause) === 'ENOTDIR') return undefined;
@@ -88,7 +90,7 @@ export async function copyDurably(from: string, to: string): Promise<void> {
   else await writeDurably(to, (await readIfPresent(from)) ?? '');
 }
 
-/** Removes temporary files that crashed processes left. No process may write to the folder during the call. */
+/** Removes temporary files left behind by crashed processes. No process may write to the folder during the call. */
 export async function removeLeftovers(folder: string): Promise<void> {
   for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
     const path = join(folder, entry.name);
@@ -98,8 +100,8 @@ export async function removeLeftovers(folder: string): Promise<void> {
 }
 
 /**
- * Creates a folder and its missing parents one by one. Node's recursive `mkdir` never returns where no folder can be
- * created, such as in /proc.
+ * Creates a folder and its missing parents one by one. Node's recursive `mkdir` hangs in places where no folder can be
+ * created, such as /proc.
  */
 async function makeFolders(folder: string): Promise<void> {
   if (basename(folder) === stateFolderName || (await isFolder(folder))) return;
@@ -107,13 +109,16 @@ async function makeFolders(folder: string): Promise<void> {
   await makeFolder(folder);
 }
 
-/** Creates a folder in an existing folder. The new folder survives a crash. Does nothing if the folder exists. */
+/**
+ * Creates a folder in an existing folder, in such a way that the new folder survives a crash. Does nothing if the new
+ * folder already exists.
+ */
 export async function makeFolder(folder: string): Promise<void> {
   if (await isFolder(folder)) return;
   try {
     await mkdir(folder, { mode: 0o700 });
   } catch (error) {
-    // Another process may have created the folder.
+    // Another process may have created the folder in the meantime.
     if (await isFolder(folder)) return;
     throw error;
   }
@@ -121,7 +126,8 @@ export async function makeFolder(folder: string): Promise<void> {
 }
 
 /**
- * Returns whether the path is a folder. Returns false after an error: the caller's `mkdir` then fails with the reason.
+ * Reports whether the path is a folder. Returns false on error, because the caller's `mkdir` then fails with the
+ * reason.
  */
 export async function isFolder(path: string): Promise<boolean> {
   return await stat(path).then(
@@ -131,7 +137,7 @@ export async function isFolder(path: string): Promise<boolean> {
 }
 
 /**
- * Flushes a folder to the disk, so that a rename survives a crash. Ignores errors, because some file systems cannot
+ * Flushes a folder to disk, so that renames in it survive a crash. Ignores errors, because some file systems cannot
  * flush folders.
  */
 async function syncFolder(folder: string): Promise<void> {
@@ -153,8 +159,8 @@ export function diskError(verb: 'read' | 'write' | 'remove', path: string, cause
 }
 
 /**
- * Creates the state folder `.logfleet` of an existing manifest directory, unless it exists. Call it only when a process
- * starts. Fails with `host.disk`.
+ * Creates the state folder `.logfleet` in an existing manifest directory, unless the folder already exists. Call this
+ * function only when a process starts. Fails with `host.disk` if the folder cannot be created.
  */
 export async function makeState({ folder }: StateDirectory): Promise<void> {
   try {
@@ -165,12 +171,12 @@ export async function makeState({ folder }: StateDirectory): Promise<void> {
 }
 
 /**
- * Fails with `host.disk` if the lock file of a manifest directory is missing. Then the directory is probably not
- * mounted, and its missing files must not count as removed (D2).
+ * Fails with `host.disk` if a manifest directory has no lock file. In that case, the directory is probably not mounted,
+ * so its missing files must not count as removed (D2).
  */
 export async function requireState({ folder, lockFile }: StateDirectory): Promise<void> {
   if ((await readIfPresent(lockFile)) !== undefined) return;
-  const remedy = 'mount the directory again, or move it back';
+  const remedy = 'remount the directory, or move it back';
   throw failure('backoff', 'host.disk', `${folder} is missing, so the directory is unavailable: ${remedy}`, {
     reason: 'StateNotWritable',
   });

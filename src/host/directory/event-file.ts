@@ -1,9 +1,9 @@
 /**
- * Writes Events of resources as lines of JSON, newest last:
+ * Writes resource Events as lines of JSON, newest last:
  * `{"time":"…Z","type":"Warning","kind":"…","namespace":"…","name":"…","reason":"…","message":"…"}`.
  *
- * At `maxFileBytes`, the file is renamed to `events.1.ndjson`. Callers never wait for a write. Events that cannot be
- * written are dropped.
+ * When the file reaches `maxFileBytes`, it is renamed to `events.1.ndjson`. Callers never wait for a write. Events that
+ * cannot be written are dropped.
  */
 import { appendFile, rename, stat } from 'node:fs/promises';
 import type { Clock } from '../../base/clock.ts';
@@ -18,7 +18,7 @@ export class EventFile {
   readonly #clock: Clock;
   readonly #log: Logger;
 
-  /** Unwritten Events as lines of JSON. */
+  /** Events that have not been written yet, as lines of JSON. */
   #pending: string[] = [];
   #writing: Promise<void> | undefined;
 
@@ -35,7 +35,7 @@ export class EventFile {
     this.#writing ??= this.#write();
   }
 
-  /** Resolves when all Events are written or dropped. */
+  /** Resolves when all Events have been written or dropped. */
   async flushed(): Promise<void> {
     await this.#writing;
   }

@@ -1,7 +1,7 @@
 /**
- * Stores data about each manifest file, such as digests of its lines. A restarted operator uses this data to recognize
- * a truncated file. The text itself is not stored, because it may contain a Secret. Each directory has one file with
- * this data: `{"web.yaml":{"ids":["Kind/namespace/name"],"refused":[],"print":{…}}}`.
+ * Stores data about each manifest file, such as digests of its lines, so that a restarted operator can recognize a
+ * truncated file. The text itself is not stored, because it may contain a Secret. Each directory has one file with this
+ * data: `{"web.yaml":{"ids":["Kind/namespace/name"],"refused":[],"print":{…}}}`.
  */
 import { hash } from 'node:crypto';
 import { jsonReader, objectOf, texts } from '../../api/json-shape.ts';
@@ -12,28 +12,28 @@ import { identify } from './record-cache.ts';
 import { StateDirectory } from './state-directory.ts';
 
 export interface TextPrint {
-  /** Digest of each line of the manifest file. */
+  /** Digest of each line in the manifest file. */
   readonly lines: readonly string[];
-  /** Length of the last line in characters. */
+  /** Length of the last line, in characters. */
   readonly lastLength: number;
-  /** Number of lines without blank lines and comments at the end. */
+  /** Number of lines, not counting blank lines and comments at the end of the file. */
   readonly significant: number;
   /** True if the manifest file ends with a line feed. */
   readonly isEnded: boolean;
 }
 
-/** Data about a manifest file. It is stored after logfleet has read the complete file. */
+/** Data about a manifest file, stored once logfleet has read the complete file. */
 export interface FileMemory {
   /** Identities of the valid objects in the file. */
   readonly ids: readonly string[];
   /** Identities of the invalid objects in the file. */
   readonly refused: readonly string[];
   readonly print: TextPrint;
-  /** Outlines (field names without values) of the valid objects in the file, by identity of the object. */
+  /** Outlines (field names without values) of the valid objects in the file, by object identity. */
   readonly outlines: Outline;
 }
 
-/** Stored data about the manifest files of a directory, by path of the file. */
+/** Stored data about the manifest files in a directory, by file path. */
 export type FileMemories = Map<string, FileMemory>;
 
 const integer = { type: 'integer' } as const;
@@ -47,7 +47,7 @@ const decodeMemories = jsonReader<Readonly<Record<string, FileMemory>>>({
 });
 
 /**
- * Loads the stored data about the manifest files of a directory. Returns an empty map if the data is missing or
+ * Loads the stored data about the manifest files in a directory. Returns an empty map if the data is missing or
  * damaged.
  */
 export async function loadMemories(directory: string): Promise<FileMemories> {
@@ -66,8 +66,8 @@ export function printOf(text: string): TextPrint {
 }
 
 /**
- * Returns the outlines (field names without values) to store for a file. The outline of an invalid object is its
- * earlier outline, because logfleet still uses the earlier version of the object.
+ * Returns the outlines (field names without values) to store for a file. An invalid object keeps its earlier outline,
+ * because logfleet is still using the earlier version of the object.
  */
 export function outlinesIn({ outlines, refused }: DecodedFile, memory: FileMemory | undefined): Outline {
   const ids = new Set(refused.map(({ kind, key }) => identify(kind, key)));
@@ -75,9 +75,9 @@ export function outlinesIn({ outlines, refused }: DecodedFile, memory: FileMemor
 }
 
 /**
- * Compares the new text of a manifest file with the text that logfleet last used. Returns what the new text lacks, as
- * words after "it lacks", or undefined if nothing is missing. Invalid objects are not compared, because logfleet does
- * not use them. If the name of an object cannot be read, no object is reported as missing.
+ * Compares the new text of a manifest file with the text that logfleet last used. Returns what the new text lacks,
+ * worded to follow "it lacks", or undefined if nothing is missing. Invalid objects are not compared, because logfleet
+ * does not use them. If any object's name cannot be read, no object is reported as missing.
  */
 export function lossOf(text: string, decoded: DecodedFile, memory: FileMemory): string | undefined {
   const { outlines } = memory;
@@ -88,15 +88,17 @@ export function lossOf(text: string, decoded: DecodedFile, memory: FileMemory): 
   return memory.print.isEnded && !text.endsWith('\n') ? 'the line feed at its end' : undefined;
 }
 
-/** Renders the path of a field of a document, as in `spec.stages[canary] of CollectorVersionPolicy logging/web`. */
+/**
+ * Renders the path of a field in a document, for example `spec.stages[canary] of CollectorVersionPolicy logging/web`.
+ */
 function renderPath([id = '', ...names]: readonly string[]): string {
   const document = id.replace('/', ' ');
   return names.length === 0 ? document : `${names.join('.').replaceAll('.[', '[')} of ${document}`;
 }
 
 /**
- * Returns whether the file is probably truncated: `text` is only the beginning of its earlier text. A text that lacks
- * only blank lines and comments at its end is not truncated.
+ * Reports whether a file is probably truncated, which means that `text` is only the beginning of the file's earlier
+ * text. Text that lacks only blank lines and comments at its end does not count as truncated.
  * @param print digests of the lines of the earlier text
  */
 export function isCut(text: string, print: TextPrint): boolean {

@@ -1,9 +1,8 @@
 /**
- * Stores ledgers of resources as files. Each ledger object (*shard* in code) is one file:
- * `{"version":"3","content":"…"}`.
+ * Stores resource ledgers as files. Each ledger object (*shard* in code) is one file: `{"version":"3","content":"…"}`.
  *
  * Invariants:
- * - Reads and writes of one ledger never overlap.
+ * - Reads and writes of the same ledger never overlap.
  * - A resource never uses the ledger of a deleted resource with the same name.
  */
 import { jsonReader, objectOf, text } from '../../api/json-shape.ts';
@@ -22,7 +21,7 @@ export class LedgerFiles implements LedgerStore {
 
   /**
    * @param stateOf returns the state folder of a resource, or undefined if no resource has this uid
-   * @param isOperator true in the operator, which fails if the folder `.logfleet` is missing; other commands accept
+   * @param isOperator true for the operator, which fails if the folder `.logfleet` is missing; other commands accept
    * directories without this folder
    */
   constructor(stateOf: (owner: OwnerRef) => StateDirectory | undefined, queue: SerialQueue, isOperator: boolean) {
@@ -48,7 +47,7 @@ export class LedgerFiles implements LedgerStore {
         if (this.#isOperator) await requireState(state);
         const path = state.ledgerFile(owner, shard);
         const current = (await this.#read(state, path))?.version;
-        if (current !== expected) throw failure('backoff', 'host.conflict', `${path} was changed after it was read`);
+        if (current !== expected) throw failure('backoff', 'host.conflict', `${path} has changed since it was read`);
         const version = String(Number(current ?? 0) + 1);
         await writeDurably(path, `${JSON.stringify({ version, content })}\n`);
         return version;
@@ -58,8 +57,8 @@ export class LedgerFiles implements LedgerStore {
 
   async #read(state: StateDirectory, path: string): Promise<LedgerShard | undefined> {
     const shard = await readShard(path);
-    // If the directory is unavailable, the read must fail. The result undefined would mean that the ledger is lost
-    // (U1).
+    // If the directory is unavailable, the read must fail, because a result of undefined would mean that the ledger has
+    // been lost (U1).
     if (shard === undefined && this.#isOperator) await requireState(state);
     return shard;
   }
@@ -74,6 +73,6 @@ async function readShard(path: string): Promise<LedgerShard | undefined> {
   if (stored === undefined) return undefined;
   const shard = decodeShard(stored);
   if (shard) return shard;
-  const message = `${path} is not a valid ledger file: restore the file from a backup, or delete it when no upgrade is in progress`;
+  const message = `${path} is not a valid ledger file: restore it from a backup, or delete it while no upgrade is in progress`;
   throw failure('stall', 'ledger.unreadable', message, { reason: 'LedgerUnreadable' });
 }

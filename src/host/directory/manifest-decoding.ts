@@ -19,13 +19,13 @@ import { type Outline, outlineOf } from './manifest-outline.ts';
 import { identify } from './record-cache.ts';
 import { isResourceName } from './state-directory.ts';
 
-/** Namespace of a resource without a namespace in its manifest, as with `kubectl apply`. */
+/** Namespace of a resource whose manifest does not specify one, as with `kubectl apply`. */
 export const defaultNamespace = 'default';
 
 export interface DecodedResource {
   readonly kind: KindName;
   readonly key: ResourceKey;
-  /** Spec of the resource, with the defaults of the schema. */
+  /** Spec of the resource, with the defaults from the schema. */
   readonly spec: ResourceOf<KindName>['spec'];
   readonly annotations: Readonly<Record<string, string>>;
   readonly position: Position;
@@ -34,13 +34,13 @@ export interface DecodedResource {
 export interface DecodedSecret {
   readonly kind: 'Secret';
   readonly key: ResourceKey;
-  /** Namespace in the manifest. Undefined if the manifest has none. */
+  /** Namespace in the manifest. Undefined if the manifest does not specify one. */
   readonly ownNamespace: string | undefined;
   readonly members: ReadonlyMap<string, SecretText>;
   readonly position: Position;
 }
 
-/** Content of a ConfigMap `logfleet-settings`. Even an invalid ConfigMap is used, because it may pause the operator. */
+/** Content of a `logfleet-settings` ConfigMap. Even an invalid ConfigMap is used, because it may pause the operator. */
 interface DecodedSettings {
   /** Value of `paused` as written in the ConfigMap. */
   readonly paused: unknown;
@@ -49,7 +49,7 @@ interface DecodedSettings {
 export interface RefusedDocument {
   readonly kind: KindName | 'Secret';
   readonly key: ResourceKey;
-  /** First problem of a refused document. */
+  /** First problem found in a refused document. */
   readonly problem: PlacedFinding | undefined;
 }
 
@@ -59,11 +59,11 @@ export interface DecodedFile {
   readonly settings: readonly DecodedSettings[];
   /** Invalid resources and Secrets in the file. */
   readonly refused: readonly RefusedDocument[];
-  /** Outlines (field names without values) of the valid objects in the file, by identity of the object. */
+  /** Outlines (field names without values) of the valid objects in the file, by object identity. */
   readonly outlines: Outline;
   /**
-   * Set if the file may contain resources whose names logfleet cannot read: `whole` if the whole file is unreadable,
-   * `part` if only a part of it is unreadable.
+   * Set if the file may contain resources whose names logfleet cannot read: `whole` if the whole file is unreadable, or
+   * `part` if only part of it is.
    */
   readonly unclear: 'whole' | 'part' | undefined;
   readonly problems: readonly PlacedFinding[];
@@ -85,14 +85,14 @@ interface Decoding {
   readonly refused: RefusedDocument[];
   readonly outlines: Record<string, Outline>;
   readonly problems: PlacedFinding[];
-  /** Number of logfleet resources in the file whose name cannot be read. */
+  /** Number of logfleet resources in the file whose names cannot be read. */
   unnamed: number;
 }
 
 /**
  * Decodes the text of one manifest file.
- * @param file name of the file in problems
- * @param namespace namespace of manifests without a namespace
+ * @param file file name to use in problems
+ * @param namespace namespace for manifests that do not specify one
  */
 export function decodeManifest(
   file: string,
@@ -148,7 +148,7 @@ function decodeResource(decoding: Decoding, document: ManifestDocument, kind: Ki
     return;
   }
   const { spec, metadata } = applyDefaults(kind, value) as unknown as ResourceOf<KindName>;
-  // A null annotation becomes an empty text, as on an API server.
+  // A null annotation becomes an empty string, as on an API server.
   const annotations = Object.fromEntries(
     Object.entries(metadata.annotations ?? {}).map(([name, text]) => [name, text ?? '']),
   );
@@ -158,7 +158,7 @@ function decodeResource(decoding: Decoding, document: ManifestDocument, kind: Ki
 
 const nameMissing: Finding = error(['metadata', 'name'], 'Required', {
   problem: 'is missing',
-  remedy: 'a manifest in a directory needs a name, as in name: production',
+  remedy: 'a manifest in a directory needs a name, for example: name: production',
 });
 
 function decodeSecret(decoding: Decoding, document: ManifestDocument, value: Fields): void {

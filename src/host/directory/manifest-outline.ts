@@ -1,20 +1,20 @@
 /**
- * Outline of a manifest: the names of its fields, list items and text lines, without values. A comparison of two
- * outlines shows what the newer version of the manifest lacks.
+ * Outline of a manifest: the names of its fields, list items and text lines, without values. Comparing the outlines of
+ * two versions of a manifest shows what the newer version lacks.
  */
 import { isRecord } from '../../base/record.ts';
 
 /**
  * Names of the fields, list items and text lines of a value, each with the names inside it. A list item is named
- * `[NAME]` if it has a `name`, else `[INDEX]`. A line of a text with several lines is named `[line NUMBER]`.
+ * `[NAME]` if it has a `name`, otherwise `[INDEX]`. A line of multi-line text is named `[line NUMBER]`.
  */
 export interface Outline {
   readonly [name: string]: Outline;
 }
 
 /**
- * Returns the names of all fields, list items and text lines in a value. A field without a value, such as `strategy:`
- * at the end of a file, is left out.
+ * Returns the names of all fields, list items and text lines in a value. Fields without a value, such as `strategy:` at
+ * the end of a file, are left out.
  */
 export function outlineOf(value: unknown): Outline {
   const present = membersOf(value).filter(([, member]) => member !== null && member !== undefined);
@@ -22,8 +22,8 @@ export function outlineOf(value: unknown): Outline {
 }
 
 /**
- * Compares two outlines. Returns the path of the first name that is in `before` but missing in `now`. Returns undefined
- * if no name is missing.
+ * Compares two outlines. Returns the path to the first name that is in `before` but not in `now`, or undefined if no
+ * name is missing.
  */
 export function firstMissing(before: Outline, now: Outline): readonly string[] | undefined {
   for (const [name, inner] of Object.entries(before)) {

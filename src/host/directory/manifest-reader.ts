@@ -1,11 +1,11 @@
 /**
- * Reads manifest directories. Finds resources, Secrets, settings and requests of users, and reports problems.
+ * Reads manifest directories. Finds resources, Secrets, settings and user requests, and reports problems.
  *
  * Invariants:
  * - An unreadable file deletes no resource, because it may contain any manifest (D2).
- * - A truncated file, or a file that has just changed, counts as unreadable (D2).
- * - If two files contain a manifest of the same resource, neither is used (D5).
- * - A manifest that was never valid stops all upgrades (D1).
+ * - A file that is truncated or has just changed counts as unreadable (D2).
+ * - If two files contain a manifest for the same resource, neither manifest is used (D5).
+ * - A manifest that has never been valid stops all upgrades (D1).
  */
 
 import { lstat, readdir, readFile, stat } from 'node:fs/promises';
@@ -40,17 +40,17 @@ import { type Request, readRequests, type SettingsRequest } from './requests.ts'
 import { StateDirectory } from './state-directory.ts';
 
 /**
- * Before a manifest file is read, it must not change for this time in ms, because a slow process may still be writing
- * the file.
+ * Time in ms for which a manifest file must stay unchanged before it is read, because a slow process may still be
+ * writing it.
  */
 export const quietMs = 1_000;
 /**
- * If a field, item or line was removed from a manifest file, logfleet accepts this only after the file has not changed
- * for this time in ms (D2). A slow process may still be writing the file.
+ * Time in ms for which a manifest file must stay unchanged before logfleet accepts that a field, item or line was
+ * removed from it (D2). Until then, a slow process may still be writing the file.
  */
 export const lossDelayMs = 10_000;
 
-/** Decoded object, and the manifest file that contains it. */
+/** A decoded object and the manifest file that contains it. */
 export interface Found<D> extends Place {
   readonly decoded: D;
 }
@@ -66,19 +66,19 @@ export interface Reading {
   readonly unusable: readonly UnusableManifest[];
   /** Folders to watch for changes. */
   readonly folders: readonly string[];
-  /** True if all manifests must be read again soon, because a file may still be being written. */
+  /** True if all manifests must be read again soon, because some file may not be completely written yet. */
   readonly isUnfinished: boolean;
   /**
-   * Returns whether an object may still have a manifest although none was found: its manifest is invalid, or some file
-   * is unreadable.
+   * Reports whether an object may still have a manifest although none was found, because its manifest is invalid or
+   * some file is unreadable.
    */
   mayExist(id: string): boolean;
 }
 
-/** Functions that look up objects from earlier readings. */
+/** Functions that look up objects found in earlier readings. */
 interface KnownBefore {
   readonly previousOf: PreviousOf;
-  /** Returns the manifest file in which an object was last found, or undefined if no file is known. */
+  /** Returns the manifest file in which an object was last found, or undefined if no such file is known. */
   placeOf(id: string): Place | undefined;
 }
 
@@ -86,7 +86,7 @@ interface ManifestReaderOptions {
   readonly directories: readonly string[];
   readonly clock: Clock;
   /**
-   * True in the operator, which uses a file only when it is completely written. Other commands read each file
+   * True for the operator, which uses a file only when it is completely written. Other commands read each file
    * immediately.
    */
   readonly isOperator: boolean;
@@ -109,7 +109,7 @@ interface Gathering {
 interface KnownFile {
   /** Modification time and length of the file. */
   readonly version: string;
-  /** Monotonic time in ms at which this process first saw the file in this `version`. */
+  /** Monotonic time in ms at which this process first saw this `version` of the file. */
   readonly sinceMs: number;
   decoded: { readonly bytes: Uint8Array; readonly file: DecodedFile } | undefined;
 }
@@ -120,7 +120,7 @@ export class ManifestReader {
   #files = new Map<string, KnownFile>();
   /** Stored data about the manifest files of each manifest directory. */
   readonly #memories = new Map<string, FileMemories>();
-  /** Manifest directories whose stored data has changed and must be written to the disk. */
+  /** Manifest directories whose stored data has changed and must be written to disk. */
   readonly #unsaved = new Set<string>();
 
   constructor(options: ManifestReaderOptions) {
@@ -164,8 +164,8 @@ export class ManifestReader {
   }
 
   /**
-   * Loads the stored data about the manifest files of a directory. The operator loads it only once. Other commands load
-   * it for each reading, because an operator may have changed it.
+   * Loads the stored data about the manifest files in a directory. The operator loads the data only once. Other
+   * commands load it for each reading, because an operator may have changed it.
    */
   async #load(directory: string): Promise<FileMemories> {
     const known = this.#options.isOperator ? this.#memories.get(directory) : undefined;
@@ -204,7 +204,7 @@ export class ManifestReader {
     };
   }
 
-  /** Returns the invalid and unreadable manifests of which logfleet has never read a valid version. */
+  /** Returns the invalid and unreadable manifests that logfleet has never read in a valid version. */
   #unusable({ refused, unclear, known }: Gathering, found: ReadonlySet<string>): readonly UnusableManifest[] {
     const isUnknown = (id: string) => known.placeOf(id) === undefined;
     const ofDocuments = refused.flatMap(({ directory, manifest, problem, ...each }): readonly UnusableManifest[] =>
@@ -227,7 +227,7 @@ export class ManifestReader {
   async #scan(directory: string, gathered: Gathering) {
     try {
       // If the lock file is missing, the volume is probably not mounted, so missing manifests must not count as
-      // deleted. An existing state folder proves nothing, because other commands can create it.
+      // deleted. The state folder is no proof of a mounted volume, because other commands can create it.
       if (this.#options.isOperator) await stat(new StateDirectory(directory).lockFile);
       return await scanManifests(directory);
     } catch (error) {
@@ -276,8 +276,8 @@ export class ManifestReader {
   }
 
   /**
-   * Decodes the text of a manifest file. If the text lacks a field, item or line of the last used text, and `mayLose`
-   * is false, the file counts as unfinished.
+   * Decodes the text of a manifest file. If the text lacks a field, item or line of the text that was last used, and
+   * `mayLose` is false, the file counts as unfinished.
    */
   #decodeText(
     place: Place,
@@ -303,15 +303,13 @@ export class ManifestReader {
     return { decoded };
   }
 
-  /** Returns whether a file has not changed for `quietMs`. */
+  /** Reports whether a file has stayed unchanged for `quietMs`. */
   #isQuiet({ changedAtMs }: FileContent, seenForMs: number): boolean {
     const { clock, isOperator } = this.#options;
     return !isOperator || Math.max(clock.now() - changedAtMs, seenForMs) >= quietMs;
   }
 
-  /**
-   * Drops the stored data about removed files, but keeps the data about a file while a resource belongs to this file.
-   */
+  /** Drops the stored data about removed files, except files to which a resource still belongs. */
   #dropMemories(directory: string, memories: FileMemories, files: readonly ScannedFile[], known: KnownBefore): void {
     const present = new Set(files.map(({ path }) => path));
     for (const [manifest, { ids }] of memories) {
@@ -355,7 +353,7 @@ function gather(gathered: Gathering, directory: string, manifest: string, decode
   }
 }
 
-/** Refuses every resource or Secret with two manifests (D5). */
+/** Refuses every resource or Secret that has two manifests (D5). */
 function refuseDoubles({ found, refused, problems }: Gathering): void {
   const refusedBefore = new Map(refused.map((each) => [idOf(each), each]));
   for (const [id, [first, ...others]] of Map.groupBy(found, ({ decoded }) => idOf(decoded))) {
@@ -384,7 +382,7 @@ async function gatherRequests(gathered: Gathering, directory: string): Promise<v
   for (const request of requests) gathered.requests.set(identify(request.kind, request), request);
   if (settings) gathered.settings.push(foundRequest(directory, settings));
   for (const file of bad) {
-    const remedy = 'delete the file, and run logfleet pause or logfleet resume again';
+    const remedy = 'delete the file, then run logfleet pause or logfleet resume again';
     gathered.problems.push(
       fileError(file, 'Unreadable', 'the file is not a valid request of logfleet pause or logfleet resume', remedy),
     );
@@ -403,7 +401,7 @@ function unreadable(file: string, problem: string, remedy: string, line = 1): De
 }
 
 function cutOff(file: string, text: string): DecodedFile {
-  const problem = 'the file is probably truncated: the last lines of its earlier version are missing';
+  const problem = 'the file is probably truncated, because the last lines of its earlier version are missing';
   const remedy = 'write the complete file, or add a comment such as # end as its last line if the file is complete';
   return unreadable(file, problem, remedy, text.split('\n').length);
 }
@@ -411,24 +409,24 @@ function cutOff(file: string, text: string): DecodedFile {
 function incomplete(file: string, text: string, loss: string, others: readonly PlacedFinding[]): DecodedFile {
   const problem =
     `the file is probably not completely written yet: it lacks ${loss}, which its earlier version contains. ` +
-    'logfleet still uses the earlier version';
+    'logfleet is still using the earlier version';
   const remedy = `write the complete file; if it is complete, leave it unchanged for ${lossDelayMs / 1_000} s`;
   const decoded = unreadable(file, problem, remedy, text.trimEnd().split('\n').length);
-  // Leaves out warnings, because logfleet does not use this text yet. Reports errors, because the user may have
-  // finished the text.
+  // Leaves out warnings, because logfleet is not using this text yet. Reports errors, because the user may have
+  // finished writing.
   return { ...decoded, problems: [...decoded.problems, ...others.filter(({ severity }) => severity === 'error')] };
 }
 
-/** Manifest file that was found in a directory, or a folder that cannot be listed. */
+/** Manifest file found in a directory, or a folder that cannot be listed. */
 interface ScannedFile {
-  /** Path of the file in its manifest directory. */
+  /** Path of the file within its manifest directory. */
   readonly path: string;
   readonly content: FileContent | { readonly failure: string };
 }
 
 interface FileContent {
   readonly bytes: Uint8Array;
-  /** Modification time in ms, by the clock of the file system. */
+  /** Modification time in ms, according to the file system's clock. */
   readonly changedAtMs: number;
 }
 
@@ -440,15 +438,16 @@ interface Scan {
   readonly linkedFolders: readonly string[];
 }
 
-/** Maximum size of a manifest file in bytes: four bytes for each allowed character. */
+/** Maximum size of a manifest file in bytes: four bytes per allowed character. */
 const maxManifestBytes = 4 * maxManifestLength;
 const manifestForm = /\.(?:ya?ml|json)$/i;
 
 /**
- * Reads all manifest files of a directory and its subfolders: `*.yaml`, `*.yml` and `*.json`, ordered by path. Fails if
- * the directory cannot be listed.
+ * Reads all manifest files in a directory and its subfolders (`*.yaml`, `*.yml` and `*.json`), ordered by path. Fails
+ * if the directory cannot be listed.
  *
- * Names that begin with a dot are skipped. Symbolic links to folders are not followed, because they can form cycles.
+ * Files and folders whose names begin with a dot are skipped. Symbolic links to folders are not followed, because they
+ * can form cycles.
  */
 async function scanManifests(directory: string): Promise<Scan> {
   const folders: string[] = [];
@@ -476,7 +475,8 @@ async function scanManifests(directory: string): Promise<Scan> {
 }
 
 /**
- * Lists a folder. Returns an empty list if a subfolder has disappeared, but throws if the root directory is missing.
+ * Lists a folder. Returns an empty list for a subfolder that has disappeared, but throws if the root directory is
+ * missing.
  */
 async function listEntries(folder: string, isRoot: boolean) {
   try {
@@ -495,8 +495,8 @@ async function readManifest(absolutePath: string, path: string): Promise<Scanned
     if (size > maxManifestBytes) return { path, content: { failure: `it has more than ${maxManifestBytes} bytes` } };
     return { path, content: { bytes: await readFile(absolutePath), changedAtMs: mtimeMs } };
   } catch (error) {
-    // A listed file that does not exist is usually a link to a missing file. It counts as unreadable, because its
-    // resources would otherwise count as deleted.
+    // A file that is listed but does not exist is usually a link to a missing file. It counts as unreadable, because
+    // otherwise its resources would count as deleted.
     const isGone = isFileAbsent(error) && !(await isListed(absolutePath));
     return isGone ? undefined : unread(path, error);
   }

@@ -3,13 +3,13 @@
  * `{"pid":…,"processStart":…,"hostname":…,"scope":…,"since":…,"token":…}`.
  *
  * The holder updates the modification time of the lock file every `heartbeatMs`. Another process may take over the lock
- * of a dead holder:
+ * from a dead holder:
  * - immediately, if both run on the same machine or in the same container (`scope`), where the process id can be
- *   checked,
+ *   checked;
  * - otherwise, when the lock file has not changed for `silenceMs`.
  *
- * A process that has lost the lock notices this at its next heartbeat. If it cannot check the lock file, it gives up
- * the lock after `silenceMs`.
+ * A process that has lost the lock notices the loss at its next heartbeat. A process that cannot check the lock file
+ * gives up the lock after `silenceMs`.
  */
 
 import { link, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
@@ -35,12 +35,12 @@ const maxAttempts = 10;
 interface Holder extends ProcessIdentity {
   readonly hostname: string;
   readonly since: string;
-  /** Random text in the lock file with which a process recognizes its own lock. */
+  /** Random text in the lock file, by which a process recognizes its own lock. */
   readonly token: string;
 }
 
 interface ProcessLockOptions extends Pick<Ports, 'clock' | 'random'> {
-  /** Id of the machine or container in which process ids are unique. Only tests set it here. */
+  /** Id of the machine or container within which process ids are unique. Only tests set this option. */
   readonly scope?: string;
 }
 
@@ -52,13 +52,13 @@ export class ProcessLock {
   readonly #holder: Holder;
   readonly #listeners = new Listeners();
   #timer: Timer | undefined;
-  /** Last time at which the lock file named this process as its holder. */
+  /** Time at which the lock file last named this process as its holder. */
   #seenAt: Instant;
   #lost = false;
 
   /**
-   * Takes the lock of a manifest directory. Fails with `host.locked` (handling `stall`) if a living process holds it,
-   * and with `host.disk` if the lock cannot be written.
+   * Takes the lock of a manifest directory. Fails with `host.locked` (handling `stall`) if a live process holds the
+   * lock, and with `host.disk` if the lock cannot be written.
    */
   static async acquire(state: StateDirectory, options: ProcessLockOptions): Promise<ProcessLock> {
     try {
@@ -122,11 +122,11 @@ export class ProcessLock {
         const now = this.#clock.now() / 1000;
         await utimes(this.#path, now, now);
         this.#seenAt = startedAt;
-        // A missing lock file does not prove that the lock is lost, because the directory may be unmounted (D2). Then
-        // the lock counts as lost after `silenceMs`.
+        // A missing lock file does not prove that the lock is lost, because the directory may be unmounted (D2). The
+        // lock counts as lost only after `silenceMs`.
       } else if (holder !== 'absent') this.#lost = true;
     } catch {
-      // If the lock file is unreadable, this process may still have the lock. The lock then counts as lost after
+      // If the lock file is unreadable, this process may still hold the lock. The lock counts as lost only after
       // `silenceMs`.
     }
     if (this.held() !== wasHeld) this.#listeners.notify();
@@ -135,8 +135,8 @@ export class ProcessLock {
 }
 
 /**
- * Returns true only if no process holds the lock. Returns false for a lock from another machine or container, because
- * its process cannot be checked.
+ * Reports whether it is certain that no process holds the lock. Returns false for a lock from another machine or
+ * container, because its process cannot be checked.
  */
 export async function isSurelyFree({ lockFile }: StateDirectory): Promise<boolean> {
   const holder = await readHolder(lockFile).catch(() => 'unreadable' as const);
@@ -156,7 +156,7 @@ async function describeOurselves({ clock, random, scope }: ProcessLockOptions): 
   };
 }
 
-/** Creates the lock file. Returns false if a lock file exists. */
+/** Creates the lock file. Returns false if a lock file already exists. */
 async function place(path: string, holder: Holder): Promise<boolean> {
   const temporary = join(dirname(path), `.lock.${holder.token}.tmp`);
   await writeFile(temporary, `${JSON.stringify(holder)}\n`, { mode: 0o600 });
@@ -164,7 +164,7 @@ async function place(path: string, holder: Holder): Promise<boolean> {
     await link(temporary, path);
     return true;
   } catch (error) {
-    // ENOENT means that another process has taken the lock and has deleted the temporary file of this process.
+    // ENOENT means that another process has taken the lock and deleted this process's temporary file.
     if (systemCode(error) === 'EEXIST' || isFileAbsent(error)) return false;
     throw error;
   } finally {
@@ -173,8 +173,8 @@ async function place(path: string, holder: Holder): Promise<boolean> {
 }
 
 /**
- * Removes the lock file of a dead process. If another process has created a new lock file in the meantime, the new lock
- * file is restored.
+ * Removes the lock file of a dead process. If another process has created a new lock file in the meantime, restores the
+ * new file.
  */
 async function moveAside(path: string, dead: Holder | 'unreadable', token: string): Promise<void> {
   const aside = join(dirname(path), `.lock.${token}.old.tmp`);
@@ -237,12 +237,14 @@ function lockedError(path: string, holder: Holder | 'unreadable' | 'absent'): Lo
   const holderName =
     typeof holder === 'string'
       ? 'another process'
-      : `process ${holder.pid} on host ${holder.hostname}, which has run since ${holder.since},`;
-  const message = `${holderName} uses this directory (${path}): stop that process or wait until it ends, then start again`;
+      : `process ${holder.pid} on host ${holder.hostname}, which has been running since ${holder.since},`;
+  const message = `${holderName} is using this directory (${path}): stop that process or wait until it ends, then start again`;
   return failure('stall', 'host.locked', message, { reason: 'DirectoryLocked' });
 }
 
-/** Leadership of an operator on directories: the operator leads while it holds the locks of all directories. */
+/**
+ * Leadership of an operator that runs on directories. The operator leads while it holds the locks of all directories.
+ */
 export class DirectoryLeadership implements Leadership {
   readonly #locks: readonly ProcessLock[];
   readonly #tookOver: boolean;
@@ -265,8 +267,8 @@ export class DirectoryLeadership implements Leadership {
   }
 
   /**
-   * Returns whether this process took over the lock of a process that died without releasing it. Always false after the
-   * first term as the leader.
+   * Reports whether this process took over a lock from a process that died without releasing it. Always returns false
+   * after the first term as the leader.
    */
   tookOverByForce(): boolean {
     return this.#term === 1 && this.#tookOver;

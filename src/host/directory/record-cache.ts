@@ -1,4 +1,7 @@
-/** Cache in memory of the records of all resources in manifest directories. Controllers subscribe to its changes. */
+/**
+ * In-memory cache of the records of all resources in manifest directories. Controllers subscribe to changes in the
+ * cache.
+ */
 
 import type { KindName, ResourceOf } from '../../api/kinds.ts';
 import { getOrAdd } from '../../base/get-or-add.ts';
@@ -57,7 +60,7 @@ export class RecordCache {
   }
 }
 
-/** Returns a text that identifies an object. It consists of the kind, namespace and name. */
+/** Returns a string that identifies an object by its kind, namespace and name. */
 export function identify(kind: string, key: ResourceKey): string {
   return `${kind}/${keyText(key)}`;
 }

@@ -1,14 +1,16 @@
 /**
- * Requests that users make with logfleet commands for a directory of manifests. The commands do not change the
- * manifests, because these belong to Git.
+ * Requests that users make with logfleet commands for a manifest directory. The commands do not change the manifests
+ * themselves, because the manifests belong in Git.
  *
- * - A request about one resource has annotations that override those of its manifest:
+ * - A request for one resource contains annotations that override those in its manifest:
  *   `{"kind":…,"namespace":…,"name":…,"annotations":{"logfleet.dev/paused":"true"},"writers":{"logfleet.dev/paused":{"by":…,"time":…}}}`.
  *   `null` removes an annotation. `writers` is optional.
- * - A request with `"forget":true` in place of annotations discards the state of a resource whose manifest was deleted.
- * - A request for the operator as a whole is `{"paused":true,"by":…,"time":…}`.
+ * - A request with `"forget":true` instead of annotations discards the state of a resource whose manifest has been
+ *   deleted.
+ * - A request for the whole operator has this form: `{"paused":true,"by":…,"time":…}`.
  *
- * Commands write these files without the operator's lock. This is safe because each write replaces a whole file.
+ * Commands write these request files without holding the operator's lock. That is safe, because each write replaces a
+ * whole file.
  */
 import { join } from 'node:path';
 import { jsonReader, objectOf, resourceName, text } from '../../api/json-shape.ts';
@@ -25,7 +27,7 @@ export interface Request extends ResourceKey {
   readonly annotations: RequestedAnnotations;
   /** Author and time of each annotation in the request, if known. */
   readonly writers: AnnotationWriters;
-  /** True if the request discards the state of a resource whose manifest was deleted. */
+  /** True if the request discards the state of a resource whose manifest has been deleted. */
   readonly forget: boolean;
 }
 
@@ -35,7 +37,7 @@ export interface SettingsRequest {
   readonly writer: AnnotationWriter;
 }
 
-/** Stores a user's request to set annotations of a resource, in addition to the annotations of earlier requests. */
+/** Stores a user's request to set annotations on a resource, in addition to those set by earlier requests. */
 export async function writeRequest(
   directory: string,
   kind: KindName,
@@ -56,7 +58,7 @@ export async function writeRequest(
   });
 }
 
-/** Replaces the user's requests for a resource by a request to discard its state. */
+/** Replaces the user's requests for a resource with a request to discard its state. */
 export async function writeForgetRequest(
   directory: string,
   kind: KindName,
@@ -107,7 +109,7 @@ export async function readRequests(directory: string): Promise<Requests> {
   return { requests, settings, unreadable };
 }
 
-/** Writes a request file. A command may write a request before an operator has run on the directory. */
+/** Writes a request file. A command may write a request before an operator has ever run on the directory. */
 async function writeFile(state: StateDirectory, path: string, content: object): Promise<void> {
   await makeState(state);
   await writeDurably(path, `${JSON.stringify(content, undefined, 2)}\n`);
@@ -117,7 +119,7 @@ function renderWriter({ by, atMs }: AnnotationWriter): object {
   return { by, time: atMs === undefined ? undefined : new Date(atMs).toISOString() };
 }
 
-/** Author and time of an annotation. */
+/** Author of an annotation, and the time at which it was set. */
 interface StoredWriter {
   readonly by?: unknown;
   readonly time?: unknown;
@@ -163,5 +165,5 @@ function decodeWriter({ by, time }: StoredWriter): AnnotationWriter {
   };
 }
 
-/** Maximum length in characters of a user's name. Names of field managers in a cluster have the same maximum length. */
+/** Maximum length of a user's name, in characters. In a cluster, field manager names have the same maximum. */
 const maxNameLength = 128;

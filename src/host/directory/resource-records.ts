@@ -1,8 +1,8 @@
 /**
- * Stores one record for each resource of a directory: its identity, last valid spec and status. A record has the form
- * of `kubectl get -o json`, with the path of the manifest:
+ * Stores one record for each resource in a directory: its identity, last valid spec and status. A record contains the
+ * path of the manifest, and the resource in the form that `kubectl get -o json` prints:
  * `{"manifest":"policies/web.yaml","resource":{"apiVersion":…,"kind":…,"metadata":…,"spec":…,"status":…}}`. If the
- * manifest was deleted, the record also has `"retainedSince":"…Z"` (D4).
+ * manifest has been deleted, the record also has `"retainedSince":"…Z"` (D4).
  */
 import { basename, join } from 'node:path';
 import { fileError, type PlacedFinding } from '../../api/finding.ts';
@@ -16,7 +16,7 @@ export interface ResourceRecord {
   readonly resource: AnyResource;
   /** Path of the manifest directory that contains the resource, as the user wrote it. */
   readonly directory: string;
-  /** Manifest file that last contained the resource, relative to the directory. */
+  /** Path, relative to the directory, of the manifest file that last contained the resource. */
   readonly manifest: string;
   /** ISO time at which logfleet noticed that the manifest was deleted; absent while the manifest exists. */
   readonly retainedSince?: string;
@@ -26,7 +26,9 @@ export interface ResourceRecord {
 export type RecordStore = typeof recordFiles;
 
 export const recordFiles = {
-  /** Loads all resource records of a directory. Reports an invalid file as a problem, and does not change it. */
+  /**
+   * Loads all resource records of a directory. Reports each invalid file as a problem, and does not change the file.
+   */
   async load(
     directory: string,
   ): Promise<{ readonly records: readonly ResourceRecord[]; readonly problems: readonly PlacedFinding[] }> {
@@ -47,7 +49,7 @@ export const recordFiles = {
     return { records, problems };
   },
 
-  /** Saves the record of a new resource. Removes ledgers that a deleted resource with the same name has left. */
+  /** Saves the record of a new resource. Removes ledgers left by a deleted resource with the same name. */
   async create(record: ResourceRecord): Promise<void> {
     const { directory, resource } = record;
     await removeDurably(new StateDirectory(directory).ledgersFolder(resource.kind, resource.metadata));
@@ -67,20 +69,21 @@ export const recordFiles = {
     await copyDurably(from.ledgersFolder(kind, metadata), to.ledgersFolder(kind, metadata));
     await copyDurably(from.requestFile(kind, metadata), to.requestFile(kind, metadata));
     const moved = { ...record, directory };
-    // If the process ends here, both directories contain a record of the resource. The next start uses the record in
-    // the directory that contains the manifest.
+    // If the process ends here, both directories contain a record of the resource. On the next start, logfleet uses the
+    // record in the directory that contains the manifest.
     await recordFiles.save(moved);
     await recordFiles.remove(record);
     return moved;
   },
 
-  /** Removes a resource's status, ledgers and requests. */
+  /** Removes a resource's record, ledgers and requests. */
   async remove({ directory, resource: { kind, metadata } }: ResourceRecord): Promise<void> {
     const state = new StateDirectory(directory);
     await requireState(state);
     await removeDurably(state.requestFile(kind, metadata));
     await removeDurably(state.ledgersFolder(kind, metadata));
-    // Removes the record last. After a crash, the next start finds the record and finishes the removal.
+    // Removes the record last, so that logfleet finds the record on the next start after a crash and finishes the
+    // removal.
     await removeDurably(state.statusFile(kind, metadata));
   },
 
@@ -92,7 +95,7 @@ export const recordFiles = {
 const writeNothing = async (): Promise<void> => {};
 
 /**
- * Reads resource records, but writes nothing. Used by commands that must not change a directory, such as `logfleet
+ * Reads resource records, but writes nothing. For use by commands that must not change a directory, such as `logfleet
  * get`.
  */
 export const readOnlyRecords: RecordStore = {
@@ -134,31 +137,31 @@ const readRecord = jsonReader<Omit<ResourceRecord, 'directory'>>(
 );
 
 function unreadable(file: string): PlacedFinding {
-  const problem = 'this state file of a resource is not valid, so the resource gets a new uid and an empty status';
+  const problem = 'this resource state file is not valid, so the resource gets a new uid and an empty status';
   return { ...fileError(file, 'Unreadable', problem, 'restore the file before the next start'), severity: 'warning' };
 }
 
-/** Number of days for which the state of a resource is kept without a manifest. */
+/** Number of days for which a resource's state is kept after its manifest has been deleted. */
 export const retentionDays = 30;
 
 /**
- * Notice for users that a manifest was deleted, or exists again. logfleet keeps the state of a resource without a
- * manifest, and uses this state when the manifest exists again (D4).
+ * User-facing notice that a resource's manifest has been deleted or has reappeared. logfleet keeps the resource's state
+ * without a manifest, and continues with this state when the manifest reappears (D4).
  */
 export interface Notice {
   readonly kind: 'retained' | 'continued';
-  /** Record with the kept state of the resource. */
+  /** Record with the retained state of the resource. */
   readonly record: ResourceRecord;
 }
 
-/** Returns the wall time in ms at which the state of a resource without a manifest is discarded. */
+/** Returns the wall-clock time in ms at which the state of a resource without a manifest is discarded. */
 export function retainedUntil({ retainedSince = '' }: ResourceRecord): number {
   return Date.parse(retainedSince) + retentionDays * dayMs;
 }
 
 /**
- * Renders a notice for users.
- * @param forget command that discards the kept state
+ * Renders a notice as user-facing text.
+ * @param forget command that discards the retained state
  */
 export function renderNotice({ kind, record }: Notice, forget: string): string {
   const { directory, manifest, retainedSince, resource } = record;
@@ -168,7 +171,7 @@ export function renderNotice({ kind, record }: Notice, forget: string): string {
     return `${name} has a manifest again, and continues with the state that logfleet has kept since ${retainedSince}`;
   const until = new Date(retainedUntil(record)).toISOString().slice(0, 10);
   return (
-    `${name} is no longer in ${file}: it counts as deleted, and logfleet starts no more work for it. ` +
+    `${name} is no longer in ${file}, so it counts as deleted, and logfleet starts no more work for it. ` +
     `logfleet keeps the state of the resource until ${until}. To continue, restore the manifest. To discard the state: ${forget}`
   );
 }

@@ -1,10 +1,12 @@
-/** Runs the functions of one key in order of arrival. Functions of different keys run concurrently. */
+/**
+ * Runs functions with the same key one at a time, in order of arrival. Functions with different keys run concurrently.
+ */
 
 export class SerialQueue {
-  /** Result of the last added function of each key, until the function ends. */
+  /** Promise of the function that was added last for each key, until the function ends. */
   readonly #last = new Map<string, Promise<unknown>>();
 
-  /** Runs `act` after all earlier queue of the same key. Resolves or rejects like `act`. */
+  /** Runs `act` after all functions that were added earlier with the same key. Resolves or rejects like `act`. */
   run<T>(key: string, act: () => Promise<T>): Promise<T> {
     const before = this.#last.get(key) ?? Promise.resolve();
     const running = before.then(act, act);
@@ -17,7 +19,7 @@ export class SerialQueue {
     return running;
   }
 
-  /** Resolves when all added functions have ended. */
+  /** Resolves when all functions added so far have ended. */
   async drained(): Promise<void> {
     await Promise.all(this.#last.values());
   }

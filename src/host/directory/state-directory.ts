@@ -5,7 +5,7 @@
  * .logfleet/lock                                              the process that holds the directory
  *          /status/<Kind>/<namespace>/<name>.json             identity, last good spec, and status
  *          /ledgers/<Kind>/<namespace>/<name>/<uid>/<shard>.json
- *          /manifests.json                                    content of each manifest file at the last reading
+ *          /manifests.json                                    data about each manifest file at the last reading
  *          /requests/<Kind>_<namespace>_<name>.json           requests of users for a resource
  *          /requests/settings.json                            requests of users for the whole operator
  *          /events.ndjson, events.1.ndjson                    Events, newest last
@@ -57,14 +57,14 @@ export class StateDirectory {
   }
 
   /**
-   * Returns the file with the users' requests for one resource. The separator `_` is unambiguous, because resource
+   * Returns the file that holds users' requests for one resource. The separator `_` is unambiguous, because resource
    * names cannot contain it.
    */
   requestFile(kind: KindName, { namespace, name }: ResourceKey): string {
     return join(this.requestFolder, `${kind}_${safe(namespace)}_${safe(name)}.json`);
   }
 
-  /** File with the users' request for the whole operator. No request file of a resource can have this name. */
+  /** File that holds users' requests for the whole operator. No resource's request file can have this name. */
   get settingsRequestFile(): string {
     return join(this.requestFolder, 'settings.json');
   }
@@ -93,6 +93,6 @@ export class StateDirectory {
 }
 
 function safe(name: string): string {
-  assert(isResourceName(name), `${JSON.stringify(name)} is no name of a resource`);
+  assert(isResourceName(name), `${JSON.stringify(name)} is not a valid resource name`);
   return name;
 }

@@ -1,6 +1,6 @@
 /**
- * Requests to the API server, each with a deadline and a metric. Unsuccessful responses are thrown as errors (see
- * `api-error.ts`). This class does not retry requests.
+ * Sends requests to the API server, each with a deadline, and counts them in a metric. Throws an error for each
+ * unsuccessful response (see `api-error.ts`). Does not retry requests.
  */
 
 import type { ManagedFields } from '../../api/annotation-writers.ts';
@@ -12,11 +12,11 @@ import { errorOfResponse, errorOfSilence, hasCode } from './api-error.ts';
 import { resourceOfPath } from './api-paths.ts';
 import type { KubeApi, KubeRequest, KubeResponse, WatchRequest } from './kube-api.ts';
 
-/** Default deadline of a request in ms. */
+/** Default deadline for a request, in ms. */
 const defaultDeadlineMs = 10_000;
 
 export interface Call extends Omit<KubeRequest, 'signal'> {
-  /** Signal that aborts the call. The call then rejects with the reason of the signal. */
+  /** Signal that aborts the call. The call then rejects with the signal's reason. */
   readonly signal?: AbortSignal;
   readonly deadlineMs?: number;
 }
@@ -27,8 +27,8 @@ interface WatchCall extends WatchRequest {
 }
 
 /**
- * Object as the API server returns it. Only the fields without `?` are checked, because the API server has checked all
- * fields.
+ * Object as returned by the API server. Only the fields without `?` are checked here, because the API server has
+ * already validated the whole object.
  */
 export interface KubeObject {
   readonly metadata: {
@@ -66,12 +66,12 @@ export class ApiClient {
     this.#clock = options.clock;
     this.#requests = options.metrics.counter(
       'logfleet_kubernetes_requests_total',
-      'Requests to the API server, by method, resource and outcome. The outcome is the HTTP status, or none if no response came.',
+      'Requests to the API server, by method, resource and outcome. The outcome is the HTTP status, or none if there was no response.',
       ['method', 'resource', 'outcome'],
     );
   }
 
-  /** Sends a request and returns the body of a successful response. Throws the errors of `api-error.ts`. */
+  /** Sends a request and returns the body of a successful response. Throws the errors described in `api-error.ts`. */
   async call(call: Call): Promise<unknown> {
     const { signal, deadlineMs, ...request } = call;
     const what = `${call.method} ${call.path}`;
@@ -98,7 +98,9 @@ export class ApiClient {
     }
   }
 
-  /** Deletes an object with its dependents if it meets `preconditions`. Succeeds if the object does not exist. */
+  /**
+   * Deletes an object and its dependents if the object meets `preconditions`. Succeeds if the object does not exist.
+   */
   async remove(path: string, preconditions: object): Promise<void> {
     try {
       await this.call({ method: 'DELETE', path, body: { preconditions, propagationPolicy: 'Background' } });
@@ -122,8 +124,8 @@ export class ApiClient {
   }
 
   /**
-   * Yields the events of a watch as JSON text. Throws the errors of `api-error.ts`. A watch that exceeds its deadline
-   * fails with `host.unreachable`.
+   * Yields the events of a watch as JSON text. Throws the errors described in `api-error.ts`. A watch that exceeds its
+   * deadline fails with `host.unreachable`.
    */
   async *watch({ deadlineMs, ...call }: WatchCall): AsyncGenerator<string, void> {
     const what = `WATCH ${call.path}`;
@@ -169,16 +171,14 @@ export class ApiClient {
 function withDeadline(clock: Clock, deadlineMs: number, outer: AbortSignal | undefined) {
   const deadline = new AbortController();
   const timer = clock.after(deadlineMs, () => {
-    deadline.abort(
-      new Error(`logfleet waited ${Math.round(deadlineMs / 100) / 10} s for the response of the API server`),
-    );
+    deadline.abort(new Error(`the API server did not respond within ${Math.round(deadlineMs / 100) / 10} s`));
   });
   const signal = outer ? AbortSignal.any([outer, deadline.signal]) : deadline.signal;
   return { signal, close: () => timer.cancel() };
 }
 
 function objectIn<T extends KubeObject>(body: unknown, what: string): T {
-  if (!isKubeObject(body)) throw errorOfSilence(what, new Error('the response is no Kubernetes object'));
+  if (!isKubeObject(body)) throw errorOfSilence(what, new Error('the response is not a Kubernetes object'));
   return body as T;
 }
 

@@ -1,5 +1,5 @@
 /**
- * Converts unsuccessful and missing responses of an API server to errors. Callers compare the `code`.
+ * Converts unsuccessful and missing responses from an API server to errors, which callers distinguish by `code`.
  *
  * | code | when | handling |
  * | --- | --- | --- |
@@ -18,20 +18,22 @@ import type { Random } from '../../base/random.ts';
 import { doubledMs, scatteredMs } from '../../base/retry-delay.ts';
 import type { KubeResponse } from './kube-api.ts';
 
-/** Maximum delay in ms from a Retry-After header. */
+/** Maximum delay in ms that is accepted from a Retry-After header. */
 const longestRetryAfterMs = 30_000;
 
 export function hasCode(error: unknown, code: string): error is LogfleetError {
   return error instanceof LogfleetError && error.code === code;
 }
 
-/** Explains to users that the API server does not know a kind, and what to do. `place` names the API server. */
+/** Tells users that the API server does not know a kind, and what to do. `place` names the API server. */
 export function notInstalled(kind: KindName | typeof ledgerKind, place: string): string {
   const plural = kind === ledgerKind ? ledgerPlural : kinds[kind].plural;
   return `${place} does not know ${plural}: install the CRDs with \`logfleet crds | kubectl apply -f -\``;
 }
 
-/** Returns the error for an unsuccessful response. `what` is the request as shown to users, such as `PUT /apis/…`. */
+/**
+ * Returns the error for an unsuccessful response. `what` is the request as shown to users, for example `PUT /apis/…`.
+ */
 export function errorOfResponse(response: KubeResponse, what: string): LogfleetError {
   const { status } = response;
   const answered = statusMessage(response.body);
@@ -50,7 +52,7 @@ export function errorOfResponse(response: KubeResponse, what: string): LogfleetE
         return make(
           'host.denied',
           { kind: 'stall' },
-          'an admission rule of the cluster refuses this object',
+          'an admission rule of the cluster rejects this object',
           'Forbidden',
         );
       }
@@ -61,20 +63,20 @@ export function errorOfResponse(response: KubeResponse, what: string): LogfleetE
       return make(
         'host.conflict',
         { kind: 'backoff' },
-        'another client changed the object at the same time; logfleet reads the object again and retries',
+        'another client changed the object at the same time; logfleet will read the object again and retry',
       );
     case 410:
       return make(
         'host.expired',
         { kind: 'backoff' },
-        'the watch cannot continue, because its resourceVersion is too old; logfleet lists the resources again',
+        'the watch cannot continue, because its resourceVersion is too old; logfleet will list the resources again',
       );
     case 429:
       return make('host.throttled', retryHandling(response), 'logfleet retries later');
     default:
       return status >= 500
         ? make('host.unavailable', retryHandling(response), 'logfleet retries later')
-        : make('host.invalid', { kind: 'bug' }, 'the server does not accept what logfleet sent');
+        : make('host.invalid', { kind: 'bug' }, 'the API server does not accept the request that logfleet sent');
   }
 }
 
@@ -96,7 +98,7 @@ function statusMessage(body: unknown): string {
   return typeof body === 'string' ? body.slice(0, 100) : '';
 }
 
-/** Returns whether a 403 comes from an admission rule, such as a ResourceQuota, and not from a missing right. */
+/** Reports whether a 403 is due to an admission rule, such as a ResourceQuota, rather than a missing right. */
 function isAdmissionRefusal(body: unknown): boolean {
   return /\bis forbidden: (?!User ")|\bdenied (the )?request\b/.test(statusMessage(body));
 }
@@ -107,8 +109,8 @@ interface BackoffOptions {
 }
 
 /**
- * Returns the retry delay in ms after failure number `failures` (from 1). The delay grows exponentially, with jitter,
- * and is at least the delay of a Retry-After header.
+ * Returns the retry delay in ms after `failures` consecutive failures. The delay grows exponentially, with jitter, and
+ * is never shorter than a Retry-After header demands.
  */
 export function backoffDelay(options: BackoffOptions, failures: number, error: unknown, random: Random): number {
   const delayMs = scatteredMs(doubledMs(options.firstMs, failures - 1, options.capMs), random);

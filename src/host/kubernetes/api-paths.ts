@@ -1,4 +1,4 @@
-/** Text formats of the Kubernetes API: paths with percent-encoded names, and times. */
+/** Text formats used by the Kubernetes API: paths with percent-encoded names, and times. */
 import { apiVersion, type KindName, kinds, ledgerPlural } from '../../api/kinds.ts';
 
 const ownRoot = `/apis/${apiVersion}`;
@@ -17,16 +17,16 @@ const roots = {
 } as const;
 
 /**
- * Returns the path of an object. Without `name`, returns the path of all objects of a type in a namespace. If
- * `namespace` is undefined, the path is for all namespaces.
+ * Returns the path of an object. Without `name`, returns the path to all objects of a type in a namespace. If
+ * `namespace` is undefined, the path covers all namespaces.
  */
 export function objectPath(plural: keyof typeof roots, namespace: string | undefined, name?: string): string {
   return namespaced(roots[plural], plural, namespace, name);
 }
 
 /**
- * Returns the path of a resource. Without `name`, returns the path of all resources of a kind in a namespace. If
- * `namespace` is undefined, the path is for all namespaces.
+ * Returns the path of a resource. Without `name`, returns the path to all resources of a kind in a namespace. If
+ * `namespace` is undefined, the path covers all namespaces.
  */
 export function resourcePath(kind: KindName, namespace: string | undefined, name?: string): string {
   return namespaced(ownRoot, kinds[kind].plural, namespace, name);
@@ -41,17 +41,20 @@ function namespaced(root: string, plural: string, namespace: string | undefined,
 /** Name of the Lease that the replicas of an operator share. */
 export const operatorLeaseName = 'logfleet-operator';
 
-/** Annotation of the Lease with the version of the operator that wrote the Lease last. */
+/** Lease annotation with the version of the operator that last wrote the Lease. */
 export const operatorVersionAnnotation = 'logfleet.dev/operator-version';
 
-/** Returns the resource type of a request path for metrics, such as `leases` or `collectorversionpolicies/status`. */
+/**
+ * Returns the resource type in a request path, for use in metrics: for example `leases` or
+ * `collectorversionpolicies/status`.
+ */
 export function resourceOfPath(path: string): string {
   const parts = path.split('/').slice(path.startsWith('/api/') ? 3 : 4);
   const [plural = 'other', , subresource] = parts[0] === 'namespaces' ? parts.slice(2) : parts;
   return subresource === undefined ? plural : `${plural}/${subresource}`;
 }
 
-/** Renders a `MicroTime`: RFC 3339 with six decimals, required in Leases and Events. */
+/** Renders a `MicroTime`: an RFC 3339 time with six decimal places, as Leases and Events require. */
 export function microTime(epochMs: number): string {
   return new Date(epochMs).toISOString().replace('Z', '000Z');
 }

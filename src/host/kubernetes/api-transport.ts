@@ -1,10 +1,10 @@
 /**
- * Sends HTTP requests to the API server with undici, with the credentials of a kubeconfig or a pod.
+ * Sends HTTP requests to the API server through undici, with the credentials from a kubeconfig or a pod.
  *
  * Invariants:
- * - A connection pool is used as long as its credentials do not change.
- * - Credentials are read again after 10 s and after a 401.
- * - Only a proxy in the kubeconfig is used, never a proxy in the environment.
+ * - A connection pool is used until its credentials change.
+ * - Credentials are reread after 10 s and after a 401.
+ * - Only a proxy from the kubeconfig is used, never one from the environment.
  * - Only commands that access a cluster load this file.
  */
 
@@ -25,16 +25,14 @@ import type {
   WatchResponse,
 } from './kube-api.ts';
 
-/**
- * Time in ms for which idle connections are kept open. It is longer than the interval between renewals of the Lease.
- */
+/** Time in ms for which idle connections are kept open. It exceeds the interval between Lease renewals. */
 const keepAliveMs = 30_000;
 const connectTimeoutMs = 5_000;
-/** Maximum age in ms of the credentials for the API server. Older credentials are read again. */
+/** Maximum age in ms of the credentials for the API server. Older credentials are reread. */
 const credentialsFreshMs = 10_000;
 /**
- * Maximum length of a line of a watch in characters. Real lines are shorter, because each line contains one object, and
- * etcd accepts objects of at most 1.5 MiB.
+ * Maximum length of a line in a watch, in characters. Real lines are shorter, because each line contains one object,
+ * and etcd accepts objects of at most 1.5 MiB.
  */
 const longestLine = 16 * 1024 * 1024;
 
@@ -42,12 +40,12 @@ export class UndiciKubeApi implements KubeApi {
   readonly #target: ClusterTarget;
   readonly #clock: Clock;
   readonly #origin: string;
-  /** Path prefix of the API server, for example behind a gateway. */
+  /** Path prefix for requests to the API server, for example if the server is behind a gateway. */
   readonly #basePath: string;
   #credentials: { readonly read: Promise<ClusterCredentials>; readonly atMs: number } | undefined;
   #agent: { readonly dispatcher: Dispatcher; readonly connection: ConnectionOptions } | undefined;
 
-  /** Throws `host.misconfigured` if the kubeconfig names no cluster, or if the address of the cluster is invalid. */
+  /** Throws `host.misconfigured` if the kubeconfig does not name a cluster, or if the cluster's address is invalid. */
   constructor(target: ClusterTarget, clock: Clock) {
     const url = target.server === undefined ? null : URL.parse(target.server);
     if (!url) throw misconfigured(target.context, target.server);
@@ -88,7 +86,7 @@ export class UndiciKubeApi implements KubeApi {
     });
     // undici rejects an aborted request only after its connection is open or has failed.
     const response = await unlessAborted(signal, request);
-    // The API server has refused the credentials, so the next request reads them again.
+    // The API server has rejected the credentials, so the next request rereads them.
     if (response.statusCode === 401) this.#credentials = undefined;
     return { status: response.statusCode, headers: response.headers, body: response.body };
   }
@@ -127,7 +125,7 @@ export class UndiciKubeApi implements KubeApi {
   }
 }
 
-/** Yields the lines of a watch. Throws if the stream ends in the middle of a line. */
+/** Yields the lines of a watch. Throws if the stream ends mid-line. */
 export async function* readLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<string, void> {
   const decoder = new StringDecoder('utf8');
   let rest = '';
@@ -141,7 +139,7 @@ export async function* readLines(body: AsyncIterable<Uint8Array>): AsyncGenerato
     rest = rest.slice(start);
     if (rest.length > longestLine) throw new Error('a line of the watch is too long');
   }
-  if (rest.trim() !== '') throw new Error('the watch was cut off within a line');
+  if (rest.trim() !== '') throw new Error('the watch was cut off in the middle of a line');
 }
 
 async function* noLines(): AsyncGenerator<string, void> {}
@@ -155,7 +153,7 @@ function decodeBody(text: string): unknown {
 }
 
 function misconfigured(context: string | undefined, server: string | undefined): LogfleetError {
-  const message = `the kubeconfig${wrongContext(context, server)}: choose another with --context, or name a kubeconfig with --kubeconfig`;
+  const message = `the kubeconfig${wrongContext(context, server)}: choose another context with --context, or another kubeconfig with --kubeconfig`;
   return failure('stall', 'host.misconfigured', message, { reason: 'KubeconfigInvalid' });
 }
 

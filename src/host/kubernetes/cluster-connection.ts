@@ -1,7 +1,7 @@
 /**
- * Finds the cluster that a command connects to. Uses `--kubeconfig` and `--context` if they are given, otherwise
- * `KUBECONFIG` or `~/.kube/config`, and otherwise the service account of the pod. The library client-node is loaded
- * only when needed, because it takes more than half a second and 60 MiB.
+ * Finds the cluster to which a command connects: the one that `--kubeconfig` and `--context` select if given, otherwise
+ * the one in `KUBECONFIG` or `~/.kube/config`, and otherwise that of the pod's service account. The client-node library
+ * is loaded only when needed, because loading takes more than half a second and 60 MiB.
  */
 import { homedir } from 'node:os';
 import { join } from 'node:path';
@@ -12,15 +12,15 @@ import type { ClusterCredentials, ClusterTarget, ConnectionOptions, KubeApi } fr
 
 export interface ClusterOptions {
   readonly kubeconfig?: string | undefined;
-  /** Context to use instead of the current context of the kubeconfig. */
+  /** Context to use instead of the kubeconfig's current context. */
   readonly context?: string | undefined;
-  /** Cluster that `kubeconfig` and `context` select. Undefined if only client-node can read the kubeconfig. */
+  /** Cluster selected by `kubeconfig` and `context`. Undefined if only client-node can read the kubeconfig. */
   readonly plain?: ClusterTarget | undefined;
 }
 
 export interface ClusterConnection {
   readonly api: KubeApi;
-  /** Namespace of the kubeconfig's context or of the pod. `default` if neither names a namespace. */
+  /** Namespace of the kubeconfig's context or of the pod, or `default` if neither names a namespace. */
   readonly namespace: string;
 }
 
@@ -53,8 +53,8 @@ async function askClientNode(options: ClusterOptions): Promise<ClusterTarget> {
 }
 
 /**
- * Returns whether a kubeconfig is only a placeholder. client-node creates a placeholder if it finds neither a
- * kubeconfig nor the service account of a pod.
+ * Reports whether a kubeconfig is only a placeholder. client-node creates a placeholder if it finds neither a
+ * kubeconfig nor a pod's service account.
  */
 function isMadeUp(config: KubeConfig): boolean {
   return (
@@ -63,7 +63,7 @@ function isMadeUp(config: KubeConfig): boolean {
 }
 
 function noCluster(): LogfleetError {
-  const message = `no kubeconfig was found (looked at KUBECONFIG, ${join(homedir(), '.kube/config')} and the service account of a pod)`;
+  const message = `no kubeconfig was found (checked KUBECONFIG, ${join(homedir(), '.kube/config')} and the service account of a pod)`;
   return failure('stall', 'host.noCluster', message, { reason: 'KubeconfigInvalid' });
 }
 
@@ -92,7 +92,7 @@ export function targetOf(config: KubeConfig): ClusterTarget {
   };
 }
 
-/** Reads the credentials of the cluster. client-node renews expired credentials and reads token files every minute. */
+/** Reads the credentials for the cluster. client-node renews expired credentials and reads token files every minute. */
 async function readCredentials(config: KubeConfig): Promise<ClusterCredentials> {
   const options: { [Name in keyof ConnectionOptions]?: unknown } & {
     auth?: string | null;

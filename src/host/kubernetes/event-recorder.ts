@@ -1,13 +1,13 @@
 /**
- * Publishes changes of resources as Kubernetes Events, which `kubectl describe` shows.
+ * Publishes changes in the state of resources as Kubernetes Events, which `kubectl describe` shows.
  *
  * Invariants:
  * - Each Event is also written to the log.
  * - Callers never wait for an Event, and never fail because of it.
- * - If a message is repeated within ten minutes, the count of the first Event increases.
- * - For each resource, 25 Events are published immediately, and then one every 12 s. The queue holds 200 Events. Further
- *   Events are dropped and counted. The limit is needed because a service that fails every second request changes the
- *   state of a resource several times a minute.
+ * - If a message is repeated within ten minutes, the first Event's count increases instead.
+ * - Each resource can publish 25 Events immediately, and then one every 12 s. The queue holds 200 Events. Events beyond
+ *   these limits are dropped and counted. Limits are needed because a resource's state changes several times a minute
+ *   if every other request to the service fails.
  */
 
 import { apiVersion } from '../../api/kinds.ts';
@@ -32,7 +32,7 @@ const maxNoteLength = 1_024;
 const maxReasonLength = 128;
 const backoff = { firstMs: 1_000, capMs: 10_000 };
 
-/** An Event and the number of its repetitions. */
+/** An Event, and the number of times it has occurred. */
 interface Series {
   readonly owner: OwnerRef;
   readonly message: ResourceEvent;
@@ -47,7 +47,7 @@ interface Series {
 
 interface EventRecorderOptions extends Ports {
   readonly client: ApiClient;
-  /** Name of this process, shown as the reporting instance of Events. */
+  /** Name of this process, shown in Events as the reporting instance. */
   readonly identity: string;
   /** Called for each published Event, even if the Event is not delivered. */
   readonly onEvent?: EventListener | undefined;
@@ -59,10 +59,7 @@ export class EventRecorder implements EventSink {
   readonly #options: EventRecorderOptions;
   readonly #dropped: Counter;
   readonly #series = new Map<string, Series>();
-  /**
-   * Monotonic time in ms until which the published Events of a resource use up its allowed rate, by uid of the
-   * resource.
-   */
+  /** Monotonic time in ms until which a resource's published Events use up its allowed rate, by resource uid. */
   readonly #usedUntilMs = new Map<string, number>();
   readonly #queue: Series[] = [];
   readonly #stopped = new AbortController();
@@ -155,7 +152,8 @@ export class EventRecorder implements EventSink {
       } catch (error) {
         const failure = asLogfleetError(error);
         const { code } = failure;
-        // The API server deletes Events after an hour. If this Event was deleted, the next attempt creates it again.
+        // The API server deletes Events after an hour. If this Event has been deleted, the next attempt creates it
+        // again.
         if (code === 'host.gone') series.created = false;
         const hopeless = ['host.invalid', 'host.forbidden', 'host.denied'].includes(code);
         if (signal.aborted || hopeless || attempt === attempts) {
@@ -174,7 +172,7 @@ export class EventRecorder implements EventSink {
     try {
       await this.#options.client.call({ method: 'POST', path, query: { fieldManager }, signal, body });
     } catch (error) {
-      // The name of the Event is unique, so a conflict means that an earlier attempt has created this Event.
+      // The Event's name is unique, so a conflict means that an earlier attempt has already created this Event.
       if (!hasCode(error, 'host.conflict')) throw error;
     }
     series.created = true;
@@ -207,7 +205,7 @@ export class EventRecorder implements EventSink {
   }
 }
 
-/** Sets an entry of a map. If the map then has more than `maxRemembered` entries, removes the oldest entry. */
+/** Sets an entry in a map. If the map then has more than `maxRemembered` entries, removes the oldest one. */
 function remember<V>(map: Map<string, V>, key: string, value: V): void {
   map.delete(key);
   map.set(key, value);

@@ -1,6 +1,6 @@
 /**
- * Interface for requests to an API server, and for watches. `api-transport.ts` implements it over HTTP; tests use a
- * server in memory. A response with any HTTP status is returned. Only a missing response is an error.
+ * Interface for requests to an API server and for watches. `api-transport.ts` implements the interface over HTTP; tests
+ * use an in-memory server. Responses with any HTTP status are returned. Only a missing response is an error.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 
@@ -12,7 +12,7 @@ export interface KubeRequest {
   readonly body?: unknown;
   /** Content type of the body; `application/json` by default. */
   readonly contentType?: string;
-  /** Accepted media type; `application/json` by default. */
+  /** Media type to request for the response; `application/json` by default. */
   readonly accept?: string;
   readonly signal: AbortSignal;
 }
@@ -33,8 +33,8 @@ export interface WatchRequest {
 
 export interface WatchResponse extends KubeResponse {
   /**
-   * Lines of a successful watch, each with one event as JSON text. Throws if the connection breaks, or if the signal is
-   * aborted.
+   * Lines of a successful watch, each of which contains one event as JSON text. Iteration throws if the connection
+   * breaks or the signal is aborted.
    */
   readonly lines: AsyncIterable<string>;
 }
@@ -65,9 +65,9 @@ export interface ClusterTarget {
   /** Context in the kubeconfig. Undefined if there is no kubeconfig. */
   readonly context: string | undefined;
   readonly namespace: string | undefined;
-  /** URL of the API server as in the kubeconfig. */
+  /** URL of the API server, as written in the kubeconfig. */
   readonly server: string | undefined;
   readonly proxyUrl: string | undefined;
-  /** Returns the current credentials. May read files or run a credential plugin. */
+  /** Returns the current credentials. This may involve reading files or running a credential plugin. */
   credentials(): Promise<ClusterCredentials>;
 }

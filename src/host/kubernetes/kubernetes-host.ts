@@ -1,6 +1,6 @@
 /**
- * Implements the interface of `host.ts` with a Kubernetes API server. While nothing changes, the only requests are
- * watches, renewals of the Lease, and one list per watch every ten minutes.
+ * Implements the interface in `host.ts` on top of a Kubernetes API server. While nothing changes, the only requests are
+ * watches, Lease renewals, and one list per watch every ten minutes.
  */
 
 import { type AnyResource, type KindName, kinds, type ResourceOf } from '../../api/kinds.ts';
@@ -26,20 +26,16 @@ import { KubernetesWorkerJobs } from './worker-job-store.ts';
 
 const eventGraceMs = 2_000;
 /**
- * Maximum number of concurrent status writes. A larger number would make each write slower, without more writes per
- * second.
+ * Maximum number of concurrent status writes. A higher maximum would make each write slower without allowing more
+ * writes per second.
  */
 const writesAtOnce = 4;
-/**
- * Maximum duration in ms of one list, watch or renewal of the Lease. After this time, a background loop counts as hung.
- */
+/** Maximum duration in ms of a list, watch or Lease renewal. After this time, its background loop counts as hung. */
 const longestStepMs = 120_000;
 
 interface KubernetesHostOptions extends Ports {
   readonly api: KubeApi;
-  /**
-   * Namespaces that the operator follows. With a list of namespaces, the operator needs only Roles in these namespaces.
-   */
+  /** Namespaces that the operator watches. If they are listed, the operator needs only Roles in these namespaces. */
   readonly namespaces: 'all' | readonly string[];
   /** Namespace of the operator's Lease and settings. */
   readonly operatorNamespace: string;
@@ -47,19 +43,19 @@ interface KubernetesHostOptions extends Ports {
   readonly identity: string;
   /** Version of logfleet, shown on the Lease. */
   readonly version?: string;
-  /** True if a Lease elects the leader. */
+  /** True if the leader is elected through a Lease. */
   readonly leaderElection: boolean;
-  /** Image of pods that run exports. Without an image, exports cannot run in Jobs. */
+  /** Image for the pods that run exports. Without an image, exports cannot run in Jobs. */
   readonly workerImage?: string;
   /** Duration of a watch in seconds; 20 by default. */
   readonly watchSeconds?: number;
-  /** Called with each Event about a resource. */
+  /** Called for each Event about a resource. */
   readonly onEvent?: EventListener;
 }
 
 type AnyReflector = Pick<Reflector<never>, 'run' | 'steppedAtMs' | 'checkVersion' | 'problem'>;
 
-/** Cache of a kind of resource, and the reflectors that keep the cache up to date. */
+/** Cache for one kind of resource, and the reflectors that keep it up to date. */
 interface Followed<K extends KindName> {
   readonly cache: ResourceCache<ResourceOf<K>>;
   /** Resources in the cache that no other operator manages. */
@@ -82,7 +78,7 @@ export class KubernetesHost implements Host {
   readonly #entries: OperatorEntries;
   readonly #election: LeaseElection | undefined;
   readonly #ended = new AbortController();
-  /** Promises of the background loops. They resolve when the host is stopped. */
+  /** Promises of the background loops, which resolve when the host is stopped. */
   readonly #running: Promise<void>[] = [];
 
   constructor(options: KubernetesHostOptions) {
@@ -160,7 +156,7 @@ export class KubernetesHost implements Host {
     return this.#settings.subscribe(listener);
   }
 
-  /** Starts to follow resources and to compete for the Lease. */
+  /** Starts watching resources and competing for the Lease. */
   start(): void {
     if (this.#running.length > 0) return;
     this.#running.push(this.#settings.run(this.#ended.signal));
@@ -171,7 +167,7 @@ export class KubernetesHost implements Host {
 
   /**
    * Delivers the last Events, releases the Lease and closes all connections. The next leader may start immediately, so
-   * no work may be running.
+   * no work may still be running when this method is called.
    */
   async stop(): Promise<void> {
     this.#ended.abort(new Error('the host has been stopped'));
@@ -182,7 +178,7 @@ export class KubernetesHost implements Host {
     await this.#client.close();
   }
 
-  /** True while all background loops run. An unreachable API server does not make the host unhealthy. */
+  /** Reports whether all background loops are running. An unreachable API server does not make the host unhealthy. */
   healthy(): boolean {
     if (this.#running.length === 0 || this.#ended.signal.aborted) return true;
     const reflectors = [...this.#followed.values()].flatMap((each) => each.reflectors);
@@ -193,8 +189,8 @@ export class KubernetesHost implements Host {
   }
 
   /**
-   * Returns a message for each kind of resource that is not listed yet, and for missing lists of Jobs that a new leader
-   * needs. The messages contain the reasons if they are known.
+   * Returns a message for each kind of resource that has not been listed yet, and for each missing list of Jobs that a
+   * new leader needs. The messages contain the reasons if these are known.
    */
   unready(): readonly string[] {
     const unlisted = [...this.#followed]
@@ -204,15 +200,15 @@ export class KubernetesHost implements Host {
     return jobs === undefined ? unlisted : [...unlisted, jobs];
   }
 
-  /** Returns the namespaces that the operator watches separately. `[undefined]` means one watch for all namespaces. */
+  /** Returns the namespaces that need separate watches. `[undefined]` means a single watch for all namespaces. */
   #scopes(): readonly (string | undefined)[] {
     const { namespaces } = this.#options;
     return namespaces === 'all' ? [undefined] : [...new Set(namespaces)];
   }
 
   /**
-   * Starts to list and watch a kind of resource when it is first used, because an unused kind may lack its CRD or
-   * rights.
+   * Starts listing and watching a kind of resource only when it is first used, because the CRD of an unused kind or the
+   * rights to it may be missing.
    */
   #follow<K extends KindName>(kind: K): Followed<K> {
     const known = this.#followed.get(kind);
@@ -243,7 +239,7 @@ export class KubernetesHost implements Host {
   }
 
   /**
-   * Lists resources only after the operator settings were read. Otherwise, every resource would be paused for a moment.
+   * Lists resources only after the operator settings have been read. Otherwise, every resource would be paused briefly.
    */
   #run(reflectors: readonly AnyReflector[]): void {
     const { signal } = this.#ended;
@@ -252,7 +248,7 @@ export class KubernetesHost implements Host {
   }
 }
 
-/** Explains why resources of a kind are not listed yet, for example because its CRD is missing. */
+/** Explains why a kind of resource has not been listed yet, for example because its CRD is missing. */
 function renderUnlisted(kind: KindName, problem: LogfleetError | undefined): string {
   if (problem?.code === 'host.gone') return notInstalled(kind, 'the cluster');
   const waiting = `${kinds[kind].plural} have not been listed yet`;

@@ -1,5 +1,6 @@
 /**
- * Leader election on a Lease of `coordination.k8s.io`. The Lease lasts 15 s, must be renewed within 10 s, and is renewed every 2 s.
+ * Leader election through a Lease (`coordination.k8s.io`). The Lease lasts 15 s, must be renewed within 10 s, and is
+ * renewed every 2 s.
  *
  *   Following ── lease released, unchanged for 15 s, or absent for 10 s: written with own name ──▶ Leading
  *       ▲                                                                                  │ every 2 s: written again
@@ -7,13 +8,14 @@
  *       └── the lease has another name; released on stop ──────────────────────────────────┘
  *
  * Invariants:
- * - This process measures times with its own clocks, never with a time in the Lease. The age of another process's Lease
- *   counts from the last change that this process has seen. The age of its own Lease counts from the moment at which
- *   the last renewal was *sent*. The clock that shows more elapsed time decides (wall clock or monotonic clock),
- *   because the monotonic clock stops while the machine sleeps.
- * - This process stops leading 5 s before another process may start, even if it was suspended for that long.
- * - Each write has an optimistic lock, so one of two concurrent writes succeeds.
- * - The name of each process has a random suffix, so it recognizes its own Lease even if the response to the write was lost.
+ * - This process measures times with its own clocks, never with a time in the Lease. It measures the age of another
+ *   process's Lease from the last change that it has seen, and the age of its own Lease from the moment at which the
+ *   last renewal was *sent*. Age is measured on two clocks (wall and monotonic), and the higher value counts, because
+ *   the monotonic clock stops while the machine sleeps.
+ * - This process stops leading 5 s before another process may start, even if this process was suspended.
+ * - Each write has an optimistic lock, so only one of two concurrent writes succeeds.
+ * - The name of each process has a random suffix, so a process recognizes its own Lease even if the response to its
+ *   write was lost.
  */
 import { sameValue } from '../../base/canonical-text.ts';
 import { elapsedMs, type Instant, instant, sleep, type Timer } from '../../base/clock.ts';
@@ -28,15 +30,15 @@ import { microTime, objectPath, operatorVersionAnnotation } from './api-paths.ts
 import { fieldManager } from './status-writer.ts';
 
 /**
- * Duration of the Lease in ms. Another process takes over the Lease only if the Lease has not changed for this time.
+ * Duration of the Lease in ms. Another process takes over the Lease only after it has stayed unchanged for this time.
  */
 export const leaseDurationMs = 15_000;
-/** Maximum time in ms for which this process leads after its last renewal of the Lease. */
+/** Maximum time in ms for which this process remains the leader after its last renewal of the Lease. */
 export const renewDeadlineMs = 10_000;
 const retryPeriodMs = 2_000;
 /**
- * Delay in ms before a failed renewal of the Lease is repeated. With this delay and `callDeadlineMs`, three attempts
- * are possible before the leadership ends.
+ * Delay in ms before a failed Lease renewal is retried. With this delay and `callDeadlineMs`, three attempts fit in
+ * before leadership ends.
  */
 const hurriedRetryMs = 500;
 const callDeadlineMs = 2_500;
@@ -53,7 +55,7 @@ interface Lease extends KubeObject {
   readonly spec?: LeaseSpec;
 }
 
-/** Content of the Lease, and the monotonic time in ms at which this process first saw this content. */
+/** Content of the Lease, and the monotonic time in ms at which this process first saw that content. */
 interface Observation {
   readonly spec: LeaseSpec;
   readonly sinceMs: number;
@@ -65,7 +67,7 @@ interface LeaseElectionOptions extends Ports {
   readonly name: string;
   /** Name of the pod or machine, shown in the Lease. */
   readonly identity: string;
-  /** Version of logfleet, shown in an annotation of the Lease. */
+  /** Version of logfleet, shown in a Lease annotation. */
   readonly version?: string;
 }
 
@@ -77,15 +79,19 @@ export class LeaseElection implements Leadership {
   readonly #ended = new AbortController();
   #running: Promise<void> | undefined;
   #observation: Observation | undefined;
-  /** Monotonic time in ms at which this process first found no Lease. Undefined if the Lease exists. */
+  /**
+   * Monotonic time in ms at which this process first found that the Lease does not exist. Undefined if the Lease
+   * exists.
+   */
   #absentSinceMs: number | undefined;
   /** Metadata of the Lease, for the next write. Undefined if the Lease must be read before it is written. */
   #stored: Lease['metadata'] | undefined;
-  /** Time at which the last successful renewal of the Lease was sent. Undefined while another process leads. */
+  /** Time at which the last successful Lease renewal was sent. Undefined while another process is the leader. */
   #renewedAt: Instant | undefined;
   #expiry: Timer | undefined;
   /**
-   * True if this process has sent a write of the Lease. Even without a response, the Lease may then name this process.
+   * True if this process has sent a write to the Lease. The Lease may then name this process, even if there was no
+   * response.
    */
   #wrote = false;
   #term = 0;
@@ -126,7 +132,7 @@ export class LeaseElection implements Leadership {
     this.#running ??= this.#run();
   }
 
-  /** Ends leadership and releases the Lease, so that the next leader need not wait. Never rejects. */
+  /** Ends this process's leadership and releases the Lease, so that the next leader need not wait. Never rejects. */
   async release(): Promise<void> {
     this.#ended.abort(new Error('leader election has ended'));
     this.#follow();
@@ -135,7 +141,7 @@ export class LeaseElection implements Leadership {
     try {
       await this.#giveBack();
     } catch (error) {
-      this.#options.log.warn('the lease was not released; the next leader waits until it expires', {
+      this.#options.log.warn('the Lease was not released, so the next leader must wait until it expires', {
         error: asLogfleetError(error),
       });
     }
@@ -153,14 +159,14 @@ export class LeaseElection implements Leadership {
       } catch (error) {
         if (signal.aborted) return;
         this.#stored = undefined;
-        log.debug('the lease could not be read or written', { error: asLogfleetError(error) });
+        log.debug('the Lease could not be read or written', { error: asLogfleetError(error) });
         if (this.#renewedAt !== undefined) pauseMs = hurriedRetryMs;
       }
       await sleep(clock, pauseMs * (0.9 + 0.2 * random.next()), signal).catch(() => undefined);
     }
   }
 
-  /** Reads the Lease, and writes it if this process may lead. */
+  /** Reads the Lease, and writes it if this process may be the leader. */
   async #step(signal: AbortSignal): Promise<void> {
     if (this.#stored === undefined || this.#renewedAt === undefined) {
       const lease = await this.#read(signal);
@@ -190,8 +196,8 @@ export class LeaseElection implements Leadership {
   }
 
   /**
-   * Returns whether this process may write the Lease: the Lease has no holder, already names this process, or has
-   * expired. If there is no Lease, this process first waits for `renewDeadlineMs`.
+   * Reports whether this process may write the Lease, because the Lease has no holder, already names this process, or
+   * has expired. If there is no Lease, this process first waits for `renewDeadlineMs`.
    */
   #mayWrite(lease: Lease | undefined): boolean {
     const nowMs = this.#options.clock.monotonic();
@@ -249,7 +255,7 @@ export class LeaseElection implements Leadership {
     const lapsed = !this.isLeader();
     this.#renewedAt = sentAt;
     this.#expiry?.cancel();
-    // Rounds the delay up: a timer that fires just before the deadline would not end the leadership.
+    // Rounds the delay up, because a timer that fires just before the deadline would not end the leadership.
     this.#expiry = clock.after(Math.ceil(renewDeadlineMs - elapsedMs(clock, sentAt)) + 1, () => {
       if (!this.isLeader()) this.#follow();
     });
@@ -289,7 +295,7 @@ export class LeaseElection implements Leadership {
 
 /**
  * Leadership for `--no-leader-election`: this process always leads. Its start counts as a forced takeover, because the
- * former process may have crashed.
+ * previous process may have crashed.
  */
 export function soleLeadership(): Leadership {
   return { isLeader: () => true, term: () => 1, tookOverByForce: () => true, subscribe: () => () => undefined };

@@ -1,13 +1,13 @@
 /**
- * Stores each ledger object (*shard* in code) as a Kubernetes resource of the kind `Ledger` (U1). The name of a Ledger
- * has this form:
+ * Stores each ledger object (*shard* in code) as a Kubernetes resource of kind `Ledger` (U1). Ledger names have this
+ * form:
  *
  *   <owner>-<hash of uid>-<shard>      e.g. production-3fa1b2c3d4-head
  *
  * Invariants:
  * - Kubernetes deletes a Ledger together with the resource that owns it.
- * - A Ledger contains the uid of its owner. A resource that is created again has another uid, so it starts without a
- *   ledger.
+ * - A Ledger contains its owner's uid. A resource that is deleted and created again has another uid, so it starts
+ *   without a ledger.
  * - Each write is one request with an optimistic lock.
  */
 import { createHash } from 'node:crypto';
@@ -21,15 +21,17 @@ import { hasCode, notInstalled } from './api-error.ts';
 import { objectPath } from './api-paths.ts';
 import { fieldManager, metadataOnly } from './status-writer.ts';
 
-/** Maximum length of the owner's name in the name of a Ledger. Kubernetes allows 253 characters for the whole name. */
+/** Maximum length of the owner's name within a Ledger's name. Kubernetes allows 253 characters for the whole name. */
 const maxOwnerNameLength = 190;
 const maxSummaryLength = 200;
 
 interface KubernetesLedgerStoreOptions {
   readonly client: ApiClient;
-  /** List of all Ledgers, which is read once after the start. Without it, each Ledger is read by name. */
+  /**
+   * List of all Ledgers, which is read once after the operator starts. Without this list, each Ledger is read by name.
+   */
   readonly startList?: LedgerStartList;
-  /** Returns the owner of a ledger from the cache. */
+  /** Looks up a ledger's owner in the cache. */
   readonly resourceOf?: (owner: OwnerRef) => AnyResource | undefined;
 }
 
@@ -105,14 +107,14 @@ function ledgerName(owner: OwnerRef, shard: string): string {
 function assertOwned({ kind, namespace, name, uid }: OwnerRef, stored: StoredShard): void {
   if (stored.ownerUid === uid) return;
   const message =
-    `Ledger ${namespace}/${stored.name} belongs to an earlier ${kind} ${name} with the uid ${stored.ownerUid}, but the present ${kind} has the uid ${uid}. ` +
+    `Ledger ${namespace}/${stored.name} belongs to an earlier ${kind} ${name} with the uid ${stored.ownerUid}, but the current ${kind} has the uid ${uid}. ` +
     'Delete this Ledger.';
   throw failure('stall', 'ledger.foreign', message, { reason: 'LedgerForeign' });
 }
 
 /**
- * Throws if the ledger of a policy may still be in ConfigMaps, in which older versions of logfleet stored ledgers (U1).
- * This version cannot read them.
+ * Throws if a policy's ledger may still be in ConfigMaps, where older versions of logfleet stored ledgers (U1). This
+ * version cannot read ledgers from ConfigMaps.
  */
 function assertNoOlderLedger({ namespace, name }: OwnerRef, resource: AnyResource | undefined): void {
   if (resource?.kind !== 'CollectorVersionPolicy' || !resource.status) return;
@@ -126,17 +128,17 @@ function assertNoOlderLedger({ namespace, name }: OwnerRef, resource: AnyResourc
 
 /** Returns the error for a Ledger that was deleted after it was read. */
 function deletedMeanwhile(namespace: string, name: string, cause: unknown): LogfleetError {
-  const message = `Ledger ${namespace}/${name} was deleted while logfleet used it. logfleet reads the ledger again.`;
+  const message = `Ledger ${namespace}/${name} was deleted while logfleet was using it. logfleet will read the ledger again.`;
   return failure('backoff', 'host.conflict', message, { cause });
 }
 
-/** Fields of a Ledger that logfleet reads. */
+/** Ledger fields that logfleet reads. */
 interface LedgerObject extends KubeObject {
   readonly owner: { readonly uid: string };
   readonly content: string;
 }
 
-/** Fields of a Ledger that logfleet keeps in memory. */
+/** Ledger fields that logfleet keeps in memory. */
 interface StoredShard extends LedgerShard {
   readonly name: string;
   readonly ownerUid: string;
@@ -147,7 +149,7 @@ function decodeLedger({ metadata, owner, content }: LedgerObject): StoredShard {
   return { name: metadata.name, ownerUid: owner.uid, content, version: metadata.resourceVersion };
 }
 
-/** Returns the error for a missing CRD of the kind Ledger. */
+/** Returns the error that reports a missing Ledger CRD. */
 function ledgersNotInstalled(cause: unknown): LogfleetError {
   return failure('stall', 'ledger.notInstalled', notInstalled(ledgerKind, 'the API server'), {
     reason: 'LedgerNotInstalled',
@@ -158,17 +160,16 @@ function ledgersNotInstalled(cause: unknown): LogfleetError {
 const retentionMs = 600_000;
 const pageDeadlineMs = 15_000;
 /**
- * Maximum length in characters of a ledger object that is kept in memory. Longer objects are read by name when they are
- * needed.
+ * Maximum length of a ledger object that is kept in memory, in characters. Longer objects are read by name when needed.
  */
 const maxCachedLength = 64 * 1024;
 /**
- * Maximum total length in characters of the ledger objects that are kept in memory. Further objects are read by name
- * when they are needed.
+ * Maximum total length of the ledger objects kept in memory, in characters. Any further objects are read by name when
+ * needed.
  */
 const maxCachedTotal = 32 * 1024 * 1024;
 /**
- * Number of Ledgers on the first page of a list. It is small, because the size of the Ledgers is unknown, and each can
+ * Number of Ledgers on the first page of a list. It is low because the size of the Ledgers is unknown, and each one can
  * have 512 KiB.
  */
 const firstPageLimit = 50;
@@ -177,7 +178,7 @@ const smallPageLength = 1024 * 1024;
 
 interface LedgerStartListOptions {
   readonly client: ApiClient;
-  /** True if one list contains the Ledgers of all namespaces. False if each namespace has its own list. */
+  /** True if one list contains the Ledgers from all namespaces. False if each namespace has its own list. */
   readonly allNamespaces: boolean;
   readonly leadership: Pick<Leadership, 'term'>;
   readonly clock: Clock;
@@ -189,20 +190,21 @@ type Shards = Map<string, StoredShard>;
 interface Listing {
   readonly term: number;
   readonly endsAtMs: number;
-  /** Ledgers in the list. Undefined after `endsAtMs`, because the Ledgers use much memory. */
+  /** Ledgers in the list. Undefined after `endsAtMs`, because Ledgers use a lot of memory. */
   shards: Promise<Shards> | undefined;
   /**
-   * Ledgers that must be read by name, because the list may lack their current content. An entry is the API path of one
-   * Ledger, or the uid of an owner, which means all Ledgers of this owner.
+   * Ledgers that must be read by name, because the list may lack their current content. Each entry is either the API
+   * path of one Ledger, or an owner's uid, which stands for all of the owner's Ledgers.
    */
   readonly byName: Set<string>;
 }
 
 /**
- * Lists all Ledgers in pages after the start of the operator, because it takes too long to read ten thousand Ledgers by
- * name.
+ * Lists all Ledgers in pages after the operator starts, because reading ten thousand Ledgers by name would take too
+ * long.
  *
- * The first read after this process became the leader starts the list. Each listed Ledger is used for only one read.
+ * The first read of a Ledger after this process becomes the leader starts the listing. Each listed Ledger serves only
+ * one read.
  *
  * Invariants:
  * - The list contains all writes of earlier leaders.
@@ -210,7 +212,7 @@ interface Listing {
  */
 export class LedgerStartList {
   readonly #options: LedgerStartListOptions;
-  /** Lists of Ledgers, by namespace. The list with the key `undefined` contains the Ledgers of all namespaces. */
+  /** Lists of Ledgers, by namespace. The list with the key `undefined` contains the Ledgers from all namespaces. */
   readonly #listings = new Map<string | undefined, Listing>();
 
   constructor(options: LedgerStartListOptions) {
@@ -236,7 +238,7 @@ export class LedgerStartList {
     return shard;
   }
 
-  /** Called when the listed Ledgers of an owner may be outdated. They are then read by name. */
+  /** Called when an owner's listed Ledgers may be outdated. Its Ledgers are then read by name. */
   outdate(owner: OwnerRef): void {
     this.#listings.get(this.#scopeOf(owner))?.byName.add(owner.uid);
   }
@@ -246,8 +248,8 @@ export class LedgerStartList {
   }
 
   /**
-   * Returns the list of Ledgers that this process has read in its current term as the leader. Returns undefined if this
-   * process has never been the leader.
+   * Returns the list of Ledgers for the current term as the leader, and starts it if necessary. Returns undefined if
+   * this process has never been the leader.
    */
   #current(owner: OwnerRef): Listing | undefined {
     const { leadership, clock } = this.#options;

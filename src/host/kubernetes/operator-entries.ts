@@ -1,17 +1,17 @@
 /**
- * Detects another operator that manages the same resources (L2). Each operator writes an entry into `status.operators`
- * of each resource. The watches of the other operators report these entries.
+ * Detects other operators that manage the same resources (L2). Each operator writes an entry to `status.operators` of
+ * each resource. The other operators see this entry through their watches.
  *
- * The operator whose entry has the earliest `since` acts on the resource. An operator writes its earliest `since` into
- * all shared resources. So one of two operators acts on all of them, and both together send no more requests than one.
- * If the time `seen` of an entry is later than in the other entries, it is a question whether the other operators still
- * run. A running operator answers by copying that time into its own entry. An operator that does not answer within a
- * minute counts as gone. After ten minutes without a sign of life, an operator is asked again.
+ * The operator whose entry has the earliest `since` acts on the resource. Each operator writes its earliest `since` to
+ * all shared resources. So one of two operators acts on all of them, and both together send no more requests than one
+ * would. An entry whose time `seen` is later than in the other entries asks the other operators whether they are still
+ * running. A running operator answers by copying that time into its own entry. An operator that does not answer within
+ * a minute counts as gone. An operator that has shown no sign of life for ten minutes is asked again.
  *
  * Invariants:
- * - For a waiting operator, the resource does not exist.
- * - If an operator waits in a namespace, it leaves new resources there to the other operator.
- * - A single operator sends no additional writes. Two operators write one question and one response in ten minutes.
+ * - To a waiting operator, the resource appears not to exist.
+ * - An operator that waits in a namespace leaves new resources there to the other operator.
+ * - A single operator sends no additional writes. Two operators write one question and one answer every ten minutes.
  * - Reconcilers do not see entries.
  */
 import { type Condition, findCondition, reasons, removeCondition, setCondition } from '../../api/conditions.ts';
@@ -38,33 +38,33 @@ interface Hidden {
 
 interface OtherOperator {
   /**
-   * Monotonic time in ms at which this process last saw a change of the other operator's entry. -Infinity if it has
-   * seen no change yet.
+   * Monotonic time in ms at which this process last saw the other operator's entry change. -Infinity if it has not seen
+   * a change yet.
    */
   readonly heardAtMs: number;
   /**
-   * Monotonic time in ms at which this operator asked the other operator whether it still runs. Undefined if there is
-   * no open question.
+   * Monotonic time in ms at which this operator asked the other operator whether it is still running. Undefined if no
+   * question is open.
    */
   askedAtMs?: number;
-  /** True if the other operator has not answered the question whether it still runs within `responseMs`. */
+  /** True if the other operator has not answered within `responseMs` when asked whether it is still running. */
   isGone?: boolean;
 }
 
 /**
- * Time in ms within which another operator must answer that it still runs. It is long enough for the election of a new
- * leader.
+ * Time in ms within which another operator must answer that it is still running. This time is long enough to elect a
+ * new leader.
  */
 export const responseMs = 60_000;
-/** After this time in ms without a sign of life, an operator is asked whether it still runs. */
+/** Time in ms without a sign of life after which an operator is asked whether it is still running. */
 export const askAgainMs = 600_000;
 const checkIntervalMs = 5_000;
 /**
- * Delay in ms from a change of a resource to the check of the operators' entries in its status. Without the delay, the
- * check could read an older version of the resource from the cache.
+ * Delay in ms between a change to a resource and the check of the operator entries in its status. Without this delay,
+ * the check could read an older version of the resource from the cache.
  */
 const changeDelayMs = 100;
-/** Joins names: `a`, `a and b`, `a, b and c`. */
+/** Joins names, as in `a`, `a and b`, `a, b and c`. */
 const andList = new Intl.ListFormat('en-GB');
 const nothing: Hidden = { entries: [], condition: undefined };
 
@@ -83,20 +83,20 @@ export class OperatorEntries {
   readonly #options: OperatorEntriesOptions;
   /**
    * Other operators, by name and namespace (see `otherKey`). The namespace is part of the key, because an operator can
-   * stop following one namespace and continue to follow another.
+   * stop watching one namespace while it continues to watch another.
    */
   readonly #others = new Map<string, OtherOperator>();
   readonly #hidden = new WeakMap<AnyResource, Hidden>();
   readonly #listeners = new Map<KindName, Listeners<ResourceKey>>();
   readonly #gauge: Gauge;
   /**
-   * Earliest `since` in the entries of this operator. It decides which operator acts on the resources that both follow.
-   * Undefined if this operator has no entries.
+   * Earliest `since` in this operator's entries. It decides which operator acts on shared resources. Undefined if this
+   * operator has no entries.
    */
   #since: string | undefined;
   /**
-   * Resource whose status is being written with a question to the other operators whether they still run. Otherwise
-   * undefined.
+   * Resource whose status is being written in order to ask the other operators whether they are still running.
+   * Undefined if no question is being written.
    */
   #question: AnyResource | undefined;
   #isChecking = false;
@@ -117,8 +117,8 @@ export class OperatorEntries {
   }
 
   /**
-   * Removes the operators' entries from the status of a resource that was read from the API server. Learns from the
-   * entries which other operators run.
+   * Removes the operator entries from the status of a resource read from the API server. Learns from the entries which
+   * other operators are running.
    * @param before last known version of the resource
    */
   hide<R extends AnyResource>(resource: R, before: AnyResource | undefined): R {
@@ -174,8 +174,8 @@ export class OperatorEntries {
   }
 
   /**
-   * Returns whether another operator acts on the resource. The operator that acts on an owner also acts on the
-   * resources of this owner.
+   * Reports whether another operator acts on the resource. The operator that acts on an owner also acts on the
+   * resources that the owner owns.
    */
   #isForeign(resource: AnyResource): boolean {
     if (this.#others.size === 0) return false;
@@ -189,8 +189,8 @@ export class OperatorEntries {
   }
 
   /**
-   * Returns whether another operator acts on the resources of this namespace. This applies to a new resource, whose
-   * status has no entries yet.
+   * Reports whether another operator acts on the resources in this namespace. Used for new resources, whose status has
+   * no entries yet.
    */
   #isForeignNamespace(namespace: string): boolean {
     for (const each of this.#options.resources()) {
@@ -224,8 +224,8 @@ export class OperatorEntries {
   }
 
   /**
-   * Learns from the entries in the status of a resource which other operators run. An operator runs if its entry has
-   * changed.
+   * Learns which other operators are running from the entries in a resource's status. An operator counts as running if
+   * its entry has changed.
    */
   #learn(resource: AnyResource, before: AnyResource | undefined): void {
     const foreign = this.#foreign(resource);
@@ -233,8 +233,8 @@ export class OperatorEntries {
     const known = this.#foreign(before);
     const own = this.#own(resource);
     if (own) this.#since = this.#earliest(own.since);
-    // Another operator has removed this operator's entry, because this operator did not answer in time. So this
-    // operator gets a new `since`, as after a start.
+    // Another operator has removed this operator's entry, because this operator did not answer in time. This operator
+    // therefore gets a new `since`, as it would after a restart.
     else if (this.#own(before)) this.#since = undefined;
     for (const { name, seen } of foreign) {
       const isChanged = before !== undefined && known.find((entry) => entry.name === name)?.seen !== seen;
@@ -253,7 +253,7 @@ export class OperatorEntries {
     const key = otherKey(name, resource);
     const known = this.#others.get(key);
     if (!known || known.isGone || known.heardAtMs < 0) {
-      log.warn('another operator follows the same resources', { operator: name, self });
+      log.warn('another operator manages the same resources', { operator: name, self });
     }
     this.#others.set(key, { heardAtMs: clock.monotonic() });
     this.#announce(known?.isGone === true);
@@ -262,8 +262,8 @@ export class OperatorEntries {
   }
 
   /**
-   * Updates the metric that counts other operators. If `isChanged` is true, calls the listeners for each resource on
-   * which another operator may act now.
+   * Updates the metric that counts other operators. If `isChanged` is true, calls the listeners for each resource that
+   * a different operator may now be acting on.
    */
   #announce(isChanged: boolean): void {
     const running = [...this.#others].filter(([, { isGone }]) => !isGone).map(([key]) => key.split(' ')[0]);
@@ -288,8 +288,8 @@ export class OperatorEntries {
   }
 
   /**
-   * Marks each operator that did not answer in time as gone. Then writes the entries of this operator that are missing
-   * or outdated, and asks silent operators whether they still run.
+   * Marks each operator that did not answer in time as gone. Then writes this operator's missing or outdated entries,
+   * and asks silent operators whether they are still running.
    */
   async #check(): Promise<void> {
     this.#nextCheck = undefined;
@@ -325,11 +325,11 @@ export class OperatorEntries {
       try {
         await write(resource);
         const written = newest(kind, metadata);
-        // The cache does not report writes of this process.
+        // The cache does not report this process's own writes.
         if (written && wasForeign !== this.#isForeign(written)) this.#notify(written);
       } catch (error) {
         if (hasCode(error, 'host.gone') || hasCode(error, 'host.conflict')) continue;
-        log.debug('an operator entry was not written', { ...metadata, error: asLogfleetError(error) });
+        log.debug('an operator entry could not be written', { ...metadata, error: asLogfleetError(error) });
         return;
       } finally {
         this.#question = undefined;
@@ -338,11 +338,11 @@ export class OperatorEntries {
   }
 
   /**
-   * Returns whether this operator must write its entry to a resource that another operator also follows. This is
+   * Reports whether this operator must write its entry to a resource that another operator also manages. A write is
    * necessary in each of these cases:
-   * - The entry of this operator is missing, or its `since` is too late.
-   * - Another operator has asked whether this operator still runs.
-   * - Another operator is gone, and its entry must be removed.
+   * - This operator's entry is missing, or its `since` is too late.
+   * - Another operator has asked whether this operator is still running.
+   * - Another operator is gone, so its entry must be removed.
    */
   #isDue(resource: AnyResource): boolean {
     const own = this.#own(resource);
@@ -359,8 +359,8 @@ export class OperatorEntries {
   }
 
   /**
-   * Returns this operator's entry for a status. A new time in `seen` asks the other operators whether they still run. A
-   * copy of another operator's `seen` answers that operator's question.
+   * Returns the entry that this operator writes to a status. A new time in `seen` asks the other operators whether they
+   * are still running. A copy of another operator's `seen` answers that operator's question.
    */
   #ownEntry(resource: AnyResource | undefined, foreign: readonly OperatorEntry[]): OperatorEntry {
     const { self, clock } = this.#options;
@@ -379,15 +379,15 @@ export class OperatorEntries {
 }
 
 /**
- * Returns the key of another operator in `#others`. The key contains the operator's name and the namespace of the
- * resource.
+ * Returns the key of another operator in `#others`. The key consists of the operator's name and the resource's
+ * namespace.
  */
 function otherKey(name: string, { metadata }: AnyResource): string {
   return `${name} ${metadata.namespace}`;
 }
 
 /**
- * Returns the message for users that several operators follow the same resource. `operators` is sorted, and the first
+ * Returns the user-facing message that several operators manage the same resource. `operators` is sorted, and the first
  * operator acts on the resource.
  */
 function messageOf(operators: readonly OperatorEntry[]): string {
@@ -396,8 +396,8 @@ function messageOf(operators: readonly OperatorEntry[]): string {
   const [noun, verb] = others.length === 1 ? ['operator', 'waits'] : ['operators', 'wait'];
   return (
     `The operators in the namespaces ${andList.format(names)} manage this resource. ` +
-    `The operator in ${first} acts, because it came first; the ${noun} in ${andList.format(others)} ${verb}. ` +
-    'Keep one of the operators, or give them different --namespaces.'
+    `The operator in ${first} acts on it, because that operator came first; the ${noun} in ${andList.format(others)} ${verb}. ` +
+    'Keep only one of the operators, or give them different --namespaces.'
   );
 }
 

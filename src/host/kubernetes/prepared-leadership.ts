@@ -1,6 +1,6 @@
 /**
- * Leadership that begins only after a preparation: a new leader first reads data that it needs, such as the Jobs of
- * exports (B8). Until this succeeds, the process does not count as the leader.
+ * Leadership that begins only after a preparation, in which a new leader reads data that it needs, such as the Jobs of
+ * exports (B8). Until the preparation succeeds, the process does not count as the leader.
  */
 import { Listeners } from '../../base/listeners.ts';
 import type { Leadership } from '../host.ts';

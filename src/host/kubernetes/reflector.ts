@@ -1,11 +1,11 @@
 /**
- * Keeps a cache equal to the resources of an API server: lists them, then watches for changes.
+ * Keeps a cache in sync with the resources on an API server: first lists the resources, then watches for changes.
  *
- * It lists again after ten minutes, after a 410, after three failures in a row, when a watch event was lost, and on
+ * Lists again after ten minutes, after a 410, after three failures in a row, when a watch event has been lost, and on
  * request.
  *
  * Invariants:
- * - A failure does not stop a reflector. It is followed by another list or watch.
+ * - A failure does not stop a reflector: another list or watch follows.
  * - A watch lasts 20 s and is aborted after 25 s, so a broken watch is replaced within 30 s. The next watch continues
  *   from the last version.
  * - Only complete lists and complete events change the cache. An unreadable event ends the watch.
@@ -24,23 +24,23 @@ import type { CachedResource, ResourceCache } from './resource-cache.ts';
 const pageLimit = 500;
 const pageDeadlineMs = 15_000;
 const usualWatchSeconds = 20;
-/** A watch is aborted if it exceeds its requested duration by this time in ms. */
+/** Time in ms by which a watch may exceed its requested duration before it is aborted. */
 const watchMarginMs = 5_000;
 /**
- * Time in ms between two lists. A watch can lose a single event, such as the pause of the whole operator, without an
- * error. The next list corrects the cache.
+ * Interval between lists, in ms. A watch can lose a single event without an error, even one that pauses the whole
+ * operator. The next list corrects the cache.
  */
 const relistIntervalMs = 600_000;
-/** Minimum duration in ms of a watch without events. A watch that ends earlier counts as failed. */
+/** Minimum duration in ms of a watch without events. A watch that ends sooner counts as failed. */
 const shortestGoodWatchMs = 5_000;
 /**
- * After this number of consecutive failures, all resources are listed again, because the API server may no longer
+ * Number of consecutive failures after which all resources are listed again, because the API server may no longer
  * accept the last resource version.
  */
 const failuresUntilRelist = 3;
 const backoff = { firstMs: 250, capMs: 8_000 };
 
-/** Finds the resource version in the text of a watch event. This is faster than decoding the event. */
+/** Finds the resource version in the text of a watch event, which is faster than decoding the event. */
 const versionInEvent = /"resourceVersion":"([^"]+)","uid":"/;
 
 type RelistReason = 'start' | 'interval' | 'expired' | 'failures' | 'conflict' | 'request';
@@ -53,25 +53,25 @@ interface Listing {
    */
   readonly paged: boolean;
   readonly continueToken?: string;
-  /** Resources of the pages so far. */
+  /** Resources from the pages read so far. */
   readonly resources: readonly CachedResource[];
 }
 
 interface ReflectorOptions<R extends CachedResource> extends Ports {
   readonly client: ApiClient;
-  /** API path of the resources to list and watch, in one namespace or in all namespaces. */
+  /** API path of the resources to list and watch, in one namespace or all namespaces. */
   readonly path: string;
-  /** Label and field selectors that each list and watch request contains. */
+  /** Label and field selectors for each list and watch request. */
   readonly query?: Readonly<Record<string, string>>;
-  /** Namespace of the listed resources. Undefined if the resources of all namespaces are listed. */
+  /** Namespace of the listed resources. Undefined if resources in all namespaces are listed. */
   readonly scope: string | undefined;
   readonly cache: ResourceCache<R>;
   readonly decode: (value: unknown) => R | undefined;
   /** Duration of a watch in seconds; 20 by default. */
   readonly watchSeconds?: number;
-  /** Called after a complete list was stored in the cache. */
+  /** Called when a complete list has been stored in the cache. */
   readonly onList?: () => void;
-  /** Called for each failed list or watch, before the list or watch is retried. */
+  /** Called for each failed list or watch, before it is retried. */
   readonly onFailure?: (error: unknown) => void;
   /** Called when a list or watch succeeds after one or more failures. */
   readonly onRecovery?: () => void;
@@ -81,11 +81,11 @@ export class Reflector<R extends CachedResource> {
   readonly #options: ReflectorOptions<R>;
   readonly #relists: Counter;
   /**
-   * Outdated resource versions: the API server has refused a write of them. If the cache still contains such a version
-   * when the watch ends, the watch has lost an event.
+   * Resource versions that are outdated, because the API server has rejected a write based on them. If the cache still
+   * contains one of these versions when the watch ends, the watch has lost an event.
    */
   readonly #refusedVersions = new Map<string, { readonly key: ResourceKey; readonly resourceVersion: string }>();
-  /** List that is being read. Undefined while a watch runs. */
+  /** List that is being read. Undefined while a watch is running. */
   #listing: Listing | undefined = startListing('start');
   /** Resource version from which the next watch continues. */
   #resourceVersion = '';
@@ -104,12 +104,12 @@ export class Reflector<R extends CachedResource> {
     this.#steppedAtMs = options.clock.monotonic();
     this.#relists = options.metrics.counter(
       'logfleet_relists_total',
-      'Requests that list all resources of a kind, by the reason for the list.',
+      'Requests that list all resources of a kind, by the reason for the request.',
       ['reason'],
     );
   }
 
-  /** Monotonic time in ms at which the last list, watch or delay began. If this is long ago, the reflector hangs. */
+  /** Monotonic time in ms at which the last list, watch or delay began. If that was long ago, the reflector is hung. */
   get steppedAtMs(): number {
     return this.#steppedAtMs;
   }
@@ -123,13 +123,13 @@ export class Reflector<R extends CachedResource> {
     return this.#problem;
   }
 
-  /** True while a caller of `relist` waits for its list. */
+  /** True while a caller of `relist` is waiting for its list. */
   get isAwaited(): boolean {
     return this.#listed.length > 0;
   }
 
   /**
-   * Called after the API server has refused a write because of an outdated resource version. If the cache still
+   * Called after the API server has rejected a write because of an outdated resource version. If the cache still
    * contains this version when the watch ends, all resources are listed again.
    */
   checkVersion({ namespace, name, resourceVersion }: ResourceKey & { readonly resourceVersion: string }): void {
@@ -137,8 +137,8 @@ export class Reflector<R extends CachedResource> {
   }
 
   /**
-   * Lists all resources again immediately. Resolves when the new list is in the cache, or when listing is forbidden.
-   * The new list contains all changes before this call.
+   * Immediately lists all resources again. Resolves when the new list is in the cache, or when listing is forbidden.
+   * The new list contains all changes made before this call.
    */
   relist(): Promise<void> {
     const listed = new Promise<void>((resolve) => this.#listed.push(resolve));
@@ -182,7 +182,7 @@ export class Reflector<R extends CachedResource> {
     this.#options.onList?.();
     this.#endRelist();
     this.#problem = undefined;
-    // A successful list does not reset the count of failures, so that the delays also grow if only the watches fail.
+    // A successful list does not reset the failure count, so that the delays also grow if only the watches fail.
     if (this.#failures > 0) this.#options.onRecovery?.();
     this.#listing = undefined;
     this.#resourceVersion = page.resourceVersion;
@@ -217,7 +217,7 @@ export class Reflector<R extends CachedResource> {
     }
   }
 
-  /** Returns whether the cache still contains a resource version that the API server has refused as outdated. */
+  /** Reports whether the cache still contains a resource version that the API server has rejected as outdated. */
   #isCacheOutdated(): boolean {
     const { cache } = this.#options;
     const refused = [...this.#refusedVersions.values()];
@@ -265,7 +265,7 @@ export class Reflector<R extends CachedResource> {
     const delayMs = backoffDelay(backoff, this.#failures, error, random);
     const isRepeated = this.#failures >= failuresUntilRelist;
     const what = { path, error: problem, isListing: this.#listing !== undefined, delayMs };
-    log[isRepeated ? 'warn' : 'debug']('following resources failed and is retried', what);
+    log[isRepeated ? 'warn' : 'debug']('resources could not be listed or watched; logfleet will retry', what);
     if (hasCode(error, 'host.expired')) {
       this.#listing = { ...startListing(this.#listing?.reason ?? 'expired'), paged: this.#listing === undefined };
     } else if (isRepeated) this.#listing = startListing(this.#listing?.reason ?? 'failures');
@@ -283,7 +283,9 @@ export interface Page {
   readonly continueToken?: string;
 }
 
-/** Reads one page of a list from the API server's response. Throws `host.unreachable` if the response is not a list. */
+/**
+ * Decodes one page of a list from the API server's response. Throws `host.unreachable` if the response is not a list.
+ */
 export function readPage(response: unknown, path: string): Page {
   const list = isRecord(response) ? response : {};
   const resourceVersion = resourceVersionOf(list);

@@ -1,13 +1,14 @@
 /**
- * Cache of all resources of one kind in a cluster. Reflectors fill it.
+ * Cache of all resources of one kind in a cluster, filled by reflectors.
  *
  * Invariants:
- * - Resource versions are compared for equality, never for order.
- * - A write of this process is in the cache before the write returns. The cache ignores older versions that a watch or
+ * - Resource versions are compared only for equality, never for order.
+ * - A write by this process is in the cache before the write returns. The cache ignores older versions that a watch or
  *   list reports later.
  * - If a resource has a new uid, the old resource counts as deleted, and the new one as added.
  * - Listeners are called only for changes by other writers. An error in one listener does not affect other listeners.
- * - Listeners wait for the end of running writes, because the watch may report a write before its response arrives.
+ * - Listeners are not called until running writes have ended, because the watch may report a write before its response
+ *   arrives.
  */
 import { keyText } from '../../base/key-text.ts';
 import { Listeners } from '../../base/listeners.ts';
@@ -30,14 +31,15 @@ const maxSuperseded = 64;
 interface Entry<R> {
   resource: R;
   /**
-   * Resource versions that this process has replaced by its own writes. The cache ignores such a version if the watch
-   * reports it later.
+   * Resource versions that this process's own writes have replaced. The cache ignores these versions if the watch
+   * reports them later.
    */
   superseded: string[];
-  /** Number of this process's writes of the resource that have not ended yet. */
+  /** Number of writes to the resource by this process that have not ended yet. */
   writes: number;
   /**
-   * Resource versions that the watch has reported during a write by this process. Listeners are called after the write.
+   * Resource versions that the watch has reported during a write by this process. Listeners are called after the write
+   * ends.
    */
   unreported?: Set<string>;
 }
@@ -78,8 +80,8 @@ export class ResourceCache<R extends CachedResource> implements ResourceSource<R
   }
 
   /**
-   * Returns whether a watch event reports a write of this process. Call it only once for each event, because it returns
-   * true only once.
+   * Reports whether a watch event stems from a write by this process. Call this method only once per event, because it
+   * returns true only once.
    */
   takeOwnWrite(resourceVersion: string): boolean {
     return this.#unreportedWrites.delete(resourceVersion);
@@ -117,8 +119,8 @@ export class ResourceCache<R extends CachedResource> implements ResourceSource<R
   }
 
   /**
-   * Replaces the cached resources of a namespace by a complete list. If `scope` is undefined, replaces the resources of
-   * all namespaces.
+   * Replaces the cached resources of a namespace with a complete list. If `scope` is undefined, replaces the resources
+   * of all namespaces.
    */
   replace(scope: string | undefined, resources: readonly R[]): void {
     const listed = new Set(resources.map(({ metadata }) => keyText(metadata)));
@@ -127,14 +129,14 @@ export class ResourceCache<R extends CachedResource> implements ResourceSource<R
         this.#remove(metadata);
     }
     for (const resource of resources) this.put(resource);
-    // The list already contains these writes, and the next watch reports only later changes.
+    // The list already contains these writes, and the next watch reports only changes made after the list.
     this.#unreportedWrites.clear();
     this.#unfilled.delete(scope);
     if (this.synced()) this.#filled.resolve();
   }
 
   /**
-   * Calls `send`, which writes a resource. Stores the written resource in the cache, unless the cache already has a
+   * Calls `send`, which writes a resource, and stores the written resource in the cache, unless the cache already has a
    * newer version.
    */
   async write(basedOn: R['metadata'], send: () => Promise<R>): Promise<R> {
@@ -163,7 +165,7 @@ export class ResourceCache<R extends CachedResource> implements ResourceSource<R
     this.#unreportedWrites.add(written.metadata.resourceVersion);
   }
 
-  /** Calls the listeners for changes that the watch has reported during a write. */
+  /** Calls the listeners for changes that the watch reported during a write. */
   #reportDelayed(entry: Entry<R>): void {
     const { unreported, resource } = entry;
     delete entry.unreported;

@@ -1,7 +1,6 @@
 /**
- * Decodes API objects into the types of `kinds.ts`. Drops managed fields and labels to save memory, but keeps the names
- * of the users who wrote logfleet's annotations. Specs are not validated again, because the API server has validated
- * them.
+ * Decodes API objects into the types in `kinds.ts`. Drops managed fields and labels to save memory, but keeps the names
+ * of the users who wrote logfleet's annotations. Does not validate specs, because the API server has already done so.
  */
 
 import { readAnnotationWriters } from '../../api/annotation-writers.ts';
@@ -10,7 +9,10 @@ import { isOlderThanResource } from '../../api/status-age.ts';
 import { isRecord } from '../../base/record.ts';
 import { isKubeObject, type KubeObject } from './api-client.ts';
 
-/** Decodes a resource. Returns undefined if `value` is invalid. The items of a list contain no `kind`. */
+/**
+ * Decodes a resource. Returns undefined if `value` is invalid. `value` need not contain a `kind`, because the items of
+ * a list have none.
+ */
 export function decodeResource<K extends KindName>(kind: K, value: unknown): ResourceOf<K> | undefined {
   if (!isKubeObject(value) || !isRecord(value.spec)) return undefined;
   const metadata = decodeMetadata(value);
@@ -20,9 +22,9 @@ export function decodeResource<K extends KindName>(kind: K, value: unknown): Res
 }
 
 /**
- * Returns whether the status belongs to this resource. A status from a backup can belong to an earlier export with the
- * same name. It is ignored, because its files may no longer exist. The status of a policy or schedule from a backup is
- * used, because it shows stopped rollouts (U1) and exported time ranges (S1).
+ * Reports whether the status belongs to this resource. A status restored from a backup can belong to an earlier export
+ * with the same name. Such a status is ignored, because the files of that export may no longer exist. A restored status
+ * of a policy or schedule is used, because it shows stopped rollouts (U1) or exported time ranges (S1).
  */
 function isOwnStatus(kind: KindName, status: object, metadata: ObjectMeta): boolean {
   return kind !== 'SearchExport' || !isOlderThanResource(status, metadata);
@@ -44,7 +46,8 @@ export function decodeMetadata({ metadata }: KubeObject): ObjectMeta {
 }
 
 /**
- * Returns the owner of a resource. Returns undefined if it has no owner, or if the owner is not a resource of logfleet.
+ * Returns the owner of a resource. Returns undefined if the resource has no owner, or if the owner is not a logfleet
+ * resource.
  */
 function readOwner(references: KubeObject['metadata']['ownerReferences']): ObjectMeta['owner'] {
   const { apiVersion = '', kind = '', name = '', uid = '' } = references?.find(({ controller }) => controller) ?? {};
@@ -52,7 +55,7 @@ function readOwner(references: KubeObject['metadata']['ownerReferences']): Objec
   return isOurs ? { kind: kind as KindName, name, uid } : undefined;
 }
 
-/** Returns the annotations without the copy of the whole manifest that `kubectl apply` writes. */
+/** Returns the annotations, except the one in which `kubectl apply` stores a copy of the whole manifest. */
 function withoutCopies(annotations: ObjectMeta['annotations'] = {}): ObjectMeta['annotations'] {
   const { 'kubectl.kubernetes.io/last-applied-configuration': _, ...others } = annotations;
   return others;

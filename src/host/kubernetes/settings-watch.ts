@@ -2,9 +2,9 @@
  * Watches the ConfigMap `logfleet-settings` in the operator's namespace. Needs no right to read other ConfigMaps.
  *
  * Invariants:
- * - All resources are paused until the API server has answered for the first time.
- * - If the ConfigMap is missing, or the operator may not read it (403), no resource is paused.
- * - While the API server does not answer, the last settings apply.
+ * - All resources are paused until the API server has responded for the first time.
+ * - If the ConfigMap is missing, or the operator has no right to read it (403), no resource is paused.
+ * - While the API server does not respond, the last settings apply.
  */
 
 import { pausedByConfigMap, pausedMember, settingsName } from '../../api/operator-settings.ts';
@@ -66,12 +66,12 @@ export class SettingsWatch {
     return this.#listeners.add(listener);
   }
 
-  /** Returns true after the first response or failure. */
+  /** Reports whether the first request for the settings has been answered or has failed. */
   isAttempted(): boolean {
     return this.#isAttempted;
   }
 
-  /** Resolves after the first request for the settings was answered or has failed. */
+  /** Resolves when the first request for the settings has been answered or has failed. */
   whenAttempted(): Promise<void> {
     return this.#attempted.promise;
   }
@@ -98,7 +98,7 @@ export class SettingsWatch {
     if (this.#current === unread && hasCode(error, 'host.forbidden')) {
       const { log, namespace } = this.#options;
       log.error(
-        `the operator may not read the ConfigMap ${settingsName}, so the ConfigMap cannot pause policies and exports: grant list and watch of it in namespace ${namespace}`,
+        `the operator has no right to read the ConfigMap ${settingsName}, so the ConfigMap cannot pause policies and exports: grant the operator list and watch on it in namespace ${namespace}`,
         { error },
       );
       this.#set({});
@@ -111,8 +111,8 @@ export class SettingsWatch {
     if (pausedBy === this.#current.pausedBy) return;
     this.#current = next;
     const { log } = this.#options;
-    if (pausedBy !== undefined) log.warn('all resources are paused: no new work is started', { pausedBy });
-    else if (this.#isAttempted) log.info('the pause has ended: new work may start');
+    if (pausedBy !== undefined) log.warn('all resources are paused, so no new work starts', { pausedBy });
+    else if (this.#isAttempted) log.info('the pause has ended, so new work may start');
     this.#listeners.notify();
   }
 

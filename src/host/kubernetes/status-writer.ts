@@ -1,6 +1,6 @@
 /**
- * Writes the complete status of a resource. A status that another program has changed is not overwritten: the write
- * fails with `host.conflict`, and the next reconcile decides again.
+ * Writes the complete status of a resource. If another program has changed the status, the write does not overwrite it,
+ * but fails with `host.conflict`, and the next reconcile decides again.
  */
 import { reasons } from '../../api/conditions.ts';
 import { type AnyResource, apiVersion, type KindName } from '../../api/kinds.ts';
@@ -12,14 +12,14 @@ import { hasCode } from './api-error.ts';
 import { resourcePath } from './api-paths.ts';
 import { decodeResource } from './resource-decoding.ts';
 
-/** Field manager of all writes by logfleet. */
+/** Field manager for all writes by logfleet. */
 export const fieldManager = 'logfleet';
 
-/** Media type for responses with only the metadata of the object. */
+/** Media type that requests responses with only the object's metadata. */
 export const metadataOnly = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
 
 /**
- * Writes the status of a resource, and returns the resource with its new resource version. Throws `host.conflict`,
+ * Writes a resource's status and returns the resource with its new resource version. Throws `host.conflict`,
  * `host.gone` and other request errors.
  */
 export async function writeStatus<R extends AnyResource>(client: ApiClient, resource: R): Promise<R> {
@@ -33,7 +33,7 @@ export async function writeStatus<R extends AnyResource>(client: ApiClient, reso
   return { ...resource, metadata: { ...resource.metadata, resourceVersion: response.metadata.resourceVersion } };
 }
 
-/** Limits the number of concurrent tasks. Further tasks wait in order of arrival. */
+/** Limits the number of concurrent tasks. Tasks beyond the limit wait in order of arrival. */
 export class ConcurrencyLimit {
   #free: number;
   readonly #waiting: (() => void)[] = [];
@@ -55,7 +55,7 @@ export class ConcurrencyLimit {
   }
 }
 
-/** Creates a resource with an owner reference, so that Kubernetes deletes it together with its owner. */
+/** Creates a resource with an owner reference, so that Kubernetes deletes the resource together with its owner. */
 export async function createResource<K extends KindName>(
   client: ApiClient,
   resource: NewResource<K>,
@@ -77,7 +77,7 @@ export async function createResource<K extends KindName>(
 }
 
 /**
- * Returns whether the owner already owns the existing resource with this name. Returns undefined if no such resource
+ * Reports whether the owner already owns the existing resource with this name. Returns undefined if no such resource
  * exists.
  */
 async function isOwnedBy<K extends KindName>(
@@ -90,7 +90,7 @@ async function isOwnedBy<K extends KindName>(
 
 /**
  * Deletes a resource if it still has the version that was read. Succeeds if the resource no longer exists. Throws
- * `host.conflict` if the resource was changed or created again. Also throws other request errors.
+ * `host.conflict` if the resource has been changed or recreated, and other request errors.
  */
 export async function removeResource(client: ApiClient, { kind, metadata }: AnyResource): Promise<void> {
   const { namespace, name, uid, resourceVersion } = metadata;

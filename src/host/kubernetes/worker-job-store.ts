@@ -1,6 +1,6 @@
 /**
- * Lists and watches the Kubernetes Jobs of exports, and their pods, by a label. Without the rights in
- * `manifests/export-jobs`, `problem` returns the error of the API server.
+ * Lists and watches the Kubernetes Jobs of exports, and their pods, by label. If the rights in `manifests/export-jobs`
+ * are missing, `problem` returns the API server's error.
  */
 
 import type { LogfleetError } from '../../base/errors.ts';
@@ -20,15 +20,15 @@ import { decodeMetadata } from './resource-decoding.ts';
 import { fieldManager } from './status-writer.ts';
 
 /**
- * Maximum duration in ms of a request that creates a Job. The next leader starts only after this time, so that its
- * first list contains the Job.
+ * Maximum duration in ms of a request that creates a Job. The next leader starts only after this time, so its first
+ * list is certain to contain the Job.
  */
 const createDeadlineMs = leaseDurationMs - renewDeadlineMs;
 
 interface WorkerJobStoreOptions extends Ports {
   readonly client: ApiClient;
   readonly image: string;
-  /** Namespaces that are watched separately. The value `[undefined]` means one watch for all namespaces. */
+  /** Namespaces that need separate watches. `[undefined]` means a single watch for all namespaces. */
   readonly scopes: readonly (string | undefined)[];
   readonly watchSeconds?: number;
 }
@@ -48,21 +48,21 @@ export class KubernetesWorkerJobs implements WorkerJobs {
     this.#pods = new Followed<WorkerPod>(options, 'pods', announce);
   }
 
-  /** Follows Jobs and pods until the signal is aborted. */
+  /** Lists and watches Jobs and pods until the signal is aborted. */
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all([this.#jobs.run(signal), this.#pods.run(signal)]);
   }
 
   /**
-   * Lists Jobs and pods again. Resolves when the cache contains all changes before this call. Leaves out namespaces
-   * that the operator may not list, because it cannot have created Jobs there.
+   * Lists Jobs and pods again. Resolves when the cache contains all changes made before this call. Leaves out
+   * namespaces in which the operator has no right to list, because it cannot have created Jobs there.
    */
   async relist(): Promise<void> {
     await Promise.all([this.#jobs.relist(), this.#pods.relist()]);
   }
 
   /**
-   * Returns a message if a new leader still waits for a list of Jobs or pods. Returns undefined if all lists are
+   * Returns a message if a new leader is still waiting for a list of Jobs or pods. Returns undefined if all lists are
    * complete.
    */
   unlisted(): string | undefined {
@@ -115,7 +115,7 @@ export class KubernetesWorkerJobs implements WorkerJobs {
     try {
       await this.#client.remove(objectPath('jobs', namespace, name), { uid });
     } catch (error) {
-      // A conflict means that the Job was already deleted, and another Job has its name.
+      // A conflict means that the Job has already been deleted, and another Job now has its name.
       if (!hasCode(error, 'host.conflict')) throw error;
     }
   }
@@ -135,12 +135,15 @@ interface ClaimObject extends KubeObject {
   readonly spec?: { readonly accessModes?: readonly string[] };
 }
 
-/** Follows the Jobs, or the pods, that have the label of exports. */
+/** Lists and watches all Jobs or all pods that have the export label. */
 class Followed<R extends WorkerJob | WorkerPod> {
   readonly cache: ResourceCache<R>;
-  /** One reflector for each scope. */
+  /** One reflector per scope. */
   readonly #reflectors: readonly Reflector<R>[];
-  /** Uid of the export for each Job or pod. After the deletion of a Job or pod, listeners are called with this uid. */
+  /**
+   * Uid of the export to which each Job or pod belongs. When a Job or pod is deleted, listeners are called with this
+   * uid.
+   */
   readonly #uids = new Map<string, string>();
 
   constructor(options: WorkerJobStoreOptions, plural: 'jobs' | 'pods', announce: (exportUid: string) => void) {
@@ -161,12 +164,12 @@ class Followed<R extends WorkerJob | WorkerPod> {
     });
   }
 
-  /** Error of a failed list or watch that has not succeeded since. */
+  /** Error of a list or watch that has failed and has not succeeded since. */
   get problem(): LogfleetError | undefined {
     return this.#reflectors.find(({ problem }) => problem)?.problem;
   }
 
-  /** List that a new leader still waits for. */
+  /** List for which a new leader is still waiting. */
   get awaited(): Reflector<R> | undefined {
     return this.#reflectors.find(({ isAwaited }) => isAwaited);
   }

@@ -132,7 +132,7 @@ export class RequestBudget {
   }
 
   /**
-   * Returns whether no access key has more requests in flight than its limit. After a limit was lowered, there can be
+   * Reports whether no access key has more requests in flight than its limit. After a limit was lowered, there can be
    * too many for a while.
    */
   isWithinLimits(): boolean {
@@ -347,7 +347,7 @@ export class RequestBudget {
   }
 }
 
-/** Returns whether the request `left` is sent before `right`. Both belong to the same class. */
+/** Reports whether the request `left` is sent before `right`. Both belong to the same class. */
 function goesBefore(left: Waiter, right: Waiter): boolean {
   if (left.class === 'keepAlive') return left.dueMs < right.dueMs;
   return left.queue.turnOf(left.class) < right.queue.turnOf(right.class);

@@ -47,7 +47,7 @@ async function readRecords(job: AggregationJob, signal: AbortSignal): Promise<Re
 }
 
 /**
- * Returns whether the search job may have errors. Errors are also possible if the response to a status request was lost.
+ * Reports whether the search job may have errors. Errors are also possible if the response to a status request was lost.
  */
 function mayHaveErrors({ progress }: AggregationJob): boolean {
   return progress.hasLostStatus || progress.errors.length > 0;

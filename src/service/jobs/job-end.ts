@@ -10,12 +10,12 @@ import { endedIn, ServiceError } from '../requests/service-error.ts';
 const mayLive: ReadonlySet<Outcome> = new Set(['jobNotKnownYet', 'jobCookieMissing']);
 const missing = jobMissings.filter((outcome) => !mayLive.has(outcome));
 
-/** Returns whether the search job no longer exists. */
+/** Reports whether the search job no longer exists. */
 export function isMissing(error: LogfleetError): boolean {
   return endedIn(error, ...missing) || error.code === cancelledCode;
 }
 
-/** Returns whether all further requests for the search job would fail. */
+/** Reports whether all further requests for the search job would fail. */
 export function isFinal(error: LogfleetError): boolean {
   const { kind } = error.handling;
   return isMissing(error) || endedIn(error, 'closed') || kind === 'stall' || kind === 'bug';

@@ -70,7 +70,7 @@ export async function readPage(source: PageSource, options: PageReadingOptions):
   }
 }
 
-/** Returns whether the error is temporary, so that the page should be requested again. */
+/** Reports whether the error is temporary, so that the page should be requested again. */
 function passes(error: unknown): boolean {
   return error instanceof ServiceError && !isFinal(error) && mayPass(error);
 }

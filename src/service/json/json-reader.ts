@@ -230,7 +230,7 @@ export class JsonReader {
     this.at++;
   }
 
-  /** Reads a string up to its first escape. Returns whether the string is complete. */
+  /** Reads a string up to its first escape. Reports whether the string is complete. */
   #startString(): boolean {
     this.hasEscape = false;
     this.at = plainEnd(this.bytes, this.view, this.at + 1, this.end);

@@ -178,7 +178,7 @@ function readDigits(bytes: Uint8Array, start: number, end: number): number {
 const largest = Buffer.from('9223372036854775807');
 const smallest = Buffer.from('9223372036854775808');
 
-/** Returns whether the bytes are a signed 64-bit integer. */
+/** Reports whether the bytes are a signed 64-bit integer. */
 function isInteger(bytes: Uint8Array, start: number, end: number): boolean {
   const isNegative = bytes[start] === char.minus;
   const first = isNegative ? start + 1 : start;

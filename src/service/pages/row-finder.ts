@@ -80,7 +80,7 @@ export class RowFinder {
 }
 
 /**
- * Returns whether `length` bytes of `names` at index `nameAt` equal the bytes of `view` at index `at`. `length` must be
+ * Reports whether `length` bytes of `names` at index `nameAt` equal the bytes of `view` at index `at`. `length` must be
  * at least 4.
  */
 function isRepeated(names: DataView, nameAt: number, view: DataView, at: number, length: number): boolean {

@@ -124,7 +124,7 @@ export class Exchange {
     }
   }
 
-  /** Returns whether to repeat a failed call immediately. */
+  /** Reports whether to repeat a failed call immediately. */
   #isRepeated(call: Call, error: unknown, timesSeen: Map<Outcome, number>): boolean {
     if (!(error instanceof ServiceError)) return false;
     const { outcome } = error;

@@ -34,7 +34,7 @@ export class KeyCheck {
   #isRejected = false;
   #check: Check | undefined;
 
-  /** Returns whether the request must wait until another request has checked the access key. */
+  /** Reports whether the request must wait until another request has checked the access key. */
   mustWait(call: Call): boolean {
     return this.#isRejected && this.#check !== undefined && this.#check.call !== call && !isOfRunningJob(call);
   }

@@ -34,7 +34,7 @@ export class ServiceError extends LogfleetError {
   }
 }
 
-/** Returns whether the error is a `ServiceError` with one of the outcomes. */
+/** Reports whether the error is a `ServiceError` with one of the outcomes. */
 export function endedIn(error: unknown, ...outcomes: readonly Outcome[]): boolean {
   return error instanceof ServiceError && outcomes.includes(error.outcome);
 }

@@ -33,7 +33,7 @@ describe('without a kubeconfig', () => {
       status: 2,
       stdout: '',
       stderr:
-        `logfleet ${argv[0]}: no kubeconfig was found (looked at KUBECONFIG, ${home}/.kube/config and the service account of a pod); ` +
+        `logfleet ${argv[0]}: no kubeconfig was found (checked KUBECONFIG, ${home}/.kube/config and the service account of a pod); ` +
         `select a cluster with --kubeconfig FILE. Without a cluster, ${instead}\n`,
     });
   });
@@ -64,7 +64,7 @@ test('a missing directory is invalid input for run and validate', async () => {
   expect(await run('run', 'nodir')).toEqual({
     status: 2,
     stdout: '',
-    stderr: `logfleet run: ${home}/nodir is not a directory; use a directory of manifests\n`,
+    stderr: `logfleet run: ${home}/nodir is not a directory; specify a directory of manifests\n`,
   });
   expect(await run('validate', 'nodir')).toMatchObject({ status: 2, stdout: '' });
 });

@@ -101,9 +101,13 @@ describe('paths of state', () => {
   test.each(['..', '.', '', 'a/b', '.hidden', 'UPPER', 'a_b', 'a\u0000', `${'x'.repeat(254)}`])(
     'a name %j has no path',
     (name) => {
-      expect(() => state.statusFile('CollectorVersionPolicy', { ...key, name })).toThrow(/is no name/);
-      expect(() => state.requestFile('CollectorVersionPolicy', { ...key, namespace: name })).toThrow(/is no name/);
-      expect(() => state.ledgersFolder('CollectorVersionPolicy', { ...key, name })).toThrow(/is no name/);
+      expect(() => state.statusFile('CollectorVersionPolicy', { ...key, name })).toThrow(/not a valid resource name/);
+      expect(() => state.requestFile('CollectorVersionPolicy', { ...key, namespace: name })).toThrow(
+        /not a valid resource name/,
+      );
+      expect(() => state.ledgersFolder('CollectorVersionPolicy', { ...key, name })).toThrow(
+        /not a valid resource name/,
+      );
     },
   );
 

@@ -82,8 +82,9 @@ test('the operator that came first acts, the other one waits, and both report th
     status: 'True',
     reason: 'OtherOperator',
     message:
-      'The operators in the namespaces zz-first and aa-second manage this resource. The operator in zz-first acts, because ' +
-      'it came first; the operator in aa-second waits. Keep one of the operators, or give them different --namespaces.',
+      'The operators in the namespaces zz-first and aa-second manage this resource. ' +
+      'The operator in zz-first acts on it, because that operator came first; the operator in aa-second waits. ' +
+      'Keep only one of the operators, or give them different --namespaces.',
   });
   expect(stored(world)?.operators?.map(({ name }) => name)).toEqual(['zz-first', 'aa-second']);
   for (const { gauges } of [first, second]) expect(gauges.get('logfleet_other_operators')).toBe(1);
@@ -94,9 +95,9 @@ test('the conflict of three operators names all of them', async () => {
   new InstalledOperator(world, 'mm-third');
   await world.clock.advance(5_000);
   expect(findCondition(stored(world)?.conditions, 'OtherOperator')?.message).toBe(
-    'The operators in the namespaces zz-first, aa-second and mm-third manage this resource. The operator in zz-first acts, ' +
-      'because it came first; the operators in aa-second and mm-third wait. ' +
-      'Keep one of the operators, or give them different --namespaces.',
+    'The operators in the namespaces zz-first, aa-second and mm-third manage this resource. ' +
+      'The operator in zz-first acts on it, because that operator came first; the operators in aa-second and mm-third wait. ' +
+      'Keep only one of the operators, or give them different --namespaces.',
   );
 });
 
