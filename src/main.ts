@@ -1,11 +1,11 @@
 /**
- * Entry point: runs the command line and exits with its exit status. `bin/logfleet.js` finds a Node that can run this
- * file.
+ * Entry point: runs the command line and exits with its exit status. `bin/logfleet.js` finds a Node version that can
+ * run this file.
  */
 import { enableCompileCache } from 'node:module';
 import { inPackage } from './cli/command/package-folder.ts';
 
-// Stores compiled code on disk to make later starts faster. A folder that is not writable causes no error.
+// Caches compiled code on disk to make later starts faster. No error occurs if the folder is not writable.
 enableCompileCache(inPackage('node_modules/.cache/compile'));
 
 const { flushed, processContext } = await import('./cli/process-context.ts');

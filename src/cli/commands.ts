@@ -29,11 +29,11 @@ export interface CommandDefinition {
   readonly description: string;
   readonly arguments?: readonly Argument[];
   readonly flags?: readonly Option[];
-  /** Returns further flags, whose defaults depend on the output. */
+  /** Returns additional flags, whose defaults depend on the output. */
   readonly outputFlags?: (context: CommandContext) => readonly Option[];
   /** Help text after the flags. It begins and ends with a line break. */
   readonly help?: string;
-  /** Examples: the words after the name of the program. */
+  /** Examples. Each consists of the words after the program's name. */
   readonly examples: readonly string[];
   /** Throws a `UsageError` if flags and arguments contradict each other. */
   readonly check?: (command: Command) => void;
@@ -85,7 +85,7 @@ export const commands: readonly CommandDefinition[] = [
       flag('--no-leader-election', 'Run as the only replica.'),
       flag(
         '--watch',
-        'Continue to run after all resources have finished, and follow changes of the manifests. Needs DIR.',
+        'Keep running after all resources have finished, and follow changes to the manifests. Needs DIR.',
       ),
       flag('--dir <dir>', '').hideHelp(),
       flag(
@@ -156,7 +156,7 @@ LOGFLEET_BASE_URL, LOGFLEET_ACCESS_ID, LOGFLEET_ACCESS_KEY and LOGFLEET_CA_FILE.
       ),
       flag(
         '--exit-code',
-        'End with status 0 if there is nothing to do, with 1 if there is something to do, and with 2 after an error.',
+        'Exit with status 0 if there is nothing to do, with 1 if there is something to do, and with 2 after an error.',
       ),
       oneOf('-o, --output <format>', 'Output format.', ['table', 'wide', 'json', 'yaml', 'markdown'], 'table'),
       timeoutFlag,
@@ -203,7 +203,7 @@ LOGFLEET_ACCESS_KEY and LOGFLEET_CA_FILE.
     name: 'get',
     description: 'Show the status of resources.',
     arguments: [
-      new Argument('[KIND]', 'cvp, sx or sxs. Without it: every kind.'),
+      new Argument('[KIND]', 'Kind of resource: cvp, sx or sxs (default: all kinds).'),
       new Argument('[NAME]', 'One resource. Without it: all.'),
     ],
     flags: [
@@ -227,7 +227,7 @@ LOGFLEET_ACCESS_KEY and LOGFLEET_CA_FILE.
     examples: ['ui -A', 'ui --dir ./policies --port 8080'],
     load: async () => (await import('./ui/ui.ts')).uiCommand,
   },
-  switchCommand('pause', 'Start no further upgrade or search. Upgrades and searches in flight continue to their end.'),
+  switchCommand('pause', 'Start no more upgrades or searches. Upgrades and searches in flight continue to their end.'),
   switchCommand('resume', 'Resume after a pause.'),
   {
     ...personCommand(
@@ -260,7 +260,7 @@ LOGFLEET_ACCESS_KEY and LOGFLEET_CA_FILE.
     arguments: [resourceArgument(kindNames)],
     flags: [
       flag('--dir <dir>', 'Directory of manifests.').makeOptionMandatory(),
-      flag('-n, --namespace <namespace>', 'Namespace (default: the only one with this name).'),
+      flag('-n, --namespace <namespace>', 'Namespace (default: the only one that contains state of this resource).'),
     ],
     examples: ['forget cvp/production --dir ./policies'],
     load: async () => (await import('./person/forget.ts')).forgetCommand,
@@ -268,7 +268,7 @@ LOGFLEET_ACCESS_KEY and LOGFLEET_CA_FILE.
   {
     name: 'export',
     description:
-      'Export all rows that a query finds, each row once. A SearchExport in a manifest defines the export, or flags do.',
+      'Export all rows that a query finds, each row once. The export is defined by a SearchExport in a manifest, or by flags.',
     arguments: [
       new Argument(
         '[FILE]',
@@ -293,7 +293,7 @@ LOGFLEET_ACCESS_KEY and LOGFLEET_CA_FILE.
       ),
       flag('--secret <file>', 'File with Secrets. Repeatable.', fileList),
     ],
-    // If stderr is not a terminal, warnings would repeat lines of the live view.
+    // If stderr is not a terminal, warnings would repeat lines that the live view prints.
     outputFlags: ({ stderr }) => logFlags(stderr.isTTY ? 'warn' : 'error'),
     help: `
 Prints the address of the manifest to stdout. After an interrupt, the same
@@ -323,7 +323,7 @@ GOOGLE_APPLICATION_CREDENTIALS.
     arguments: [
       new Argument(
         '<MANIFEST>',
-        'The manifest.json of an export, or its folder. Write a path or an address (s3://…, gs://… or https://…). A local folder may contain several exports.',
+        'The manifest.json of an export, or the folder that contains it. Write a path or an address (s3://…, gs://… or https://…). A local folder may contain several exports.',
       ),
     ],
     flags: [
@@ -410,7 +410,7 @@ in GOOGLE_APPLICATION_CREDENTIALS.
   {
     name: 'completion',
     description: 'Print a script that lets a shell complete commands and flags.',
-    arguments: [new Argument('<SHELL>', 'Shell for which the script is.').choices(['bash', 'zsh', 'fish'])],
+    arguments: [new Argument('<SHELL>', 'Shell that the script is for.').choices(['bash', 'zsh', 'fish'])],
     examples: ['completion bash', 'completion fish | source'],
     load: async (_, program) => {
       const { completionCommand } = await import('./completion.ts');

@@ -123,7 +123,7 @@ function bashCommand({ name, flags, words }: Subcommand): string {
     .join(' ')} ;;`;
 }
 
-/** Returns a `case` of the bash script for each flag with fixed values. It sets the list of these values. */
+/** Returns a `case` of the bash script for each flag with fixed values. The `case` sets the list of these values. */
 function bashFlagValues({ name, flags }: Subcommand): readonly string[] {
   return flags
     .filter((flag) => flag.values.length > 0)

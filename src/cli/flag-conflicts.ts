@@ -1,4 +1,4 @@
-/** Checks of command lines whose flags and arguments contradict each other. Each check throws a `UsageError`. */
+/** Checks for command lines whose flags and arguments contradict each other. Each check throws a `UsageError`. */
 import type { Command } from 'commander';
 import { invocation } from './command/invocation.ts';
 import type { ExportOptions, PauseOptions } from './command/options.ts';
@@ -11,7 +11,7 @@ const clusterAttributes = [
   ...['kubeconfig', 'context', 'namespaces', 'operatorNamespace', 'leaderElection', 'notificationSecret'],
 ];
 
-/** Refuses flags of a cluster together with flags of a directory. */
+/** Refuses flags for a cluster together with flags for a directory. */
 export function refuseMixedHosts(command: Command): void {
   const [directory] = command.args;
   if (isGiven(command, 'dir'))
@@ -21,7 +21,7 @@ export function refuseMixedHosts(command: Command): void {
   if (directory === undefined) {
     if (!isGiven(command, 'watch')) return;
     throw new UsageError(
-      '--watch is only for directories: remove --watch, since the operator of a cluster always runs until a signal',
+      '--watch is only for directories: remove --watch, because the operator of a cluster always runs until it receives a signal',
     );
   }
   const given = flagAmong(command, clusterAttributes);
@@ -52,7 +52,7 @@ export function refuseMixedTargets(command: Command): void {
   }
 }
 
-/** Option names of the flags that define an export. They are errors together with a manifest. */
+/** Option names of the flags that define an export. Using them together with a manifest is an error. */
 const exportAttributes = ['output', ...fieldFlags.map(({ attribute }) => attribute)];
 
 /** Refuses flags that do not apply, because the command line contains a manifest, or because it contains none. */
@@ -86,7 +86,7 @@ export function refuseUnusedFlags(command: Command): void {
     );
 }
 
-/** Refuses flags for object stores that have no effect on `place`. In messages, the place is `name`. */
+/** Refuses flags for object stores that have no effect on `place`. Messages call the place `name`. */
 function refuseUnusedStoreFlags(command: Command, name: string, place: string): void {
   if (place.startsWith('s3://')) return;
   const isOtherStore = place.startsWith('gs://') || isContainerAddress(place);

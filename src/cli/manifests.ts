@@ -67,8 +67,8 @@ function addNotifications(
 }
 
 /**
- * Sets the image for pods of export Jobs in the operator's Deployment. Returns the roles that exports in Kubernetes Jobs
- * need.
+ * Sets the image for the pods of export Jobs, in an environment variable of the operator's Deployment. Returns the
+ * roles that exports in Kubernetes Jobs need.
  */
 function addExportJobs(installed: readonly Document[], options: ManifestsOptions): readonly Document[] {
   setVariable(installed, 'LOGFLEET_WORKER_IMAGE', (deployment) => deployment.getIn([...container, 'image']));
@@ -135,7 +135,7 @@ function assertNames({ namespace, namespaces = [], secrets = [], notificationSec
     secretNames.find((name) => !secretForm.test(name));
   if (wrong === undefined) return;
   throw new UsageError(
-    `${JSON.stringify(wrong)} is not a name in Kubernetes; write lower-case letters, digits and hyphens`,
+    `${JSON.stringify(wrong)} is not a valid name in Kubernetes; write lower-case letters, digits and hyphens`,
   );
 }
 

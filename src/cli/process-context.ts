@@ -39,7 +39,7 @@ export async function flushed(): Promise<void> {
 function output(stream: NodeJS.WriteStream): Output {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(brokenPipe);
-    // This error means that the terminal was closed. Then SIGHUP ends the command.
+    // This error means that the terminal was closed, in which case SIGHUP ends the command.
     if (error.code === 'EIO' && stream.isTTY) return;
     // If stderr cannot be written, the command continues without these lines.
     if (stream === process.stderr) return;
@@ -54,7 +54,7 @@ function output(stream: NodeJS.WriteStream): Output {
     },
     isTTY: stream.isTTY === true,
     colour: stream.isTTY === true && !process.env['NO_COLOR'] && process.env['TERM'] !== 'dumb',
-    // Node reports 0 columns if the size of the terminal is unknown. Then 80 columns are assumed.
+    // Node reports 0 columns if the size of the terminal is unknown. In that case, 80 columns are assumed.
     columns: () => stream.columns || 80,
     rows: () => stream.rows || 24,
   };

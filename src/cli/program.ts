@@ -44,7 +44,7 @@ export function createProgram(context: CommandContext, run: Run): Command {
   program.hook('preAction', (_, command) => {
     run.command = command.name();
     readVariables(command, context.env);
-    // With `--exit-code`, exit status 1 means that there is something to do. So errors need a different exit status.
+    // With `--exit-code`, exit status 1 means that there is something to do, so errors need a different exit status.
     if (command.opts()['exitCode']) run.failed = exitStatus.usage;
   });
   return program;
@@ -100,7 +100,7 @@ function configureOutput(command: Command, context: CommandContext): void {
   });
 }
 
-/** Returns the beginning of error messages of a command, such as `logfleet run`. */
+/** Returns the text that begins a command's error messages, such as `logfleet run`. */
 function titleOf(command: string): string {
   return `logfleet ${command}`.trimEnd();
 }

@@ -1,6 +1,6 @@
 /**
- * `logfleet validate FILE…`: checks manifests by the rules of API servers and of logfleet. It prints one line for each
- * problem (`file:line:column: path: problem; remedy`).
+ * `logfleet validate FILE…`: checks manifests against the rules of API servers and of logfleet. It prints one line for
+ * each problem (`file:line:column: path: problem; remedy`).
  */
 
 import { checkCredentialsSecret } from '../account/secret-check.ts';

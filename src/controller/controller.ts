@@ -1,5 +1,5 @@
 /**
- * The controller of one kind: watches changes, queues keys, and runs a limited number of concurrent reconciles.
+ * The controller of one kind: watches for changes, queues keys, and runs a limited number of concurrent reconciles.
  *
  * ```
  *             change, enqueue                  leader, synced, a free worker
@@ -11,10 +11,10 @@
  *
  * Invariants:
  * - A key never has two concurrent reconciles.
- * - A process that does not lead starts no reconcile.
+ * - A process that is not the leader starts no reconciles.
  * - A reconcile that throws delays only its own key.
  *
- * The controller does not poll: a change is reconciled at once.
+ * The controller does not poll: a change is reconciled immediately.
  */
 import { aborted } from '../base/aborted.ts';
 import { assert } from '../base/assert.ts';
@@ -30,7 +30,7 @@ import { type ObservableResource, UnobservedChanges } from './unobserved-changes
 import { WorkQueue } from './work-queue.ts';
 
 export interface ControllerOptions extends Ports {
-  /** Kind of the resources in lower case, for metrics and logs. */
+  /** Lower-case name of the resource kind, for metrics and logs. */
   readonly name: string;
   readonly reconciler: Reconciler;
   readonly source: ResourceSource<ObservableResource>;
@@ -38,7 +38,7 @@ export interface ControllerOptions extends Ports {
   readonly leadership: Leadership;
 }
 
-/** Metric label and log message of a failed reconcile, by the handling of its error. */
+/** Metric label and log message for a failed reconcile, by how its error is handled. */
 const failures = {
   backoff: { outcome: 'backoff', level: 'warn', message: 'reconcile failed' },
   bug: { outcome: 'bug', level: 'error', message: 'reconcile failed unexpectedly' },
@@ -60,7 +60,7 @@ export class Controller {
 
   readonly #inFlight = new Set<Promise<void>>();
 
-  /** Keys of resources with unfinished work. They are reconciled again even if nothing changes. */
+  /** Keys of resources with unfinished work. These resources are reconciled again even if nothing changes. */
   readonly #unfinished = new Set<string>();
 
   /** Current term as the leader. `abort` stops the running reconciles at the end of the term. */
@@ -84,12 +84,12 @@ export class Controller {
     this.#unobserved = new UnobservedChanges((key) => options.source.get(key));
     metrics.observedGauge(
       'logfleet_oldest_unobserved_change_seconds',
-      'Age of the oldest change that no status.observedGeneration shows yet. Absent while another process leads.',
+      'Age of the oldest change that is not yet reflected in status.observedGeneration. Absent while another process is the leader.',
       ['controller'],
       () => (this.#reign ? [[{ controller: name }, this.#unobserved.oldestMs(clock.monotonic()) / 1_000]] : []),
     );
     this.#outcomes = metrics.counter('logfleet_reconciles_total', 'Reconciles, by outcome.', ['controller', 'outcome']);
-    // Creates the counter with the value 0, because an alert on its increase would otherwise miss the first error.
+    // Initializes the counter to 0, because an alert on its increase would otherwise miss the first error.
     this.#outcomes.add({ controller: name, outcome: 'bug' }, 0);
     this.#durations = metrics.histogram(
       'logfleet_reconcile_duration_seconds',
@@ -113,7 +113,7 @@ export class Controller {
     };
     const stops = [source.subscribe(changed), leadership.subscribe(() => this.#followLeadership())];
     this.#followLeadership();
-    // An empty list calls no listener, but reconciles can start now.
+    // If the first list is empty, no listener is called, but reconciles can start now.
     void source.whenSynced().then(() => this.#startSoon());
     await aborted(signal);
     this.#state = 'ended';
@@ -124,18 +124,18 @@ export class Controller {
   }
 
   /**
-   * Reconciles a resource as soon as possible. If the resource is being reconciled now, it is reconciled once more
+   * Reconciles a resource as soon as possible. If the resource is already being reconciled, it is reconciled once more
    * afterwards.
    * @param isActive true if the resource has work in progress that has produced new results
    */
   enqueue(key: ResourceKey, isActive = false): void {
     this.#queue.add(keyText(key), isActive);
-    // Every call tries to start reconciles: keys may already wait in the queue, because no reconcile starts before the
-    // first list of resources is complete.
+    // Always tries to start reconciles, because keys may already be waiting in the queue: no reconcile starts before
+    // the first list of resources is complete.
     this.#startSoon();
   }
 
-  /** Returns whether logfleet can do no more work until a user acts. */
+  /** Returns whether logfleet has nothing left to do until a user acts. */
   idle(): boolean {
     return (
       this.#state === 'running' &&
@@ -155,8 +155,8 @@ export class Controller {
   }
 
   /**
-   * Reconciles all resources when this process becomes the leader. The former leader may have changed the resources
-   * since this process last reconciled them.
+   * Reconciles all resources when this process becomes the leader. The previous leader may have changed resources since
+   * this process last reconciled them.
    */
   #followLeadership(): void {
     const { leadership, source } = this.#options;
@@ -221,8 +221,7 @@ export class Controller {
   }
 
   /**
-   * Adds the key of an aborted reconcile to the queue again, so that the resource is reconciled when this process leads
-   * again.
+   * Requeues the key of an aborted reconcile, so that the resource is reconciled when this process is the leader again.
    */
   #takeBack(key: string): ReconcileOutcome {
     this.#queue.add(key);

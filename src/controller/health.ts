@@ -4,7 +4,7 @@ import { type Condition, findCondition, reasons, removeCondition, setCondition }
 import type { ResourceEvent } from '../host/host.ts';
 
 /**
- * Reasons of conditions for problems in the spec or in Secrets. These problems are found without a request to the
+ * Condition reasons for problems in the spec or in Secrets. logfleet finds such problems without a request to the
  * service.
  */
 export const reasonsOfSpecAndSecrets: readonly string[] = [
@@ -23,17 +23,20 @@ export interface Health {
   readonly message: string;
   readonly reconciling: boolean;
   readonly stalled: boolean;
-  /** True while logfleet retries because the service or a destination does not work (H2). */
+  /** True while logfleet is retrying because the service or a destination does not work (H2). */
   readonly outage?: boolean;
-  /** True if `message` already contains the start time of the outage. The start time is then not appended. */
+  /**
+   * True if `message` already contains the start time of the outage. In that case, the start time is not appended
+   * again.
+   */
   readonly mentionsOutageStart?: boolean;
 }
 
 /**
- * Default values of `Health` fields for three cases.
+ * Default values for the fields of `Health` in three cases.
  * - `resting`: the resource has nothing to do.
  * - `atWork`: the resource has work in progress.
- * - `stalled`: the resource waits for a user.
+ * - `stalled`: the resource is waiting for a user to act.
  */
 export const resting = { reconciling: false, stalled: false } as const;
 export const atWork = { ready: 'False', reconciling: true, stalled: false } as const;
@@ -45,7 +48,7 @@ export interface ShownHealth {
   readonly outageStartTime?: string;
 }
 
-/** Duration in ms after which an outage sets the condition `Outage`, for alerts (H2). */
+/** Duration in ms after which an outage is reported in the condition `Outage`, for alerts (H2). */
 export const lastingOutageMs = 600_000;
 
 /**
@@ -88,14 +91,17 @@ export function outageDueMs({ conditions, outageStartTime }: Partial<ShownHealth
   return Date.parse(outageStartTime) + lastingOutageMs - wallMs;
 }
 
-/** Reasons of the condition `Ready` that need an action by a user although the resource is not stalled. */
+/** Reasons in the condition `Ready` that require a user to act although the resource is not stalled. */
 const needsAttention: ReadonlySet<string> = new Set([
   reasons.awaitingApproval,
   reasons.rollingBack,
   reasons.exportedIncomplete,
 ]);
 
-/** Returns the Events for a change of status: for a new reason of `Ready`, and for a new condition `Outage` (H1). */
+/**
+ * Returns the Events for a status change: one for a new `Ready` status or reason, and one for a new condition `Outage`
+ * (H1).
+ */
 export function transitionsTo(
   before: readonly Condition[] | undefined,
   after: readonly Condition[] | undefined,

@@ -3,7 +3,10 @@ import type { ResourceKey } from '../host/host.ts';
 
 /** Result of a reconcile that threw no error. */
 export interface Result {
-  /** Delay in ms until the next reconcile. Infinity means that only a change of the resource causes a reconcile. */
+  /**
+   * Delay in ms until the next reconcile. Infinity means that only a change to the resource triggers the next
+   * reconcile.
+   */
   readonly delayMs: number;
   /** True if `logfleet run DIR` may end without waiting for this resource. */
   readonly finished: boolean;
@@ -14,13 +17,13 @@ export const finished: Result = { delayMs: Number.POSITIVE_INFINITY, finished: t
 
 export interface Reconciler {
   /**
-   * Brings one resource closer to its desired state. Also called for a deleted resource. Calls for one key never
+   * Brings one resource closer to its desired state. Also called for a deleted resource. Calls for the same key never
    * overlap. Returns early if `signal` is aborted.
    */
   reconcile(key: ResourceKey, signal: AbortSignal): Promise<Result>;
 }
 
-/** Minimum delay in ms before the next reconcile. It prevents an endless loop of reconciles. */
+/** Minimum delay in ms before the next reconcile. It prevents a busy loop of reconciles. */
 const shortestDelayMs = 1;
 
 /**

@@ -2,7 +2,8 @@
  * Metrics of a kind, computed from the statuses of its resources: the number of resources in each state, and separate
  * series for at most 200 resources (C3).
  *
- * Resources with the most urgent state get series first: Stalled, Outage, Reconciling, NotReady, others.
+ * Resources in more urgent states get series first. The order is Stalled, Outage, Reconciling, NotReady, then all
+ * others.
  */
 import { type Condition, findCondition } from '../api/conditions.ts';
 import type { Labels, Metrics, Sample } from '../base/metrics.ts';
@@ -10,7 +11,7 @@ import type { ResourceKey } from '../host/host.ts';
 
 export const maxShown = 200;
 
-/** States of resources, from most to least urgent. */
+/** Resource states, from most to least urgent. */
 const ranks = [['Stalled'], ['Outage'], ['Reconciling'], ['NotReady'], ['Ready', 'Unknown']] as const;
 type ResourceState = (typeof ranks)[number][number];
 
@@ -33,13 +34,13 @@ export type StatusFigure<R extends MeasuredResource> = readonly [
 
 interface StatusMetricsOptions<R extends MeasuredResource> {
   readonly metrics: Metrics;
-  /** Kind of the resources, such as `export`, for metric names and labels. */
+  /** Resource kind, such as `export`, for metric names and labels. */
   readonly kind: string;
   readonly plural: string;
   readonly figures: readonly StatusFigure<R>[];
   /**
-   * Returns the resources to measure. Returns none while another process leads, because otherwise each alert would fire
-   * twice.
+   * Returns the resources to measure. Returns none while another process is the leader, because otherwise each alert
+   * would fire twice.
    */
   readonly resources: () => Iterable<R>;
 }
@@ -86,7 +87,7 @@ interface Measured<R extends MeasuredResource> {
 interface Found<R extends MeasuredResource> {
   /** Number of resources for each state and reason. */
   readonly counts: ReadonlyMap<string, Sample>;
-  /** Resources with separate series. */
+  /** Resources that have their own series. */
   readonly shown: readonly Measured<R>[];
 }
 

@@ -1,8 +1,8 @@
-/** Functions for the fields that the statuses of all kinds contain, such as times. */
+/** Functions for fields that the statuses of all kinds have in common, such as times. */
 import { annotations } from '../api/annotations.ts';
 import type { ObjectMeta } from '../api/kinds.ts';
 
-/** Formats a wall time in whole seconds, as in `2026-11-21T22:00:00Z`. */
+/** Formats a wall time in whole seconds, such as `2026-11-21T22:00:00Z`. */
 export function isoTime(wallMs: number): string {
   return `${new Date(wallMs).toISOString().slice(0, 19)}Z`;
 }

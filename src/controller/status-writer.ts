@@ -1,5 +1,5 @@
 /**
- * Decides when the status of a resource is written. Changes of health are written immediately, changed counts at
+ * Decides when the status of a resource is written. Changes in health are written immediately, and changed counts at
  * limited intervals.
  */
 import type { KindName, ResourceOf } from '../api/kinds.ts';
@@ -13,7 +13,7 @@ export type StatusOf<K extends KindName> = NonNullable<ResourceOf<K>['status']>;
 
 export interface StatusRules<K extends KindName> {
   readonly kind: K;
-  /** Returns the fields of the status whose changes are written immediately. */
+  /** Returns the status fields whose changes are written immediately. */
   readonly verdicts: (status: StatusOf<K>) => unknown;
   /**
    * Returns whether the counts in two statuses differ so much that the new status must be written. If this function is
@@ -46,8 +46,8 @@ export class StatusWriter<K extends KindName> {
   #heldBack = false;
   #isOutdated = false;
   /**
-   * Status before a failed write that the API server may have stored nevertheless. The next Events also report the
-   * change of this write.
+   * Status before a failed write that the API server may nevertheless have stored. The next Events also report the
+   * change made by that write.
    */
   #unreported: { readonly status: StatusOf<K> | undefined } | undefined;
 
@@ -65,8 +65,8 @@ export class StatusWriter<K extends KindName> {
   }
 
   /**
-   * Returns the resource with its newest known status. The status in the cache may be older than the status that this
-   * process wrote last.
+   * Returns the resource with its newest known status. The status in the cache may be older than the one that this
+   * process last wrote.
    */
   latest(resource: ResourceOf<K>): ResourceOf<K> {
     const status = this.known(resource);
@@ -74,8 +74,8 @@ export class StatusWriter<K extends KindName> {
   }
 
   /**
-   * Returns the newest known status. This is the status that this process wrote last. If another program has changed
-   * the resource since then, it is the status in the cache.
+   * Returns the newest known status: the one that this process last wrote, or the one in the cache if another program
+   * has changed the resource since then.
    */
   known({ metadata, status }: ResourceOf<K>): StatusOf<K> | undefined {
     return this.#written?.versions.includes(metadata.resourceVersion)
@@ -125,8 +125,8 @@ export class StatusWriter<K extends KindName> {
   }
 
   /**
-   * Returns undefined if the status must be written. Otherwise calls `confirmStatus` of the host, because the resource
-   * already shows this status, and returns the delay in ms until the next check.
+   * Returns undefined if the status must be written. Otherwise, the resource already shows this status, so the method
+   * calls the host's `confirmStatus` and returns the delay in ms until the next check.
    */
   confirm(resource: ResourceOf<K>, essentials: StatusOf<K>, figures: StatusOf<K>): number | undefined {
     const before = this.known(resource);
@@ -165,14 +165,14 @@ export class StatusWriter<K extends KindName> {
       this.#unreported ??= { status: before };
       throw error;
     }
-    // Stores the same status object as the cache. Copies of thousands of statuses would double the memory in use.
+    // Keeps the same status object as the cache, because copies of thousands of statuses would double memory usage.
     const versions = [resource.metadata.resourceVersion, written.metadata.resourceVersion];
     this.#written = { status: (written.status as StatusOf<K> | undefined) ?? status, versions };
     this.#writtenAtMs = clock.monotonic();
     if (health) this.#report(before, status, health);
   }
 
-  /** Publishes Events about the changes since the status `before`, and about earlier changes without an Event. */
+  /** Publishes Events for the changes since the status `before`, and for earlier changes that have no Event yet. */
   #report(before: StatusOf<K> | undefined, status: StatusOf<K>, health: Health): void {
     const { host, owner } = this.#options;
     const reported = this.#unreported ? this.#unreported.status : before;

@@ -1,6 +1,6 @@
 /**
- * Measures the time from the change of a resource until its status shows the new generation. A long time means that the
- * operator does not reconcile.
+ * Measures the time from a change to a resource until its status shows the new generation. A long time means that the
+ * operator is not reconciling the resource.
  */
 import { keyText } from '../base/key-text.ts';
 import type { ResourceKey } from '../host/host.ts';
@@ -13,7 +13,7 @@ export interface ObservableResource {
 
 interface Unobserved {
   readonly key: ResourceKey;
-  /** Generation of the resource at the change. */
+  /** Generation of the resource after the change. */
   readonly generation: number | undefined;
   readonly sinceMs: number;
 }
@@ -32,8 +32,8 @@ export class UnobservedChanges {
     const text = keyText({ namespace, name });
     const resource = this.#read({ namespace, name });
     const { generation: earlier = Number.POSITIVE_INFINITY } = this.#unobserved.get(text) ?? {};
-    // The host does not report the writes of this process. The status may therefore already contain the generation of
-    // the earlier change.
+    // The host does not report this process's own writes, so the status may already contain the generation of the
+    // earlier change.
     if (!isUnobserved(resource) || (resource?.status?.observedGeneration ?? 0) >= earlier)
       this.#unobserved.delete(text);
     if (!isUnobserved(resource) || this.#unobserved.has(text)) return;
@@ -42,7 +42,7 @@ export class UnobservedChanges {
   }
 
   /**
-   * Returns the age in ms of the oldest change that no `observedGeneration` shows yet. Returns 0 if every
+   * Returns the age in ms of the oldest change that is not yet reflected in `observedGeneration`. Returns 0 if every
    * `observedGeneration` is up to date.
    */
   oldestMs(nowMs: number): number {

@@ -1,10 +1,10 @@
 /**
- * Queue of the keys of resources that wait for their reconcile.
+ * Queue of the keys of resources that are waiting to be reconciled.
  *
  * - Coalescing: a key that is added many times is taken once.
  * - Exclusive: a key that is being processed is not taken a second time.
  * - Fair: keys are taken in the order in which they became ready. Keys with work in progress alternate with all others.
- * - Delayed: `addAfter` adds a key after a delay, `addBackoff` after a delay that grows until `forget`.
+ * - Delayed: `addAfter` adds a key after a delay, `addBackoff` after a delay that grows until `forget` is called.
  * - Bounded: memory depends on the number of existing resources.
  */
 import type { Timer } from '../base/clock.ts';
@@ -13,7 +13,7 @@ import type { Ports } from '../base/ports.ts';
 import { doubledMs, scatteredMs } from '../base/retry-delay.ts';
 
 /**
- * Maximum delay in ms after the first failure. The actual delay is a random time from half of this maximum to the
+ * Maximum delay in ms after the first failure. The actual delay is random, between half of this maximum and the
  * maximum.
  */
 const firstDelayMs = 500;
@@ -22,7 +22,7 @@ const maxDelayMs = 300_000;
 export interface WorkQueueOptions extends Omit<Ports, 'log'> {
   /** Label of the queue in metrics. */
   readonly name: string;
-  /** Called when a key becomes ready, possibly during a call of `add` or `done`. */
+  /** Called when a key becomes ready, possibly during a call to `add` or `done`. */
   readonly onReady: () => void;
 }
 
@@ -32,17 +32,17 @@ interface Delayed {
 }
 
 export class WorkQueue {
-  /** Keys of resources without work in progress that can be reconciled now, in order. */
+  /** Keys of resources that can be reconciled now and have no work in progress, in queue order. */
   readonly #ready: string[] = [];
-  /** Keys of resources that can be reconciled now and have work in progress, in order. */
+  /** Keys of resources that can be reconciled now and have work in progress, in queue order. */
   readonly #readyActive: string[] = [];
   /** Keys of all waiting resources that have work in progress. */
   readonly #active = new Set<string>();
   #tookActive = false;
 
   /**
-   * Keys that wait for their next reconcile, and the monotonic time at which each key was added. A reconcile of the
-   * same key may be running.
+   * Keys that are waiting for their next reconcile, and the monotonic time at which each key was added. A reconcile of
+   * the same key may be running.
    */
   readonly #dirty = new Map<string, number>();
 
@@ -64,25 +64,28 @@ export class WorkQueue {
     this.#options = options;
     this.#labels = { controller: options.name };
     const { metrics } = options;
-    metrics.observedGauge('logfleet_queue_depth', 'Resources that wait for their reconcile.', ['controller'], () => [
-      [this.#labels, this.#ready.length + this.#readyActive.length],
-    ]);
+    metrics.observedGauge(
+      'logfleet_queue_depth',
+      'Number of resources that are waiting to be reconciled.',
+      ['controller'],
+      () => [[this.#labels, this.#ready.length + this.#readyActive.length]],
+    );
     this.#adds = metrics.counter(
       'logfleet_queue_adds_total',
-      'Number of times that a resource was added to the queue for reconciles. A resource that is already in the queue is not counted again.',
+      'Number of times that a resource was added to the reconcile queue. A resource that is already in the queue is not counted again.',
       ['controller'],
     );
     this.#latency = metrics.histogram(
       'logfleet_queue_latency_seconds',
-      'Time that resources waited for their reconcile.',
+      'Time that resources waited to be reconciled.',
       ['controller'],
       [0.001, 0.01, 0.1, 1, 10, 60, 600],
     );
   }
 
   /**
-   * Adds a key, so that its resource is reconciled. If a reconcile of this key runs now, the next one starts after
-   * `done`.
+   * Adds a key, so that its resource is reconciled. If this key is being reconciled now, the next reconcile starts
+   * after the call to `done`.
    * @param isActive true if the resource has work in progress
    */
   add(key: string, isActive = false): void {
@@ -93,7 +96,7 @@ export class WorkQueue {
     if (!this.#processing.has(key)) this.#makeReady(key);
   }
 
-  /** Adds a key after `delayMs`. If a key has several delays, the earliest end applies. */
+  /** Adds a key after `delayMs`. If a key has several delays, the one that ends first applies. */
   addAfter(key: string, delayMs: number): void {
     if (this.#closed) return;
     if (delayMs <= 0) {

@@ -7,7 +7,7 @@
  * Each request for the list names a build. The list may lack collectors that already run this build, so
  * `listing-view.ts` chooses a build that no policy targets and no collector runs (U7).
  *
- * The loop has at most one request in flight, and none while another process leads.
+ * The loop has at most one request in flight, and none while another process is the leader.
  */
 import { sameValue } from '../base/canonical-text.ts';
 import type { Clock, Timer } from '../base/clock.ts';
@@ -48,7 +48,7 @@ export interface ListingUser {
 interface User extends ListingUser {
   /** Minimum interval between reads of the whole collector list, as a multiple of the duration of one read (U9). */
   share: number;
-  /** True if the policy is idle. Only changes of its own collectors are reported to an idle policy. */
+  /** True if the policy is idle. An idle policy is notified only of changes to its own collectors. */
   isIdle: boolean;
 }
 
@@ -114,39 +114,39 @@ export class FleetListing {
   }
 
   /**
-   * Returns whether the collector list shows collectors that run `version`. A list for a build does not show collectors
-   * that already run this build (U7).
+   * Returns whether the collector list shows collectors that run `version`. The list for a build does not show
+   * collectors that already run that build (U7).
    */
   observes(version: string): boolean {
     return this.#view?.observes(version) ?? false;
   }
 
-  /** Duration in ms of the requests of the newest complete read of the collector list (U9). */
+  /** Time in ms that the requests of the newest complete read of the collector list took (U9). */
   sweepMs(): number {
     return this.#lastSweepMs;
   }
 
   /**
    * Returns the error of a failed read and the time of the next attempt. Returns undefined if no read has failed, or if
-   * all failed reads have succeeded since.
+   * all failed reads have since succeeded.
    */
   problem(): Pick<FailureRecord, 'error' | 'untilMs'> | undefined {
     return Object.values(this.#failures).find(({ error }) => error !== undefined);
   }
 
-  /** Repeats failed reads immediately, because a user asked for it. */
+  /** Retries failed reads immediately, because a user asked for a retry. */
   tryAgain(): void {
     this.#retry?.cancel();
     this.#retry = undefined;
     this.#pump();
   }
 
-  /** Number of rows on one page of the service's list. */
+  /** Number of rows per page of the service's collector list. */
   pageRows(): number {
     return this.#pageSize.rows();
   }
 
-  /** Computes the list page of each collector. After changes, call this method before `pageOf`. */
+  /** Computes which page of the list shows each collector. After changes, call this method before `pageOf`. */
   locatePages(): void {
     const { rows } = this;
     const hidden = this.#view?.builds[0];
@@ -154,8 +154,8 @@ export class FleetListing {
   }
 
   /**
-   * Returns the index of the list page that shows this collector. If the list does not show the collector before the
-   * end of its upgrade, returns the page that will show it then.
+   * Returns the index of the list page that shows this collector. If the list will not show the collector until its
+   * upgrade has ended, returns the page that will show it then.
    */
   pageOf(id: string): number | undefined {
     const position = this.#order ? this.#order.position(id) : this.rows.get(id)?.position;
@@ -163,16 +163,16 @@ export class FleetListing {
   }
 
   /**
-   * Counter that changes whenever the order of the collector list may have changed. Callers must then sort collectors
-   * again.
+   * Counter that changes whenever the order of the collector list may have changed. Callers must then sort their
+   * collectors again.
    */
   orderRevision(): number {
     return this.#orderRevision + this.rows.orderRevision;
   }
 
   /**
-   * Returns a number by which collectors can be sorted in the order of the list. It is the largest number if the
-   * position of the collector is unknown.
+   * Returns a collector's sort key, which follows the order of the list. If the collector's position is unknown,
+   * returns the largest possible key.
    */
   placeOf(id: string): number {
     const place = this.#order ? this.#order.place(id) : this.rows.get(id)?.position;
@@ -181,13 +181,13 @@ export class FleetListing {
 
   /**
    * Returns the monotonic time in ms at which the last successful request for this page was sent. Returns undefined if
-   * there was none since the last read of the whole list.
+   * there has been none since the last read of the whole list.
    */
   pageReadMs(page: number): number | undefined {
     return this.#pageReads.get(page);
   }
 
-  /** Requests a read of the whole list. All requests are sent at or after `sentAfterMs`. */
+  /** Requests a read of the whole list. All requests for its pages are sent at or after `sentAfterMs`. */
   requestSweep(sentAfterMs: number): void {
     if (this.#completeSinceMs !== undefined && this.#completeSinceMs >= sentAfterMs) return;
     if (this.#sweep && this.#sweep.startedAtMs >= sentAfterMs) return;
@@ -207,7 +207,10 @@ export class FleetListing {
     this.#pump();
   }
 
-  /** Adds or updates a policy that uses the collector list. The policy is notified of every read until it is idle. */
+  /**
+   * Adds or updates a policy that uses the collector list. The policy is notified of every read until the policy is
+   * idle.
+   */
   attend(id: string, user: ListingUser): void {
     const share = this.#users.get(id)?.share ?? idleShare;
     this.#users.set(id, { ...user, share, isIdle: false });
@@ -218,7 +221,7 @@ export class FleetListing {
    * Sets the needs of a policy until its next decision: how often the whole list is read, and which changes are
    * reported to the policy.
    * @param needs `share`: minimum interval between two reads, as a multiple of the duration of one read; `isIdle`: true
-   * if only changes of its own collectors are reported to the policy
+   * if the policy is notified only of changes to its own collectors
    */
   setNeeds(id: string, needs: { readonly share: number; readonly isIdle: boolean }): void {
     const user = this.#users.get(id);
@@ -233,8 +236,8 @@ export class FleetListing {
   }
 
   /**
-   * Notifies all policies that use this Secret, so that they check it. Further calls have no effect until the next
-   * scheduled read of the whole list.
+   * Notifies all policies that use this Secret, so that they check the Secret. Further calls have no effect until the
+   * next scheduled read of the whole list.
    */
   doubtSecret(secret: string): void {
     if (this.#notifiedSecrets.has(secret)) return;
@@ -264,7 +267,7 @@ export class FleetListing {
 
   /**
    * Returns the monotonic time in ms at which the list of builds must be read again. Returns Infinity if a read of this
-   * list is already requested.
+   * list has already been requested.
    */
   #buildsDueMs(resyncMs: number): number {
     if (!this.#builds || this.#wantBuildsAfter !== undefined) return Infinity;
@@ -296,8 +299,8 @@ export class FleetListing {
   }
 
   /**
-   * Notifies one policy for each Secret. This policy reads the Secret and checks that it still belongs to this account.
-   * The other policies need no read (U9).
+   * Notifies one policy for each Secret. That policy reads the Secret and checks that the Secret still belongs to this
+   * account, so the other policies need not read it (U9).
    */
   #checkSecrets(): void {
     this.#notifiedSecrets.clear();
@@ -355,9 +358,10 @@ export class FleetListing {
     const { clock, log } = this.#options;
     if (refusesBuild(error)) this.#wantBuildsAfter = clock.monotonic();
     const delayMs = this.#failures[kind].failed(error, clock.monotonic());
-    // Status 429 (too many requests) is not a warning, because the service says when to send the next request.
+    // Status 429 (too many requests) is not logged as a warning, because the service says when to send the next
+    // request.
     const level = error.handling.kind === 'retryAfter' ? 'info' : 'warn';
-    log[level]('the list of collectors is read again later', { error, retryInMs: delayMs });
+    log[level]('the list of collectors will be read again later', { error, retryInMs: delayMs });
     const isNews = !this.#isProblemKnown;
     this.#isProblemKnown = true;
     this.#retry = clock.after(delayMs, () => {
@@ -459,8 +463,8 @@ export class FleetListing {
   }
 
   /**
-   * Called after the last page: checks whether the list shows all collectors. If not, prepares the read of another list
-   * and returns undefined.
+   * Called after the last page: checks whether the list shows all collectors. If not, prepares to read another list and
+   * returns undefined.
    *
    * The list for a build shows all collectors that do not run this build. If collectors run every build, the lists for
    * two builds together show all collectors.
@@ -483,8 +487,8 @@ export class FleetListing {
   }
 
   /**
-   * Returns whether the collector list may lack collectors. Also returns true if no other list can confirm that it is
-   * complete, because the service offers no suitable build.
+   * Returns whether the collector list may lack collectors. Also returns true if no other list can confirm that this
+   * list is complete, because the service offers no suitable build.
    */
   async #leavesOut({ view, seen }: Sweep, counts: ReadonlyMap<string, number>): Promise<boolean> {
     if (this.rows.missesAny(seen)) return true;
@@ -515,7 +519,7 @@ export class FleetListing {
 
   /**
    * Returns whether the list for `build` shows collectors that this sweep has not seen. Reads only the page at which
-   * the list would end if it showed no other collectors.
+   * the list would end if it showed no such collectors.
    */
   async #showsMore(build: string, seen: ReadonlySet<string>): Promise<boolean> {
     const runs = (collector: Collector | undefined) => collector?.collectorVersion === build;
@@ -549,8 +553,8 @@ export class FleetListing {
 
   #sweepAnswered(): void {
     this.#failures.sweep.succeeded();
-    // A sweep reads all pages, so its success also clears the error of single-page reads. It keeps the error if a
-    // single page is still requested.
+    // A sweep reads all pages, so its success also clears the error of single-page reads. The error is kept if a
+    // requested page has not been read yet.
     if (this.#wantPages.size === 0) this.#failures.page.succeeded();
   }
 

@@ -1,6 +1,6 @@
 /**
- * Last known rows of all collectors of an account. Each changed row is reported to the policies that select its
- * collector. A response that is older than a stored row does not change this row.
+ * Last known row of each collector in an account. Each changed row is reported to the policies that select its
+ * collector. A response that is older than a stored row does not overwrite that row.
  */
 import type { Collector } from '../service/collectors/upgrade-service.ts';
 import { type Anchor, fieldText, MemberIndex, type SelectorField } from './member-index.ts';
@@ -9,9 +9,9 @@ export interface Row {
   readonly collector: Collector;
   /** Monotonic time in ms of the newest request whose response showed the collector. */
   readonly seenAtMs: number;
-  /** Position of the collector in the whole list, from 0; -1 when unknown. */
+  /** Position of the collector in the whole list, from 0; -1 if unknown. */
   readonly position: number;
-  /** Version before the last observed change of version. Undefined if no change was observed. */
+  /** Version before the last observed version change. Undefined if no change has been observed. */
   readonly formerVersion: string | undefined;
 }
 
@@ -78,7 +78,9 @@ export class FleetRows {
     );
   }
 
-  /** Removes the list position of each collector that was on a page, but is missing in the new response for this page. */
+  /**
+   * Removes the list position of each collector that was on a page but is missing from the new response for that page.
+   */
   displace(offset: number, length: number, shown: readonly Collector[]): void {
     const there = new Set(shown.map(({ id }) => id));
     for (const id of this.#places.slice(offset, offset + length)) {
@@ -88,7 +90,7 @@ export class FleetRows {
   }
 
   /**
-   * Ends a read of the whole list, which contained the collectors `seen`. Removes each row that was missing in two
+   * Ends a read of the whole list, which contained the collectors `seen`. Removes each row that was missing from two
    * successive reads (U7).
    */
   endSweep(seen: ReadonlySet<string>): void {
@@ -104,7 +106,7 @@ export class FleetRows {
     }
   }
 
-  /** Returns whether a collector is missing in `seen`, although the previous read of the list contained it. */
+  /** Returns whether a collector is missing from `seen` although the previous read of the list contained it. */
   missesAny(seen: ReadonlySet<string>): boolean {
     for (const [id, row] of this.#rows) if (row.missedSweeps === 0 && !seen.has(id)) return true;
     return false;
@@ -169,8 +171,8 @@ export class FleetRows {
   }
 
   /**
-   * Updates the row of a collector. Keeps the stored strings that have not changed, because each string of the new page
-   * keeps the whole page in memory.
+   * Updates the row of a collector. Keeps the stored strings that have not changed, because each string from the new
+   * page would keep the whole page in memory.
    */
   #renew(row: MutableRow, collector: Collector): void {
     const known = row.collector;

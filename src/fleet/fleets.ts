@@ -15,7 +15,7 @@ export interface FleetsOptions {
   readonly log: Logger;
   /** Returns whether this process may send requests to services. */
   readonly active: () => boolean;
-  /** Called for a policy that may have gained or lost the ownership of collectors. */
+  /** Called for a policy that may have gained or lost ownership of collectors. */
   readonly onOwnersChanged: (policy: Claimant) => void;
 }
 
@@ -29,7 +29,7 @@ export interface Bound {
 export class Fleets {
   readonly #options: FleetsOptions;
   readonly #listings = new Map<Account, { readonly listing: FleetListing; readonly users: Set<string> }>();
-  /** Ownership tables by host name of the service. A table is kept until this process stops leading. */
+  /** Ownership tables by the service's hostname. A table is kept until this process stops being the leader. */
   readonly #ownerships = new Map<string, Ownership>();
 
   constructor(options: FleetsOptions) {
@@ -46,8 +46,8 @@ export class Fleets {
   }
 
   /**
-   * Returns the listing of an account. Each account has its own listing, because it may see other collectors. The
-   * caller must call `release` when it no longer needs the listing.
+   * Returns the listing of an account. Each account has its own listing, because different accounts may see different
+   * collectors. The caller must call `release` when it no longer needs the listing.
    */
   use(account: Account, user: string): FleetListing {
     const { listing, users } = getOrAdd(this.#listings, account, () => this.#begin(account));
@@ -75,13 +75,13 @@ export class Fleets {
 
   /**
    * Removes a deleted policy. Each of its collectors gets another owner as soon as the deleted policy has no running
-   * upgrade of this collector (U13).
+   * upgrade of that collector (U13).
    */
   retire(policy: string): void {
     for (const ownership of this.#ownerships.values()) ownership.retire(policy);
   }
 
-  /** Drops all listings and ownership tables, because the leader of the operator has changed. */
+  /** Drops all listings and ownership tables, because the leader has changed. */
   reset(): void {
     for (const { listing } of this.#listings.values()) listing.close();
     this.#listings.clear();

@@ -1,6 +1,6 @@
 /**
- * Predicts a collector's position in the service's list after its upgrade. If collectors run every build, no list shows
- * all collectors, so the lists for two builds are merged.
+ * Predicts a collector's position in the service's list after the collector's upgrade. If each build runs on at least
+ * one collector, no single list shows all collectors, so the lists for two builds are merged.
  *
  * The prediction may be wrong, because the service does not document the order of its lists (section 4.6 of the
  * service's specification).
@@ -13,12 +13,13 @@ export type Listed = Pick<Collector, 'id' | 'name'>;
 export class ListOrder {
   readonly #listed: readonly Listed[];
   readonly #places = new Map<string, number>();
-  /** For each collector: number of collectors before it in the common order that the first list shows. */
+  /** For each collector, the number of collectors before it in the common order that the first list shows. */
   #shownBefore: Readonly<Int32Array> = new Int32Array();
   #revision = -1;
 
   /**
-   * Merges two lists of collectors into one order. A collector that both lists lack keeps its position in `former`.
+   * Merges two lists of collectors into one order. A collector that is in neither list keeps its position from
+   * `former`.
    * @param present returns whether a collector of `former` still exists
    */
   constructor(
@@ -73,7 +74,7 @@ export class ListOrder {
   }
 }
 
-/** Merges two lists of collectors that have the same sort order. */
+/** Merges two lists of collectors that are sorted in the same order. */
 function merge(first: readonly Listed[], second: readonly Listed[]): readonly Listed[] {
   const inFirst = new Set(first.map(({ id }) => id));
   const inSecond = new Set(second.map(({ id }) => id));
@@ -104,7 +105,7 @@ const byId: Before = (left, right) =>
   left.id.length === right.id.length ? left.id < right.id : left.id.length < right.id.length;
 const byName: Before = (left, right) => left.name < right.name;
 
-/** Returns the comparison by which the two lists are sorted, by id or by name. */
+/** Returns the comparison function by which the two lists are sorted: by id or by name. */
 function sortKey(first: readonly Listed[], second: readonly Listed[]): Before {
   return [byId, byName].find((before) => isSorted(first, before) && isSorted(second, before)) ?? (() => false);
 }

@@ -1,6 +1,6 @@
 /**
  * Chooses the build for which the collector list is requested (U7). The list for a build may lack the collectors that
- * already run this build. The best choice is therefore a build that no collector runs.
+ * already run that build. The best choice is therefore a build that no collector runs.
  */
 
 import { compareBuildVersions, parseBuildVersion } from '../base/build-version.ts';
@@ -42,8 +42,8 @@ export class View {
   }
 
   /**
-   * Returns a view with one other build that no collector runs and no policy targets. Returns undefined if there is no
-   * such build, or if this view already has two builds.
+   * Returns a view with a different build, which no collector runs and no policy targets. Returns undefined if there is
+   * no such build, or if this view already has two builds.
    */
   alternative(counts: ReadonlyMap<string, number>): View | undefined {
     if (this.builds.length > 1) return undefined;
@@ -98,7 +98,7 @@ export function chooseView(
   const kept = present?.builds[0];
   const first = unused.includes(kept ?? '') ? kept : (unused[0] ?? leastUsed(free, counts));
   const view = new View([first ?? versions[0]], versions, targeted);
-  // The list for a build does not show the collectors that run this build. If there are such collectors, a second list
+  // The list for a build does not show the collectors that run that build. If there are such collectors, a second list
   // is needed.
   const hidesSome = first === undefined || counts.get(first);
   return hidesSome ? (view.widened(counts) ?? view) : view;

@@ -1,7 +1,7 @@
 /**
- * Finds the policies that select a changed collector, so that other policies need not be evaluated. Most selectors contain a
- * condition on one field that every matching collector meets: the anchor. Selectors with an anchor are looked up in a
- * table. All other selectors are evaluated for each change.
+ * Finds the policies that select a changed collector, so that other policies need not be evaluated. Most selectors
+ * contain an anchor: a condition on one field that every matching collector meets. Selectors with an anchor are looked
+ * up in a table. All other selectors are evaluated for each change.
  */
 import { getOrAdd } from '../base/get-or-add.ts';
 import { Multimap } from '../base/multimap.ts';
@@ -34,7 +34,7 @@ export interface Selection {
 interface FieldIndex {
   readonly texts: Multimap;
   readonly prefixes: Multimap;
-  /** Number of stored prefixes, by length. A search for a text tries only these lengths. */
+  /** Number of stored prefixes, by length. A lookup of a text tries only these lengths. */
   readonly lengths: Map<number, number>;
 }
 
@@ -49,7 +49,7 @@ export class MemberIndex {
   readonly #changed = new Multimap();
   #concerned = new Set<string>();
 
-  /** Sets the selector of a policy. Changes that were recorded for its former selector are dropped. */
+  /** Sets the selector of a policy. Drops the changes that were recorded for its previous selector. */
   enter(policy: string, selection: Selection): void {
     this.#remove(policy);
     this.#selections.set(policy, selection);
@@ -107,7 +107,7 @@ export class MemberIndex {
     return this.#changed.take(policy);
   }
 
-  /** Returns the policies whose collectors changed since the last call. */
+  /** Returns the policies whose collectors have changed since the last call. */
   takeConcerned(): ReadonlySet<string> {
     const concerned = this.#concerned;
     this.#concerned = new Set();

@@ -1,7 +1,7 @@
 /**
  * Table of a service's collectors: the policy that owns each collector, and the running upgrades (U13). All policies of
- * the service share the table. A collector has at most one owner. While the owner upgrades a collector, the owner does
- * not change.
+ * the service share the table. A collector has at most one owner. A collector's owner does not change while the owner
+ * is upgrading the collector.
  */
 
 import { keyText } from '../base/key-text.ts';
@@ -36,18 +36,18 @@ export class Ownership {
   readonly #claimed = new Multimap();
   readonly #flights = new Map<string, Flight>();
   /**
-   * Last ended upgrade of each collector. Another policy must not upgrade the collector until a later collector list
-   * shows the result.
+   * Most recently ended upgrade of each collector. Another policy must not upgrade the collector until a later
+   * collector list shows the result.
    */
   readonly #landings = new Map<
     string,
     { readonly policy: string; readonly atMs: number; readonly wasAccepted: boolean }
   >();
-  /** Collectors whose owner may have changed, by policy, since the policy's last call of `takeChanged`. */
+  /** For each policy, the collectors whose owner may have changed since the policy last called `takeChanged`. */
   readonly #dirty = new Multimap();
   /** Policies that must be notified, because the owners of their collectors may have changed. */
   readonly #toNotify = new Set<string>();
-  /** Policies that have not claimed new collectors yet: a function that claims them, by uid of the policy. */
+  /** For each policy that has not claimed its new collectors yet, a function that claims them, by uid of the policy. */
   readonly #outdated = new Map<string, () => void>();
   readonly #onChange: (policy: Claimant) => void;
 
@@ -64,7 +64,7 @@ export class Ownership {
     this.announce();
   }
 
-  /** Removes a policy that was deleted or uses another service, but not its running upgrades. */
+  /** Removes a policy that was deleted or now uses another service, but keeps its running upgrades. */
   retire(uid: string): void {
     if (!this.#claimants.delete(uid)) return;
     this.#outdated.delete(uid);
@@ -175,8 +175,8 @@ export class Ownership {
   }
 
   /**
-   * Records that an upgrade has ended. Another policy must not upgrade the collector until a newer collector list is
-   * read (see `landedMs`).
+   * Records that an upgrade has ended. Another policy must not upgrade the collector until a newer collector list has
+   * been read (see `landedMs`).
    */
   ended(id: string, policy: string, nowMs?: number): void {
     const flight = this.#flights.get(id);
@@ -189,7 +189,8 @@ export class Ownership {
   }
 
   /**
-   * Removes all upgrades of a policy from this table. The caller then adds the upgrades in the policy's stored ledger.
+   * Removes all upgrades of a policy from this table. The caller then adds the upgrades from the policy's stored
+   * ledger.
    */
   forgetFlights(policy: string): void {
     for (const [id, flight] of this.#flights) {
@@ -203,7 +204,7 @@ export class Ownership {
   /**
    * Removes running upgrades of deleted policies that began before `beforeMs`. Also removes upgrades that ended before
    * both `beforeMs` and `seenMs`.
-   * @param seenMs the collector list shows the results of upgrades that ended before this monotonic time in ms (U8)
+   * @param seenMs monotonic time in ms; the collector list shows the results of upgrades that ended before it (U8)
    */
   forgetOrphans(beforeMs: number, seenMs: number): void {
     // The map is sorted by the end times of the upgrades, so the loop stops at the first upgrade that must be kept.
@@ -236,8 +237,8 @@ export class Ownership {
 }
 
 /**
- * Orders policies by precedence. Policies that may start upgrades come first, then policies with a higher priority,
- * then older policies, then policies in the order of namespace and name.
+ * Orders policies by precedence: first those that may start upgrades, then by priority (highest first), by age (oldest
+ * first), and by namespace and name.
  */
 export function compareClaimants(left: Claimant, right: Claimant): number {
   return (

@@ -7,7 +7,10 @@ import { ServiceError } from '../service/requests/service-error.ts';
 /** Default number of rows per page, as documented by the service. */
 export const defaultRows = 50;
 const limits = [defaultRows, 100, 500, 1_000, 10_000] as const;
-/** Number of rows in the first request. After a page with all requested rows, the next request asks for more rows. */
+/**
+ * Number of rows that the first request asks for. After a page with all requested rows, the next request asks for more
+ * rows.
+ */
 const firstLimit = 1_000;
 
 export class PageSize {
@@ -33,7 +36,7 @@ export class PageSize {
 
   /**
    * Reduces the number of rows to request after the service rejected a request. Returns false if the request failed for
-   * another reason, or if the number is already the smallest.
+   * another reason, or if the number cannot be reduced further.
    */
   refused(thrown: unknown, limit: number): boolean {
     if (!(thrown instanceof ServiceError) || thrown.status !== 400 || refusesBuild(thrown)) return false;

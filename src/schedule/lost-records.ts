@@ -1,4 +1,4 @@
-/** Writes lost schedule records again (S1), using the export manifests of the runs in the schedule's status. */
+/** Rewrites lost schedule records (S1), using the export manifests of the runs in the schedule's status. */
 
 import type { RunStatus } from '../api/generated/search-export-schedule.ts';
 import type { TimeRange } from '../api/time-range.ts';
@@ -47,7 +47,7 @@ async function recordFrom(destination: Destination, run: string, fingerprint: st
 
 function archived(run: string, manifest: string, cause: LogfleetError): LogfleetError {
   const message =
-    `the schedule record of run ${run} is lost, and cannot be written again, because the export manifest ${manifest} is in an archive; ` +
-    'restore the export manifest from its archive, so that logfleet can write the schedule record again';
+    `the schedule record of run ${run} is lost and cannot be rewritten, because the export manifest ${manifest} is archived; ` +
+    'restore the export manifest from its archive, so that logfleet can rewrite the schedule record';
   return destinationError('frozen', message, cause);
 }

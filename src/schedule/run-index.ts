@@ -18,11 +18,11 @@ export class RunIndex {
   readonly #exports: ResourceSource<SearchExport>;
   readonly #onChange: (schedule: ResourceKey) => void;
   readonly #runs = new Map<string, IndexedRun>();
-  /** Runs of each schedule (text of the key), by the uid of the schedule. */
+  /** Keys of each schedule's runs, as text, by the uid of the schedule. */
   readonly #bySchedule = new Multimap();
   readonly #unsubscribe: () => void;
 
-  /** @param onChange called with a schedule when one of its runs is added or removed, or changes its state */
+  /** @param onChange called with a schedule when one of its runs is added or removed, or changes state */
   constructor(exports: ResourceSource<SearchExport>, onChange: (schedule: ResourceKey) => void) {
     this.#exports = exports;
     this.#onChange = onChange;
@@ -36,7 +36,9 @@ export class RunIndex {
     );
   }
 
-  /** Updates the index after this process has changed a run. The host reports only changes by other processes. */
+  /**
+   * Updates the index after this process has changed a run, because the host reports only changes by other processes.
+   */
   update(key: ResourceKey): void {
     for (const schedule of this.#follow(key)) this.#onChange(schedule);
   }
@@ -73,7 +75,7 @@ function indexedRun(resource: SearchExport): IndexedRun | undefined {
 /** Returns the state of a run from its conditions and its deletion time. */
 export function runStateOf({ metadata, status }: SearchExport): RunState {
   const holds = (type: ConditionType) => findCondition(status?.conditions, type)?.status === 'True';
-  // A user may have removed the manifest or the fingerprint from the status. The schedule record needs both, so the
+  // The schedule record needs the manifest and the fingerprint. A user may have removed them from the status, so the
   // condition `Complete` alone is not enough.
   if (holds('Complete') && status?.manifest && status.fingerprint !== undefined) return 'Complete';
   if (metadata.deletionTimestamp !== undefined) return 'Deleting';

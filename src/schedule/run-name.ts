@@ -1,6 +1,6 @@
 /**
- * Converts the time range of a run to the name of the run, and back. Equal time ranges have equal names, so no run can
- * be created twice.
+ * Converts a run's time range to the run's name, and back. Equal time ranges have equal names, so no run can be created
+ * twice.
  */
 import type { TimeRange } from '../api/time-range.ts';
 

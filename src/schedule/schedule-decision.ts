@@ -10,20 +10,20 @@ import { contains, coveredUntil, union, without } from './time-spans.ts';
 
 /**
  * State of a run, which is a SearchExport that a schedule created.
- * - `Active`: the run works, or waits without needing the user.
- * - `Stalled`: the user must correct something, such as a missing Secret.
+ * - `Active`: the run is working, or is waiting without needing a user.
+ * - `Stalled`: a user must correct something, such as a missing Secret.
  * - `Failed`: the run reached a limit, or cannot prove that its rows are complete.
  * - `Complete`: all rows are in files, and the export manifest is written.
- * - `Deleting`: the SearchExport is being deleted. No other run may have its time range until it is deleted.
+ * - `Deleting`: the SearchExport is being deleted. Until then, no other run may have its time range.
  */
 export type RunState = 'Active' | 'Stalled' | 'Failed' | 'Complete' | 'Deleting';
 
-/** Run of a schedule: an existing SearchExport, or a SearchExport that the schedule's status announces (S6). */
+/** Run of a schedule: a SearchExport that exists, or one that the schedule's status announces (S6). */
 export interface Run {
   readonly name: string;
   readonly span: TimeRange;
   readonly state: RunState;
-  /** Reason of the run's condition `Ready`. */
+  /** Reason in the run's condition `Ready`. */
   readonly reason: string;
   /**
    * SearchExport of the run. Undefined if the schedule's status names the run, but the SearchExport does not exist yet.
@@ -62,7 +62,7 @@ export interface ScheduleSnapshot {
   readonly covered: readonly TimeRange[];
   /** Exported time ranges according to the schedule records only, sorted and without overlaps. */
   readonly recorded: readonly TimeRange[];
-  /** Gaps (time ranges of failed runs) in the status. */
+  /** Gaps (time ranges of failed runs) that the status lists. */
   readonly gaps: readonly Gap[];
   readonly runs: readonly Run[];
   /** Returns whether a SearchExport that the schedule does not own has this name. */
@@ -81,17 +81,17 @@ export interface ScheduleDecision {
   readonly repeat: readonly Run[];
   /** Old runs to delete after the status is written. */
   readonly remove: readonly Run[];
-  /** Time ranges of the runs to create, in this order. */
+  /** Time ranges of the runs to create, in the order of creation. */
   readonly create: readonly TimeRange[];
   /** Failed time ranges that the status shows, in ascending order. */
   readonly gaps: readonly Gap[];
-  /** Names of due runs that are already the names of other SearchExports. */
+  /** Names of due runs that are already taken by other SearchExports. */
   readonly taken: readonly string[];
   /** Number of due runs that do not exist yet, including the runs in `create`. Counting stops at `maxCounted`. */
   readonly pending: number;
   /** Number of unfinished runs, which `maxActive` limits. */
   readonly active: number;
-  /** Everything from the start of the schedule to this time is exported. */
+  /** Time up to which everything since the start of the schedule is exported. */
   readonly coveredUntilMs: number;
   /** True if the oldest time range of the schedule is exported. */
   readonly isOldestCovered: boolean;
@@ -147,7 +147,7 @@ export type ScheduleTimes = Pick<ScheduleSettings, 'calendar' | 'startMs' | 'end
 export interface DueTime {
   /** Due time ranges without a run, in ascending order. */
   readonly open: readonly TimeRange[];
-  /** End of the due time. It is never later than the end of the schedule. */
+  /** Time up to which runs are due. It is never later than the end of the schedule. */
   readonly untilMs: number;
 }
 
@@ -162,15 +162,15 @@ export function dueTimeOf(
   taken: readonly TimeRange[],
 ): DueTime {
   const settledMs = nowMs - settleDelayMs;
-  // If the user has changed the cron schedule, an existing run can end after the last cron time. Then the end of this
-  // run counts instead. Runs in the future are ignored, because a wrong clock may have caused them.
+  // If the user has changed the cron schedule, an existing run can end after the last cron time. In that case, the end
+  // of that run is used instead. Runs in the future are ignored, because a wrong clock may have caused them.
   const lastTaken = taken.findLast(({ fromMs }) => fromMs <= settledMs);
   const closedMs = Math.max(calendar.lastUntil(settledMs) ?? startMs, Math.min(lastTaken?.toMs ?? startMs, settledMs));
   const untilMs = settledMs >= endMs ? endMs : Math.min(closedMs, endMs);
   return { open: without({ fromMs: startMs, toMs: untilMs }, taken), untilMs };
 }
 
-/** Returns the time at which the next run becomes due, or undefined if the schedule ends before. */
+/** Returns the time at which the next run becomes due, or undefined if the schedule ends before then. */
 export function nextDue(
   { calendar, startMs, endMs, settleDelayMs }: ScheduleTimes,
   afterMs: number,
@@ -191,7 +191,7 @@ export function isUnfinished({ state }: Pick<Run, 'state'>): boolean {
 
 /**
  * Returns the time ranges of failed runs that are not exported yet. The failed runs may already be deleted. A gap is
- * kept if an outdated cache shows its failed run as active (S5).
+ * kept even if an outdated cache shows its failed run as active (S5).
  */
 function gapsOf({ gaps, covered, isRetryRequested }: ScheduleSnapshot, present: readonly Run[]): readonly Gap[] {
   const failed = present.filter((run) => hasFailed(run) && !contains(covered, run.span));

@@ -1,4 +1,4 @@
-/** Decides the health of a schedule. The first check that applies decides. */
+/** Determines the health of a schedule by several checks. The first check that applies determines the result. */
 import { reasons } from '../api/conditions.ts';
 import type { LogfleetError } from '../base/errors.ts';
 import { counted, wordFor } from '../base/number-text.ts';
@@ -8,13 +8,13 @@ import { type Gap, maxCounted, maxGaps, type Run, type ScheduleDecision } from '
 
 export interface ScheduleHealthInput {
   readonly name: string;
-  /** Flags for commands about the schedule, each after a space, as in ` -n logging`. */
+  /** Flags for commands about the schedule, each preceded by a space, such as ` -n logging`. */
   readonly flags: string;
   /** Setting or annotation that pauses the schedule. Undefined if the schedule is not paused. */
   readonly pausedBy: string | undefined;
   /** Error that prevents all work on the schedule. */
   readonly problem: LogfleetError | undefined;
-  /** Undefined if an error prevented the decision. */
+  /** Decision about the schedule. Undefined if an error prevented it. */
   readonly decision: ScheduleDecision | undefined;
   readonly runs: readonly Run[];
 }
@@ -23,7 +23,11 @@ export function scheduleHealth(input: ScheduleHealthInput): Health {
   const { problem, decision, pausedBy, runs, name: schedule, flags } = input;
   if (problem) return healthOfProblem(problem);
   if (!decision)
-    return { ...atWork, reason: reasons.progressing, message: 'logfleet reads the destination for the first time.' };
+    return {
+      ...atWork,
+      reason: reasons.progressing,
+      message: 'logfleet is reading the destination for the first time.',
+    };
   const { gaps, taken, pending, active, create, lastTickMs, nextDueMs } = decision;
   const retry = `logfleet retry sxs/${schedule}${flags}`;
   const covered = coveredText(decision);
@@ -35,7 +39,7 @@ export function scheduleHealth(input: ScheduleHealthInput): Health {
   if (gap) return healthOfGaps(gap, gaps.length, retry);
   const waiting = runs.find(({ state }) => state === 'Stalled');
   if (waiting) {
-    const message = `Run ${waiting.name} cannot continue: ${waiting.reason}. To see why: logfleet get sx/${waiting.name}${flags}. After a change of spec.template, run: ${retry}`;
+    const message = `Run ${waiting.name} cannot continue: ${waiting.reason}. To see why: logfleet get sx/${waiting.name}${flags}. After changing spec.template, run: ${retry}`;
     return { ...stalled, reason: reasons.runStalled, message };
   }
   const [name] = taken;

@@ -7,7 +7,7 @@ import { measureStatuses, type StatusFigure } from '../controller/status-metrics
 const figures: readonly StatusFigure<SearchExportSchedule>[] = [
   [
     'logfleet_schedule_covered_timestamp_seconds',
-    'End of the time range that a schedule has exported without gaps since its start, in seconds since 1970. Absent after the schedule has exported everything until endTime.',
+    'End of the time range that a schedule has exported without gaps since its start, in seconds since 1970. Absent after the schedule has exported everything up to endTime.',
     ({ summary }) => (summary?.lagSince === undefined ? undefined : Date.parse(summary.lagSince) / 1_000),
   ],
   [
@@ -17,7 +17,7 @@ const figures: readonly StatusFigure<SearchExportSchedule>[] = [
   ],
   [
     'logfleet_schedule_due_timestamp_seconds',
-    'Due time of the oldest active run of a schedule, in seconds since 1970: the end of its time range plus settleDelay. Absent without active runs.',
+    'Due time of the oldest active run of a schedule, in seconds since 1970: the end of its time range plus settleDelay. Absent if there are no active runs.',
     dueSeconds,
   ],
   [
@@ -46,7 +46,7 @@ function dueSeconds(
   return (Math.min(...endsMs) + (parseDuration(spec.template.spec.settleDelay) ?? 0)) / 1_000;
 }
 
-/** @param schedules returns the schedules to measure; returns none while another process leads */
+/** @param schedules returns the schedules to measure; returns none while another process is the leader */
 export function measureSchedules(metrics: Metrics, schedules: () => Iterable<SearchExportSchedule>): void {
   measureStatuses({ metrics, kind: 'schedule', plural: 'schedules', figures, resources: schedules });
 }

@@ -1,6 +1,6 @@
 /**
- * Reconciles SearchExportSchedules. Each schedule has a runtime. When the leadership of this process ends, all runtimes
- * are discarded.
+ * Reconciles SearchExportSchedules. Each schedule has a runtime. All runtimes are discarded when this process stops
+ * being the leader.
  */
 import type { AwaitedSecrets } from '../account/awaited-secrets.ts';
 import type { SearchExportSchedule } from '../api/kinds.ts';
@@ -108,7 +108,7 @@ export class ScheduleReconciler implements Reconciler {
     });
   }
 
-  /** Drops the state of all schedules when the leadership changes, because another leader may have created runs. */
+  /** Drops the state of all schedules when the leader changes, because another leader may have created runs. */
   #followLeadership(): void {
     const { leadership } = this.#options.host;
     if (leadership.isLeader() && leadership.term() === this.#term) return;

@@ -1,6 +1,6 @@
 /**
- * Carries out the decisions about one schedule while this process leads. The order of the writes is safe even if the
- * process ends between two writes (S6).
+ * Carries out the decisions about one schedule while this process is the leader. The order of the writes is safe even
+ * if the process ends between two writes (S6).
  *
  * The status names a run before the run is created. Status writes use an optimistic lock, so a process with outdated
  * data creates no runs.
@@ -66,11 +66,11 @@ export interface ScheduleRuntimeOptions {
 }
 
 /**
- * After this time in ms, a created run that is still missing in the cache is created again. If the run exists, the
+ * After this time in ms, a created run that is still missing from the cache is created again. If the run exists, the
  * second creation has no effect.
  */
 const longestLagMs = 60_000;
-/** Delay in ms before the next reconcile if a concurrent change prevented the write of the status. */
+/** Delay in ms before the next reconcile if a concurrent change prevented the status from being written. */
 const outdatedDelayMs = 1_000;
 
 export class ScheduleRuntime {
@@ -82,7 +82,7 @@ export class ScheduleRuntime {
   #stored: Stored | undefined;
   /** True if the schedule records must be read before the next decision is made. */
   #isReadDue = false;
-  /** Created runs that are still missing in the cache: monotonic time in ms of the creation, by name. */
+  /** Created runs that are still missing from the cache: monotonic time in ms of the creation, by name. */
   readonly #created = new SparseMap<string, number>();
   /** Uids of runs that this process deleted but that the cache still contains. */
   readonly #deleted = new SparseSet<string>();
@@ -140,7 +140,7 @@ export class ScheduleRuntime {
     const { runs, decision, create } = found;
     const { repeat } = decision;
     for (const run of repeat) await this.#remove(run);
-    // The runs in `repeat` were just deleted, so the status must not treat them as existing runs.
+    // The runs in `repeat` have just been deleted, so the status must not treat them as existing runs.
     const left = runs.filter((run) => !repeat.includes(run));
     this.#assertLeading();
     const refusal = create.length > 0 ? this.#refusal : undefined;
@@ -161,7 +161,7 @@ export class ScheduleRuntime {
     );
   }
 
-  /** Decides which runs to create, record and delete, from the current data of this runtime. */
+  /** Decides which runs to create, record and delete, based on the current data of this runtime. */
   #decide(
     resource: SearchExportSchedule,
     calendar: TickCalendar,
@@ -169,7 +169,7 @@ export class ScheduleRuntime {
     pausedBy: string | undefined,
   ): Found {
     const settings = this.#settings(resource, calendar);
-    // Schedule records can be lost, so the exported time ranges come from the status, too (S1).
+    // Schedule records can be lost, so the exported time ranges are also taken from the status (S1).
     const covered = union([...(this.#stored?.recorded ?? []), ...readCovered(resource.status)]);
     const runs = this.#runs(resource, settings, covered);
     const decision = decideSchedule({
@@ -185,8 +185,8 @@ export class ScheduleRuntime {
   }
 
   /**
-   * Returns the time ranges of runs in the status that do not exist and must be created again. Leaves out runs that
-   * were created so recently that the cache may lack them.
+   * Returns the time ranges of runs that the status names but that do not exist and must be created again. Omits runs
+   * that were created so recently that they may still be missing from the cache.
    */
   #absent(runs: readonly Run[]): readonly TimeRange[] {
     const nowMs = this.#options.clock.monotonic();
@@ -227,13 +227,14 @@ export class ScheduleRuntime {
   }
 
   /**
-   * Reads the start of the schedule and the schedule records from the destination. If the record of a complete run is
-   * missing, writes the record again.
+   * Reads the start of the schedule and the schedule records from the destination. Rewrites missing records of complete
+   * runs.
    */
   #read(resource: SearchExportSchedule, calendar: TickCalendar): Promise<Stored> {
     const { startMs: fallbackMs } = scheduleTimes(resource, rangeOf(resource.spec), calendar);
     return this.#withDestination(resource, async (destination, layout) => {
-      // The stored start is not needed if the spec has a start. It may be unreadable, for example because it is archived.
+      // If the spec has a start, the stored start is not needed. It might be unreadable, for example because it is
+      // archived.
       const isGiven = resource.spec.startTime !== undefined;
       if (isGiven) await recordStart(destination, layout, fallbackMs);
       const startMs = isGiven ? fallbackMs : await storeStartOnce(destination, layout, fallbackMs);
@@ -344,7 +345,7 @@ export class ScheduleRuntime {
     this.#assertLeading();
     await host.remove(resource);
     this.#deleted.add(resource.metadata.uid);
-    log.info('a run is deleted; its files are kept', { run: name });
+    log.info('deleted a run; its files are kept', { run: name });
   }
 
   async #publish(resource: SearchExportSchedule, problem: LogfleetError | undefined, found?: Found): Promise<number> {
@@ -375,7 +376,7 @@ interface Found extends ScheduleFacts {
 }
 
 /**
- * Returns whether the user has requested a retry again (S5). Returns false if the schedule has no status yet, because
+ * Returns whether the user has requested another retry (S5). Returns false if the schedule has no status yet, because
  * there is nothing to retry.
  */
 function isRetryNew(resource: SearchExportSchedule): boolean {

@@ -15,7 +15,7 @@ import { union } from './time-spans.ts';
 export const maxCovered = 100;
 const maxRuns = 50;
 
-/** Decision about a schedule, with its input. */
+/** Decision about a schedule, and the input of the decision. */
 export interface ScheduleFacts extends Pick<ScheduleSnapshot, 'settings' | 'covered' | 'runs'> {
   readonly decision: ScheduleDecision;
 }
@@ -27,7 +27,7 @@ export interface ScheduleStatusInput {
   readonly nowMs: number;
   /**
    * Decision from which the status is composed. If a problem prevented the decision, this is undefined, and the status
-   * keeps its former values.
+   * keeps its previous values.
    */
   readonly found: ScheduleFacts | undefined;
 }
@@ -48,7 +48,7 @@ export function scheduleStatus(input: ScheduleStatusInput): SearchExportSchedule
     summary: {
       ...before?.summary,
       ...(found && { active: found.decision.active + announced.length, failedRuns: found.decision.gaps.length }),
-      // The value `undefined` removes the former `lagSince` from the status when the schedule is complete.
+      // The value `undefined` removes the previous `lagSince` from the status when the schedule is complete.
       ...(found && ({ lagSince } as object)),
       state: health.reason,
     },
@@ -67,7 +67,7 @@ function describe(
     startTime: isoTime(settings.startMs),
     coveredUntil: isoTime(coveredUntilMs),
     ...(lastTickMs === undefined ? {} : { lastScheduleTime: isoTime(lastTickMs) }),
-    // The value `undefined` removes the former `nextScheduleTime` from the status when no run follows.
+    // The value `undefined` removes the previous `nextScheduleTime` from the status when no run follows.
     ...({ nextScheduleTime: nextDueMs === undefined ? undefined : isoTime(nextDueMs) } as object),
     pendingRuns: Math.max(0, pending - decision.create.length),
     covered: covered.slice(-maxCovered).map(renderSpan),
@@ -85,7 +85,7 @@ export function announcedRun(schedule: string, span: TimeRange): Run {
   return { name: runName(schedule, span), span, state: 'Active', reason: reasons.progressing };
 }
 
-/** Returns the runs for the status, newest first: all unfinished runs, and the latest ended ones. */
+/** Returns the runs for the status, newest first: all unfinished runs, and those that ended most recently. */
 function latestRuns(shown: readonly RunStatus[], existing: readonly Run[]): readonly RunStatus[] {
   const runs = new Map(shown.filter(hasEnded).map((run) => [run.name, run]));
   for (const run of existing) if (run.state !== 'Deleting') runs.set(run.name, runStatus(run, run.state));

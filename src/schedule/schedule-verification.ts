@@ -25,10 +25,10 @@ import { union, without } from './time-spans.ts';
 export type RunProblemKind =
   /** The schedule record is invalid, or its name is not a time range. */
   | 'damagedRecord'
-  /** The schedule record and its name differ. */
+  /** The schedule record contradicts its file name. */
   | 'misnamedRecord'
   | 'missingManifest'
-  /** The manifest has another SHA-256 than the record. */
+  /** The manifest's SHA-256 differs from the SHA-256 in the record. */
   | 'changedManifest'
   /** The manifest is damaged, or differs from the schedule record. */
   | 'contradictoryManifest'
@@ -158,8 +158,8 @@ async function listNames(
 }
 
 /**
- * Returns the schedule records of the wanted time range, ordered by time. Adds a problem for each record that is damaged
- * or differs from its name.
+ * Returns the schedule records in the requested time range, ordered by time. Adds a problem for each record that is
+ * damaged or differs from its name.
  */
 async function readRecords(
   destination: Destination,

@@ -21,7 +21,7 @@ const maxCalendars = 100;
 export class TickCalendars {
   readonly #recent = new Map<string, TickCalendar>();
 
-  /** Returns the calendar of a cron schedule in a time zone. If it is not cached, `create` makes it. */
+  /** Returns the calendar of a cron schedule in a time zone. Calls `create` if the calendar is not cached. */
   get(schedule: string, zoneName: string, create: () => TickCalendar): TickCalendar {
     const key = `${schedule} ${zoneName}`;
     const calendar = this.#recent.get(key) ?? create();
@@ -86,7 +86,7 @@ export class TickCalendar {
 
   /** Yields the ticks in a time range, in ascending order. */
   *#ticks({ fromMs, toMs }: TimeRange): Generator<number, undefined> {
-    // Ticks that are not yielded yet, because a clock change can place a tick of the next day before them.
+    // Ticks that have not been yielded yet, because a clock change can place a tick of the next day before them.
     let waiting: readonly number[] = [];
     for (const day of this.#cron.days(this.#zone.localMs(fromMs) - longestChangeMs)) {
       const safeMs = this.#zone.instantOf(day) - longestChangeMs;

@@ -24,7 +24,7 @@ export interface CommandContext {
   writeBytes(chunk: Uint8Array): Promise<void>;
   readStdin(): Promise<string | Uint8Array>;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Working directory: the absolute path to which file names are relative. */
+  /** Absolute path of the working directory, to which file names are relative. */
   readonly cwd: string;
   /** Aborted by SIGINT, SIGTERM or SIGHUP. The command then cleans up and resolves. The reason is a `StopSignal`. */
   readonly signal: AbortSignal;

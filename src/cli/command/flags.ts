@@ -14,7 +14,7 @@ import type { ExportPlaceOptions, LogOptions, Volumes } from './options.ts';
 export function nameList(text: string): readonly string[] {
   const names = text.split(',').map((name) => name.trim());
   if (names.some((name) => name === ''))
-    throw new InvalidArgumentError('Write a list of names separated by commas, such as team-a,team-b.');
+    throw new InvalidArgumentError('Write a comma-separated list of names, such as team-a,team-b.');
   return names;
 }
 
@@ -33,7 +33,7 @@ export function port(text: string): number {
 const dateForm = /^\d{4}-\d\d-\d\d$/;
 
 /**
- * Converts a time on the command line (`now`, `-24h`, or a date, which means midnight) to the form of manifests.
+ * Converts a time on the command line (`now`, `-24h`, or a date, which means midnight) to the form used in manifests.
  * Returns other texts unchanged.
  */
 export function momentText(text: string, nowMs: number): string {
@@ -65,7 +65,7 @@ function switchValue(text: string): boolean {
   throw new InvalidArgumentError('Write true or false.');
 }
 
-/** A volume on the command line: `NAME=DIR`. */
+/** A volume given on the command line as `NAME=DIR`. */
 const volumeForm = /^([a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?)=(.+)$/;
 
 /** Parses a volume in the form `NAME=DIR`, and adds it to the volumes of earlier `--volume` flags. */
@@ -73,7 +73,7 @@ export function volumeFlag(text: string, former: Volumes | undefined): Volumes {
   const [, name, directory] = volumeForm.exec(text) ?? [];
   if (name === undefined || directory === undefined) {
     throw new InvalidArgumentError(
-      'Write a volume as NAME=DIR, such as exports=/var/exports. The name has lower-case letters, digits and hyphens.',
+      'Write a volume as NAME=DIR, such as exports=/var/exports. The name consists of lower-case letters, digits and hyphens.',
     );
   }
   if (former?.has(name)) throw new InvalidArgumentError(`The volume ${name} is defined twice. Write another name.`);
@@ -88,15 +88,18 @@ export function exportPlaces(
   return { volumes, allowAmbientCredentials, environment: env };
 }
 
-/** Defines a flag. Without `parse`, its value is a text, or `true` if the flag has no value. */
+/** Defines a flag. Without `parse`, the flag's value is a string, or `true` if the flag takes no value. */
 export function flag<T>(flags: string, help: string, parse?: (text: string, former: T) => T): Option {
   const option = new Option(flags, help);
   return parse ? option.argParser(parse) : option;
 }
 
 export const clusterFlags: readonly Option[] = [
-  flag('--kubeconfig <file>', 'Path of the kubeconfig (default: as in kubectl; in a pod, its service account).'),
-  flag('--context <name>', 'Context of the kubeconfig (default: the current context).'),
+  flag(
+    '--kubeconfig <file>',
+    'Path of the kubeconfig (default: the one that kubectl uses; in a pod, the service account of the pod).',
+  ),
+  flag('--context <name>', 'Context in the kubeconfig (default: the current context).'),
 ];
 
 /** Flags that select a cluster or a directory. */
@@ -117,14 +120,14 @@ export function logFlags(level: LogOptions['logLevel']): readonly Option[] {
   ];
 }
 
-/** Renders examples for a help text. Each consists of the words that follow the name of the program. */
+/** Renders the examples in a help text. Each example consists of the words after the program's name. */
 export function renderExamples(lines: readonly string[]): string {
   const title = lines.length > 1 ? 'Examples' : 'Example';
   const commands = lines.map((words) => `  $ ${invocation(words)}\n`).join('');
   return `\n${title}:\n${commands}`;
 }
 
-/** Defines a flag with fixed values. `fallback` is the default. */
+/** Defines a flag that accepts only fixed values. `fallback` is the default. */
 export function oneOf(flags: string, help: string, choices: readonly string[], fallback?: string): Option {
   const option = new Option(flags, help).choices(choices);
   return fallback === undefined ? option : option.default(fallback);
@@ -132,7 +135,7 @@ export function oneOf(flags: string, help: string, choices: readonly string[], f
 
 /**
  * Defines an argument such as `cvp/production` for a command that accepts these kinds. Shells complete `cvp/` from the
- * choices of the argument. The parser accepts any text, because the command itself checks kind and name.
+ * argument's choices. The parser accepts any text, because the command itself checks the kind and the name.
  */
 export function resourceArgument(ofKinds: readonly KindName[], name = '<KIND/NAME>'): Argument {
   return new Argument(name).choices(ofKinds.map((kind) => `${kinds[kind].shortName}/`)).argParser((text) => text);

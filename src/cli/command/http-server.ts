@@ -17,8 +17,8 @@ export interface HttpResponse {
 }
 
 /**
- * Starts a server, and resolves when it listens. Port 0 takes a free port. Throws `cli.listen` if the address cannot be
- * used.
+ * Starts a server, and resolves when it is listening. Port 0 means any free port. Throws `cli.listen` if the address
+ * cannot be used.
  * @param remedy advice for users if the address cannot be used
  */
 export async function startHttpServer(
@@ -28,7 +28,7 @@ export async function startHttpServer(
 ): Promise<HttpServer> {
   const server = createServer({ requestTimeout: 10_000, headersTimeout: 10_000 }, respond);
   server.maxConnections = 100;
-  // If Node gets no host name, it listens on all IPv4 and IPv6 addresses.
+  // Without a hostname, Node listens on all IPv4 and IPv6 addresses.
   server.listen(host === '0.0.0.0' ? { port } : { host, port });
   await once(server, 'listening').catch((cause: Error) => {
     throw failure('stall', 'cli.listen', `cannot listen on ${host}:${port}: ${cause.message}; ${remedy}`, { cause });

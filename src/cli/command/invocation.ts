@@ -1,6 +1,6 @@
 /**
- * Finds the words with which the user starts this program. Hints contain them, so that users can copy the commands in
- * hints.
+ * Finds the words with which the user starts this program. Hints contain these words, so that users can copy commands
+ * from the hints.
  */
 import path from 'node:path';
 import { shellWord } from '../../base/shell-word.ts';

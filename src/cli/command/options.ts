@@ -1,4 +1,4 @@
-/** Types of parsed command-line flags. The attribute of a flag that was not given is missing. */
+/** Types of parsed command-line flags. If a flag was not given, its property is absent. */
 import type { ListenAddress } from '../../base/flag-values.ts';
 
 /** Selects a cluster, like the flags of kubectl. */
@@ -38,10 +38,12 @@ export interface RunOptions extends ClusterOptions, ExportPlaceOptions, LogOptio
   readonly operatorNamespace?: string;
   readonly leaderElection?: boolean;
   readonly watch?: boolean;
-  /** Maximum time in ms from the end of an upgrade until every collector list of the service shows the new version. */
+  /**
+   * Maximum time in ms from the end of an upgrade until every collector list from the service shows the new version.
+   */
   readonly grace?: number;
   readonly healthListen?: ListenAddress;
-  /** Secret with the webhook of notifications: `webhook` or `logging/webhook`. */
+  /** Secret with the webhook for notifications, such as `webhook` or `logging/webhook`. */
   readonly notificationSecret?: string;
 }
 
@@ -69,7 +71,7 @@ export interface PlanOptions extends TargetOptions {
   readonly assumeUpgrade?: number;
   readonly exitCode?: boolean;
   readonly output: 'table' | 'wide' | 'json' | 'yaml' | 'markdown';
-  /** Maximum wait for the log service, in ms. */
+  /** Maximum time to wait for the log service, in ms. */
   readonly timeout?: number;
 }
 
@@ -77,7 +79,7 @@ export interface FleetOptions extends TargetOptions {
   /** Name or file of a policy. The command uses the Secret and the selector of this policy. */
   readonly policy?: string;
   readonly output: 'table' | 'wide' | 'json' | 'csv';
-  /** Maximum wait for the log service, in ms. */
+  /** Maximum time to wait for the log service, in ms. */
   readonly timeout?: number;
 }
 

@@ -35,7 +35,7 @@ function readContainerAddress(text: string, endpoint: string | undefined): Store
   if (url?.search !== '' || url.hash !== '' || url.username !== '') {
     const address = text.replace(/[?#].*/, '');
     throw new UsageError(
-      `'${address}' is not the address of a folder in Azure Blob Storage; write the address without user name, ? and #`,
+      `'${address}' is not the address of a folder in Azure Blob Storage; write the address without a user name, ? or #`,
     );
   }
   const service = (endpoint ?? url.origin).replace(/\/+$/, '');
@@ -51,7 +51,7 @@ function readContainerAddress(text: string, endpoint: string | undefined): Store
   return { kind: 'azureBlob', ...(account === undefined ? { endpoint: service } : { account }), container, folder };
 }
 
-/** Returns the region of an object store, from the flag or Amazon's environment variables. */
+/** Returns the region of an object store, from the flag or from the AWS environment variables. */
 export function regionOf(region: string | undefined, env: CommandContext['env']): string | undefined {
   return region ?? (env['AWS_REGION'] || env['AWS_DEFAULT_REGION'] || undefined);
 }

@@ -33,7 +33,7 @@ const volumeName = 'output';
 const secretName = 'log-service';
 
 export function sinkOf({ output, endpoint }: ExportOptions): ExportSink {
-  // The value of `-o` is empty. Usually, it comes from an unset shell variable.
+  // The value of `-o` is empty, usually because it comes from an unset shell variable.
   if (!output)
     throw new UsageError(
       'the destination is missing: write -o DIR, -o s3://BUCKET/FOLDER, -o gs://BUCKET/FOLDER, -o https://ACCOUNT.blob.core.windows.net/CONTAINER/FOLDER, or -o -',
@@ -100,7 +100,9 @@ function storeFields(address: StoreAddress, options: ExportOptions, env: Command
   return members.map(([name, value]) => [`spec.destination.${kind}.${name}`, value]);
 }
 
-/** Throws a `UsageError` if stdout does not support the format, compression or partitions. */
+/**
+ * Throws a `UsageError` if rows in this format, with this compression or with partitions cannot be written to stdout.
+ */
 function refuseForStdout({ format, compression, compressionLevel, partitionBy }: ExportOptions): void {
   if (partitionBy !== undefined && partitionBy !== 'None') {
     throw new UsageError(
@@ -114,14 +116,14 @@ function refuseForStdout({ format, compression, compressionLevel, partitionBy }:
   }
   if (compressionLevel !== undefined || (compression !== undefined && compression !== 'None')) {
     throw new UsageError(
-      'rows on stdout are not compressed: remove --compression and --compression-level, and pipe them to gzip',
+      'rows on stdout are not compressed: remove --compression and --compression-level, and pipe the rows to gzip',
     );
   }
 }
 
 /**
- * Returns `--from` and `--to` flags with fixed times for the next start. Returns an empty text if the user gave fixed
- * times, which can be repeated.
+ * Returns `--from` and `--to` flags with absolute times for the next start. Returns an empty string if the user gave
+ * absolute times, because the same flags can then be used again.
  */
 export function fixedRangeFlags(
   { from = '', to = '' }: Pick<ExportOptions, 'from' | 'to'>,
@@ -132,7 +134,7 @@ export function fixedRangeFlags(
 }
 
 /**
- * Renders a problem of an export's manifest after the name of the wrong flag, or after the position in the file.
+ * Renders a problem in an export's manifest, preceded by the name of the wrong flag or by the position in the file.
  * Returns undefined if `logfleet export` can ignore the problem.
  */
 export function renderExportFinding(finding: PlacedFinding): string | undefined {

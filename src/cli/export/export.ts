@@ -1,7 +1,7 @@
 /**
  * `logfleet export`: runs one SearchExport from a manifest or from flags. After an interruption, the next start exports
- * the missing intervals. With `-o -`, rows are written to a temporary folder first. After all rows are checked, they
- * are written to stdout.
+ * the missing intervals. With `-o -`, rows are first written to a temporary folder. They are written to stdout after
+ * all of them have been checked.
  */
 
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
@@ -51,7 +51,7 @@ import { flagOf } from './field-flags.ts';
 import { provenRows } from './proven-rows.ts';
 import { workerOf } from './worker.ts';
 
-/** Interval of status updates in ms. It is short, because only this process reads the status. */
+/** Interval between status updates, in ms. It can be short, because only this process reads the status. */
 const statusIntervalMs = 1_000;
 
 interface Run {
@@ -96,7 +96,7 @@ function serviceSecret(sources: readonly SourceFile[], { namespace }: ExportOpti
   const [one, ...others] = all.filter(({ members }) => members.has('baseURL'));
   if (others.length === 0) return one && { name: one.key.name, namespace: one.ownNamespace };
   throw new UsageError(
-    'the files of --secret contain several Secrets with the key baseURL, which marks credentials of the log service: keep only one of these Secrets',
+    'the --secret files contain several Secrets with the key baseURL, which marks credentials for the log service: keep only one of these Secrets',
   );
 }
 
@@ -130,7 +130,7 @@ async function work(run: Run): Promise<number> {
   if (sink?.kind === 'folder') for (const directory of volumes.values()) makeFolder(directory);
   const places = exportPlaces({ volume: volumes, allowAmbientCredentials: true }, context);
   const operator = new LiveOperator(options, context, noMetrics, { flagsOf: () => stepOptions });
-  if (worker) operator.log.info('a worker of a Kubernetes Job starts', { export: name, ...worker.part });
+  if (worker) operator.log.info('starting as a worker of a Kubernetes Job', { export: name, ...worker.part });
   const progress = await worker?.progressOf(resource, host, operator);
   try {
     const wording = worker ? resourceWording : wordingOf(sink);
@@ -169,7 +169,7 @@ async function reportEnd(ended: SearchExport, { options, context, sink }: Run): 
     return exitStatus.interrupted;
   }
   const { manifest, location, incomplete = [] } = ended.status ?? {};
-  // Writes the rows before it reports success. If the reader of stdout closes the pipe, no success is reported.
+  // Writes the rows before it reports success, so that no success is reported if the reader of stdout closes the pipe.
   if (manifest && location !== undefined && sink?.kind === 'stdout') await writeRows(location, context);
   else if (manifest) stdout.write(`${manifest.url}\n`);
   // Prints all incomplete intervals, because users cannot read the status of this process later.
@@ -192,7 +192,7 @@ function wordingOf(sink: ExportSink | undefined): ExportWording {
 
 const ports = { clock: systemClock, random: systemRandom };
 /**
- * Makes messages advise to change the manifest, because commands such as `logfleet resume` cannot change an export in
+ * Makes messages advise a change to the manifest, because commands such as `logfleet resume` cannot change an export in
  * this process.
  */
 const stepOptions: StepOptions = { byManifest: true };
@@ -204,7 +204,7 @@ function theOne(found: readonly SearchExport[], { options: { name, namespace }, 
   const files = sources.map((source) => source.name).join(', ');
   const named = name === undefined ? found : found.filter(({ metadata }) => metadata.name === name);
   // `--namespace` selects an export only if several exports have the same name. Otherwise, it is only the default
-  // namespace of manifests.
+  // namespace for manifests.
   const isEnough = named.length < 2 || namespace === undefined;
   const meant = isEnough ? named : named.filter(({ metadata }) => metadata.namespace === namespace);
   const [one, ...others] = meant;
@@ -218,8 +218,8 @@ function theOne(found: readonly SearchExport[], { options: { name, namespace }, 
 }
 
 /**
- * Throws a `UsageError` if the directory of a volume does not exist. Does not create it, because it may be on a disk
- * that is not mounted.
+ * Throws a `UsageError` if the directory of a volume does not exist. Does not create the directory, because it may
+ * belong on a disk that is not mounted.
  */
 function refuseAbsentFolder(name: string, directory: string, { cwd }: CommandContext): void {
   const folder = path.resolve(cwd, directory);
@@ -287,7 +287,7 @@ async function credentialsProblem(
 /**
  * Returns a warning about Secrets from `--secret` that the export does not use.
  *
- * @param byFlags true if flags define the export; then no manifest names a Secret
+ * @param byFlags true if flags define the export, so that no manifest names a Secret
  */
 function unusedSecrets(
   { metadata: { namespace }, spec }: SearchExport,
@@ -304,6 +304,6 @@ function unusedSecrets(
   const unused = namesIn(given).filter((name) => !ofStore || name !== keyText({ namespace, name: ofStore }));
   if (unused.length === 0) return undefined;
   const ignored = `The export does not use these Secrets from --secret: ${unused.join(', ')}.`;
-  if (byFlags) return `${ignored} A Secret with the credentials of the log service needs the key baseURL.`;
+  if (byFlags) return `${ignored} A Secret with credentials for the log service needs the key baseURL.`;
   return `${ignored} The export needs the Secret ${wanted}: add its file with --secret, or change spec.credentialsSecretRef.name in the manifest.`;
 }

@@ -33,8 +33,8 @@ function kebab(path: string): string {
 }
 
 /**
- * Defines a flag with fixed values in upper or lower case. The default is `fallback`, or the first value. The help and
- * the shell completion show the values.
+ * Defines a flag that accepts only fixed values, in upper or lower case. The default is `fallback`, or else the first
+ * value. The help and the shell completion show the values.
  */
 function choice(path: string, value: string, help: string, values: readonly string[], fallback = values[0]): FieldFlag {
   const flag = field(path, value, `${help} (default: ${fallback}).`);
@@ -54,8 +54,8 @@ export const fieldFlags: readonly FieldFlag[] = [
   field('timeRange.from', '<time>', fromHelp),
   field('timeRange.to', '<time>', 'End of the time range to export (exclusive): a time as for --from, or now.'),
   field('timeRange.timeZone', '<zone>', 'Time zone, such as Europe/Berlin, for times without an offset.'),
-  field('byReceiptTime', '', '--from and --to select messages by their time of receipt, not by their message time.'),
-  choice('autoParsingMode', '<mode>', 'Parsing of the fields of JSON messages', ['Manual', 'AutoParse']),
+  field('byReceiptTime', '', '--from and --to select messages by their receipt time, not by their message time.'),
+  choice('autoParsingMode', '<mode>', 'Parsing of fields in JSON messages', ['Manual', 'AutoParse']),
   choice('results', '<what>', 'Messages, or records of an aggregation', ['Messages', 'Records']),
   choice('output.format', '<format>', 'Format of the files; with -o -, NDJSON or CSV', ['NDJSON', 'CSV', 'Parquet']),
   choice('output.compression', '<how>', 'Compression of the files; none with -o -', ['None', 'Gzip', 'Zstd'], 'Gzip'),
@@ -67,13 +67,13 @@ export const fieldFlags: readonly FieldFlag[] = [
   ),
   field('output.fields', '<a,b>', 'Fields to write, in this order (default: all).', nameList),
   field('output.maxPartSize', '<size>', 'Maximum size of a file (default: 256Mi).'),
-  choice('output.partitionBy', '<period>', 'Folders of the files by time; None with -o -', ['None', 'Day', 'Hour']),
-  field('parallelism', '<n>', 'Maximum number of search jobs that run at the same time (default: 4).', wholeNumber),
-  field('limits.maxMessages', '<n>', 'Start no further search when the export has this number of rows.', wholeNumber),
+  choice('output.partitionBy', '<period>', 'Folders by time for the files; None with -o -', ['None', 'Day', 'Hour']),
+  field('parallelism', '<n>', 'Maximum number of concurrent search jobs (default: 4).', wholeNumber),
+  field('limits.maxMessages', '<n>', 'Start no more searches once the export has this many rows.', wholeNumber),
   field(
     'limits.maxBytesScanned',
     '<size>',
-    'Start no further search when the service has scanned this number of bytes, such as 1Ti.',
+    'Start no more searches once the service has scanned this many bytes, such as 1Ti.',
   ),
   field('activeDeadlineSeconds', '<n>', 'Fail after this time.', wholeNumber),
   choice(
@@ -105,7 +105,7 @@ export function storeFlags(): readonly FieldFlag[] {
     field(
       `${path}.forcePathStyle`,
       '',
-      'Write the bucket into the path of URLs instead of the host name. Applies only to s3:// addresses.',
+      'Put the bucket into the path of URLs instead of the hostname. Applies only to s3:// addresses.',
       undefined,
       'path-style',
     ),

@@ -80,11 +80,11 @@ async function readBytes(file: string, start: number, end: number): Promise<Uint
 class RecordSplitter {
   readonly #countsQuotes: boolean;
   /**
-   * True if the earliest byte that was read so far is inside quotes. Quotes come in pairs, so they can be counted from
-   * the end of the file.
+   * True if the earliest byte that has been read so far is inside quotes. Quotes come in pairs, so they can be counted
+   * from the end of the file.
    */
   #isQuoted = false;
-  /** End of a record whose beginning is not read yet. */
+  /** End of a record whose beginning has not been read yet. */
   #carry: Uint8Array = new Uint8Array();
 
   constructor(format: RecordFormat) {

@@ -20,7 +20,7 @@ import type { KubeApi } from '../../host/kubernetes/kube-api.ts';
 export interface WorkerIdentity {
   readonly index: number;
   readonly job: string;
-  /** Uid of the SearchExport. With it, the worker does not write its progress to a later export with the same name. */
+  /** Uid of the SearchExport. It prevents the worker from writing its progress to a later export with the same name. */
   readonly exportUid: string;
 }
 
@@ -40,12 +40,12 @@ type ShownWork = Pick<WorkerStatus, 'progress' | 'obstacle'>;
 /** Interval in ms at which the worker compares `status.workers` with its progress. */
 const intervalMs = 10_000;
 /**
- * Interval in ms at which the worker writes an unchanged entry in `status.workers` again, because the operator may have
+ * Interval in ms at which the worker rewrites an unchanged entry in `status.workers`, because the operator may have
  * removed the entry.
  */
 const repeatMs = 60_000;
 const deadlineMs = 5_000;
-/** Maximum length in characters of the message about the obstacle of a worker. */
+/** Maximum length, in characters, of the message about what blocks a worker. */
 const maxMessage = 1_024;
 
 export class WorkerProgress {

@@ -37,13 +37,13 @@ export interface Worker {
   /** Writes the worker's final report to the container's termination message. Returns the exit status. */
   end(ended: SearchExport): number;
   /**
-   * Checks that the Secret still contains the same user of the service as when the Job was created. If the user
-   * differs, writes a report and returns the exit status.
+   * Checks that the Secret still contains the same service user as when the Job was created. If the user has changed,
+   * writes a report and returns the exit status.
    */
   refuse(resource: SearchExport): Promise<number | undefined>;
 }
 
-/** Returns the worker that environment variables define. Returns undefined outside of an export's Job. */
+/** Returns the worker that environment variables define. Returns undefined outside an export's Job. */
 export function workerOf({ env }: Pick<CommandContext, 'env'>): Worker | undefined {
   const file = env[workerVariables.report];
   if (!file) return undefined;
@@ -72,13 +72,13 @@ export function workerOf({ env }: Pick<CommandContext, 'env'>): Worker | undefin
       const user = await userOf(resource, secrets);
       if (user === undefined || user === env[workerVariables.user]) return undefined;
       const message =
-        'After the Kubernetes Job was created, the Secret received the credentials of another user of the log service. The operator replaces the Job.';
+        'Since the Kubernetes Job was created, the credentials in the Secret have been replaced by those of another log service user. The operator will replace the Job.';
       return report({ end: 'stalled', reason: reasons.userChanged, message, status: {} });
     },
   };
 }
 
-/** Returns the number of this worker, and the number of all workers. */
+/** Returns the index of this worker, and the number of workers. */
 function partIn(env: CommandContext['env']): WorkerPart {
   const workers = positive(env, workerVariables.workers);
   const index = Number(env[workerVariables.index]);

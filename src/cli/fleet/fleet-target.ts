@@ -1,7 +1,7 @@
 /**
  * Finds the Secret and the selector for `logfleet fleet`. With `--policy`, both come from this policy. Otherwise, the
- * selector comes from the command line. The Secret is the only Secret of the policies, or environment variables replace
- * it.
+ * selector comes from the command line, and the Secret is the only Secret that the policies use. Environment variables
+ * can replace this Secret.
  */
 
 import { variables } from '../../account/credential-place.ts';
@@ -25,7 +25,7 @@ export interface FleetTarget {
   /** Secret with the credentials of the service. */
   readonly secret: ResourceKey;
   readonly secrets: SecretReader;
-  /** Selects the shown collectors. Undefined to show all. */
+  /** Selects the collectors to show. Undefined to show all collectors. */
   readonly matches: Matcher | undefined;
 }
 
@@ -51,7 +51,7 @@ export async function fleetTarget(
   return { secret: secretOf(policy), secrets, matches: written ?? compileSelection(ofPolicy, exclude) };
 }
 
-/** Returns whether `--policy` contains a file name. Policy names have no slash and no suffix such as `.yaml`. */
+/** Returns whether the value of `--policy` is a file name. Policy names have no slash and no suffix such as `.yaml`. */
 function isFile(text: string): boolean {
   return text === '-' || /[/\\]|\.(?:ya?ml|json)$/i.test(text);
 }

@@ -28,7 +28,7 @@ export function byName(left: Collector, right: Collector): number {
   return compareText(left.name, right.name) || compareText(left.id, right.id);
 }
 
-/** Renders the table of collectors, their number, and the counts of their versions. */
+/** Renders the table of collectors, the number of collectors, and the number of collectors with each version. */
 export function renderFleet(fleet: ShownFleet, { wide, width, nowMs }: TableOptions): readonly string[] {
   const shown = columns.filter((column) => wide || !column.onlyWide);
   const headings = shown.map(({ heading }) => heading);

@@ -1,6 +1,6 @@
 /**
- * Output of `logfleet get --watch`. A terminal is redrawn in place. Other outputs get a line or document for each
- * change.
+ * Output of `logfleet get --watch`. On a terminal, the output is redrawn in place. Otherwise, a line or document is
+ * printed for each change.
  */
 import { type AnyResource, type KindName, referenceOf } from '../../api/kinds.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
@@ -153,8 +153,8 @@ function changePresenter(
 
 function linePresenter(table: TableColumns, context: CommandContext, clock: Clock): Presenter {
   let widths: readonly number[] | undefined;
-  // A row is printed when its text changes. Computes ages at the start of the command here, so that a growing age does
-  // not count as a change.
+  // A row is printed when its text changes. Ages are computed as of the start of the command, so that a growing age
+  // does not count as a change.
   const startedMs = clock.now();
   const textOf = (resource: AnyResource) => cellsOf(resource, { ...table, nowMs: startedMs }).join('\t');
   return changePresenter(context, clock, textOf, (changed, gone) => {

@@ -76,7 +76,7 @@ async function show(request: GetRequest): Promise<void> {
   if (note !== undefined) stderr.write(`${note}\n`);
 }
 
-/** Returns a warning that the statuses may be outdated if no operator process works on the directory. */
+/** If no operator process is working on the directory, returns a warning that the statuses may be outdated. */
 async function idleNoteOf(resources: readonly AnyResource[], reader: ResourceReader): Promise<string | undefined> {
   const isDone = (resource: AnyResource) => holds(resource.status, 'Ready') && renderBehind(resource) === undefined;
   const open = resources.filter((resource) => !isDone(resource) && !isComplete(resource));
@@ -130,7 +130,7 @@ async function follow(request: GetRequest): Promise<void> {
         };
         const onTrouble = kind === request.kinds[0] ? (message?: string) => presenter.trouble(message) : undefined;
         // When the watch for one kind ends, stops the watches for all kinds. Otherwise, the command would continue
-        // without changes of that kind.
+        // without showing changes to resources of that kind.
         return reader.follow(kind, namespace, onResources, signal, onTrouble).finally(() => failed.abort());
       }),
     ]);

@@ -1,6 +1,6 @@
 /**
  * Runs the operator in this process with a live view. The view shows the status of a resource only after this process
- * wrote or confirmed the status, because the stored status may be outdated.
+ * has written or confirmed the status, because the stored status may be outdated.
  */
 import { type AnyResource, type KindName, kindNames } from '../../api/kinds.ts';
 import { aborted } from '../../base/aborted.ts';
@@ -67,17 +67,17 @@ export class LiveOperator {
 }
 
 interface ShownHost {
-  /** Host of the operator. Each change by the operator also updates the live view. */
+  /** Host of the operator. Each change that the operator makes also updates the live view. */
   readonly host: Host;
   /**
    * Shows the stored status of every resource. Call it only after all work has ended, because a stored status may be
-   * outdated before.
+   * outdated until then.
    */
   finished(): void;
 }
 
 export function showHost(view: LiveView, host: Host): ShownHost {
-  /** Uids of the resources whose status is up to date, because this process wrote or confirmed it. */
+  /** Uids of the resources whose status is up to date, because this process has written or confirmed it. */
   const known = new Set<string>();
   const show = (kind: KindName, key: ResourceKey) => {
     const resource = host.resources(kind).get(key);

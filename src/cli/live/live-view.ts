@@ -1,6 +1,6 @@
 /**
- * Live view of policies and exports. On a terminal, the view is redrawn in place, at most four times a second. Other
- * outputs get a line for each change. If a resource does not change for a long time, a line says why.
+ * Live view of policies and exports. On a terminal, the view is redrawn in place, at most four times a second.
+ * Otherwise, a line is printed for each change. If a resource does not change for a long time, a line says why.
  */
 import type { AnyResource, KindName } from '../../api/kinds.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
@@ -38,7 +38,7 @@ interface Shown {
   readonly updates: UpdatePace;
   /** Identifies the state and numbers in the last printed line. A new line is printed only when they change. */
   lineKey: string | undefined;
-  /** Reason for waiting that was printed last. */
+  /** Most recently printed reason for waiting. */
   message: string | undefined;
   reminder: Timer | undefined;
 }
@@ -169,7 +169,7 @@ export class LiveView {
     const line = renderLine(shown.resource);
     if (line === undefined) return;
     if (line.key === shown.lineKey) {
-      // The line has not changed, so the resource may make no progress. After some time, prints the reason.
+      // The line has not changed, so the resource may be making no progress. After some time, the reason is printed.
       if (shown.reminder === undefined) this.#scheduleReason(shown, firstQuietMs);
       return;
     }

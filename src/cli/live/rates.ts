@@ -46,7 +46,7 @@ export class RequestPace {
 
 const periodMs = 60_000;
 
-/** Measures the number of a policy's collectors that reached their target in the last minute. */
+/** Measures how many of a policy's collectors reached their target in the last minute. */
 export class UpdatePace {
   /**
    * Number of upgraded collectors after each change, and the time of the change. The first sample is the number at the

@@ -34,7 +34,7 @@ export interface OperatorOptions extends Ports, Pick<PolicyReconcilerOptions, 'd
   >;
 }
 
-/** Maximum time in ms for which a shutdown waits for the log service's responses to requests in flight. */
+/** Maximum time in ms that a shutdown waits for the log service's responses to requests in flight. */
 const drainMs = 5_000;
 const drainPollMs = 50;
 /** Maximum number of concurrent reconciles of each kind. */

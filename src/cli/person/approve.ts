@@ -22,13 +22,13 @@ export const approveCommand = personCommand(
     if (unread === undefined) return approve(policy, rollout, wanted, target);
     throw nothingToDo(
       policy,
-      `no operator has read the approval of stage ${unread} yet, and a further approval would replace it: approve stage ${wanted.name} later`,
+      `no operator has read the approval of stage ${unread} yet, and another approval would replace it: approve stage ${wanted.name} later`,
     );
   }),
 );
 
 /**
- * Returns the stage that `logfleet approve` approves by default. It is a stage that waits for approval, or an
+ * Returns the stage that `logfleet approve` approves by default. It is a stage that is waiting for approval, or an
  * inconclusive stage, which stopped the rollout because none of its collectors reached the target version.
  */
 function awaiting(resource: CollectorVersionPolicy, rollout: Rollout, stages: readonly StageStatus[]): StageStatus {
@@ -43,12 +43,12 @@ function awaiting(resource: CollectorVersionPolicy, rollout: Rollout, stages: re
       ? 'no later stage needs an approval'
       : `to approve stage ${nextStage} in advance, add --stage ${nextStage}`;
   const stageStates = stages.map(({ name, state }) => `${name} ${state}`).join(', ');
-  throw nothingToDo(resource, `no stage of rollout ${id} waits for approval now (${stageStates}); ${advice}`);
+  throw nothingToDo(resource, `no stage of rollout ${id} is waiting for approval (${stageStates}); ${advice}`);
 }
 
 /**
- * Returns a stage whose approval is in the annotation, but that no operator has read yet. A new approval would replace
- * this approval.
+ * Returns the stage whose approval is in the annotation but has not been read by an operator yet. A new approval would
+ * replace that approval.
  */
 function unreadApprovalBefore(
   { metadata }: CollectorVersionPolicy,
@@ -70,8 +70,8 @@ function isInconclusive({ stopped }: Rollout, name: string): boolean {
 }
 
 /**
- * Returns a suffix for the annotation of an approval. Without it, a second approval of a stage would equal the first
- * approval, and the operator would ignore it.
+ * Returns a suffix for the annotation of an approval. Without this suffix, a second approval of a stage would be
+ * identical to the first one, and the operator would ignore it.
  */
 function suffixOf(rollout: Rollout, name: string): string {
   const { actions = [], stopped } = rollout;
@@ -140,8 +140,8 @@ function renderMembers({ members, updated }: StageStatus): string {
 }
 
 /**
- * Returns a sentence with the number of offline collectors in the whole policy. The status has no such number for each
- * stage.
+ * Returns a sentence with the number of offline collectors in the whole policy. The status does not contain this number
+ * for each stage.
  */
 function renderOffline({ status }: CollectorVersionPolicy): string {
   const offline = status?.collectors?.offline ?? 0;

@@ -106,13 +106,13 @@ async function write(client: ApiClient, namespace: string, paused: boolean): Pro
 export interface OperatorSwitch {
   /** Place of the resources, as text after "everything" in messages, such as `in ./policies`. */
   readonly scope: string;
-  /** Flags that select the same operator for another command. Each flag follows a space. */
+  /** Flags that select the same operator for another command. Each flag is preceded by a space. */
   readonly flags: string;
   /** Returns the cause of the pause, as text after "paused by". Returns undefined if the operator is not paused. */
   pausedBy(): Promise<string | undefined>;
   set(paused: boolean): Promise<void>;
   /**
-   * Returns a warning if no operator process works in the namespace or directory. Returns no warning if this is
+   * Returns a warning if no operator process is working in the namespace or directory. Returns no warning if this is
    * unknown.
    */
   idleNote(): Promise<string | undefined>;

@@ -37,7 +37,7 @@ export async function forgetCommand(
   const retained = view.retained().filter(({ resource }) => resource.kind === kind && isMeant(resource));
   const [one, ...others] = retained;
   if (!one) {
-    const message = `${dir} contains no state of ${target}. State is discarded at the latest ${retentionDays} days after the manifest was deleted.`;
+    const message = `${dir} contains no state of ${target}. State is discarded no later than ${retentionDays} days after the manifest was deleted.`;
     throw failure('wait', 'cli.nothingToDo', message);
   }
   if (others.length > 0)
@@ -46,7 +46,9 @@ export async function forgetCommand(
     );
   await writeForgetRequest(directory, kind, one.resource.metadata, { by: currentUser(), atMs: clock.now() });
   const isIdle = await isSurelyFree(new StateDirectory(directory));
-  const actor = isIdle ? `the next ${invocation('run')} ${shellWord(dir)}` : 'the process that works on the directory';
+  const actor = isIdle
+    ? `the next ${invocation('run')} ${shellWord(dir)}`
+    : 'the process that is working on the directory';
   const reference = referenceOf(kind, { name });
   const { namespace: ownNamespace } = one.resource.metadata;
   context.stdout.write(

@@ -32,7 +32,7 @@ export type PersonCommand<Options, Target = string> = (
   clock?: Clock,
 ) => Promise<number>;
 
-/** Creates a command that writes the annotation which `decide` returns. */
+/** Creates a command that writes the annotation that `decide` returns. */
 export function personCommand<Options extends TargetOptions>(decide: Decide<Options>): PersonCommand<Options> {
   return async (target, options, context, open = openResources, clock = systemClock) => {
     const { kind, name } = parseReference(target);
@@ -46,8 +46,8 @@ export function personCommand<Options extends TargetOptions>(decide: Decide<Opti
       context.stdout.write(`${reference} in namespace ${namespace}: ${report}\n`);
       return isIneffective ? exitStatus.failed : exitStatus.ok;
     } finally {
-      // Without an operator, no process reads the request, and the shown status may be outdated. Then the command
-      // prints a warning.
+      // Without an operator, no process reads the request, and the shown status may be outdated, so the command prints
+      // a warning.
       const idle = await reader.idleNote();
       if (idle !== undefined) context.stderr.write(`${idle}\n`);
       await reader.close();

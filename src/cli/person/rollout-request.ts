@@ -38,7 +38,7 @@ export const abortCommand = personCommand(
     if (over !== undefined) {
       throw nothingToDo(
         policy,
-        `rollout ${id} cannot be aborted, since it ${over}: set another target, or continue the rollout with: ${retry}`,
+        `rollout ${id} cannot be aborted, because it ${over}: set another target, or continue the rollout with: ${retry}`,
       );
     }
     const running = renderInFlight(policy);
@@ -114,7 +114,7 @@ function hasFailures(resource: CollectorVersionPolicy): boolean {
   return (status?.collectors?.failed ?? 0) > 0 || (status?.stages?.some(({ failed }) => failed > 0) ?? false);
 }
 
-/** Reasons of skipped collectors that `logfleet retry` makes the operator upgrade again. */
+/** Skip reasons that `logfleet retry` overrides: the operator then tries to upgrade these collectors again. */
 const refusals: readonly (string | undefined)[] = ['RefusedByService', 'NotPermitted', 'Contested'];
 
 /**

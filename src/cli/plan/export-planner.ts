@@ -33,7 +33,7 @@ interface ExportPlanningOptions {
   readonly timeoutMs: number;
   readonly startedMs: number;
   readonly signal: AbortSignal;
-  /** Called after each failed attempt that will be repeated. */
+  /** Called after each failed attempt that will be retried. */
   readonly onTrouble?: (resource: SearchExport, error: LogfleetError) => void;
 }
 
@@ -81,7 +81,8 @@ const retryDelayMs = 2_000;
 export const clockMarginMs = 2_000;
 
 /**
- * Approximate number of requests for the planning of an export. They are already sent when the duration is estimated.
+ * Approximate number of requests that planning an export takes. They have already been sent when the duration is
+ * estimated.
  */
 const requestsOfPlanning = 6;
 
@@ -206,14 +207,14 @@ function scansOf(
   if (rowsBasis === 'Minimum' || ofFirst === undefined || !newest) return undefined;
   if (rowsBasis === 'Counted' && segments.length > 1) {
     const fromMs = segments[0]?.fromMs ?? newest.fromMs;
-    // `ofSearches` is the sum of three scans. Counting has scanned the whole time range (`ofCounts`), and the first
-    // search has scanned the newest segment (`ofFirst`). The size of the other segments (`remaining`) is estimated from
-    // their duration.
+    // `ofSearches` is the sum of three amounts: the whole time range, which counting has scanned (`ofCounts`); the
+    // newest segment, which the first search has scanned (`ofFirst`); and all other segments, whose size is estimated
+    // from their duration (`remaining`).
     const remaining = Math.round((ofCounts * (newest.fromMs - fromMs)) / (newest.toMs - fromMs));
     return { ofRange: ofCounts, ofSearches: ofFirst + ofCounts + remaining };
   }
-  // If the first search returned only some of the rows, it scanned only the bytes of these rows. The estimate for all
-  // rows assumes that each row has the same number of bytes.
+  // If the first search returned only some of the rows, it scanned only the bytes of those rows. The estimate for all
+  // rows assumes that every row has the same number of bytes.
   const ofRange = messageCount === 0 ? ofFirst : Math.round((ofFirst * rowsOf(segments)) / messageCount);
   return { ofRange, ofSearches: ofRange + ofCounts };
 }
@@ -247,7 +248,7 @@ function hindrancesOf(
   }
   const isOneSearch = areCounted && segments.length === 1;
   if (maxMessages !== undefined && rows >= maxMessages && !isOneSearch) {
-    // When the export reaches `maxMessages`, running searches continue. So the export can exceed the limit.
+    // When the export reaches `maxMessages`, running searches continue, so the export can exceed the limit.
     const stops = rows - maxMessages >= (limit ?? usualLimit) ? 'stops' : 'may stop';
     sentences.push(`limits.maxMessages of ${maxMessages} rows ${stops} the export before its end.`);
   }

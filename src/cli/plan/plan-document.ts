@@ -145,7 +145,7 @@ function describeForecast({ requests, totalMs, startMs, waitsForEver, windows }:
   };
 }
 
-/** Returns a word with a capital first letter. */
+/** Returns a word with its first letter capitalized. */
 function capitalised(word: string): string {
   return word.replace(/^./, (first) => first.toUpperCase());
 }

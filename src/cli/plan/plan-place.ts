@@ -54,7 +54,7 @@ export const openPlace: OpenPlace = async (options, context) => {
   const onlyHere = `you have no permission to list the policies of all namespaces, so the plan ignores policies outside namespace ${namespace} that select the same collectors`;
   return {
     namespace,
-    // Policies of all namespaces are needed, because a policy in another namespace can select the same collectors.
+    // The policies in all namespaces are needed, because a policy in another namespace can select the same collectors.
     policies: () => (allNamespaces ? list() : ifAllowed(list(), onlyHere, () => list(namespace))),
     find: async <K extends PlannedKind>(kind: K, key: ResourceKey) => {
       const noun = nouns[kind];
@@ -69,7 +69,7 @@ export const openPlace: OpenPlace = async (options, context) => {
     },
     secrets: reader.secrets,
     takesVariables: reader.isDirectory,
-    // A cluster can have several operators, and `plan` has no flag that selects one. So the plan ignores a pause of the
+    // A cluster can have several operators, and `plan` has no flag that selects one, so the plan ignores a pause of the
     // whole operator in a cluster.
     settings: () => reader.pauseOfAll?.() ?? {},
     close: () => reader.close(),

@@ -43,7 +43,7 @@ const widestHistogram = 60;
 const listedIntervals = 5;
 const factsLayout = { margin: 2, nameWidth: 11 };
 
-/** Plan of a resource whose planning did not fail. */
+/** Plan of a resource that was planned successfully. */
 export type Plan = Exclude<Outlook | ExportOutlook, { kind: 'problem' }>;
 
 /** Renders plans, separated by empty lines. Omits resources whose planning failed. */
@@ -83,7 +83,7 @@ function renderPlan(outlook: Plan, options: ViewOptions, paint: Paint): readonly
 
 /** Returns the text after the name of the resource in a plan's title, such as `: nothing to do yet`. */
 export function titleOf(outlook: Plan): string {
-  if (outlook.kind === 'complete') return ': nothing to do, it is complete';
+  if (outlook.kind === 'complete') return ': nothing to do, because it is complete';
   if ('untilMs' in outlook)
     return `: the data to export is too new, so no search starts before ${renderMinute(outlook.untilMs)}`;
   if (outlook.kind === 'waiting') return ': nothing to do yet';
@@ -161,7 +161,7 @@ function describeTime({ forecast, upgrade }: RolloutPlan): string | undefined {
   const sources = {
     given: '',
     measured: ', as measured',
-    assumed: ' (an assumption, set it with --assume-upgrade)',
+    assumed: ' (an assumption; change it with --assume-upgrade)',
   };
   const [duration, end] = [renderAge(totalMs), renderMinute(startMs + totalMs)];
   const upgradeTime = renderDuration(Math.round(upgrade.ms / 1_000) * 1_000);

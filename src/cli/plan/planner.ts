@@ -1,6 +1,6 @@
 /**
- * Plans policies with the operator's reconciler, but without write access. After the timeout, the result of each
- * unplanned policy in `wanted` is an error.
+ * Plans policies with the operator's reconciler, but without write access. After the timeout, each policy in `wanted`
+ * that has not been planned yet gets an error as its result.
  */
 import type { Accounts } from '../../account/accounts.ts';
 import { reasons } from '../../api/conditions.ts';
@@ -30,7 +30,7 @@ export interface PlanningOptions extends Pick<Ports, 'clock' | 'random'> {
   readonly upgradeMs: number | undefined;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  /** Called after each failed attempt that will be repeated. */
+  /** Called after each failed attempt that will be retried. */
   readonly onTrouble?: (policy: CollectorVersionPolicy, error: LogfleetError) => void;
 }
 

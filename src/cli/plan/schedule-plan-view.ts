@@ -22,9 +22,9 @@ export function renderSchedulePlan(
 export function scheduleTitle(planned: ScheduleOutlook): string {
   const { nextDay, pending } = planned;
   const isEnded = planned.nextDueMs === undefined;
-  if (!hasRunsLeft(planned)) return 'nothing to do, the schedule has ended';
+  if (!hasRunsLeft(planned)) return 'nothing to do, because the schedule has ended';
   const due = pending === 0 ? '' : `${atLeast(pending)}${renderCount(pending, 'run')} due now`;
-  if (isEnded) return `${due}, and none later, since the schedule ends`;
+  if (isEnded) return `${due}, and none later, because the schedule ends`;
   const later = `${renderCount(nextDay, 'run')} in the next 24 hours`;
   return pending === 0 ? later : `${due}, and ${later}`;
 }

@@ -1,6 +1,6 @@
 /**
  * Plans schedules: the runs that are due now (the backfill), and the runs of the next 24 hours. Only one run is planned
- * as a sample. The estimates assume that all runs need the same work.
+ * as a sample. The estimates assume that all runs need the same amount of work.
  */
 import { scheduleRange } from '../../api/export-schedule-check.ts';
 import type { SearchExport, SearchExportSchedule } from '../../api/kinds.ts';
@@ -163,7 +163,7 @@ export function figuresOf(planned: ScheduleOutlook): ScheduleFigures | undefined
   });
   const share = nextDueMs === undefined ? undefined : (meanPerDay * requests) / (requestsPerSecond * (dayMs / 1_000));
   const freePerSecond = requestsPerSecond * (1 - (share ?? 0));
-  // New runs come first. Only the rest of the request rate is left for the runs that are already due.
+  // New runs come first, so only the rest of the request rate is left for the runs that are already due.
   const requestsMs = ((pending * requests) / freePerSecond) * 1_000;
   const runsMs = Math.ceil(pending / resource.spec.maxActive) * durationMs;
   const backfillMs = freePerSecond <= 0 ? undefined : Math.max(requestsMs, runsMs);

@@ -32,7 +32,7 @@ export function toneOf({ status }: AnyResource): Tone {
   return isAtWork(status) && status?.summary?.state !== 'AwaitingApproval' ? 'working' : 'waiting';
 }
 
-/** Renders conditions. Shows a message of several conditions only once. */
+/** Renders conditions. A message that several conditions share is shown only once. */
 export function renderConditions({ conditions = [] }: WithConditions, nowMs: number): readonly string[] {
   const shown = new Set(['']);
   return conditions.flatMap(({ type, status, reason, message, lastTransitionTime }) => {

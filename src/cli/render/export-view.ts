@@ -140,14 +140,14 @@ function renderDone({ progress }: SearchExportStatus): string | undefined {
   return `${rows}, ${size} of files, in ${intervals}${dropped}`;
 }
 
-/** Renders the download rate, such as `41,000 rows and 9.8 MiB received a second`. */
+/** Renders the download rate, such as `41,000 rows and 9.8 MiB received per second`. */
 function renderRates({ progress }: SearchExportStatus): string | undefined {
   const { rowsPerSecond, bytesPerSecond } = progress ?? {};
   const parts = [
     ...(rowsPerSecond === undefined ? [] : [renderCount(rowsPerSecond, 'row')]),
     ...(bytesPerSecond === undefined ? [] : [renderBytes(bytesPerSecond)]),
   ];
-  return parts.length === 0 ? undefined : `${parts.join(' and ')} received a second`;
+  return parts.length === 0 ? undefined : `${parts.join(' and ')} received per second`;
 }
 
 /** Renders start and end of a time range with the same precision. */

@@ -128,7 +128,7 @@ export function isPausedByAnnotation({ metadata }: AnyResource): boolean {
   return metadata.annotations[annotations.paused] === 'true';
 }
 
-/** Returns the flags that select the directory or cluster of a resource. Each flag follows a space. */
+/** Returns the flags that select the directory or cluster of a resource. Each flag is preceded by a space. */
 export function targetFlags({ dir, kubeconfig, context, namespace }: TargetOptions): string {
   const flags = { '--dir': dir, '--kubeconfig': kubeconfig, '--context': context, '-n': namespace };
   return Object.entries(flags)

@@ -183,7 +183,7 @@ function versions(
   const collectors = rest.reduce((sum, { count }) => sum + count, 0);
   return [
     ...lines,
-    `${counted(collectors, 'collector')} ${wordFor(collectors, 'runs', 'run')} ${counted(rest.length, 'more version')}`,
+    `${counted(collectors, 'collector')} ${wordFor(collectors, 'runs', 'run')} ${counted(rest.length, 'other version')}`,
   ];
 }
 

@@ -84,7 +84,7 @@ export function readPrinterColumns(kind: KindName): readonly PrinterColumn[] {
     const crd = parse(readFileSync(path.join(crdFolder, file), 'utf8'), { maxAliasCount: -1 }) as Crd;
     if (crd.spec.names.kind === kind) return crd.spec.versions.at(-1)?.additionalPrinterColumns ?? [];
   }
-  assert(false, `crds/ holds no CRD of the kind ${kind}`);
+  assert(false, `crds/ contains no CRD for the kind ${kind}`);
 }
 
 export function renderCell(column: PrinterColumn, resource: unknown, nowMs: number): string {

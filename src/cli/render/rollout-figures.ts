@@ -34,7 +34,7 @@ const stageColours: Readonly<Record<StageStatus['state'], Colour>> = {
 };
 
 const widestBar = 40;
-/** Minimum length of a bar in columns. A shorter bar shows no more than the numbers beside it. */
+/** Minimum length of a bar in columns. A shorter bar would show no more than the numbers beside it. */
 const shortestBar = 6;
 const gap = '  ';
 
@@ -92,7 +92,7 @@ const analysisColours: Readonly<Record<StageAnalysisStatus['state'], Colour>> = 
   Inconclusive: 'yellow',
 };
 
-/** Maximum number of names that a message shows, if several collectors send too few messages. */
+/** Maximum number of collector names to show if several collectors send too few messages. */
 const maxQuiet = 3;
 
 const noReason = 'no reason is known';
@@ -199,8 +199,8 @@ function renderFailures({ failed, failedAttempts = 0, analysis: { quiet = 0 } = 
 const overStates: readonly StageStatus['state'][] = ['Soaking', 'Failed', 'Completed'];
 
 /**
- * Renders a stage's bar, such as `[███▓×░░]`, with exactly `width` columns. Dots mean collectors that will not be
- * upgraded any more, as in `[███▓×··]`.
+ * Renders a stage's bar, such as `[███▓×░░]`, with exactly `width` columns. Dots stand for collectors that will no
+ * longer be upgraded, as in `[███▓×··]`.
  */
 export function renderStageBar(
   { members, updated, inProgress = 0, failed, state }: Omit<StageStatus, 'name'>,

@@ -1,7 +1,7 @@
 /**
  * Redraws lines at the bottom of a terminal. The lines above scroll as usual.
  *
- * The redrawn lines must fit into the window, because scrolling and wrapping would move them.
+ * The redrawn lines must fit in the window, because scrolling and wrapping would move them.
  */
 import type { Output } from '../command/context.ts';
 import { clip } from './text.ts';

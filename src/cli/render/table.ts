@@ -13,7 +13,7 @@ export function columnWidths(rows: readonly (readonly string[])[]): ColumnWidths
   );
 }
 
-/** Appends blanks to texts, so that all have the same width. */
+/** Pads texts with spaces, so that all have the same width. */
 export function aligned(texts: readonly string[]): readonly string[] {
   const width = Math.max(0, ...texts.map(widthOf));
   return texts.map((text) => text + ' '.repeat(width - widthOf(text)));
@@ -48,9 +48,9 @@ export type Fact = readonly [name: string, value: string | undefined];
 interface FactsOptions {
   readonly width: number;
   readonly paint: Paint;
-  /** Number of blanks before each line of the list. */
+  /** Number of spaces before each line of the list. */
   readonly margin?: number;
-  /** Width in columns of the names with their colon. */
+  /** Width in columns of the names, including the colon. */
   readonly nameWidth?: number;
 }
 

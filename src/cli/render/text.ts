@@ -15,7 +15,7 @@ export function paintWith(colour: boolean): Paint {
   return colour ? (name, text) => (text === '' ? '' : `\u001b[${codes[name]}m${text}\u001b[0m`) : (_, text) => text;
 }
 
-/** Matches the escape sequences that `paintWith` writes. biome forbids the escape character itself in source code. */
+/** Matches the escape sequences that `paintWith` writes. Biome forbids the escape character itself in source code. */
 const escapeSequences = /\p{Cc}\[\d+m/gu;
 const controls = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu;
 
@@ -44,7 +44,7 @@ export function clip(text: string, width: number): string {
   return width <= 0 ? kept : `${kept}…`;
 }
 
-/** Breaks a text at blanks into lines of at most `width` columns. Does not break longer words. */
+/** Breaks a text at spaces into lines of at most `width` columns. Words that are longer than a line are not broken. */
 export function wrap(text: string, width: number): readonly string[] {
   const lines: string[] = [];
   for (const word of text.split(' ')) {
@@ -55,7 +55,7 @@ export function wrap(text: string, width: number): readonly string[] {
   return lines;
 }
 
-/** Wraps a line. Further lines are indented by `hanging` more columns. */
+/** Wraps a line. Continuation lines are indented by `hanging` additional columns. */
 export function wrapIndented(line: string, width: number, hanging = 4): readonly string[] {
   if (widthOf(line) <= width) return [line];
   const indent = /^ */.exec(line)?.[0] ?? '';
@@ -101,9 +101,7 @@ export function renderTimeLeft(estimatedEnd: string | undefined, nowMs: number):
   return leftMs < 1_000 ? undefined : `about ${renderAge(leftMs)}`;
 }
 
-/**
- * Renders the remaining time as a part of a sentence, such as `done in about 5m`. Returns undefined if it is unknown.
- */
+/** Renders the remaining time as part of a sentence, such as `done in about 5m`. Returns undefined if it is unknown. */
 export function renderEnd(estimatedEnd: string | undefined, nowMs: number): string | undefined {
   const timeLeft = renderTimeLeft(estimatedEnd, nowMs);
   return timeLeft === undefined ? undefined : `done in ${timeLeft}`;

@@ -1,4 +1,4 @@
-/** Reads and annotates resources of an API server, with the user's credentials. */
+/** Reads and annotates resources on an API server, with the user's credentials. */
 
 import type { AnyResource, KindName } from '../../api/kinds.ts';
 import { systemClock, type Timer } from '../../base/clock.ts';
@@ -25,7 +25,7 @@ import { chooseCluster } from './plain-cluster.ts';
 import { type Annotation, byNamespaceAndName, type ResourceReader } from './resource-reader.ts';
 
 const pageLimit = 500;
-/** Watch events are collected for this time in ms, and then reported together. */
+/** Time in ms for which watch events are collected before they are reported together. */
 const collectMs = 100;
 
 /** Connects to the cluster that the flags select. Throws `host.misconfigured` or `host.noCluster`. */

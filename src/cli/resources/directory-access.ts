@@ -1,5 +1,5 @@
 /**
- * Reads and annotates resources of a directory of manifests. Annotations become requests in `DIR/.logfleet/requests/`.
+ * Reads and annotates resources in a directory of manifests. Annotations become requests in `DIR/.logfleet/requests/`.
  */
 
 import { userInfo } from 'node:os';
@@ -38,7 +38,7 @@ export async function openDirectory(
   return {
     isDirectory: true,
     place: dir,
-    // A directory has no default namespace: a name without a namespace is searched in all namespaces.
+    // A directory has no default namespace: a name without a namespace is searched for in all namespaces.
     defaultNamespace: undefined,
     list: async (kind, namespace) => inOrder(view.resources(kind).list(), namespace),
     get: async (kind, key) => {
@@ -66,7 +66,7 @@ export async function openDirectory(
   };
 }
 
-/** Prints the first error in the manifests of a directory, and the number of further errors. */
+/** Prints the first error in the manifests of a directory, and the number of other errors. */
 function warnOfErrors(dir: string, view: DirectoryView, { stderr }: Pick<CommandContext, 'stderr'>): void {
   const [first, ...others] = view.problems().filter(({ severity }) => severity === 'error');
   if (first) stderr.write(`${renderFinding(first)}\n`);
@@ -101,10 +101,12 @@ export async function openView(
   throw new UsageError(`--dir ${dir} is not a directory; use the directory of the manifests, such as --dir ./policies`);
 }
 
-/** Returns a warning if no operator process works on the directory. `dir` is the directory as the user wrote it. */
+/**
+ * Returns a warning if no operator process is working on the directory. `dir` is the directory as the user wrote it.
+ */
 export async function idleNoteOf(dir: string, directory: string): Promise<string | undefined> {
   if (!(await isSurelyFree(new StateDirectory(directory)))) return undefined;
-  return `No process works on ${dir}, so nothing happens there. To start one: ${invocation('run')} ${shellWord(dir)}`;
+  return `No process is working on ${dir}, so nothing happens there. To start one: ${invocation('run')} ${shellWord(dir)}`;
 }
 
 function inOrder(resources: Iterable<AnyResource>, namespace: string | undefined): readonly AnyResource[] {
@@ -114,7 +116,7 @@ function inOrder(resources: Iterable<AnyResource>, namespace: string | undefined
     .sort(byNamespaceAndName);
 }
 
-/** Removes the names of the users who wrote the annotations. Resources of a cluster do not have them, either. */
+/** Removes the names of the users who wrote the annotations. Resources in a cluster do not have these names either. */
 function withoutWriters(resource: AnyResource): AnyResource {
   const { annotationWriters: _, ...metadata } = resource.metadata;
   return { ...resource, metadata };

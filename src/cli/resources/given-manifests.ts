@@ -81,7 +81,7 @@ export function resourcesIn<K extends KindName>(
 
 /** Cluster or directory from which a command reads policies and Secrets in addition to the given manifests. */
 export interface ResourcePlace {
-  /** Namespace of manifests without a namespace. */
+  /** Namespace for manifests that do not specify one. */
   readonly namespace: string;
   /** Lists the policies that the command needs. */
   policies(): Promise<readonly CollectorVersionPolicy[]>;
@@ -147,7 +147,7 @@ function manifestFiles(file: string, cwd: string): readonly string[] {
   if (!stats.isDirectory()) return [path];
   const names = readdirSync(path, { recursive: true, encoding: 'utf8' });
   const found = names.filter((name) => manifestName.test(name) && !/(?:^|\/)\./.test(name)).sort();
-  if (found.length === 0) throw new UsageError(`${file} has no *.yaml, *.yml or *.json`);
+  if (found.length === 0) throw new UsageError(`${file} contains no *.yaml, *.yml or *.json files`);
   return found.map((name) => join(path, name));
 }
 

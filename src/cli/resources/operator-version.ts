@@ -98,12 +98,15 @@ function operatorIn({ namespace, annotations }: Readonly<Record<string, unknown>
 }
 
 /**
- * After this time in ms without a renewal of its Lease, an operator counts as ended. The time is long, because the
+ * After this time in ms without a renewal of its Lease, an operator is considered ended. The time is long, because the
  * clocks of this machine and the cluster may differ.
  */
 const longestSilenceMs = 60_000;
 
-/** Returns a warning if no operator process works in the cluster or namespace. Returns no warning if this is unknown. */
+/**
+ * Returns a warning if no operator process is working in the cluster or namespace. Returns no warning if this is
+ * unknown.
+ */
 export async function idleClusterNote(
   client: ApiClient,
   clock: Pick<Clock, 'now'>,
@@ -115,7 +118,7 @@ export async function idleClusterNote(
     if (!first || operators.some(({ renewedMs = 0 }) => clock.now() - renewedMs <= longestSilenceMs)) return undefined;
     const why = operators.map(renderSilence).join(', and ');
     const check = `kubectl get pods -n ${shellWord(first.namespace)}`;
-    return `No operator works in the cluster, so nothing happens there: ${why}. To check the pods of the operator: ${check}`;
+    return `No operator is working in the cluster, so nothing happens there: ${why}. To check the pods of the operator: ${check}`;
   } catch (error) {
     if (!(error instanceof LogfleetError) || error.handling.kind === 'bug') throw error;
     return undefined;
@@ -125,12 +128,12 @@ export async function idleClusterNote(
 function renderSilence({ namespace, renewedMs }: OperatorVersion): string {
   const lease = `its Lease in namespace ${printable(namespace)}`;
   if (renewedMs === undefined) return `no process holds ${lease}`;
-  return `${lease} was renewed last at ${renderMoment(renewedMs)}`;
+  return `${lease} was last renewed at ${renderMoment(renewedMs)}`;
 }
 
 function describeUnknown(error: LogfleetError): string {
   if (error.code !== 'host.forbidden') return `The version of the operator is unknown: ${error.message}`;
-  return 'The version of the operator is unknown, because you have no permission to list its Lease. Name its namespace with --operator-namespace, or ask for the ClusterRole view in that namespace.';
+  return 'The version of the operator is unknown, because you have no permission to list its Lease. Specify its namespace with --operator-namespace, or ask for the ClusterRole view in that namespace.';
 }
 
 /** Returns a warning if this program and the operator differ in their major or minor version. */

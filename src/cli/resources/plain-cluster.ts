@@ -1,6 +1,6 @@
 /**
- * Reads the service account of a pod, and simple kubeconfigs. Other kubeconfigs, for example with plugins, need the
- * library client-node. It is loaded only for them, because it takes 60 MiB of memory.
+ * Reads the service account of a pod, and simple kubeconfigs. Other kubeconfigs, for example those with plugins, need
+ * the library client-node, which takes 60 MiB of memory. It is loaded only for such kubeconfigs.
  */
 
 import { existsSync, readFileSync } from 'node:fs';

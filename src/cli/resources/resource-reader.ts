@@ -1,6 +1,6 @@
 /**
  * Interface with which commands read and annotate resources, in a cluster or a directory. It takes no lock, so it also
- * works while an operator runs.
+ * works while an operator is running.
  */
 
 import type { AnyResource, KindName } from '../../api/kinds.ts';
@@ -30,13 +30,13 @@ export interface RetainedResource {
 
 export interface ResourceReader {
   /**
-   * True if the resources are in a directory, false if they are in a cluster. From a cluster, commands read only needed
-   * resources, because the user may lack permissions.
+   * True if the resources are in a directory, false if they are in a cluster. From a cluster, commands read only the
+   * resources that they need, because the user may lack permissions.
    */
   readonly isDirectory: boolean;
   /** Name of the cluster or directory, such as `context kind-dev` or `./policies`. */
   readonly place: string;
-  /** Namespace for names without a namespace. If undefined, such names are searched in all namespaces. */
+  /** Namespace for names without a namespace. If undefined, such names are searched for in all namespaces. */
   readonly defaultNamespace: string | undefined;
   /** Lists resources by namespace and name. An undefined namespace means all. */
   list(kind: KindName, namespace: string | undefined): Promise<readonly AnyResource[]>;
@@ -57,18 +57,18 @@ export interface ResourceReader {
     onTrouble?: (message: string | undefined) => void,
   ): Promise<void>;
   annotate(kind: KindName, key: ResourceKey, annotation: Annotation): Promise<void>;
-  /** Returns a warning if no operator process works on the resources. Returns no warning if this is unknown. */
+  /** Returns a warning if no operator process is working on the resources. Returns no warning if this is unknown. */
   idleNote(): Promise<string | undefined>;
   /** Returns the retained resources (manifest deleted, state kept). Absent for a cluster. */
   retained?(): readonly RetainedResource[];
-  /** Returns the pause of the whole operator. Missing for a cluster, because a cluster may have several operators. */
+  /** Returns the pause of the whole operator. Absent for a cluster, because a cluster may have several operators. */
   pauseOfAll?(): OperatorSettings;
   close(): Promise<void>;
 }
 
 const idleCheckMs = 5_000;
 
-/** Checks every five seconds whether an operator process works, until the signal is aborted. */
+/** Checks every five seconds whether an operator process is working, until the signal is aborted. */
 export async function repeatIdleCheck(check: () => Promise<void>, clock: Clock, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     await sleep(clock, idleCheckMs, signal).catch(() => {});

@@ -18,12 +18,12 @@ export interface HealthServerOptions {
    * and the kubelet restarts the container.
    */
   readonly unhealthy: () => readonly string[];
-  /** Returns one sentence for each problem that prevents the operator's work. */
+  /** Returns one sentence for each problem that prevents the operator from working. */
   readonly unready: () => readonly string[];
   readonly metrics: { readonly contentType: string; render(): Promise<string> };
 }
 
-/** Starts the server, and resolves when it listens. Throws `cli.listen` if the address cannot be used. */
+/** Starts the server, and resolves when it is listening. Throws `cli.listen` if the address cannot be used. */
 export function startHealthServer(options: HealthServerOptions): Promise<HttpServer> {
   return startHttpServer(options.listen, 'free the port or choose another address', async (request, response) => {
     writeResponse(request, response, methodRefusal(request) ?? (await responseTo(options, request.url)));

@@ -20,7 +20,7 @@ import { Operator, serviceConnect } from '../operator/operator.ts';
 import { chooseCluster } from '../resources/plain-cluster.ts';
 import { startHealthServer } from './health-server.ts';
 
-/** Maximum time in ms for which a shutdown waits for notifications. */
+/** Maximum time in ms that a shutdown waits for notifications. */
 const notificationGraceMs = 5_000;
 
 export async function runInCluster(

@@ -20,7 +20,7 @@ import { secretFromVariables } from '../resources/given-manifests.ts';
 import { startHealthServer } from './health-server.ts';
 import { flagsAmong, hasFailed, renderInterruption, showOutcome } from './run-outcome.ts';
 
-/** Interval of status updates in ms. It is short, because writing a file costs little. */
+/** Interval between status updates, in ms. It is short, because writing a file costs little. */
 const statusIntervalMs = 1_000;
 
 export async function runOnDirectories(
@@ -44,7 +44,7 @@ export async function runOnDirectories(
   });
   const isEmpty = () =>
     resourcesOf(host).length === 0 && host.problems().every(({ severity }) => severity === 'warning');
-  const emptiness = `logfleet run: no resources of logfleet in ${dirs.join(' and ')}`;
+  const emptiness = `logfleet run: no logfleet resources in ${dirs.join(' and ')}`;
   if (isEmpty() && options.watch) context.stderr.write(`${emptiness}; waiting for manifests\n`);
   await runUntilEnd(operator, host, options, context, metrics);
   if (context.signal.aborted) {

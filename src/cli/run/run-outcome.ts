@@ -34,7 +34,7 @@ export function showOutcome(
   const flagsOf = flagsAmong(resources, dirOf);
   for (const resource of resources) {
     const line = renderOutcome(resource, flagsOf(resource), resumeAll);
-    // The terminal would break lines inside words.
+    // Without this wrapping, the terminal would break lines inside words.
     const text = stdout.isTTY ? wrap(line, stdout.columns()).join('\n') : line;
     stdout.write(`${text}\n`);
   }

@@ -27,7 +27,7 @@ export interface ListRow {
   readonly note: string;
 }
 
-/** Section of the list of resources that match a filter, as one response of the server. */
+/** Section of the list of resources that match a filter, as returned in one response from the server. */
 export interface ListPage {
   /** Number of all resources that match the filter. */
   readonly total: number;
@@ -44,7 +44,7 @@ export interface ListPage {
 export interface ResourceDetail extends ListRow {
   /** The resource's spec, status and identity. Labels and annotations are left out. */
   readonly resource: AnyResource;
-  /** Sentences about the reason why the resource makes no progress or waits. */
+  /** Sentences that say why the resource is waiting or makes no progress. */
   readonly messages: readonly string[];
   readonly commands: readonly ResourceCommand[];
 }

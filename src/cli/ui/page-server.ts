@@ -2,8 +2,8 @@
  * HTTP server of `logfleet ui`, for a browser on the same machine.
  *
  * - It listens on 127.0.0.1 only, answers only GET and HEAD, and changes nothing.
- * - It refuses requests with another `Host` or origin, which protects against DNS rebinding.
- * - It sends at most four messages about changes a second.
+ * - It refuses requests with a foreign `Host` or `Origin`, which protects against DNS rebinding.
+ * - It sends at most four messages about changes per second.
  */
 import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -46,7 +46,7 @@ const startRows = 40;
 const startElement = '<script type="application/json" id="start">';
 /**
  * Maximum number of unsent bytes for a slow browser. If there are more, the server closes the stream, and the browser
- * connects again.
+ * reconnects.
  */
 const maxUnsentBytes = 1_048_576;
 
@@ -157,7 +157,8 @@ export class PageServer {
     this.#streams.add(response);
     response.on('close', () => this.#streams.delete(response));
     send(response, 'place', this.#place);
-    // This message makes the page read all its data again. Changes may have been missed while the connection was lost.
+    // This message makes the page read all its data again, because changes may have been missed while the connection
+    // was lost.
     send(response, 'change', {});
   }
 

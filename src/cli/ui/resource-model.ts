@@ -1,5 +1,5 @@
 /**
- * Keeps the resources of `logfleet ui` in memory, sorted and searchable. Resources that need a user come first.
+ * Keeps the resources of `logfleet ui` in memory, sorted and searchable. Resources that need a user to act come first.
  * Resources in the same state are sorted by namespace and name.
  */
 import { type AnyResource, type KindName, kindNames } from '../../api/kinds.ts';

@@ -5,7 +5,7 @@ import { renderProgressBar } from '../render/bars.ts';
 import { Screen } from '../render/screen.ts';
 import { paintWith } from '../render/text.ts';
 
-/** Interval in ms of progress lines. */
+/** Interval in ms between progress lines. */
 const lineIntervalMs = 10_000;
 const widestBar = 40;
 

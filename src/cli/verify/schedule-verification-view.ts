@@ -16,7 +16,7 @@ export interface ScheduleResult {
   readonly verification: ScheduleVerification;
 }
 
-/** Returns whether the runs cover the range without gap and overlap, and all their checks succeeded. */
+/** Returns whether the runs cover the range without gaps or overlaps, and whether all their checks succeeded. */
 export function isProven({ runs, gaps, overlaps, problems }: ScheduleVerification): boolean {
   return runs > 0 && gaps.length === 0 && overlaps.length === 0 && problems.length === 0;
 }
@@ -77,7 +77,7 @@ function axisOf(runs: number, byReceiptTime: number): string {
   if (byReceiptTime === 0) return 'message time';
   if (byReceiptTime === runs) return 'receipt time';
   const others = runs - byReceiptTime;
-  return `receipt time in ${renderCount(byReceiptTime, 'run')} and message time in ${renderCount(others, 'run')}; at the border of two such runs, a row can be missing or exported twice`;
+  return `receipt time in ${renderCount(byReceiptTime, 'run')} and message time in ${renderCount(others, 'run')}; at the boundary between two such runs, a row can be missing or exported twice`;
 }
 
 const problemTexts: { readonly [K in RunProblemKind]: string } = {
@@ -103,7 +103,7 @@ function verdictOf({ verification, manifestsOnly }: ScheduleResult): string {
   if (isProven(verification)) {
     const [runCount, rowCount, size] = [renderCount(runs, 'run'), renderCount(rows, 'row'), renderBytes(bytes)];
     const files = manifestsOnly ? ' The files of the runs were not read.' : '';
-    return `Proven: ${runCount} with ${rowCount} and ${size} cover ${span(verification)} without gap and overlap.${files}`;
+    return `Proven: ${runCount} with ${rowCount} and ${size} cover ${span(verification)} without gaps or overlaps.${files}`;
   }
   const counts = [
     renderCount(gaps.length, 'gap'),

@@ -1,5 +1,5 @@
 /**
- * `logfleet verify --schedule FOLDER`: checks that the runs of a schedule cover a time range without gap and overlap.
+ * `logfleet verify --schedule FOLDER`: checks that the runs of a schedule cover a time range without gaps or overlaps.
  * Needs only the exported files, and no access to the log service.
  */
 

@@ -96,7 +96,7 @@ async function resultOf(place: DestinationSettings, context: CommandContext, isO
   }
 }
 
-/** Codes of errors in the export's files. All other errors come from wrong arguments of the command. */
+/** Codes of errors in the export's files. All other errors come from wrong arguments to the command. */
 const exportErrorCodes: ReadonlySet<string> = new Set(['destination.damaged', 'destination.frozen', 'cli.incomplete']);
 
 const layout = new ExportLayout('');

@@ -231,7 +231,7 @@ describe('the plan of an export', () => {
       flags: { exitCode: true },
       open: async () => place,
     });
-    expect([status, stdout]).toEqual([0, 'logging/errors: nothing to do, it is complete\n']);
+    expect([status, stdout]).toEqual([0, 'logging/errors: nothing to do, because it is complete\n']);
     expect(journal).toEqual([]);
   });
 

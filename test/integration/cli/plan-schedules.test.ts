@@ -209,6 +209,6 @@ describe('a plan of a schedule', () => {
   test('says that a schedule has ended', async () => {
     const spec = schedule('  startTime: "2026-10-31T11:00:00"\n  endTime: "2026-10-31T23:30:00"');
     const { stdout } = await plan(spec, { output: 'table', status: { covered } });
-    expect(stdout).toBe('logging/hourly: nothing to do, the schedule has ended\n');
+    expect(stdout).toBe('logging/hourly: nothing to do, because the schedule has ended\n');
   });
 });

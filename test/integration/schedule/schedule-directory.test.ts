@@ -99,7 +99,7 @@ describe('a schedule in a directory', () => {
     expect(stall?.message).toContain('need a cluster');
     expect(stall?.message).not.toContain('component');
     expect(ready()?.message).toContain(
-      `logfleet get sx/${run?.metadata.name} -n logging --dir ${world.directory}. After a change of spec.template, run: logfleet retry sxs/hourly -n logging --dir ${world.directory}`,
+      `logfleet get sx/${run?.metadata.name} -n logging --dir ${world.directory}. After changing spec.template, run: logfleet retry sxs/hourly -n logging --dir ${world.directory}`,
     );
     world.write('schedule.yaml', schedule({ destination }));
     await world.pass(minuteMs);

@@ -174,7 +174,7 @@ describe('a schedule with faults', () => {
       await world.world.clock.advance(minuteMs);
       expect(world.ready).toMatchObject({ status: 'False', reason: 'DestinationAccessDenied' });
       expect(world.ready?.message).toMatch(
-        /^the schedule record of run hourly-\S+ is lost, and cannot be written again, because the export manifest \S+\/manifest.json is in an archive; restore the export manifest from its archive, /,
+        /^the schedule record of run hourly-\S+ is lost and cannot be rewritten, because the export manifest \S+\/manifest.json is archived; restore the export manifest from its archive, /,
       );
       world.strike = () => undefined;
       await world.world.clock.advance(minuteMs);

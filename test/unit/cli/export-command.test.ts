@@ -270,7 +270,7 @@ spec:
     secret('store', 'accessKeyId');
     const byFlags = await run(...request, '-o', 'x', '--secret', 'sec.yaml');
     expect(byFlags.stderr).toContain(
-      'The export does not use these Secrets from --secret: foo/store. A Secret with the credentials',
+      'The export does not use these Secrets from --secret: foo/store. A Secret with credentials',
     );
   });
 

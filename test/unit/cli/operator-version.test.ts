@@ -54,7 +54,7 @@ describe('the versions of operators', () => {
     const setting = { versions: { logfleet: '1.2.3' }, refusal: 403 };
     const { stdout, stderr } = await print(setting);
     expect(stdout).toBe('');
-    expect(stderr).toContain('Name its namespace with --operator-namespace');
+    expect(stderr).toContain('Specify its namespace with --operator-namespace');
     const named = await print({ ...setting, options: { operatorNamespace: 'logfleet' } });
     expect(named).toEqual({ stdout: 'operator 1.2.3 in namespace logfleet\n', stderr: '' });
   });

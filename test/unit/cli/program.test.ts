@@ -220,7 +220,7 @@ describe('wrong usage ends with 2 and names the mistake', () => {
     ['simulate --collectors many', {}, 'Write a whole number'],
     ['simulate --time-scale 0', {}, 'Write a number above 0'],
     ['simulate --collectors 5 --scenario f', {}, "'--collectors <n>' cannot be used with option '--scenario <file>'"],
-    ['run --namespaces a,,b', {}, 'Write a list of names'],
+    ['run --namespaces a,,b', {}, 'Write a comma-separated list of names'],
     ['run --log-level loud', {}, 'Allowed choices are debug, info, warn, error'],
     ['run --watch', {}, '--watch is only for directories'],
     ['run --dir d', {}, 'takes directories as arguments: write logfleet run DIR'],

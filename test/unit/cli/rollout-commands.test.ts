@@ -236,7 +236,7 @@ describe('approve', () => {
     const value = { annotations: { 'logfleet.dev/approve': `${id}/linux` } };
     const { failure, annotated } = await run('approve', policy({ stages: both }, 'x', value, asked), { stage: 'rest' });
     expect(failure).toBe(
-      'cli.nothingToDo cvp/production: no operator has read the approval of stage linux yet, and a further approval would replace it: approve stage rest later',
+      'cli.nothingToDo cvp/production: no operator has read the approval of stage linux yet, and another approval would replace it: approve stage rest later',
     );
     expect(annotated).toEqual([]);
     const actions = [{ action: 'Approve', stage: 'linux', time: now }] as const;
@@ -257,13 +257,13 @@ describe('approve', () => {
       'no stage waits, and a later stage needs approval',
       [stage('canary', 'Soaking'), stage('linux', 'Pending')],
       undefined,
-      `cli.nothingToDo cvp/production: no stage of rollout ${id} waits for approval now (canary Soaking, linux Pending); to approve stage linux in advance, add --stage linux`,
+      `cli.nothingToDo cvp/production: no stage of rollout ${id} is waiting for approval (canary Soaking, linux Pending); to approve stage linux in advance, add --stage linux`,
     ],
     [
       'no stage waits, and no stage needs approval',
       [stage('canary', 'Completed'), stage('linux', 'Progressing'), stage('rest', 'Pending')],
       undefined,
-      `cli.nothingToDo cvp/production: no stage of rollout ${id} waits for approval now (canary Completed, linux Progressing, rest Pending); no later stage needs an approval`,
+      `cli.nothingToDo cvp/production: no stage of rollout ${id} is waiting for approval (canary Completed, linux Progressing, rest Pending); no later stage needs an approval`,
     ],
     ['the rollout has no stages', [], undefined, `cli.nothingToDo cvp/production: rollout ${id} has no stages`],
     [
@@ -376,7 +376,7 @@ describe('abort', () => {
   ])('refuses after %s', async (reason, over) => {
     const { failure, annotated } = await run('abort', policy({}, reason));
     expect(failure).toBe(
-      `cli.nothingToDo cvp/production: rollout ${id} cannot be aborted, since it ${over}: set another target, or continue the rollout with: logfleet retry cvp/production`,
+      `cli.nothingToDo cvp/production: rollout ${id} cannot be aborted, because it ${over}: set another target, or continue the rollout with: logfleet retry cvp/production`,
     );
     expect(annotated).toEqual([]);
   });

@@ -20,6 +20,6 @@ test.each([
   expect(await runOnDirectories([directory], { logLevel: 'info' }, context, new PrometheusMetrics())).toBe(2);
   expect(context.stdout.text).toBe('');
   expect(context.stderr.text).toBe(
-    `logfleet run: no resources of logfleet in ${directory}, so nothing was done: restore the manifests, or use another directory\n`,
+    `logfleet run: no logfleet resources in ${directory}, so nothing was done: restore the manifests, or use another directory\n`,
   );
 });

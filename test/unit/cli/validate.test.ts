@@ -267,7 +267,7 @@ spec:
 
   test.each([
     ['a file that does not exist', 'nothing.yaml', 'nothing.yaml does not exist'],
-    ['a directory without manifests', '.', '. has no *.yaml, *.yml or *.json'],
+    ['a directory without manifests', '.', '. contains no *.yaml, *.yml or *.json'],
   ])('calls %s wrong usage', async (_, argument, expected) => {
     const { status, summary } = await validate([argument]);
     expect(status).toBe(2);

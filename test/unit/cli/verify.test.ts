@@ -255,7 +255,7 @@ describe('logfleet verify', () => {
     ['an address of Google Cloud Storage without a bucket', ['gs://'], 'names no bucket'],
     ['a region for another store', ['gs://audit/x', '--region', 'x'], '--region has no effect'],
     ['an address without a container', ['https://a.blob.core.windows.net/'], 'names no container'],
-    ['an address with a signature', ['https://a.blob.core.windows.net/b?sig=c'], 'without user name'],
+    ['an address with a signature', ['https://a.blob.core.windows.net/b?sig=c'], 'without a user name'],
     ['a region for a container', ['https://a.blob.core.windows.net/b', '--region', 'x'], '--region has no effect'],
     ['a store without encryption', ['s3://audit/x', '--endpoint', 'http://127.0.0.1:1'], 'is not encrypted'],
   ])('refuses %s', async (_, args, expected) => {

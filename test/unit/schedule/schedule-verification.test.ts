@@ -247,7 +247,7 @@ describe('logfleet verify --schedule', () => {
     expect([status, reported]).toEqual([0, '']);
     expect(said).toMatch(/^range +ok +2026-11-01T00:00:00Z to 2026-11-01T03:00:00Z: 3 runs, 0 gaps, 0 overlaps$/m);
     expect(said).toMatch(/^files +ok +all data files of 3 runs were read$/m);
-    expect(said).toMatch(/^Proven: 3 runs with 30 rows and .* cover .* without gap and overlap\.$/m);
+    expect(said).toMatch(/^Proven: 3 runs with 30 rows and .* cover .* without gaps or overlaps\.$/m);
   });
 
   test('says that the files were not read', async () => {

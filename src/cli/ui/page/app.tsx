@@ -54,7 +54,7 @@ function App({ start }: { start: StartData }) {
   );
 }
 
-/** Returns the selected resource from the address of the page, or an empty text without a selection. */
+/** Returns the selected resource from the address of the page, or an empty string if no resource is selected. */
 function useSelected(): string {
   const read = () => decoded(location.hash.slice(1));
   const [selected, setSelected] = useState(read);

@@ -31,7 +31,7 @@ export function exportSegments([done = 0, rest = 0]: readonly number[]): readonl
   ];
 }
 
-/** Bar of segments in proportion to their amounts. Each amount above 0 is visible. */
+/** Bar whose segments are proportional to their amounts. Each amount above 0 is visible. */
 export function StackedBar({ segments, isThin = false }: { segments: readonly Segment[]; isThin?: boolean }) {
   const present = segments.filter(({ amount }) => amount > 0);
   const text = present.map(({ label, amount }) => `${amount}${label.startsWith('%') ? '' : ' '}${label}`).join(', ');

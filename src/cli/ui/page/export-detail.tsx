@@ -57,7 +57,7 @@ function rangeOf({ timeRange }: SearchExportStatus): TimeRange | undefined {
   return timeRange && { fromMs: Date.parse(timeRange.startTime), toMs: Date.parse(timeRange.endTime) };
 }
 
-/** Shows which time ranges are exported, searched, incomplete, or missing. */
+/** Shows which time ranges are exported, being searched, incomplete, or missing. */
 function Coverage({ status }: { status: SearchExportStatus }) {
   const range = rangeOf(status);
   const { progress, jobs = [], incomplete = [] } = status;

@@ -69,7 +69,7 @@ interface TableProps<R> {
   readonly columns: Readonly<Record<string, keyof R | ((row: R) => ComponentChildren)>>;
 }
 
-/** Table that scrolls sideways in a narrow window. Not shown without rows. */
+/** Table that scrolls sideways in a narrow window. Not shown if it has no rows. */
 export function Table<R>({ title, rows = [], columns }: TableProps<R>) {
   if (rows.length === 0) return null;
   const headings = Object.keys(columns);

@@ -181,7 +181,7 @@ interface FocusProps extends Omit<ListProps, 'onFilter'> {
 function useFocusedRow({ scroller, visibleRows, total, filter, selected, inView }: FocusProps) {
   const [lastFocused, setFocused] = useState(0);
   const focused = Math.min(lastFocused, total - 1);
-  /** Resource with the focus. Undefined from a move of the focus until the next rendering. */
+  /** Resource that has the focus. Undefined between a move of the focus and the next rendering. */
   const focusedId = useRef<string | undefined>(undefined);
   // With another filter, the list begins at its first row.
   useEffect(() => {

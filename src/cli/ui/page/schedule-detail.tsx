@@ -62,7 +62,7 @@ function ScheduleFigures({ status }: { status: SearchExportScheduleStatus }) {
   );
 }
 
-/** Maximum number of covered time ranges in a status. It omits earlier time ranges. */
+/** Maximum number of covered time ranges in a status. The status omits earlier time ranges. */
 const maxCovered = 100;
 
 function rangeOf(

@@ -14,7 +14,7 @@ export async function readList(filter: Filter, offset: number, limit: number): P
   return (await fetch(`/api/list?${query}`)).json();
 }
 
-/** Details of a resource. Undefined while they are read, and null if the resource does not exist. */
+/** Details of a resource. Undefined while they are being read, and null if the resource does not exist. */
 export type ShownDetail = ResourceDetail | undefined | null;
 
 /** Returns the details of a resource, or null if it does not exist. */
@@ -49,7 +49,7 @@ function open({ onChange, onPlace, onConnection }: Listener): EventSource {
   source.addEventListener('change', (event) => onChange(JSON.parse(event.data)));
   source.addEventListener('place', (event) => onPlace(JSON.parse(event.data)));
   source.addEventListener('open', () => onConnection(true));
-  // The browser connects again automatically.
+  // The browser reconnects automatically.
   source.addEventListener('error', () => onConnection(false));
   return source;
 }

@@ -27,7 +27,7 @@ describe('an export in full', () => {
       `[${'█'.repeat(18)}▉${' '.repeat(26)}]  42% of 2026-11-01 00:00 UTC to 2026-11-02 00:00 UTC`,
       ` ${'·'.repeat(22)}▂${'▄'.repeat(10)}▅${'█'.repeat(11)}`,
       '1,234,567 rows, 300 MiB of files, in 17 of 40 intervals; 3 duplicates dropped',
-      '41,000 rows and 9.8 MiB received a second, done in about 4m50s',
+      '41,000 rows and 9.8 MiB received per second, done in about 4m50s',
     ]);
     expect(lines.slice(lines.indexOf('Export') + 1)).toEqual([
       '  Query:      _sourceCategory=prod/* error',
@@ -89,7 +89,7 @@ describe('an export while it moves', () => {
       `[${'█'.repeat(18)}▉${' '.repeat(26)}]  42% of 2026-11-01 00:00 UTC to 2026-11-02 00:00 UTC`,
       ` ${'·'.repeat(22)}▂${'▄'.repeat(10)}▅${'█'.repeat(11)}`,
       '1,234,567 rows, 300 MiB of files, in 17 of 40 intervals; 3 duplicates dropped',
-      '41,000 rows and 9.8 MiB received a second, 3.2 requests a second, done in about 4m50s',
+      '41,000 rows and 9.8 MiB received per second, 3.2 requests a second, done in about 4m50s',
       'Searching',
       '  2026-11-01 10:00 UTC to 2026-11-01 12:00 UTC          GATHERING RESULTS  23,000 messages  1A2B',
       '  2026-11-01T08:30:00.001Z to 2026-11-01T10:00:00.000Z  NOT STARTED                         3C4D',

@@ -71,7 +71,7 @@ describe('the live view of a policy', () => {
       tasks: Array.from({ length: 9 }, (_, index) => ({ ...rollingStatus.tasks![0]!, collector: `web-${index}` })),
     };
     const lines = renderFleet({ ...view, status, events: Array(9).fill(view.events[0]) }, { width: 80, colour: false });
-    expect(lines).toContain('  30 collectors run 3 more versions');
+    expect(lines).toContain('  30 collectors run 3 other versions');
     expect(lines.filter((line) => line.includes('→ 19.500-1  Progressing'))).toHaveLength(5);
     expect(lines).toContain('  and 4 more');
     expect(lines.filter((line) => line.includes('RolloutStarted'))).toHaveLength(5);
@@ -120,7 +120,7 @@ describe('the live view of a policy', () => {
       count: index === 6 ? 1 : 10,
     }));
     const lines = renderFleet({ ...view, status: { ...rollingStatus, versions } }, { width: 80, colour: false });
-    expect(lines).toContain('  1 collector runs 1 more version');
+    expect(lines).toContain('  1 collector runs 1 other version');
   });
 
   it('sorts versions, with other texts last', () => {
