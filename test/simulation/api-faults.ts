@@ -1,4 +1,4 @@
-/** Chooses random faults for the requests and watch events between the operator and the API server. */
+/** Chooses random faults for requests and watch events between the operator and the API server. */
 import type { RequestFault } from '../support/memory-api-server.ts';
 import type { WatchFault } from '../support/memory-watch.ts';
 import type { Chance } from './chance.ts';

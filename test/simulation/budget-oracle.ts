@@ -1,4 +1,4 @@
-/** Checks that a simulated run never exceeded the request limits of the service (B1). */
+/** Checks that a simulated run never exceeded the service's request limits (B1). */
 import { busiest } from '../support/world.ts';
 import type { HistoryRecord } from './record.ts';
 
@@ -9,7 +9,7 @@ export function budgetViolations({ plan, journal, startMs, state, disturbances }
   const found: string[] = [];
   const { perSecond, endMs, atOnce } = busiest(journal);
   if (perSecond > maxPerSecond) found.push(`B1: ${perSecond} arrivals within the second before ${endMs - startMs}`);
-  // Requests that stalled before a kill may still run. Later processes do not know of these requests, so the number of
+  // Requests that stalled before a kill may still be running. Later processes do not know about them, so the number of
   // concurrent requests is not checked (B6).
   const stalls = Object.values(plan.scenario.faults ?? {}).some(({ kind }) => kind === 'stall');
   if (stalls && disturbances.some(({ what }) => what.startsWith('kill'))) return found;

@@ -1,4 +1,4 @@
-/** Makes the random choices of a simulated run. They depend only on its seed. */
+/** Makes the random choices for a simulated run. They depend only on its seed. */
 import { type Random, seededRandom } from '../../src/base/random.ts';
 
 export class Chance {
@@ -6,7 +6,7 @@ export class Chance {
 
   constructor(seed: number) {
     this.#random = seededRandom(seed);
-    // Similar seeds give similar first numbers. These numbers are discarded, so that similar seeds give different
+    // Similar seeds produce similar first numbers. These numbers are discarded, so that similar seeds lead to different
     // simulations.
     for (let draw = 0; draw < 8; draw++) this.#random.next();
   }
@@ -27,7 +27,7 @@ export class Chance {
     return choices[this.whole(0, choices.length - 1)] as T;
   }
 
-  /** Selects each choice with the given probability. */
+  /** Selects each choice independently, with the given probability. */
   some<T>(choices: readonly T[], probability: number): T[] {
     return choices.filter(() => this.happens(probability));
   }

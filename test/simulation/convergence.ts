@@ -1,4 +1,4 @@
-/** Checks that each policy is complete at the end of a simulated run, or that its status says why not. */
+/** Checks that each policy is complete at the end of a simulated run, or that its status says why it is not. */
 import type { CollectorSnapshot, SimulatorState } from '../../simulator/snapshot.ts';
 import { annotations } from '../../src/api/annotations.ts';
 import type { CollectorVersionPolicy } from '../../src/api/kinds.ts';
@@ -20,7 +20,7 @@ import {
   tolerates,
 } from './wanted.ts';
 
-/** State of the service, the policies and the ledgers at one time during a simulation. */
+/** State of the service, the policies and the ledgers at one point in a simulation. */
 export interface Truth {
   /** Time in ms since the start of the simulated run. */
   readonly nowMs: number;
@@ -35,10 +35,10 @@ export interface Truth {
 }
 
 export function missingForConvergence(truth: Truth): string[] {
-  // Ignores collectors that went offline during an upgrade and never return, because their upgrades never end.
+  // Ignores collectors that went offline during an upgrade and never returned, because their upgrades never end.
   const running = truth.state.collectors.filter(({ upgrading, running }) => upgrading && running);
   if (running.length > 0) return [`${running.length} upgrades are running`];
-  // When a watch silently stops, the process notices a changed policy only after the watch times out.
+  // If a watch silently stops, the process notices a changed policy only after the watch has timed out.
   if (truth.plan.apiFaults.watches > 0 && lastChangeMs(truth) > truth.nowMs - unheardMs)
     return ['a person changed a policy just now'];
   return truth.policies.flatMap((policy) =>
@@ -123,12 +123,12 @@ function missingVerdict(truth: Truth, policy: CollectorVersionPolicy, verdict: R
   }
 }
 
-/** Returns whether a simulated user approves every stage that waits for approval. */
+/** Reports whether a simulated user approves every stage that is waiting for approval. */
 function isApprovedLater({ actions }: HistoryPlan, { metadata }: CollectorVersionPolicy): boolean {
   return actions.some((one) => one.kind === 'approver' && one.name === metadata.name);
 }
 
-/** Returns whether the policy waits for a user, or for an event that does not occur in this run. */
+/** Reports whether the policy is waiting for a user, or for an event that does not occur in this run. */
 function waitsForGood({ plan, state }: Truth, policy: CollectorVersionPolicy, reason: string | undefined): boolean {
   const { metadata, spec, status } = policy;
   const members = state.collectors.filter((collector) => isSelected(plan, policy, collector) !== false);
@@ -166,9 +166,9 @@ function isInconclusive({ status }: CollectorVersionPolicy): boolean {
 
 const longerThanHistoriesMs = 24 * 3_600_000;
 
-/** Returns whether more upgrades may have failed than `maxFailures` allows. */
+/** Reports whether more upgrades than `maxFailures` might have failed. */
 function mayBeBeyondTolerance({ plan, state, posts, policyChanges }: Truth, policy: CollectorVersionPolicy): boolean {
-  // A stopped rollout does not continue when a user raises `maxFailures` later.
+  // A stopped rollout does not continue if a user later raises `maxFailures`.
   const texts = policyChanges.filter((change) => change.policy.metadata.uid === policy.metadata.uid);
   const hasTolerated = [policy, ...texts.map((change) => change.policy)].some(tolerates);
   const target = targetOf(plan, policy);
@@ -183,7 +183,7 @@ function mayBeBeyondTolerance({ plan, state, posts, policyChanges }: Truth, poli
   );
 }
 
-/** Returns whether a user aborted this rollout (R9), or an earlier rollout to the same version (R6). */
+/** Reports whether a user aborted this rollout (R9), or an earlier rollout to the same version (R6). */
 function wasAborted({ policyChanges }: Truth, { metadata, status }: CollectorVersionPolicy): boolean {
   const versionOf = (rolloutId: string | undefined) => rolloutId?.replace(/^\d+-/, '');
   const isAsked = (value: string | undefined) =>
@@ -200,16 +200,16 @@ function missingCounts(truth: Truth, policy: CollectorVersionPolicy): string[] {
   const members = truth.state.collectors.filter((collector) => isMember(truth, policy, collector));
   const own = members.filter((collector) => isOwner(truth, policy, collector));
   const updated = own.filter(({ version }) => version === target);
-  // A collector that goes offline during the soak may count as failed, although it runs the target version.
+  // A collector that goes offline during the soak can count as failed, although it runs the target version.
   const dead = updated.filter(({ running, alive }) => !running || !alive).length;
   const missing: string[] = [];
   const expect = (what: string, is: number, shouldBe: number) => {
     if (is !== shouldBe) missing.push(`${what} is ${is} instead of ${shouldBe}`);
   };
-  // When the service offers only one build, no list shows which collectors run it (U7).
+  // If the service offers only one build, no list shows which collectors run it (U7).
   const seen = plan.fleet.offer !== 'single' || (plan.scenario.list?.atTarget === true && !mayShrink(plan));
   const isRestored = plan.actions.some(({ kind }) => kind === 'restore');
-  // A ledger that was restored from a backup may lack upgrade attempts (U12).
+  // A ledger restored from a backup may lack upgrade attempts (U12).
   const isKnown = seen && !isRestored;
   if (isUncertain(truth)) return addsUp(counts) ? [] : ['its counts do not add up'];
   if (seen && !selectsByVersion(policy)) {
@@ -222,7 +222,7 @@ function missingCounts(truth: Truth, policy: CollectorVersionPolicy): string[] {
   } else if (isKnown && counts.matched < members.length) {
     missing.push(`matched is ${counts.matched} instead of at least ${members.length}`);
   }
-  // The status must count at least the collectors that the policy upgraded, even if no list shows them (U7, U12).
+  // The status must count at least the collectors upgraded by the policy, even if no list shows them (U7, U12).
   const upgraded = isRestored ? 0 : own.filter((collector) => wasUpgraded(truth, policy, collector)).length;
   if (counts.matched < upgraded) missing.push(`matched is ${counts.matched}, although ${upgraded} were upgraded`);
   const shards = truth.ledgers.get(policy.metadata.uid);
@@ -258,18 +258,18 @@ function missingStages(policy: CollectorVersionPolicy, write: LedgerWrite | unde
   ];
 }
 
-/** Returns whether a planned event removes collectors from the service. */
+/** Reports whether a planned event removes collectors from the service. */
 function mayShrink({ fleet }: HistoryPlan): boolean {
   return Object.keys(fleet.events).filter((name) => name.startsWith('more')).length > 1;
 }
 
-/** Returns whether the policy selects collectors by version, which an upgrade changes. */
+/** Reports whether the policy selects collectors by version, which an upgrade changes. */
 function selectsByVersion({ spec }: CollectorVersionPolicy): boolean {
   return (spec.selector as SelectorSpec).matchExpressions !== undefined;
 }
 
 /**
- * Returns whether the owner of a collector can depend on the collector's version, because several policies exist and
+ * Reports whether a collector's owner can depend on the collector's version, because there are several policies and
  * some select by version.
  */
 function isUncertain(truth: Truth): boolean {
@@ -298,13 +298,13 @@ function isMember(truth: Truth, policy: CollectorVersionPolicy, collector: Colle
   if (isHosted(collector) && !plan.scenario.list?.hosted) return false;
   const selected = isSelected(plan, policy, collector);
   if (selected !== undefined) return selected;
-  // A policy keeps each collector that it upgraded, even if its selector no longer matches (U12).
+  // A policy keeps every collector that it upgraded, even if its selector no longer matches the collector (U12).
   return matchesVersion(policy, collector.version) || wasUpgraded(truth, policy, collector);
 }
 
 /**
- * Returns whether the service accepted an upgrade of the collector to the policy's target. Upgrades before the last
- * change of any policy do not count.
+ * Reports whether the service accepted an upgrade of the collector to the policy's target after the last change to any
+ * policy.
  */
 function wasUpgraded(truth: Truth, policy: CollectorVersionPolicy, { id }: CollectorSnapshot): boolean {
   const sinceMs = lastChangeMs(truth);
@@ -319,14 +319,14 @@ function wasUpgraded(truth: Truth, policy: CollectorVersionPolicy, { id }: Colle
   );
 }
 
-/** Maximum time in ms until every process has noticed that a policy changed. */
+/** Maximum time in ms until every process has noticed a change to a policy. */
 export const settledAfterChangeMs = 10_000;
 
 export function lastChangeMs({ policyChanges }: Pick<Truth, 'policyChanges'>): number {
   return Math.max(0, ...policyChanges.map(({ atMs }) => atMs));
 }
 
-/** Returns whether no policy of higher rank selects the collector (U13). */
+/** Reports whether no policy of higher rank selects the collector (U13). */
 function isOwner(truth: Truth, policy: CollectorVersionPolicy, collector: CollectorSnapshot): boolean {
   return truth.policies.every(
     (other) => other === policy || !isMember(truth, other, collector) || compareRank(policy, other) < 0,
@@ -334,8 +334,8 @@ function isOwner(truth: Truth, policy: CollectorVersionPolicy, collector: Collec
 }
 
 /**
- * Returns the reason why a collector need not run the target version at the end of the simulation. Returns undefined if
- * the collector must run it.
+ * Returns the reason why a collector need not run the target version at the end of the simulation, or undefined if the
+ * collector must run it.
  */
 function excuseFor(
   { plan, state, ledgers, posts, settingsChanges }: Truth,
@@ -354,7 +354,8 @@ function excuseFor(
   if (!policy.spec.allowDowngrade && compareVersions(version, target) > 0) return 'newer';
   if (!alive || !running) return 'offline';
   if (plan.fleet.touched.has(name)) return 'another tool upgrades it';
-  // If an upgrade request got no response, the attempt times out. The collector may then run either version (U5).
+  // If an upgrade request gets no response, the attempt times out. The collector may then be running either version
+  // (U5).
   const mayBeUnknown =
     plan.apiFaults.requests > 0 ||
     posts.some(({ collectorId, response }) => collectorId === id && (response === undefined || response.status >= 500));
@@ -364,7 +365,7 @@ function excuseFor(
   return undefined;
 }
 
-/** Reasons of the `Ready` condition with which a rollout may stay incomplete. */
+/** Reasons of the `Ready` condition with which a rollout is allowed to remain incomplete. */
 const stillReasons: ReadonlySet<string> = new Set([
   'RolloutStopped',
   'RolledBack',
@@ -385,7 +386,7 @@ export function isByZone({ spec }: CollectorVersionPolicy): boolean {
   return spec.maintenance?.windows?.some(({ timeZoneSource }) => timeZoneSource === 'Collector') ?? false;
 }
 
-/** Returns whether the last upgrade of the collector timed out, which the ledger stores as the number 2. */
+/** Reports whether the collector's last upgrade timed out, which the ledger stores as the number 2. */
 function timedOut(head: string | undefined, id: string): boolean {
   if (head === undefined) return false;
   const { ended } = JSON.parse(head) as { ended: readonly (readonly [string, unknown, unknown, unknown, [number]?])[] };

@@ -1,4 +1,4 @@
-/** Plans of simulated runs. Each plan triggers one special case of a rule. The details depend on the seed. */
+/** Plans for simulated runs. Each plan triggers one special case of a rule. The details depend on the seed. */
 
 import type { Scenario } from '../../simulator/scenario/scenario.ts';
 import { annotations } from '../../src/api/annotations.ts';
@@ -102,7 +102,7 @@ function silence(running: boolean): Scenario {
 }
 
 const directions: Readonly<Record<string, (seed: number, chance: Chance) => HistoryPlan>> = {
-  /** A user pauses the policy while upgrade requests wait for the request budget. */
+  /** A user pauses the policy while upgrade requests are waiting for the request budget. */
   paused: (seed, chance) =>
     plan(seed, {
       count: 20,
@@ -117,7 +117,7 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
       replicas: 2,
       actions: [{ kind: 'freeze', atMs: chance.whole(11_000, 18_000), replica: chance.whole(0, 1), forMs: 40_000 }],
     }),
-  /** The process is killed at one of its requests. A new process replaces it immediately. */
+  /** The process is killed at one of its requests, and is immediately replaced by a new one. */
   killed: (seed) => plan(seed, { count: 3, cannotFail: true, actions: [killAtRequest(seed)] }),
   killedLagging: (seed) =>
     plan(seed, {
@@ -173,7 +173,7 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
       scenario: { upgrade: { ...upgrade, duration: ['40s', '90s'] }, list: { lag: '50s' } },
       apiRequestFaults: 0.3,
     }),
-  /** The service answers some status requests with the status of another task. */
+  /** The service responds to some status requests with the status of another task. */
   mixedUp: (seed) => plan(seed, { count: 12, mixedUpTasks: 0.6, scenario: { upgrade: { duration: ['1m', '20m'] } } }),
   /** Upgrade tasks report an undocumented status code, and never end. */
   endless: (seed) =>
@@ -210,14 +210,14 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
       cannotFail: true,
       scenario: { upgrade: { duration: '1m' }, latency: '2s', list: { maxLimit: 50 } },
     }),
-  /** A user installs another version on a collector, long after the rollout. */
+  /** Long after the rollout, a user installs another version on a collector. */
   drifting: (seed) =>
     plan(seed, {
       scenario: { upgrade: { duration: '1m' } },
       events: { hand: { at: '60s', collectors: ['app-01'], setVersion: '19.404-12' } },
       touched: ['app-01'],
     }),
-  /** Another tool upgrades some collectors while the operator upgrades them. */
+  /** Another tool upgrades some collectors while the operator is upgrading them. */
   foreign: (seed, chance) =>
     plan(seed, {
       count: 8,
@@ -232,7 +232,7 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
       },
       touched: Array.from({ length: 8 }, (_, index) => `app-0${index + 1}`),
     }),
-  /** Some collectors go offline right before their upgrade, and return later. */
+  /** Some collectors go offline just before their upgrade, and return later. */
   silent: (seed, chance) =>
     plan(seed, {
       scenario: { upgrade: { duration: '2m' }, aliveFor: '1s', list: { lag: '5s' } },
@@ -249,8 +249,8 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
       selector: { matchExpressions: [{ key: 'collectorVersion', operator: 'Lt', values: ['19.404-12'] }] },
     }),
   /**
-   * A user deselects collectors after their upgrade. The user selects them again before the collector list shows their
-   * new version.
+   * A user deselects collectors after their upgrade, and selects them again before the collector list shows their new
+   * version.
    */
   reselected: (seed, chance) => {
     const atMs = chance.whole(16_000, 30_000);
@@ -268,7 +268,7 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
       actions: [select(atMs, 'none-*'), select(atMs + 2_000, 'app-*')],
     });
   },
-  /** Two policies select the same collectors and want different versions. */
+  /** Two policies with different targets select the same collectors. */
   overlapping: (seed, chance) =>
     plan(seed, {
       count: 8,
@@ -278,7 +278,7 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
       ],
       apiRequestFaults: chance.one([0, 0.1]),
     }),
-  /** Three policies with different targets are created, and the service refuses their credentials. */
+  /** Three policies with different targets are created, and the service rejects their credentials. */
   refused: (seed, chance) => {
     const later = [
       policy('second', {}, { priority: 1, target: { version: '19.200-5' }, allowDowngrade: true }),
@@ -295,7 +295,7 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
       },
     });
   },
-  /** A policy is deleted and created again right after the service accepted its upgrades. */
+  /** A policy is deleted and recreated right after the service has accepted its upgrades. */
   remade: (seed, chance) => {
     const atMs = chance.whole(1_800, 4_000);
     return plan(seed, {
@@ -310,7 +310,7 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
 };
 
 const rolloutDirections: typeof directions = {
-  /** A maintenance exclusion begins while upgrade requests wait for the request budget. */
+  /** A maintenance exclusion begins while upgrade requests are waiting for the request budget. */
   excluded: (seed, chance) => {
     const startMs = epochMs + chance.whole(1_500, 9_000);
     const exclusion = { name: 'frozen', startTime: iso(startMs), endTime: iso(startMs + 90_000) };
@@ -334,7 +334,7 @@ const rolloutDirections: typeof directions = {
         },
       },
     }),
-  /** A user sets the kill switch while upgrade requests wait for the request budget. */
+  /** A user sets the kill switch while upgrade requests are waiting for the request budget. */
   killSwitch: (seed, chance) =>
     plan(seed, {
       count: 40,
@@ -344,7 +344,7 @@ const rolloutDirections: typeof directions = {
       ],
     }),
   /**
-   * The rollout has three stages. The first is defined by size, the second by a selector, and the last one needs an
+   * The rollout has three stages. The first is defined by size, the second by a selector, and the third requires
    * approval.
    */
   staged: (seed, chance) =>
@@ -362,7 +362,7 @@ const rolloutDirections: typeof directions = {
         { kind: 'kill', atMs: chance.whole(2_000, 60_000), replica: 0, againAfterMs: 50 },
       ],
     }),
-  /** Collectors of the first stage go offline during the soak, and never return. */
+  /** Collectors in the first stage go offline during the soak, and never return. */
   dying: (seed, chance) =>
     plan(seed, {
       count: 8,
@@ -377,7 +377,7 @@ const rolloutDirections: typeof directions = {
         againAfterMs: chance.happens(0.5) ? 200_000 : undefined,
       })),
     }),
-  /** New collectors are installed during the first stage, during the soak of this stage, and after the rollout. */
+  /** New collectors are installed during the first stage, during its soak, and after the rollout. */
   growing: (seed, chance) =>
     plan(seed, {
       cannotFail: true,
@@ -394,7 +394,8 @@ const rolloutDirections: typeof directions = {
       ],
     }),
   /**
-   * Collectors of the first stage leave it: they are removed from the service, or the policy no longer selects them.
+   * Collectors leave the first stage because they are removed from the service, or because the policy no longer selects
+   * them.
    */
   leaving: (seed, chance) => {
     const exclude = (atMs: number, matchNames: readonly string[]) =>
@@ -416,7 +417,7 @@ const rolloutDirections: typeof directions = {
       actions: [...away, { kind: 'approver', atMs: 60_000, name: 'first', everyMs: 20_000 }],
     });
   },
-  /** No collector of the first stage reaches the target, so the stage is inconclusive until a user acts. */
+  /** No collector in the first stage reaches the target, so the stage is inconclusive until a user acts. */
   inconclusive: (seed, chance) => {
     const outcome = { end: 'fail' as const, ...(chance.happens(0.5) ? { attempts: 1 } : {}) };
     const person = chance.one([
@@ -438,7 +439,7 @@ const rolloutDirections: typeof directions = {
       actions: person ? [person] : [],
     });
   },
-  /** The selector of one stage matches no collector. */
+  /** One stage has a selector that matches no collector. */
   empty: (seed, chance) => {
     const stages = [
       { name: 'canary', size: 2, soakDuration: '0s' },
@@ -452,7 +453,7 @@ const rolloutDirections: typeof directions = {
     ]);
     return plan(seed, { cannotFail: true, scenario: { upgrade: { duration: '1m' } }, stages, actions: [person] });
   },
-  /** A user edits the stages in the spec during the rollout. Stages that have started must not change. */
+  /** During the rollout, a user edits the stages in the spec. Stages that have already started must not change. */
   edited: (seed, chance) => {
     const stage = (name: string) => ({
       name,
@@ -480,7 +481,7 @@ const rolloutDirections: typeof directions = {
       actions: [edit(chance.whole(2_000, 20_000)), edit(chance.whole(20_000, 60_000)), kill],
     });
   },
-  /** The rollout stops in its last stage. Then a user sets another target, and later sets the first target again. */
+  /** The rollout stops in its last stage. A user then sets another target, and later the first target again. */
   stoppedAndReturned: (seed, chance) => {
     const patch = (atMs: number, version: string) =>
       ({ kind: 'patchPolicy', atMs, name: 'first', patch: { spec: { target: { version } } } }) as const;
@@ -522,7 +523,7 @@ const rolloutDirections: typeof directions = {
     }),
   /** More collectors fail than `maxFailures` allows. */
   failing: (seed, chance) => failing(seed, chance, { maxFailures: chance.whole(0, 2) }),
-  /** More collectors fail than `maxFailures` allows, and some writes of the ledger fail. */
+  /** More collectors fail than `maxFailures` allows, and some writes to the ledger fail. */
   failingUnwritten: (seed, chance) =>
     plan(seed, {
       ...fails(chance, { limit: 0, width: 20, spec: { failurePolicy: { maxFailures: chance.whole(0, 1) } } }),
@@ -537,14 +538,14 @@ const rolloutDirections: typeof directions = {
         { name: 'rest', soakDuration: '0s' },
       ],
     }),
-  /** The number of upgrades that never end exceeds `maxFailures`. */
+  /** More upgrades never end than `maxFailures` allows. */
   failingEndless: (seed, chance) =>
     plan(seed, {
       ...fails(chance, { limit: 0, width: 6, spec: { failurePolicy: { maxFailures: chance.whole(0, 2) } } }),
       count: 30,
       scenario: { upgrade: { ...upgrade, outcomes: [{ share: 0.7, end: 'fail', status: 4 }] } },
     }),
-  /** The target changes during the rollout and changes back while the policy is paused. */
+  /** The target changes during the rollout, and changes back while the policy is paused. */
   returning: (seed, chance) => {
     const awayMs = chance.one([500, 5_000, 40_000]);
     const atMs = chance.whole(5_000, 40_000);
@@ -574,7 +575,7 @@ const rolloutDirections: typeof directions = {
       events: { grows: { at: '50s', patch: { groups: { app: { count: count + 36 } }, upgrade: broken } } },
     });
   },
-  /** Many new collectors appear after a rollout with stages, and more of them fail than `maxFailures` allows. */
+  /** Many new collectors appear after a staged rollout, and more of them fail than `maxFailures` allows. */
   failingLateStage: (seed, chance) =>
     plan(seed, {
       ...fails(chance, { limit: 0 }),
@@ -597,13 +598,13 @@ const rolloutDirections: typeof directions = {
       },
     }),
   failingShare: (seed, chance) => failing(seed, chance, { maxFailures: '10%', minSamples: 4 }),
-  /** The process restarts during a rollback. Some users then retry the rollout. */
+  /** The process restarts during a rollback. In some runs, a user then retries the rollout. */
   rolledBack: (seed, chance) => {
     const again = chance.happens(0.5) ? [{ kind: 'retry', atMs: 110_000, name: 'first', mark: 'again' } as const] : [];
     const kill = { kind: 'kill', atMs: chance.whole(8_000, 60_000), replica: 0, againAfterMs: 50 } as const;
     return failing(seed, chance, { maxFailures: 1, action: 'Rollback' }, [kill, ...again]);
   },
-  /** The responses to the requests of a rollback are lost. */
+  /** Responses to the rollback's requests are lost. */
   rolledBackLost: (seed, chance) => {
     const direction = fails(chance, { limit: 0, spec: { failurePolicy: { maxFailures: 1, action: 'Rollback' } } });
     const faults = {
@@ -611,7 +612,7 @@ const rolloutDirections: typeof directions = {
     } as const;
     return plan(seed, { ...direction, scenario: { ...direction.scenario, faults } });
   },
-  /** A user aborts the rollout while upgrade requests wait for the request budget. */
+  /** A user aborts the rollout while upgrade requests are waiting for the request budget. */
   aborted: (seed, chance) =>
     plan(seed, {
       count: 40,

@@ -1,9 +1,9 @@
-/** Seeds of the directed simulations. A seed chooses, for example, the request at which a process is killed. */
+/** Seeds for the directed simulations. A seed determines, for example, the request at which a process is killed. */
 import { countFrom } from './history-pool.ts';
 
 /**
- * Number of seeds of each plan. A plan that kills a process needs two seeds for each request: one kills the process
- * before the request, the other after it.
+ * Number of seeds per plan. A plan that kills a process needs two seeds for each request: one to kill the process
+ * before the request, and one to kill it after the request.
  */
 const counts: Readonly<Record<string, number>> = {
   killed: 80,
@@ -18,7 +18,7 @@ export function allSeeds(direction: string): Iterable<number> {
   return countFrom(1, counts[direction] ?? usualCount);
 }
 
-/** Returns the seeds that `make test` uses: every third seed of `killed`, and every tenth seed of the other plans. */
+/** Returns the seeds used by `make test`: every third seed of `killed`, and every tenth seed of all other plans. */
 export function someSeeds(direction: string): Iterable<number> {
   const distance = direction === 'killed' ? 3 : 10;
   return [...allSeeds(direction)].filter((seed) => seed % distance === 1);

@@ -1,4 +1,4 @@
-/** Tests the operator in simulated runs. Each run creates the conditions in which one rule applies. */
+/** Tests the operator in simulated runs, each of which creates the conditions for one rule to apply. */
 import { expect, test } from 'vitest';
 import { directionNames } from './directed-plans.ts';
 import { someSeeds } from './directed-seeds.ts';

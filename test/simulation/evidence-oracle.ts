@@ -1,4 +1,4 @@
-/** Checks that the operator repeats an upgrade only when collector lists show that it is needed (U3, U6, U8). */
+/** Checks that the operator repeats an upgrade only if collector lists show that it is needed (U3, U6, U8). */
 
 import type { TaskState } from '../../simulator/snapshot.ts';
 import { policySettings } from '../../src/policy/attempts/settings.ts';
@@ -6,7 +6,7 @@ import { pace } from './plan.ts';
 import type { HistoryRecord, PostRecord, Sighting } from './record.ts';
 import { isUnknown } from './task-oracle.ts';
 
-/** Tolerance in ms between the clock of a process and the clock of the service. */
+/** Tolerance in ms between the clocks of a process and the service. */
 const slackMs = 1_000;
 
 export function evidenceViolations(record: HistoryRecord): string[] {
@@ -24,8 +24,7 @@ export function evidenceViolations(record: HistoryRecord): string[] {
 
 function unfounded(record: HistoryRecord, before: PostRecord, post: PostRecord): string | undefined {
   const { policyChanges, sightings, plan, disturbances } = record;
-  // A restored ledger may lack the first upgrade, because the backup may be older than this upgrade. Then the second
-  // upgrade is permitted.
+  // A restored ledger may lack the first upgrade if the backup was older. The second upgrade is then permitted.
   if (disturbances.some(({ what, atMs }) => what === 'restore' && atMs >= before.atMs && atMs <= post.atMs))
     return undefined;
   // If the policy changed between the two upgrades, they may belong to different rollouts.
@@ -57,8 +56,8 @@ function unfounded(record: HistoryRecord, before: PostRecord, post: PostRecord):
 }
 
 /**
- * Returns a violation if an updated collector was upgraded again too early. Two collector lists, read ten minutes
- * apart, must first show that the collector left the target (U8).
+ * Returns a violation if an updated collector was upgraded again too early. Before that, two collector lists that were
+ * read ten minutes apart must show that the collector no longer runs the target (U8).
  */
 function driftUnconfirmed(
   { plan }: HistoryRecord,
@@ -76,7 +75,7 @@ function seenSince(sightings: readonly Sighting[], sinceMs: number): boolean {
   return sightings.some(({ sentAtMs }) => sentAtMs >= sinceMs);
 }
 
-/** Upgrade task that an accepted POST created. */
+/** Upgrade task created by an accepted POST request. */
 function taskOf({ state, startMs }: HistoryRecord, { collectorId, atMs }: PostRecord): TaskState | undefined {
   return state.tasks.find(
     (task) =>

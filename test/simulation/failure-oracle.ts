@@ -6,8 +6,7 @@ import { type ObservedRollout, type RolloutPost, retriesOf, rolloutsOf, stageOf,
 import { isSelected } from './wanted.ts';
 
 export function failureViolations(record: HistoryRecord): string[] {
-  // If the service mixes up the statuses of tasks, it is unknown which failures a process knows, so the run is not
-  // checked.
+  // If the service mixes up task statuses, it is unknown which failures a process knows of, so the run is not checked.
   if (record.plan.mixedUpTasks > 0) return [];
   const rollouts = rolloutsOf(record);
   return rollouts.flatMap((rollout) => [
@@ -32,7 +31,7 @@ function silentOf({ fleet }: HistoryPlan): number {
   return Object.values(fleet.events).filter((event) => JSON.stringify(event).includes('"running":false')).length;
 }
 
-/** Upgrades that count towards the same `maxFailures`: those of one stage, or of the whole rollout. */
+/** Upgrades that count towards the same `maxFailures`: the upgrades of one stage, or of the whole rollout. */
 interface FailureScope {
   readonly name: string;
   readonly maxFailures: number | string | undefined;
@@ -60,7 +59,7 @@ function exceeded(
   });
 }
 
-/** Returns the number of upgrades by earlier rollouts to the same target. Some of these upgrades may still run. */
+/** Returns the number of upgrades by earlier rollouts to the same target. Some of them may still be running. */
 function takenOver(rollouts: readonly ObservedRollout[], { policy, target, rolloutId }: ObservedRollout): number {
   const former = rollouts.filter(
     (one) => one.policy === policy && one.target === target && one.rolloutId !== rolloutId,
@@ -86,7 +85,7 @@ function scopesOf(rollout: ObservedRollout, { atMs, policy }: RolloutPost): Fail
 }
 
 /**
- * Returns the time in ms at which the rollout last completed and its count of failures was reset. Returns 0 if it never
+ * Returns the time in ms at which the rollout last completed and its failure count was reset, or 0 if it never
  * completed.
  */
 function completedAtMs({ writes }: ObservedRollout, atMs: number): number {
@@ -96,17 +95,14 @@ function completedAtMs({ writes }: ObservedRollout, atMs: number): number {
   return writes.findLast((write, index) => write.atMs < atMs && isCompletion(index))?.atMs ?? 0;
 }
 
-/** Maximum time in ms that a process needs to evaluate the outcome of an upgrade. */
+/** Maximum time in ms for a process to evaluate the outcome of an upgrade. */
 const decidedMs = 10;
-/** Maximum time in ms that a process needs to write the outcome of an upgrade to the ledger. */
+/** Maximum time in ms for a process to write the outcome of an upgrade to the ledger. */
 const writtenMs = 20_000;
-/** Maximum time in ms until a process notices that a user retried the rollout. */
+/** Maximum time in ms for a process to notice that a user retried the rollout. */
 const forgivenMs = 60_000;
 
-/**
- * Counts outcomes of earlier upgrade attempts. Only outcomes that the process knew when it started this upgrade are
- * counted.
- */
+/** Counts the outcomes of earlier upgrade attempts that the process knew when it started this upgrade. */
 function outcomesOf(record: HistoryRecord, rollout: ObservedRollout, post: RolloutPost, posts: readonly RolloutPost[]) {
   const retries = retriesOf(record, rollout).filter((atMs) => atMs <= post.atMs);
   const forgivenUntilMs = Math.max(0, ...retries.map((atMs) => atMs + forgivenMs));
@@ -124,9 +120,8 @@ function outcomesOf(record: HistoryRecord, rollout: ObservedRollout, post: Rollo
 }
 
 /**
- * Returns whether an upgrade counts towards `maxFailures`. It does not count if another event changes its collector, or
- * if the policy does not select the collector. An upgrade that took effect after its task ended does not count either
- * (U6).
+ * Reports whether an upgrade counts towards `maxFailures`. It does not count if another event changes its collector, if
+ * the policy does not select the collector, or if it took effect after its task had ended (U6).
  */
 function counts({ plan }: HistoryRecord, { policy }: RolloutPost, name: string, task: TaskState): boolean {
   const { endTime, collectorEndTime, fromVersion: version } = task;
@@ -135,14 +130,13 @@ function counts({ plan }: HistoryRecord, { policy }: RolloutPost, name: string, 
 }
 
 /**
- * Maximum time in ms that a process needs to mark an attempt as timed out, after a collector list showed the old
- * version.
+ * Maximum time in ms for a process to mark an attempt as timed out after a collector list has shown the old version.
  */
 const examinedMs = 10_000;
 
 /**
- * Returns the time in ms from which the process must know that the attempt has timed out (U5). Returns undefined if the
- * process may not know it.
+ * Returns the time in ms from which the process must know that the attempt has timed out (U5), or undefined if the
+ * process need not know it.
  */
 function timedOutAtMs(record: HistoryRecord, post: RolloutPost, one: RolloutPost): number | undefined {
   const { plan, disturbances, sightings } = record;
@@ -157,8 +151,8 @@ function timedOutAtMs(record: HistoryRecord, post: RolloutPost, one: RolloutPost
 }
 
 /**
- * Returns whether the process knew this status of an upgrade task. It either received the status itself, or had time to
- * read it from the ledger.
+ * Reports whether the process knew this upgrade task status, because it received the status itself or had time to read
+ * it from the ledger.
  */
 function isKnown({ plan, disturbances }: HistoryRecord, post: RolloutPost, { process, atMs }: TaskNews): boolean {
   if (process === post.process) return atMs < post.atMs - decidedMs;

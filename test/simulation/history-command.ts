@@ -5,12 +5,12 @@ import { countFrom, HistoryPool } from './history-pool.ts';
 import { violationsReported } from './replay.ts';
 
 export interface HistoryKind {
-  /** Path of the command, relative to the project's root. */
+  /** Path of the command, relative to the project root. */
   readonly program: string;
-  /** Path of the program that worker threads run. */
+  /** Path of the program run by worker threads. */
   readonly worker: URL;
   /**
-   * Runs one simulation on the main thread. `figures` is a text with statistics of the run, which is printed for the
+   * Runs one simulation on the main thread. `figures` is a string with statistics on the run, to be printed for the
    * user.
    */
   readonly replay: (
@@ -20,7 +20,7 @@ export interface HistoryKind {
   ) => Promise<{ readonly violations: readonly string[]; readonly digest: string; readonly figures: string }>;
 }
 
-/** Runs the simulations of the command line. The exit status is 1 if one broke a rule. */
+/** Runs the simulations selected on the command line. The exit status is 1 if a simulation broke a rule. */
 export async function runHistories(kind: HistoryKind): Promise<void> {
   const { values } = parseArgs({
     options: {

@@ -1,6 +1,4 @@
-/**
- * Tests that the end of a worker thread stops only one simulation, and that the seed of this simulation is reported.
- */
+/** Tests that when a worker thread ends, only one simulation stops, and the seed of this simulation is reported. */
 import { expect, test } from 'vitest';
 import { countFrom, HistoryPool } from './history-pool.ts';
 

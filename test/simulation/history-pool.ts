@@ -1,4 +1,4 @@
-/** Runs many simulations in parallel on worker threads, and reports the seed of each one that fails or hangs. */
+/** Runs many simulations in parallel on worker threads, and reports the seed of each simulation that fails or hangs. */
 import { Worker } from 'node:worker_threads';
 import type { HistoryOrder, WorkerData, WorkerReply } from './history-worker.ts';
 import type { Mutation } from './mutated-sources.ts';
@@ -7,27 +7,27 @@ import { brokeOff } from './replay.ts';
 export interface HistoryBatch {
   readonly seeds: Iterable<number>;
   readonly directions?: string | undefined;
-  /** Called after each simulation. If it returns true, no more simulations start. */
+  /** Called after each simulation. If it returns true, no more simulations are started. */
   readonly onReply?: (reply: WorkerReply) => boolean;
 }
 
-/** Maximum processor time in ms of a simulation. It detects endless loops even on a busy machine. */
+/** Maximum CPU time per simulation, in ms. It detects endless loops even on a busy machine. */
 const usualProcessorMs = 30_000;
-/** Maximum real time in ms of a simulation that waits without using processor time. */
+/** Maximum real time in ms for which a simulation may wait without using CPU time. */
 const longestMs = 5 * 60_000;
-/** Interval in ms at which the pool reads how much processor time a thread has used. */
+/** Interval in ms at which the pool reads the CPU time used by each thread. */
 const readEveryMs = 500;
 
 /**
- * Number of simulations after which a thread is replaced. Each killed process in a simulation leaves 10 to 20 MB of
- * memory behind.
+ * Number of simulations after which a thread is replaced, because each process killed in a simulation leaves 10 to 20
+ * MB of memory behind.
  */
 const maxPerThread = 30;
 
 export interface HistoryPoolOptions {
   readonly threads: number;
   readonly mutations?: readonly Mutation[];
-  /** Path of the program that a worker thread runs. */
+  /** Path of the program run by worker threads. */
   readonly worker: URL;
   readonly longestProcessorMs?: number;
 }
@@ -39,12 +39,12 @@ export const scheduleHistories = new URL('./schedules/history-worker.ts', import
 export class HistoryPool {
   readonly #threads: readonly HistoryThread[];
 
-  /** Applies `mutations` to the program. Without mutations, the original program runs. */
+  /** Mutations to apply to the program. Without mutations, the original program runs. */
   constructor({ threads, mutations = [], worker, longestProcessorMs = usualProcessorMs }: HistoryPoolOptions) {
     this.#threads = Array.from({ length: threads }, () => new HistoryThread(worker, { mutations }, longestProcessorMs));
   }
 
-  /** Returns the simulations that broke a rule, in the order of their seeds. */
+  /** Returns the simulations that broke a rule, sorted by seed. */
   async run({ seeds, directions, onReply }: HistoryBatch): Promise<WorkerReply[]> {
     const left = seeds[Symbol.iterator]();
     const violated: WorkerReply[] = [];
@@ -67,7 +67,7 @@ export class HistoryPool {
 
 /**
  * Worker thread for simulations. The first simulation starts the thread. If the thread ends, the next simulation starts
- * a new one.
+ * another.
  */
 class HistoryThread {
   readonly #program: URL;
@@ -118,10 +118,7 @@ export const upgradePool = new HistoryPool({ threads: 2, worker: upgradeHistorie
 export const exportPool = new HistoryPool({ threads: 2, worker: exportHistories });
 export const schedulePool = new HistoryPool({ threads: 2, worker: scheduleHistories });
 
-/**
- * Runs a simulation on a worker thread. Resolves to the reply of the thread, or to the reason why the thread did not
- * reply.
- */
+/** Runs a simulation on a worker thread. Resolves to the thread's reply, or to the reason why it did not reply. */
 function replyTo(worker: Worker, order: HistoryOrder, longestProcessorMs: number): Promise<WorkerReply | string> {
   return new Promise((resolve) => {
     const stopGuard = guard(worker, longestProcessorMs, (why) => end(why));
@@ -157,7 +154,7 @@ function guard(worker: Worker, longestProcessorMs: number, tell: (why: string) =
   return () => clearInterval(timer);
 }
 
-/** Returns the processor time in ms that a thread has used; undefined if the thread does not run. */
+/** Returns the CPU time in ms used by a thread, or undefined if the thread is not running. */
 async function processorMs(worker: Worker): Promise<number | undefined> {
   try {
     const { user, system } = await worker.cpuUsage();

@@ -1,4 +1,4 @@
-/** Worker thread that simulates upgrades by seed. */
+/** Worker thread that simulates upgrades, one run per seed. */
 import { enableCompileCache } from 'node:module';
 import { parentPort, workerData } from 'node:worker_threads';
 import { compileCache } from '../support/compile-cache.ts';

@@ -1,6 +1,6 @@
 /**
- * Runs the operator on a virtual clock against a simulated service and API server. The same plan always gives the same
- * run.
+ * Runs the operator on a virtual clock against a simulated service and API server. Runs with the same plan are
+ * identical.
  */
 import { createHash } from 'node:crypto';
 import { annotations } from '../../src/api/annotations.ts';
@@ -10,16 +10,16 @@ import type { Action, HistoryPlan } from './plan.ts';
 import type { HistoryRecord } from './record.ts';
 import { SimulationWorld } from './simulation-world.ts';
 
-/** Maximum time in ms from the last fault until each policy is complete, or its status says why it is not complete. */
+/** Maximum time in ms from the last fault until each policy is complete, or its status says why it is not. */
 const convergeWithinMs = 90 * 60_000;
 const lookEveryMs = 5_000;
-/** Time in ms for which the policies must stay complete after all of them are complete. */
+/** Time in ms for which all policies must stay complete. */
 const idleMs = 90_000;
 
 export interface HistoryResult {
   readonly seed: number;
   readonly violations: readonly string[];
-  /** Hash of all requests, which shows whether two runs are identical. */
+  /** Hash of all requests, which shows whether two runs were identical. */
   readonly digest: string;
   readonly record: HistoryRecord;
 }
@@ -37,14 +37,12 @@ export async function runHistory(plan: HistoryPlan, trace?: (line: string) => vo
   return { seed: plan.seed, violations: violationsOf(record), digest: digestOf(record), record };
 }
 
-/**
- * Waits until each policy is complete, or its status says why it is not complete. Then checks that this result stays.
- */
+/** Waits until each policy is complete, or its status says why it is not. Then checks that this state lasts. */
 async function settle(world: SimulationWorld, plan: HistoryPlan) {
   const deadlineMs = plan.calmAtMs + convergeWithinMs;
   const mayWait = plan.policies.some(({ spec }) => spec['offlinePolicy'] === 'Wait');
-  // If the clock of the next leader is behind, a maintenance exclusion begins later for this leader. A policy that
-  // waited may then upgrade again.
+  // If the next leader's clock is slow, a maintenance exclusion begins later for this leader. A policy that was waiting
+  // may then upgrade again.
   const mayRelapse =
     mayWait ||
     mayPassOn(plan) ||
@@ -66,7 +64,7 @@ async function settle(world: SimulationWorld, plan: HistoryPlan) {
   }
 }
 
-/** Returns whether an upgrade may still succeed long after the operator has marked it as timed out (U6). */
+/** Reports whether an upgrade might still succeed long after the operator has marked it as timed out (U6). */
 function mayPassOn({ policies, scenario }: HistoryPlan): boolean {
   const outcomes = Object.values(scenario.groups ?? {}).flatMap((group) => group?.upgrade?.outcomes ?? []);
   return policies.length > 1 && outcomes.some(({ end, duration }) => end === 'succeed' && duration !== undefined);

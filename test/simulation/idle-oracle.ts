@@ -2,7 +2,7 @@
 import { parseDuration } from '../../src/base/duration.ts';
 import type { HistoryRecord } from './record.ts';
 
-/** Maximum number of requests that the operator needs to read all builds and all collectors once. */
+/** Maximum number of requests needed to read all builds and all collectors once. */
 const sweepRequests = 6;
 const spareRequests = 8;
 
@@ -18,7 +18,7 @@ export function idleViolations({ plan, journal, startMs, convergedAtMs, endMs, p
   return [...found, ...sweepViolations(whileIdle, plan.latencyMs, endMs - convergedAtMs)];
 }
 
-/** Checks that the interval between two reads of the collector list is at least ten times their duration. */
+/** Checks that reading the collector list takes up at most a quarter of the idle time. */
 function sweepViolations(whileIdle: HistoryRecord['journal'], latencyMs: number, idleMs: number): string[] {
   const lists = whileIdle.filter(({ operation }) => operation === 'listCollectors');
   const busyMs = lists.reduce((sum, { at, end }) => sum + (end - at) + 2 * latencyMs, 0);

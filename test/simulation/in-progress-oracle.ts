@@ -4,7 +4,7 @@ import { textsAt } from './rollouts.ts';
 import { isSelected, shareOf } from './wanted.ts';
 
 export function inProgressViolations(record: HistoryRecord): string[] {
-  // A restored ledger may lack upgrades that still run, so the operator may start more than `maxInProgress`.
+  // A restored ledger may lack upgrades that are still running, so the operator might exceed `maxInProgress`.
   if (record.plan.actions.some(({ kind }) => kind === 'restore')) return [];
   const byPolicy = Map.groupBy(record.posts, ({ intent }) => intent?.policy);
   return [...byPolicy].flatMap(([policy, posts]) =>

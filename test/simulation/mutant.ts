@@ -1,4 +1,4 @@
-/** A mutant is a copy of the program with one rule broken. Simulated runs must detect each mutant. */
+/** A mutant is a copy of the program with one rule broken. Simulated runs must detect every mutant. */
 import { countFrom, HistoryPool } from './history-pool.ts';
 import type { Mutation } from './mutated-sources.ts';
 
@@ -9,8 +9,8 @@ export interface Mutant {
   readonly directions: string;
   readonly mutations: readonly Mutation[];
   /**
-   * Beginning of the violation that a simulation with this mutant must report. If undefined, any violation of the
-   * mutant's own rule is enough.
+   * Prefix of the violation that a simulation with this mutant must report. If undefined, any violation of the mutant's
+   * own rule is sufficient.
    */
   readonly shows?: string;
 }
@@ -30,8 +30,8 @@ export function mutant(
 const maxReported = 3;
 
 /**
- * Runs simulations until one detects the mutant. If none does, returns a message with the violations that they found
- * instead.
+ * Runs simulations until one of them detects the mutant. If none does, returns a message with the violations that they
+ * found instead.
  */
 export async function whyUnseen(
   { rule, directions, mutations, shows = `${rule}:` }: Mutant,

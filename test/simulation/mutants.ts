@@ -1,5 +1,5 @@
 /**
- * Mutants for the rules of upgrades. Each one replaces an expression of the program, and simulated runs must detect it.
+ * Mutants for the upgrade rules. Each mutant replaces an expression in the program, and simulated runs must detect it.
  */
 import { type Mutant, mutant } from './mutant.ts';
 
@@ -495,7 +495,7 @@ export const mutants: readonly Mutant[] = [
         find: 'return { ...withNewTally(next), completedAtMs: wallMs, history };',
         replace: 'return { ...next, completedAtMs: wallMs, history };',
       },
-      // Without this second change, the program would still reset the count of failures, and the mutant would break no
+      // Without this second change, the program would still reset the failure count, and the mutant would not break any
       // rule.
       {
         file: 'policy/ledger/rollout-header.ts',

@@ -1,4 +1,4 @@
-/** Changes source files while they are loaded, to build a mutant (the program with one rule broken). */
+/** Changes source files while they are being loaded, to build a mutant (the program with one rule broken). */
 import { registerHooks } from 'node:module';
 
 export interface Mutation {
@@ -9,8 +9,7 @@ export interface Mutation {
 }
 
 /**
- * Applies the mutations to the source files when they are loaded. Throws if a text to replace does not occur exactly
- * once.
+ * Applies the mutations to source files as they are loaded. Throws unless each text to be replaced occurs exactly once.
  */
 export function applyMutations(mutations: readonly Mutation[]): void {
   registerHooks({

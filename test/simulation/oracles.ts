@@ -1,4 +1,4 @@
-/** All checks of simulated upgrades. Each violation begins with the name of the broken rule. */
+/** All checks on simulated upgrades. Each violation begins with the name of the broken rule. */
 import { maxShardBytes } from '../../src/host/host.ts';
 import { budgetViolations } from './budget-oracle.ts';
 import { addsUp } from './convergence.ts';
@@ -39,12 +39,12 @@ export function violationsOf(record: HistoryRecord): string[] {
   return oracles.flatMap((oracle) => oracle(record));
 }
 
-/** Checks that decisions read a frozen snapshot and give back plain data. */
+/** Checks that decisions read a frozen snapshot and return plain data. */
 function purityViolations({ impurities }: HistoryRecord): string[] {
   return impurities.map((why) => `purity: ${why}`);
 }
 
-/** Checks that after the last fault, each policy becomes complete, or its status says why not. */
+/** Checks that each policy becomes complete after the last fault, or that its status says why it does not. */
 function convergenceViolations({ missing, convergedAtMs }: HistoryRecord): string[] {
   const when = convergedAtMs === undefined ? 'did not converge' : 'did not stay complete';
   return missing.map((what) => `convergence: ${when}: ${what}`);

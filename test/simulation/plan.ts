@@ -1,4 +1,4 @@
-/** Draws the plan of one simulated run from a seed. Upgrades are ten times as fast as in reality. */
+/** Derives the plan of one simulated run from a seed. Upgrades are ten times as fast as in reality. */
 
 import type { Scenario } from '../../simulator/scenario/scenario.ts';
 import type { PolicySettings } from '../../src/policy/attempts/settings.ts';
@@ -28,12 +28,12 @@ export const fastSettings: Partial<PolicySettings> = {
   statusIntervalMs: 5_000,
 };
 
-/** Kill, freeze or stop of a process. The number `replica` modulo the number of processes selects the process. */
+/** Kill, freeze or stop of a process. `replica` modulo the number of processes is the index of the process. */
 export type ProcessAction =
   | { readonly kind: 'kill'; readonly atMs: number; readonly replica: number; readonly againAfterMs: number }
   | { readonly kind: 'stop'; readonly atMs: number; readonly replica: number; readonly againAfterMs: number }
   | { readonly kind: 'freeze'; readonly atMs: number; readonly replica: number; readonly forMs: number }
-  /** The process is killed right before or right after its n-th request. */
+  /** The process is killed right before or right after its nth request. */
   | {
       readonly kind: 'killAtRequest';
       readonly atMs: number;
@@ -62,11 +62,11 @@ export interface HistoryPlan {
   readonly actions: readonly Action[];
   readonly deaths: readonly DeathPlan[];
   readonly apiFaults: ApiFaultPlan;
-  /** Ratio (0 to 1) of status requests that are answered with the status of another task. */
+  /** Fraction (0 to 1) of status requests that get the status of another task as their response. */
   readonly mixedUpTasks: number;
   readonly replicas: number;
   readonly leaderElection: boolean;
-  /** Offset of each replica's wall clock in ms. */
+  /** Offset of each replica's wall clock, in ms. */
   readonly skewMs: number;
   readonly latencyMs: number;
   readonly jitterMs: number;
@@ -74,8 +74,8 @@ export interface HistoryPlan {
 }
 
 /**
- * Returns the plan of a simulation. With an even seed, rollouts have stages, windows and user actions. With an odd
- * seed, rollouts have no stages.
+ * Returns the plan of a simulation. For even seeds, rollouts have stages, windows and user actions. For odd seeds,
+ * rollouts have no stages.
  */
 export function planHistory(seed: number): HistoryPlan {
   const plan = planBasics(seed);
@@ -153,7 +153,7 @@ function planProcessActions(chance: Chance, calmAtMs: number, replicas: number):
     const againAfterMs = chance.one([50, 500, 2_000, 20_000]);
     const kind = chance.one(['kill', 'killAtRequest', 'killAtRequest', 'stop', 'freeze'] as const);
     if (kind === 'freeze') {
-      // A freeze may outlast the lease only if another replica can become the leader.
+      // A freeze can outlast the lease only if another replica can become the leader.
       actions.push({ kind, atMs, replica, forMs: chance.whole(1, replicas > 1 ? 60 : 20) * 1_000 });
     } else if (kind === 'killAtRequest') {
       actions.push({

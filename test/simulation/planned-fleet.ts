@@ -1,4 +1,4 @@
-/** Plans the collectors of a simulated run: builds, outcomes of upgrades, and events such as an outage. */
+/** Plans the collectors in a simulated run: builds, upgrade outcomes, and events such as an outage. */
 import type {
   CollectorGroup,
   EventScenario,
@@ -9,8 +9,8 @@ import type {
 import type { Chance } from './chance.ts';
 
 /**
- * Builds that the service offers, oldest first. Most policies have the newest build as target when the simulation
- * starts.
+ * Builds that the service offers, oldest first. At the start of the simulation, the target of most policies is the
+ * newest build.
  */
 const versions = ['19.100-1', '19.200-5', '19.300-2', '19.404-12', '19.500-1'] as const;
 export const newestVersion = '19.500-1';
@@ -29,11 +29,11 @@ export interface FleetPlan {
   readonly builds: readonly string[];
   /**
    * Builds that the service offers. `plain`: all builds, including one that no collector runs at the start.
-   * `everyBuildRun`: only builds that collectors may run. `single`: only the newest build.
+   * `everyBuildRun`: only builds that collectors can be running. `single`: only the newest build.
    */
   readonly offer: 'plain' | 'everyBuildRun' | 'single';
   readonly cannotFail: boolean;
-  /** Names of collectors that another tool or a user upgrades. */
+  /** Names of the collectors upgraded by another tool or a user. */
   readonly touched: ReadonlySet<string>;
 }
 
@@ -81,7 +81,7 @@ export function planFleet(chance: Chance, calmAtMs: number): FleetPlan {
       builds,
       upgrade: {
         duration: chance.one(['3m', ['1m', '4m'], '8m'] as const),
-        // Delay until lists show a started upgrade.
+        // Delay until lists show that an upgrade has started.
         lockDelay: chance.one(['0s', '0s', '2s', '4s']),
         toRunningVersion: chance.one(['accept', 'accept', 'refuse']),
       },
@@ -109,7 +109,7 @@ function planList(chance: Chance): ListScenario {
   };
 }
 
-/** Draws the outcomes of upgrades, with realistic durations. */
+/** Chooses the outcomes of upgrades, with realistic durations. */
 function planOutcomes(chance: Chance): readonly OutcomeScenario[] {
   const kinds: readonly OutcomeScenario[] = [
     { share: chance.between(0.1, 1), end: 'fail', message: 'Not enough disk space.' },

@@ -1,9 +1,9 @@
-/** Plans the actions of users in a rollout: approve, retry, abort, and the kill switch. */
+/** Plans user actions during a rollout: approvals, retries, aborts and the kill switch. */
 import type { Chance } from './chance.ts';
 import type { PolicySpec } from './planned-policies.ts';
 
 export type PlannedPersonAction =
-  /** A user who approves stages that wait for approval, every `everyMs` from `atMs` on. */
+  /** A user who approves waiting stages every `everyMs`, starting at `atMs`. */
   | { readonly kind: 'approver'; readonly atMs: number; readonly name: string; readonly everyMs: number }
   | { readonly kind: 'retry' | 'abort'; readonly atMs: number; readonly name: string; readonly mark: string }
   /** A user changes the ConfigMap `logfleet-settings`, which contains the kill switch. */

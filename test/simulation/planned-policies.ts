@@ -1,4 +1,4 @@
-/** Plans the policies of a simulated run, and the changes that users make to them. */
+/** Plans the policies in a simulated run, and the changes that users make to them. */
 import type { Chance } from './chance.ts';
 import { type FleetPlan, newestVersion } from './planned-fleet.ts';
 
@@ -12,7 +12,7 @@ export interface SelectorSpec {
   }[];
 }
 
-/** Name and spec of a policy, without the default values that the API server fills in. */
+/** Name and spec of a policy, without the defaults that the API server fills in. */
 export interface PolicySpec {
   readonly name: string;
   readonly spec: Readonly<Record<string, unknown>> & {
@@ -47,8 +47,8 @@ function planPolicy(chance: Chance, fleet: FleetPlan, name: string): PolicySpec 
       paused: chance.happens(0.05),
       resyncInterval: chance.one(['20s', '60s']),
       strategy: {
-        // If upgrades may never end, `maxInProgress` must be larger. Otherwise, such upgrades block the others, and the
-        // simulation takes too long.
+        // If upgrades might never end, `maxInProgress` must be higher. Otherwise, such upgrades would block the others,
+        // and the simulation would take too long.
         maxInProgress: chance.one(fleet.cannotFail ? [1, 3, 10, '10%'] : [5, 10, 1_000, '50%']),
         order: chance.one(['OldestVersionFirst', 'NewestVersionFirst', 'Name']),
       },

@@ -5,8 +5,8 @@ import { type FleetPlan, newestVersion } from './planned-fleet.ts';
 import type { PolicyAction, PolicySpec } from './planned-policies.ts';
 
 /**
- * A collector that goes offline `afterMs` after its first upgrade. It returns after `againAfterMs`; if this is
- * undefined, it never returns.
+ * A collector that goes offline `afterMs` after its first upgrade. It returns after `againAfterMs`, or never if
+ * `againAfterMs` is undefined.
  */
 export interface DeathPlan {
   readonly name: string;
@@ -14,7 +14,7 @@ export interface DeathPlan {
   readonly againAfterMs: number | undefined;
 }
 
-/** Wall time in ms at which the virtual clock begins. */
+/** Wall-clock time in ms at which the virtual clock starts. */
 export const epochMs = Date.UTC(2026, 10, 1);
 
 /** Time zones whose offsets differ by fractions of an hour, so that short windows open at different times. */
@@ -64,7 +64,9 @@ export function planDeaths(chance: Chance, { groups, cannotFail }: FleetPlan): D
 
 type PlannedStrategy = { readonly maxInProgress?: number | string; readonly stages?: readonly object[] };
 
-/** Raises `maxInProgress` to at least five. Otherwise, the maintenance windows would be too short for all upgrades. */
+/**
+ * Raises `maxInProgress` to at least 5, because the maintenance windows would otherwise be too short for all upgrades.
+ */
 function widened({ stages, ...strategy }: PlannedStrategy): PlannedStrategy {
   const widen = <T extends PlannedStrategy>(one: T): T =>
     typeof one.maxInProgress === 'number' ? { ...one, maxInProgress: Math.max(5, one.maxInProgress) } : one;
@@ -163,7 +165,7 @@ export function planReturns(
   });
 }
 
-/** Plans changes of the spec during the rollout. Many of these changes are reverted later. */
+/** Plans changes to the spec during the rollout, many of which are reverted later. */
 export function planRolloutChanges(
   chance: Chance,
   fleet: FleetPlan,

@@ -1,4 +1,4 @@
-/** Checks for each upgrade request that a policy wanted this upgrade when the request was sent (U2, U11, U13). */
+/** Checks for each upgrade request that a policy wanted the upgrade when the request was sent (U2, U11, U13). */
 import type { CollectorVersionPolicy } from '../../src/api/kinds.ts';
 import { settledAfterChangeMs } from './convergence.ts';
 import type { HistoryRecord, PostRecord } from './record.ts';
@@ -22,9 +22,9 @@ function unwanted(record: HistoryRecord, post: PostRecord, name: string): string
     return 'U2: the process did not hold the lease';
   const subject = { name, version: post.truth?.version ?? '' };
   if (isHosted(subject)) return 'U11: the collector is hosted, so it cannot be upgraded';
-  // Rollbacks are checked by `rollback-oracle.ts`.
+  // `rollback-oracle.ts` checks rollbacks.
   if (post.intent?.back) return undefined;
-  // Uses the policies that the process knew, because it may not have received the latest change.
+  // Uses the policies as known to the process, because it might not have received the latest change yet.
   const wanting = post.known.filter((policy) => acts(policy) && targetOf(plan, policy) === post.toVersion);
   if (wanting.length === 0) return 'U2: no active policy has this target';
   const selecting = wanting.filter((policy) => isSelected(plan, policy, subject) !== false);
@@ -35,7 +35,7 @@ function unwanted(record: HistoryRecord, post: PostRecord, name: string): string
   return ranTargetForLong(record, post) ? 'U7: the collector has run this version for a long time' : undefined;
 }
 
-/** Returns whether another policy, which has another target, must have owned the collector. */
+/** Reports whether another policy with a different target must have owned the collector. */
 function goesFirst(
   { plan, policyChanges }: HistoryRecord,
   post: PostRecord,
@@ -45,7 +45,7 @@ function goesFirst(
   return post.known.some(
     (other) =>
       other !== policy &&
-      // A policy that changed shortly before the request is ignored, because the process may have decided before it
+      // Ignores policies that changed shortly before the request, because the process may have decided before it
       // received the change.
       !policyChanges.some(
         (change) => change.policy.metadata.uid === other.metadata.uid && change.atMs > post.atMs - settledAfterChangeMs,
@@ -70,7 +70,7 @@ function isDowngrade({ truth, toVersion }: PostRecord, policy: CollectorVersionP
   );
 }
 
-/** Maximum age in ms of the collector list from which a process may start an upgrade. */
+/** Maximum age in ms of the collector list that a process uses to start an upgrade. */
 const longMs = 240_000;
 
 function ranTargetForLong({ disturbances }: HistoryRecord, { truth, toVersion, atMs }: PostRecord): boolean {

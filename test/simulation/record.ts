@@ -1,4 +1,4 @@
-/** Record of a simulated run. Times are in ms since the start, unless their name says otherwise. */
+/** Record of a simulated run. Times are in ms since the start, unless their names indicate otherwise. */
 
 import type { JournalEntry } from '../../simulator/requests/journal.ts';
 import type { SimulatorState } from '../../simulator/snapshot.ts';
@@ -7,29 +7,29 @@ import type { CollectorVersionPolicy } from '../../src/api/kinds.ts';
 import type { RequestRecord } from '../support/memory-api-server.ts';
 import type { HistoryPlan } from './plan.ts';
 
-/** Interval in ms at which the versions of collectors are recorded. */
+/** Interval in ms at which collector versions are recorded. */
 export const versionLookMs = 5_000;
 
-/** Upgrade request of a process, with the time at which the process sent it. */
+/** Upgrade request from a process, with the time at which the process sent it. */
 export interface PostRecord {
   readonly atMs: number;
   readonly process: string;
   readonly collectorId: string;
   readonly toVersion: string;
-  /** Policies in the version that the process knew when it sent the request. */
+  /** Policies as known to the process when it sent the request. */
   readonly known: readonly CollectorVersionPolicy[];
-  /** Process that held the lease when the request was sent; undefined without leader election. */
+  /** Process that held the lease when the request was sent, or undefined without leader election. */
   readonly leaseHolder: string | undefined;
-  /** Version that the collector ran when the request was sent, even if the operator did not know it. */
+  /** Version that the collector was running when the request was sent, even if the operator did not know it. */
   readonly truth: { readonly version: string; readonly sinceMs: number } | undefined;
-  /** True if the operator had sent a request for the same collector and version before. */
+  /** Whether the operator had already sent a request for the same collector and version. */
   readonly repeats: boolean;
   readonly wallMs: number;
-  /** True if the process knew that the kill switch was set. */
+  /** Whether the process knew that the kill switch was set. */
   readonly knownAllPaused: boolean;
-  /** Upgrade attempt that the ledger contained before the request was sent; undefined if there was none. */
+  /** Upgrade attempt in the ledger just before the request was sent, or undefined if there was none. */
   readonly intent: Intent | undefined;
-  /** Response that the process received; undefined if none arrived. */
+  /** Response that the process received, or undefined if it received none. */
   response: { readonly status: number; readonly atMs: number; readonly taskId: string | undefined } | undefined;
 }
 
@@ -37,11 +37,11 @@ export interface Intent {
   readonly policy: string;
   readonly rolloutId: string;
   readonly target: string;
-  /** True if the request repeats one whose outcome is unknown (U3). */
+  /** Whether the request repeats a request whose outcome is unknown (U3). */
   readonly probe: boolean;
-  /** True if the attempt belongs to a rollback. */
+  /** Whether the attempt belongs to a rollback. */
   readonly back: boolean;
-  /** Reason why the rollout stopped; undefined while it continues. */
+  /** Reason why the rollout stopped, or undefined while it is not stopped. */
   readonly stop: 'failures' | 'rollback' | 'abort' | 'inconclusive' | undefined;
 }
 
@@ -50,35 +50,38 @@ export interface RecordedTally {
   readonly failed: number;
 }
 
-/** A started stage in the header of a ledger. */
+/** A started stage in a ledger header. */
 export interface RecordedStage {
   readonly name: string;
-  /** Ids of the stage's collectors; undefined if the stage is a last stage that takes all remaining collectors. */
+  /** Ids of the stage's collectors, or undefined for a last stage that takes all remaining collectors. */
   readonly members: readonly string[] | undefined;
   readonly maxFailures?: number | string;
   readonly maxInProgress?: number | string;
   readonly soakMs: number;
   readonly tally: RecordedTally;
-  /** Wall time in ms of the stage's start. A retry starts the stage again. */
+  /** Wall-clock time in ms at which the stage started. A retry starts the stage again. */
   readonly startedAtMs: number;
-  /** Wall time in ms at which the last collector reached the target. Undefined until all collectors have reached it. */
+  /**
+   * Wall-clock time in ms at which the last collector reached the target, or undefined until all collectors have
+   * reached it.
+   */
   readonly updatedAtMs?: number;
   readonly endedAtMs?: number;
 }
 
-/** A write that changed the header of a ledger. */
+/** A write that changed a ledger header. */
 export interface LedgerWrite {
   readonly atMs: number;
   readonly policy: string;
   readonly rolloutId: string;
   readonly target: string;
   readonly stop: Intent['stop'];
-  /** Number of selected collectors, to which percentages in stages refer. */
+  /** Number of selected collectors, which is the base for percentages in stages. */
   readonly selected: number | undefined;
   readonly tally: RecordedTally & { readonly number: number };
-  /** Number of upgrade attempts in the ledger, including those of earlier rollouts. */
+  /** Number of upgrade attempts in the ledger, including attempts from earlier rollouts. */
   readonly attempts: number;
-  /** Wall time in ms of the rollout's last completion. */
+  /** Wall-clock time in ms at which the rollout last completed. */
   readonly completedAtMs: number | undefined;
   /** Started stages of the rollout, in order. */
   readonly stages: readonly RecordedStage[];
@@ -103,7 +106,7 @@ export interface SettingsChange {
   readonly paused: boolean;
 }
 
-/** Row of a collector from a list that a process received. */
+/** A collector's row in a list that a process received. */
 export interface Sighting {
   readonly sentAtMs: number;
   readonly process: string;
@@ -123,7 +126,7 @@ export interface PolicyChange {
   readonly deleted: boolean;
 }
 
-/** Event after which the operator may not know how its running requests ended, such as a kill. */
+/** Event, such as a kill, after which the operator may not know how its requests in flight ended. */
 export interface Disturbance {
   readonly atMs: number;
   readonly what: string;
@@ -135,7 +138,7 @@ export interface HistoryRecord {
   readonly startMs: number;
   readonly api: readonly RequestRecord[];
   readonly posts: readonly PostRecord[];
-  /** Collector rows that processes received, by collector id, oldest first. */
+  /** Collector rows received by processes, by collector id, oldest first. */
   readonly sightings: ReadonlyMap<string, readonly Sighting[]>;
   readonly statuses: readonly StatusRecord[];
   readonly ledgerWrites: readonly LedgerWrite[];
@@ -144,20 +147,20 @@ export interface HistoryRecord {
   readonly taskNews: readonly TaskNews[];
   readonly deaths: readonly Death[];
   readonly disturbances: readonly Disturbance[];
-  /** Versions that each collector ran, and when each of them started, by collector id. */
+  /** Versions that each collector ran, with the time at which each of them started, by collector id. */
   readonly versions: ReadonlyMap<string, readonly { readonly version: string; readonly sinceMs: number }[]>;
-  /** Ledger objects at the end, by policy uid. */
+  /** Ledger objects at the end of the run, by policy uid. */
   readonly ledgers: ReadonlyMap<string, ReadonlyMap<string, string>>;
   readonly largestShardBytes: number;
   readonly state: SimulatorState;
   readonly policies: readonly CollectorVersionPolicy[];
   /**
-   * Time in ms at which each policy was complete, or its status said why it was not; undefined if this state was never
+   * Time in ms at which every policy was complete or its status said why it was not. Undefined if this state was never
    * reached.
    */
   readonly convergedAtMs: number | undefined;
   readonly missing: readonly string[];
-  /** Descriptions of decisions that changed their input, or whose result was not plain data. */
+  /** Descriptions of decisions that changed their input, or whose results were not plain data. */
   readonly impurities: readonly string[];
   readonly endMs: number;
 }

@@ -1,12 +1,12 @@
-/** Reads upgrade attempts and stages from stored ledgers. The checks use this code instead of the operator's code. */
+/** Reads upgrade attempts and stages from stored ledgers. The checks use this code instead of the operator's. */
 import type { Intent, LedgerWrite, RecordedStage } from './record.ts';
 
-/** Contents of the objects of one ledger, by object name. */
+/** Contents of one ledger's objects, by object name. */
 export type RecordedShards = ReadonlyMap<string, string>;
 
 interface RecordedHead {
   readonly header: Header;
-  /** For each started stage, the number of ledger objects that list the stage's collectors. */
+  /** For each started stage, the number of ledger objects that list its collectors. */
   readonly memberShards: readonly number[];
   readonly open: readonly (readonly [RecordedEntry, RecordedAttempt])[];
 }
@@ -23,27 +23,27 @@ interface Header {
 }
 
 interface RecordedStageHead extends Omit<RecordedStage, 'members'> {
-  /** Number of the stage's collectors; absent for a last stage that takes all remaining collectors. */
+  /** Number of the stage's collectors. Absent for a last stage that takes all remaining collectors. */
   readonly members?: number;
 }
 
 /**
- * Last fields of an attempt. The first is the number of the failure count to which the attempt belongs, because each
- * retry starts a new count. The second is the index of the stage. The third is 1 for a rollback.
+ * Last fields of an attempt. The first identifies the failure count to which the attempt belongs, because each retry
+ * starts a new count. The second is the index of the stage. The third is 1 for a rollback.
  */
 type RecordedAttemptRest = readonly [unknown?, unknown?, (0 | 1)?];
-/** Ledger entry of a collector: id, former version, attempts, changes by others, and outcome. */
+/** Ledger entry of a collector: id, previous version, attempts, changes by others, and outcome. */
 type RecordedEntry = readonly [string, unknown, unknown, unknown, unknown?, RecordedAttemptRest?];
 /**
- * Upgrade attempt, as the ledger stores it: number, target, state and task id. The fifth field is 1 if logfleet created
+ * Upgrade attempt as stored in the ledger: number, target, state and task id. The fifth field is 1 if logfleet created
  * the task. The sixth field is 1 if the request was repeated.
  */
 type RecordedAttempt = readonly [number, string, number, string | null, 0 | 1, 0 | 1];
 
-/** State of an upgrade attempt that the ledger contains, but whose request has not been sent. */
+/** State of an upgrade attempt that is in the ledger, but whose request has not been sent yet. */
 const intended = 0;
 
-/** Finds in the ledgers the upgrade attempt for which this request was sent. */
+/** Finds the upgrade attempt in the ledgers for which this request was sent. */
 export function intentOf(
   ledgers: ReadonlyMap<string, RecordedShards>,
   collectorId: string,
@@ -96,5 +96,5 @@ function membersOf(shards: RecordedShards, stage: number, count: number): readon
   );
 }
 
-/** Placeholder for the ids of collectors in a ledger object that is missing. */
+/** Placeholder for the collector ids in a missing ledger object. */
 export const missingMember = 'missing shard';

@@ -1,6 +1,6 @@
 /** Prints the command that replays a failed simulation, and its first violations. */
 
-/** Paths of the simulation programs, relative to the project's root. */
+/** Paths of the simulation programs, relative to the project root. */
 export const upgradeProgram = 'test/simulation/run.ts';
 export const exportProgram = 'test/simulation/exports/run.ts';
 

@@ -1,6 +1,6 @@
 /**
- * Checks rollbacks. They may change only collectors that the rollout upgraded, and may install only a version that the
- * collector ran before (U14, R7).
+ * Checks rollbacks. They must change only collectors that the rollout upgraded, and must install only versions that the
+ * collectors ran before (U14, R7).
  */
 import { isByZone } from './convergence.ts';
 import type { HistoryRecord, PostRecord } from './record.ts';
@@ -18,7 +18,7 @@ export function rollbackViolations(record: HistoryRecord): string[] {
   ]);
 }
 
-/** Returns violations for collectors that still run the target after the rollback. */
+/** Returns violations for collectors that are still running the target after the rollback. */
 function leftBehind(record: HistoryRecord, { policy, rolloutId, target, posts }: ObservedRollout): string[] {
   const { plan, convergedAtMs, statuses, state } = record;
   const texts = textsOf(record, policy);
@@ -28,8 +28,8 @@ function leftBehind(record: HistoryRecord, { policy, rolloutId, target, posts }:
   const { status } = statuses.findLast(({ uid }) => uid === policy) ?? {};
   const ready = status?.conditions?.find(({ type }) => type === 'Ready')?.reason;
   if (ready !== 'RolledBack' || status?.rollout?.id !== rolloutId) return [];
-  // If no list shows the collectors, a new process does not know their time zones. It then cannot tell which collectors
-  // a policy selects by time zone.
+  // If no list shows the collectors, a new process does not know their time zones, so it cannot tell which collectors a
+  // policy selects by time zone.
   if (plan.fleet.offer === 'single' && texts.some(isByZone)) return [];
   const tried = new Set(posts.filter(({ intent }) => intent.back).map(({ collectorId }) => collectorId));
   const there = new Set(
@@ -52,7 +52,8 @@ function wrongRollback(record: HistoryRecord, post: RolloutPost): string | undef
   const upgrade = firstUpgrade(record, post);
   if (!upgrade) return 'the rollout never upgraded the collector';
   if (isUnsteady(record, name)) return undefined;
-  // The collector list may lag, so every version that the collector ran before counts as its former version.
+  // The collector list may lag, so every version that the collector ran before the upgrade counts as its previous
+  // version.
   const former = record.versions.get(collectorId)?.filter(({ sinceMs }) => sinceMs <= upgrade.atMs) ?? [];
   if (!former.some(({ version }) => version === toVersion)) return `its former version was ${former.at(-1)?.version}`;
   const hasReached = record.versions
@@ -62,8 +63,8 @@ function wrongRollback(record: HistoryRecord, post: RolloutPost): string | undef
 }
 
 /**
- * Returns the upgrade that a rollback attempt undoes. If a kill or another fault occurred before, this may be an
- * upgrade by another policy (U3).
+ * Returns the upgrade that a rollback attempt undoes. After a kill or another fault, it can be an upgrade by another
+ * policy (U3).
  */
 function firstUpgrade({ posts, disturbances }: HistoryRecord, post: RolloutPost): PostRecord | undefined {
   const { intent, collectorId, atMs } = post;

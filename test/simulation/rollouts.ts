@@ -1,4 +1,4 @@
-/** Collects the rollouts of a simulated run: their upgrade requests, outcomes and stages. */
+/** Collects the rollouts in a simulated run: their upgrade requests, outcomes and stages. */
 
 import type { TaskState } from '../../simulator/snapshot.ts';
 import { annotations, parseApproval } from '../../src/api/annotations.ts';
@@ -10,7 +10,7 @@ export type RolloutKey = Pick<Intent, 'policy' | 'rolloutId'>;
 export interface ObservedRollout extends RolloutKey {
   readonly target: string;
   readonly posts: readonly RolloutPost[];
-  /** Requests by which the rollout upgraded collectors. Requests of its rollback are excluded. */
+  /** Requests by which the rollout upgraded collectors, without the requests of its rollback. */
   readonly upgrades: readonly RolloutPost[];
   readonly writes: readonly LedgerWrite[];
 }
@@ -19,22 +19,22 @@ export interface RolloutPost extends PostRecord {
   readonly intent: Intent;
   readonly name: string;
   readonly task: TaskState | undefined;
-  /** Each receipt of the final task status by a process, with the name of the process. */
+  /** Each time a process received the final task status, with the process name. */
   readonly news: readonly TaskNews[];
-  /** Policy as the process knew it when it sent the request. */
+  /** The policy as known to the process when it sent the request. */
   readonly policy: CollectorVersionPolicy;
 }
 
-/** One run of a stage. A retry of an inconclusive stage begins another run. */
+/** One run of a stage. Retrying an inconclusive stage begins another run. */
 export interface StageRun {
   readonly stage: RecordedStage;
-  /** Time at which the stage was first written to the ledger. */
+  /** Time at which the stage first appeared in the ledger. */
   readonly startAtMs: number;
-  /** Time at which the end of the stage was written to the ledger; undefined if never. */
+  /** Time at which the end of the stage was written to the ledger, or undefined if it never was. */
   readonly endAtMs: number | undefined;
 }
 
-/** Returns all rollouts of a simulated run. */
+/** Returns all rollouts in a simulated run. */
 export function rolloutsOf(record: HistoryRecord): readonly ObservedRollout[] {
   const posts = Map.groupBy(rolloutPosts(record), ({ intent }) => keyOf(intent));
   const writes = Map.groupBy(record.ledgerWrites, keyOf);
@@ -90,7 +90,7 @@ export function stagesAt({ writes }: ObservedRollout, atMs: number): readonly Re
 }
 
 /**
- * Returns the stage that lists the collector. If no stage lists it, returns the last stage, which takes all remaining
+ * Returns the stage that lists the collector, or the last stage if none does. The last stage takes all remaining
  * collectors.
  */
 export function stageOf(stages: readonly RecordedStage[], collectorId: string): RecordedStage | undefined {
@@ -119,7 +119,7 @@ export function wasApproved(
   });
 }
 
-/** Returns whether an annotation value approves this stage of this rollout. */
+/** Reports whether an annotation value approves this stage of this rollout. */
 export function isApproval(
   value: string | undefined,
   rolloutId: string | undefined,
@@ -129,10 +129,10 @@ export function isApproval(
   return approval !== undefined && approval.rolloutId === rolloutId && approval.stage === stage;
 }
 
-/** Maximum time in ms until a process acts on a changed policy, even if watches fail. */
+/** Maximum time in ms for a process to act on a changed policy, even if watches fail. */
 const heardMs = 60_000;
 
-/** Returns the versions of the policy's manifest that a process may have known at this time. */
+/** Returns the versions of the policy's manifest that a process might have known at this time. */
 export function textsAt(
   { policyChanges }: HistoryRecord,
   uid: string,
@@ -148,18 +148,18 @@ export function textsOf({ policyChanges }: HistoryRecord, uid: string): readonly
   return policyChanges.filter(({ policy }) => policy.metadata.uid === uid).map(({ policy }) => policy);
 }
 
-/** Version that a collector ran at this time. */
+/** Returns the version that a collector was running at this time. */
 export function versionAt({ versions }: HistoryRecord, id: string, atMs: number): string | undefined {
   return versions.get(id)?.findLast(({ sinceMs }) => sinceMs <= atMs)?.version;
 }
 
-/** Returns whether another tool, an outage or a removal may change this collector. */
+/** Reports whether another tool, an outage or a removal can change this collector. */
 export function isUnsteady(record: HistoryRecord, name: string): boolean {
   return record.plan.deaths.some((death) => death.name === name) || isTouched(record, name);
 }
 
 /**
- * Returns whether another tool or a planned event changes this collector. Outages that follow an upgrade do not count.
+ * Reports whether another tool or a planned event changes this collector. Outages that follow an upgrade do not count.
  */
 export function isTouched({ plan: { fleet } }: HistoryRecord, name: string): boolean {
   if (fleet.touched.has(name) || name.startsWith('edge-')) return true;

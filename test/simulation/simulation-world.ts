@@ -39,11 +39,11 @@ const policiesCollection = 'logfleet.dev/v1alpha1/collectorversionpolicies';
 const ledgersCollection = 'logfleet.dev/v1alpha1/ledgers';
 const upgradesPath = '/v1/collectors/upgrades';
 /**
- * Time in ms for which a process always waits for a response. Later responses are not recorded, because the process may no
- * longer wait for them.
+ * Time in ms for which a process is certain to wait for a response. Later responses are not recorded, because the
+ * process might no longer be waiting for them.
  */
 const heardWithinMs = 2_000;
-/** Only one of this many decisions is checked for purity, because the check takes longer than the decision. */
+/** Only one in this many decisions is checked for purity, because the check takes longer than the decision. */
 const checkedShare = 10;
 
 interface StoredLedger {
@@ -120,7 +120,7 @@ export class SimulationWorld extends World {
     if (this.policy(name)) this.api.patch(`${policiesPath}/${name}`, patch);
   }
 
-  /** Annotates the current rollout, as a user does. Does nothing without a rollout. */
+  /** Annotates the current rollout, as a user would. Does nothing if there is no rollout. */
   annotateRollout(name: string, annotation: string, what: string): void {
     const policy = this.policy(name);
     const id = policy?.status?.rollout?.id;
@@ -142,7 +142,7 @@ export class SimulationWorld extends World {
     this.clock.after(everyMs, () => this.approve(name, everyMs));
   }
 
-  /** Sets or releases the kill switch. */
+  /** Sets or clears the kill switch. */
   pauseAll(paused: boolean): void {
     const data = { paused: String(paused) };
     this.#settingsChanges.push({ atMs: this.clock.monotonic(), paused });
@@ -168,7 +168,7 @@ export class SimulationWorld extends World {
     this.#disturb('restore');
     for (const { metadata } of this.#ledgerObjects()) this.api.remove(`${ledgersPath}/${metadata.name}`);
     const isHead = (object: ApiObject) => (object as unknown as StoredLedger).shard === 'head';
-    // The object `head` is created last, because it names the other objects of the ledger.
+    // The `head` object is created last, because it refers to the other objects of the ledger.
     const ordered = [...this.#backup].sort((left, right) => Number(isHead(left)) - Number(isHead(right)));
     for (const { metadata, ...rest } of ordered) {
       const { name, namespace, labels, ownerReferences } = metadata;
@@ -279,7 +279,7 @@ export class SimulationWorld extends World {
     };
   }
 
-  /** Decides like the operator, and checks every tenth decision for purity. */
+  /** Decides as the operator does, and checks every tenth decision for purity. */
   #decide(input: DecideInput): Decision {
     if (this.#decisions++ % checkedShare !== 0) return decide(input);
     try {
@@ -392,7 +392,7 @@ export class SimulationWorld extends World {
     }
   }
 
-  /** Makes a collector go offline after its first upgrade if the plan says so. */
+  /** Takes a collector offline after its first upgrade if the plan says so. */
   #planDeath(name: string): void {
     const death = this.#plan.deaths.find((one) => one.name === name);
     if (!death || this.#deaths.some((one) => one.name === name)) return;
@@ -417,7 +417,7 @@ export class SimulationWorld extends World {
   }
 
   /**
-   * Counts the requests of a process until its planned kill, and kills it at the last one. Returns true if this request
+   * Counts a process's requests up to its planned kill, and kills it at that request. Returns true if this request
    * killed the process.
    */
   #countsDown(process: SimulatedProcess, sending: Sending, when: 'before' | 'after'): boolean {

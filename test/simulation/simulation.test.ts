@@ -1,4 +1,4 @@
-/** Tests the whole operator in random simulated runs. No fault makes it break a rule. */
+/** Tests the whole operator in random simulated runs. No fault makes the operator break a rule. */
 import { expect, test } from 'vitest';
 import { runHistory } from './history.ts';
 import { countFrom, upgradePool } from './history-pool.ts';

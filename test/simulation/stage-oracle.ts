@@ -39,12 +39,12 @@ export function stageViolations(record: HistoryRecord): string[] {
   });
 }
 
-/** Rollout of a policy, and the previous rollout of the same policy to the same target (`former`). */
+/** A policy's rollout, and the policy's previous rollout to the same target (`former`). */
 interface ProvenRollout extends ObservedRollout {
   readonly former: ObservedRollout | undefined;
 }
 
-/** Checks that the collectors, the limits and the soak of a stage do not change after its start. */
+/** Checks that a stage's collectors, limits and soak do not change after its start. */
 function changedRecords({ plan }: HistoryRecord, { writes, rolloutId }: ObservedRollout): string[] {
   const found: string[] = [];
   const frozen = new Map<string, RecordedStage>();
@@ -63,7 +63,7 @@ function changedRecords({ plan }: HistoryRecord, { writes, rolloutId }: Observed
       const before = frozen.get(key) ?? stage;
       frozen.set(key, stage);
       if (frozenText(before) !== frozenText(stage)) say(`members: stage ${stage.name} changed after its start`);
-      // If a restored backup is older than the start of the soak, the soak begins again.
+      // If a restored backup is older than the start of the soak, the soak starts again.
       const isRestored = plan.actions.some(({ kind }) => kind === 'restore');
       if (before.updatedAtMs !== undefined && before.updatedAtMs !== stage.updatedAtMs && !isRestored)
         say(`soak: the soak of stage ${stage.name} began again`);
@@ -106,7 +106,7 @@ function wrongChoice(
 ): string | undefined {
   const { plan, state, versions } = record;
   const gone = versions.size - state.collectors.length;
-  // A collector with a running upgrade stays selected (U12).
+  // A collector whose upgrade is running stays selected (U12).
   const inFlight = new Set(record.posts.filter((post) => post.atMs < atMs).map(({ collectorId }) => collectorId));
   const max =
     state.collectors.filter((one) => isSelected(plan, text, one) !== false || inFlight.has(one.id)).length + gone;
@@ -149,7 +149,7 @@ function isUpgradable(
   return wasThere && isOlder && isSelected(record.plan, text, subject) === true;
 }
 
-/** Returns whether the simulation has several policies, so that a collector may move from one to another. */
+/** Reports whether the simulation has several policies, so that collectors can move from one policy to another. */
 function isShared({ policyChanges }: HistoryRecord): boolean {
   return new Set(policyChanges.map(({ policy }) => policy.metadata.name)).size > 1;
 }
@@ -169,7 +169,7 @@ function wrongEnd(record: HistoryRecord, rollout: ProvenRollout, run: StageRun, 
   return what === undefined ? [] : [`${what}, but stage ${stage.name} (${startAtMs} to ${endAtMs}) has ended`];
 }
 
-/** Returns a message if a collector still needs an upgrade when its stage ends; undefined otherwise. */
+/** Returns a message if a collector still needs an upgrade when its stage ends, otherwise undefined. */
 function unfinished(
   record: HistoryRecord,
   { policy, target, upgrades }: ObservedRollout,
@@ -193,13 +193,13 @@ function unfinished(
     const isOver = own.every(({ task }) => (task?.endTime ?? Number.POSITIVE_INFINITY) - startMs <= endAtMs);
     return !isOver || own.length <= (retryPolicy?.limit ?? 0);
   });
-  // Ignores collectors that another tool changes, because this tool may have upgraded them before their stage started.
+  // Ignores collectors that another tool changes, because it may have upgraded them before their stage started.
   return left && !plan.fleet.touched.has(left.name)
     ? `order: ${left.name} of stage ${stage.name} still needs an upgrade`
     : undefined;
 }
 
-/** Checks that the soak was long enough, and that no collector went offline during the soak. */
+/** Checks that the soak was long enough, and that no collector went offline during it. */
 function unsoaked(
   record: HistoryRecord,
   rollout: ProvenRollout,
@@ -207,15 +207,15 @@ function unsoaked(
   members: readonly string[],
 ): string | undefined {
   const { plan, deaths, sightings } = record;
-  // The soak may be shorter than `soakMs`, because the clocks of two successive leaders may differ.
+  // The soak can be shorter than `soakMs`, because the clocks of two successive leaders may differ.
   const soakMs = stage.soakMs - 2 * Math.abs(plan.skewMs);
   const fromMs = soakFromMs(record, rollout, members, { startAtMs, endAtMs });
   if (soakMs <= 0 || fromMs === undefined) return undefined;
   const untilMs = fromMs + soakMs;
   if (endAtMs < untilMs)
     return `soak: the last collector reached the target at ${fromMs}, and the soak takes ${stage.soakMs} ms`;
-  // If the service offers only one build, no list shows which collectors run this build. The check below needs such a
-  // list (U7).
+  // If the service offers only one build, no list shows which collectors run it. The check below needs such a list
+  // (U7).
   if (plan.fleet.offer === 'single') return undefined;
   const soakedMs = (stage.updatedAtMs ?? 0) - record.startMs + soakMs;
   const isSeen = members.some((id) => sightings.get(id)?.some((one) => isBetween(one.sentAtMs, soakedMs, endAtMs)));
@@ -244,8 +244,8 @@ function upgradedNames(rollout: ObservedRollout | undefined): ReadonlySet<string
 }
 
 /**
- * Returns the time in ms at which the last collector of the stage reached the target. If the stage upgraded none,
- * returns its start for an unproven target, and undefined otherwise.
+ * Returns the time in ms at which the last collector in the stage reached the target. If the stage upgraded no
+ * collectors, returns the start of the stage if the target is unproven, and otherwise undefined.
  */
 function soakFromMs(
   record: HistoryRecord,
@@ -266,7 +266,7 @@ function soakFromMs(
   return isUnproven(rollout) ? startAtMs : undefined;
 }
 
-/** Returns whether the previous rollout to this target was stopped. In that case, each stage needs a soak (R6). */
+/** Reports whether the previous rollout to this target was stopped. In that case, each stage requires a soak (R6). */
 function isUnproven({ former }: ProvenRollout): boolean {
   return former?.writes.at(-1)?.stop !== undefined;
 }
@@ -275,7 +275,7 @@ function isBetween(atMs: number, fromMs: number, untilMs: number): boolean {
   return atMs >= fromMs && atMs <= untilMs;
 }
 
-/** Returns the time in ms at which the collector first ran the version; undefined if it never did. */
+/** Returns the time in ms at which the collector first ran the version, or undefined if it never did. */
 function reachedAtMs({ versions, state, startMs }: HistoryRecord, id: string, version: string): number | undefined {
   const tasks = state.tasks.filter(
     ({ collectorId, toVersion, status }) =>
@@ -287,16 +287,16 @@ function reachedAtMs({ versions, state, startMs }: HistoryRecord, id: string, ve
   return times.length === 0 ? undefined : Math.min(...times);
 }
 
-/** Maximum time in ms until collector lists show a change of a collector. */
+/** Maximum time in ms until collector lists show a change to a collector. */
 const listedMs = 6_000;
 
-/** Returns the maximum time in ms until the operator knows that a collector went offline. */
+/** Returns the maximum time in ms for the operator to notice that a collector went offline. */
 function deathSeenAfterMs({ plan }: HistoryRecord): number {
   return (parseDuration(plan.scenario.aliveFor ?? '30m') ?? 0) + listedMs;
 }
 
 /**
- * Returns whether the policy tolerates failures, so that the rollout may continue although a collector of the stage
+ * Reports whether the policy tolerates failures, so that the rollout can continue although a collector in the stage
  * went offline.
  */
 function toleratesDeath(

@@ -1,4 +1,4 @@
-/** Checks that the status of a policy never shows wrong upgrades or numbers (U4, U7, U10). */
+/** Checks that a policy's status never shows wrong upgrades or counts (U4, U7, U10). */
 import type { TaskState } from '../../simulator/snapshot.ts';
 import { type HistoryRecord, type StatusRecord, versionLookMs } from './record.ts';
 import { isUnsteady } from './rollouts.ts';
@@ -8,8 +8,8 @@ export function statusViolations(record: HistoryRecord): string[] {
   const tasks = new Map(record.state.tasks.map((task) => [task.id, task]));
   const found: string[] = [];
   /**
-   * Latest collector counts of each policy. Its status keeps these counts as long as the operator cannot list the
-   * collectors.
+   * Latest collector counts for each policy. The policy's status keeps these counts as long as the operator cannot list
+   * the collectors.
    */
   const figures = new Map<string, { readonly text: string; readonly target: string | undefined }>();
   for (const status of record.statuses) {
@@ -29,7 +29,7 @@ export function statusViolations(record: HistoryRecord): string[] {
   return found;
 }
 
-/** Checks that each upgrade that the status counts as succeeded has really succeeded. */
+/** Checks that every upgrade counted as succeeded in the status actually succeeded. */
 function falseSuccesses(
   record: HistoryRecord,
   { atMs, policy, status }: StatusRecord,
@@ -64,8 +64,7 @@ function tooManyUpdated(
 }
 
 /**
- * Checks that the number of updated collectors in the status is at most the number of collectors with the target
- * version.
+ * Checks that the status does not count more updated collectors than there are collectors running the target version.
  */
 function versionsApart({ atMs, policy, status }: StatusRecord, target: string | undefined): string[] {
   const { collectors, versions = [] } = status;
@@ -99,12 +98,12 @@ function falseFailures(record: HistoryRecord, { atMs, policy, status }: StatusRe
   const { state, posts, disturbances, policyChanges } = record;
   const failed = status.collectors?.failed ?? 0;
   if (failed === 0) return [];
-  // If the process is killed while the policy is paused, an upgrade whose request was not sent may count as failed
+  // If the process is killed while the policy is paused, an upgrade whose request was not sent can count as failed
   // (U5).
   const wasPaused = policyChanges.some((change) => change.atMs < atMs && isPaused(change.policy));
   if (wasPaused && disturbances.some((one) => one.what.startsWith('kill') && one.atMs < atMs)) return [];
-  // After a restore from an older backup, the operator may not know the outcome of an upgrade of an aborted rollout.
-  // This upgrade then times out and counts as failed.
+  // After a restore from an older backup, the operator may not know how an upgrade in an aborted rollout ended. The
+  // upgrade then times out and counts as failed.
   const said = record.plan.actions.filter((action) => action.atMs < atMs).map(({ kind }) => kind);
   if (said.includes('abort') && said.includes('restore')) return [];
   const touched = new Set(state.collectors.filter(({ name }) => isUnsteady(record, name)).map(({ id }) => id));
@@ -132,7 +131,7 @@ function wasAt({ versions, state, startMs }: HistoryRecord, id: string, version:
   );
 }
 
-/** Returns the time in ms at which the collector reached the version; undefined if never. */
+/** Returns the time in ms at which the collector reached the version, or undefined if it never did. */
 function reachedAtMs({ status, endTime, collectorEndTime }: TaskState): number | undefined {
   if (collectorEndTime === null || endTime === null) return undefined;
   const succeeded = status === 2 || status === undocumentedSuccess || collectorEndTime > endTime;

@@ -32,14 +32,14 @@ function stoppedBy(record: HistoryRecord, post: PostRecord): string | undefined 
   return wasShownAsStopped(record, intent, post.atMs) ? 'U1: the status showed that the rollout is stopped' : undefined;
 }
 
-/** Returns whether the process knew that a user aborted the rollout. */
+/** Reports whether the process knew that a user had aborted the rollout. */
 function isKnownAsAborted({ known }: PostRecord, { policy, rolloutId }: Intent): boolean {
   const set = known.find(({ metadata }) => metadata.uid === policy)?.metadata.annotations;
   const isOfRollout = (value: string | undefined) => value?.startsWith(`${rolloutId}/`) ?? false;
   return isOfRollout(set?.[annotations.abort]) && !isOfRollout(set?.[annotations.retry]);
 }
 
-/** Returns whether the process must already have noticed that the kill switch is set. */
+/** Reports whether the process must already have noticed that the kill switch is set. */
 function isPausedForLong({ plan, settingsChanges, disturbances }: HistoryRecord, { atMs }: PostRecord): boolean {
   if (plan.apiFaults.watches > 0 || plan.apiFaults.requests > 0) return false;
   const last = settingsChanges.findLast((change) => change.atMs < atMs);
@@ -52,7 +52,7 @@ const heardWithinMs = 1_000;
 /** Maximum time in ms until the status shows that a rollout has stopped. */
 const unheardMs = 40_000;
 
-/** Returns whether the status showed that the rollout is stopped, and no user resumed it. */
+/** Reports whether the status showed the rollout as stopped, and no user had resumed it. */
 function wasShownAsStopped(record: HistoryRecord, rollout: RolloutKey, atMs: number): boolean {
   const shown = record.statuses.filter((status) => stopTimeOf(status, rollout) !== undefined && status.atMs < atMs);
   const last = shown.at(-1);
@@ -76,7 +76,7 @@ function stoppedBefore(record: HistoryRecord, rollouts: readonly ObservedRollout
   return isStopped ? 'R6: the last rollout to this target was stopped' : undefined;
 }
 
-/** Returns whether the policy ever had another target. */
+/** Reports whether the policy ever had another target. */
 function wasAway({ plan, policyChanges }: HistoryRecord, { policy, target }: Intent): boolean {
   return policyChanges.some(
     (change) => change.policy.metadata.uid === policy && targetOf(plan, change.policy) !== target,

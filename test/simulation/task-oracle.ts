@@ -33,7 +33,7 @@ function overlaps(record: HistoryRecord, id: string, tasks: readonly TaskState[]
 }
 
 /**
- * Returns whether the policy and its ledger were deleted in this period, so that the operator has no record of its
+ * Reports whether the policy and its ledger were deleted in this period, so that the operator has no record of its
  * running upgrades.
  */
 function isForgotten({ policyChanges, disturbances }: HistoryRecord, fromMs: number, untilMs: number): boolean {
@@ -42,7 +42,7 @@ function isForgotten({ policyChanges, disturbances }: HistoryRecord, fromMs: num
 }
 
 /**
- * Returns a violation if a collector had too many tasks. One task is allowed for each rollout, retry, unknown outcome,
+ * Returns a violation if a collector had too many tasks. One task is allowed for each rollout, retry, unknown outcome
  * and change by another tool.
  */
 function tooMany(record: HistoryRecord, id: string, tasks: readonly TaskState[]): string[] {
@@ -66,7 +66,10 @@ function tooMany(record: HistoryRecord, id: string, tasks: readonly TaskState[])
   return found;
 }
 
-/** Returns how many rollouts had this target version, and the highest number of retries that their policies allow. */
+/**
+ * Returns the number of rollouts that had this target version, and the highest number of retries allowed by their
+ * policies.
+ */
 function rolloutsTowards(
   { plan, policyChanges }: HistoryRecord,
   toVersion: string,
@@ -96,19 +99,18 @@ function maxRetries({ plan, policyChanges }: HistoryRecord): number {
   return plan.fleet.cannotFail ? 0 : Math.max(...policyChanges.map(({ policy }) => policy.spec.retryPolicy.limit));
 }
 
-/** Returns how many times another tool or a user may have changed the collector. */
+/** Returns how many times another tool or a user might have changed the collector. */
 function interventions({ plan, state }: HistoryRecord, id: string): number {
   const name = state.collectors.find((collector) => collector.id === id)?.name ?? '';
   return plan.fleet.touched.has(name) ? Object.keys(plan.fleet.events).length : 0;
 }
 
 /**
- * Periods in ms before and after a kill. The operator may not learn the outcome of a request that is sent in such a
- * period.
+ * Periods in ms before and after a kill. The operator might not learn the outcome of a request sent in these periods.
  */
 const disturbedMs = { before: 30_000, after: 30_000 } as const;
 
-/** Returns whether it is possible that the operator does not know how the upgrade request ended. */
+/** Reports whether the operator might not know how the upgrade request ended. */
 export function isUnknown({ disturbances }: HistoryRecord, { atMs, response }: PostRecord): boolean {
   if (response === undefined || (response.status !== 202 && Math.floor(response.status / 100) !== 4)) return true;
   return disturbances.some(

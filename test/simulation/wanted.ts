@@ -1,4 +1,4 @@
-/** Computes which collectors each policy selects, owns and upgrades, without code of the operator. */
+/** Computes which collectors each policy selects, owns and upgrades, without using the operator's code. */
 import type { CollectorVersionPolicy } from '../../src/api/kinds.ts';
 import type { HistoryPlan } from './plan.ts';
 import type { SelectorSpec } from './planned-policies.ts';
@@ -8,7 +8,7 @@ export interface NamedCollector {
   readonly version: string;
 }
 
-/** Returns the group of a collector. The collector's name consists of the name of its group and a number. */
+/** Returns a collector's group. The collector's name consists of the group's name and a number. */
 export function groupOf(plan: HistoryPlan, { name }: NamedCollector) {
   return plan.fleet.groups.find((group) => name.startsWith(`${group.name}-`));
 }
@@ -18,7 +18,7 @@ export function isHosted(subject: NamedCollector): boolean {
 }
 
 /**
- * Returns whether the policy selects the collector. Returns undefined if this depends on the collector's version, which
+ * Reports whether the policy selects the collector. Returns undefined if this depends on the collector's version, which
  * is unknown.
  */
 export function isSelected(
@@ -37,7 +37,7 @@ export function isSelected(
   return matchExpressions === undefined ? true : undefined;
 }
 
-/** Compares two versions by their numbers: `19.404-12` is read as [19, 404, 12]. */
+/** Compares two versions by the numbers that they contain: `19.404-12` is read as [19, 404, 12]. */
 export function compareVersions(left: string, right: string): number {
   const [leftParts, rightParts] = [left, right].map((version) => version.split(/[.-]/).map(Number)) as [
     number[],
@@ -55,7 +55,7 @@ export function matchesVersion(policy: CollectorVersionPolicy, version: string):
   return expressions.every(({ values }) => version !== '' && compareVersions(version, values[0] as string) < 0);
 }
 
-/** Returns the policy's target; undefined if the service does not offer it. */
+/** Returns the policy's target, or undefined if the service does not offer it. */
 export function targetOf(plan: HistoryPlan, policy: CollectorVersionPolicy): string | undefined {
   const { target } = policy.spec;
   if (target.version === undefined) return plan.fleet.builds.at(-1);
@@ -71,7 +71,7 @@ export function tolerates({ spec }: CollectorVersionPolicy): boolean {
   return spec.failurePolicy?.maxFailures !== undefined || stages.some(({ maxFailures }) => maxFailures !== undefined);
 }
 
-/** Converts a percentage of the collectors to a number of collectors, which is rounded up and at least 1. */
+/** Converts a percentage of the collectors to a number of collectors, rounded up and at least 1. */
 export function shareOf(share: number | string, of: number): number {
   return typeof share === 'number' ? share : Math.max(1, Math.ceil((Number(share.slice(0, -1)) * of) / 100));
 }

@@ -1,4 +1,4 @@
-/** Checks that upgrades start only in a maintenance window (R8), without the operator's code for calendars. */
+/** Checks that upgrades start only in a maintenance window (R8), without using the operator's calendar code. */
 import type { Maintenance, MaintenanceWindow } from '../../src/api/generated/collector-version-policy.ts';
 import { parseDuration } from '../../src/base/duration.ts';
 import { minuteMs, secondMs } from '../../src/base/time-units.ts';
@@ -18,7 +18,7 @@ export function windowViolations({ plan, posts, state }: HistoryRecord): string[
   });
 }
 
-/** Returns whether a window is open now and stays open for at least `cutoff`. */
+/** Reports whether a window is open now and stays open for at least `cutoff`. */
 export function isStartable(maintenance: Maintenance, wallMs: number, zone: string | undefined): boolean {
   const untilMs = wallMs + (parseDuration(maintenance.cutoff ?? '30m') ?? 0);
   for (let atMs = wallMs; atMs <= untilMs; atMs = Math.floor(atMs / secondMs + 1) * secondMs) {
@@ -35,7 +35,7 @@ function isOpen({ windows = [], exclusions = [] }: Maintenance, wallMs: number, 
   return windows.length === 0 || windows.some((window) => isWindowOpen(window, wallMs, zone));
 }
 
-/** Returns whether a maintenance window is open. During a simulation, no time zone changes its offset. */
+/** Reports whether a maintenance window is open. No time zone changes its offset during a simulation. */
 function isWindowOpen(
   { schedule, duration, timeZone, timeZoneSource }: MaintenanceWindow,
   wallMs: number,
@@ -52,7 +52,7 @@ function isWindowOpen(
   return false;
 }
 
-/** Returns whether a cron field such as `5`, `*\/5` or `10-50/5,55` contains the minute. */
+/** Reports whether a cron field such as `5`, `*\/5` or `10-50/5,55` contains the minute. */
 function isMinuteOf(field: string, minute: number): boolean {
   return field.split(',').some((part) => {
     const [range = '', step = '1'] = part.split('/');
@@ -63,7 +63,7 @@ function isMinuteOf(field: string, minute: number): boolean {
 
 const offsets = new Map<string, number | undefined>();
 
-/** Returns the offset of a time zone in ms; undefined when the zone does not exist. */
+/** Returns the offset of a time zone in ms, or undefined if the time zone does not exist. */
 function offsetMsOf(zone = ''): number | undefined {
   if (!offsets.has(zone)) offsets.set(zone, findOffsetMs(zone));
   return offsets.get(zone);

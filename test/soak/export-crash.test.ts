@@ -1,9 +1,9 @@
-/** Kills an export once at each of its steps, with a directory and an object store as destination (E3, E15). */
+/** Kills an export once at each step, with a directory and with an object store as the destination (E3, E15). */
 import { afterAll, vi } from 'vitest';
 import { placeKinds, testExportCrashes } from '../e2e/support/export-crashes.ts';
 import { stopStores } from '../e2e/support/exports.ts';
 
-// If more tests ran at the same time, delayed requests could exceed the request rate.
+// If more tests ran at the same time, delayed requests could exceed the request rate limit.
 vi.setConfig({ maxConcurrency: 8, testTimeout: 300_000 });
 
 afterAll(() => stopStores());

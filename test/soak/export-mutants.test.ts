@@ -1,4 +1,4 @@
-/** Tests that simulated exports detect programs that break one rule (E3 to E15). */
+/** Tests that simulated exports detect programs with one broken rule (E3 to E15). */
 import { expect, test } from 'vitest';
 import { exportMutants } from '../simulation/exports/mutants.ts';
 import { exportHistories } from '../simulation/history-pool.ts';
@@ -11,8 +11,8 @@ test.concurrent.each(exportMutants)('$rule: $name', { timeout: 600_000 }, async 
 });
 
 test('each rule has a mutant', () => {
-  // Other tests check rules E7 (reading of result pages), E12 (local times) and E14 (failover), so these rules need no
-  // mutants.
+  // Other tests check the rules E7 (reading of result pages), E12 (local times) and E14 (failover), so these rules need
+  // no mutants.
   const numbered = [3, 4, 5, 6, 8, 9, 10, 11, 13, 15].map((number) => `E${number}`);
   expect([...new Set(exportMutants.map(({ rule }) => rule))]).toEqual(expect.arrayContaining(numbered));
 });

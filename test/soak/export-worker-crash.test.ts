@@ -1,4 +1,4 @@
-/** Runs exports with two workers. One worker is killed at a step of the export, and starts again (E3, E16). */
+/** Runs exports with two workers. One worker is killed at a step of the export, and restarts (E3, E16). */
 import { vi } from 'vitest';
 import { testWorkerCrashes } from '../e2e/support/worker-crashes.ts';
 

@@ -1,6 +1,6 @@
 /**
- * Runs 50 failovers between two replicas of an operator, in five concurrent worlds. In some failovers, the connection
- * stalls (L1, B1, B6).
+ * Runs 50 failovers between two operator replicas, in five concurrent worlds. In some failovers, the connection stalls
+ * (L1, B1, B6).
  */
 import { vi } from 'vitest';
 import { testFailovers } from '../e2e/support/failovers.ts';

@@ -1,6 +1,5 @@
 /**
- * Tests the page scanner with more random pages than `make test` uses, and tests that random pages detect faulty
- * scanners.
+ * Tests the page scanner with more random pages than `make test`, and tests that random pages detect faulty scanners.
  */
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
@@ -9,7 +8,7 @@ import type { MutantTrial } from '../fuzz/page-scanner/mutant-worker.ts';
 import { mutants } from '../fuzz/page-scanner/mutants.ts';
 import { runTrial } from '../fuzz/page-scanner/trial.ts';
 
-/** First seed that `make test` does not use. */
+/** First seed not used by `make test`. */
 const firstSeed = 1_001;
 const lastSeed = 100_000;
 const perTest = 9_000;

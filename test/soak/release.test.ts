@@ -1,4 +1,4 @@
-/** Makes all files of a release twice, in different folders, and compares the files. */
+/** Builds all release files twice, in different folders, and compares them. */
 import { execFile } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,7 +12,7 @@ import { sha256 } from '../../scripts/release/provenance.ts';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const run = promisify(execFile);
 
-// Time limit in ms that a test exceeds only when it hangs.
+// Time limit in ms that only a hanging test exceeds.
 vi.setConfig({ testTimeout: 1_800_000, hookTimeout: 600_000 });
 
 let directory: string;
@@ -22,7 +22,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(directory, { recursive: true }));
 
-/** Makes the release of a new version in a clone of the checkout. Returns the folder of its files. */
+/** Builds the release of a new version in a clone of the checkout. Returns the folder that contains its files. */
 async function release(folder: string): Promise<string> {
   const checkout = join(directory, folder);
   await run('git', ['clone', '--quiet', root, checkout]);

@@ -1,4 +1,4 @@
-/** Tests that simulated schedules detect programs that break one rule (S1 to S6). */
+/** Tests that simulated schedules detect programs with one broken rule (S1 to S6). */
 import { expect, test } from 'vitest';
 import { scheduleHistories } from '../simulation/history-pool.ts';
 import { whyUnseen } from '../simulation/mutant.ts';
@@ -11,6 +11,6 @@ test.concurrent.each(scheduleMutants)('$rule: $name', { timeout: 600_000 }, asyn
 });
 
 test('each rule has a mutant', () => {
-  // Rule S4 needs no mutant, because unit tests check schedules on days when the clocks change.
+  // Rule S4 needs no mutant, because unit tests check schedules on days with clock changes.
   expect(new Set(scheduleMutants.map(({ rule }) => rule))).toEqual(new Set(['S1', 'S2', 'S3', 'S5', 'S6']));
 });

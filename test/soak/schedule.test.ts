@@ -1,4 +1,4 @@
-/** Tests a year of an hourly schedule, with clock changes, a downtime, 200 kills and lost statuses. */
+/** Tests an hourly schedule over a year, with clock changes, downtime, 200 kills and lost statuses. */
 import { expect, test } from 'vitest';
 import { reasons } from '../../src/api/conditions.ts';
 import { type Random, seededRandom } from '../../src/base/random.ts';
@@ -10,7 +10,7 @@ const epochMs = Date.UTC(2026, 0, 1);
 const yearMs = 365 * dayMs;
 const kills = 200;
 
-/** Creates the messages of a year. A tenth of them arrives up to two hours late. */
+/** Creates a year's messages. One in ten arrives up to two hours late. */
 function lateMessages(random: Random) {
   return every(17 * minuteMs, epochMs, epochMs + yearMs + 5 * dayMs).map((message) => ({
     ...message,
@@ -28,7 +28,7 @@ test.each([1, 2])('a year from seed %i covers every moment once', { timeout: 900
     const replica = world.start();
     await clock.advance(random.next() * 2 * (yearMs / kills));
     world.kill(replica);
-    // In half of the cases, the next process starts while search jobs of the killed process still exist.
+    // In half of the cases, the next process starts while the killed process's search jobs still exist.
     if (random.next() < 0.5) await clock.advance(random.next() * 3 * hourMs);
     if (kill === 100) await clock.advance(3 * dayMs);
     disturb(world, random);
@@ -58,7 +58,7 @@ test.each(firstSeeds)('simulations of schedules from seed %i on', { timeout: 900
   expect(await schedulePool.run({ seeds: countFrom(first, perTest) })).toEqual([]);
 });
 
-/** Changes or removes schedule data while no operator runs. */
+/** Changes or removes schedule data while no operator is running. */
 function disturb(world: ScheduleWorld, random: Random): void {
   const [run] = world.runs();
   const actions = [

@@ -1,4 +1,4 @@
-/** Tests that simulated upgrades detect programs that break one rule. */
+/** Tests that simulated upgrades detect programs with one broken rule. */
 import { expect, test } from 'vitest';
 import { upgradeHistories } from '../simulation/history-pool.ts';
 import { whyUnseen } from '../simulation/mutant.ts';

@@ -1,4 +1,4 @@
-/** Starts one Azurite for all test files of the vitest project `store`. */
+/** Starts an Azurite process that all test files in the vitest project `store` share. */
 import type { TestProject } from 'vitest/node';
 import { Azurite, type AzuriteAccess } from './azurite.ts';
 

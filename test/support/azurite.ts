@@ -1,18 +1,18 @@
-/** Runs Azurite, an emulator of Azure Blob Storage, which tests can kill and restart. */
+/** Runs Azurite, an Azure Blob Storage emulator, which tests can kill and restart. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { azuriteScript } from '../../tools/installer/azurite.ts';
 import { type StoreCommand, StoreProgram } from './store-program.ts';
 
-/** Address and credentials of Azurite, which are passed between processes. */
+/** Address and credentials of Azurite, in a form that can be passed between processes. */
 export interface AzuriteAccess {
-  /** Address of the account, such as `http://127.0.0.1:PORT/devstoreaccount1`. */
+  /** Account URL, such as `http://127.0.0.1:PORT/devstoreaccount1`. */
   readonly endpoint: string;
   readonly accountName: string;
   readonly accountKey: string;
 }
 
-/** Published account and key of every Azurite. */
+/** Well-known account name and key of every Azurite. */
 const accountName = 'devstoreaccount1';
 const accountKey = 'Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==';
 
@@ -39,13 +39,14 @@ export class Azurite extends StoreProgram {
 
   protected command(): StoreCommand {
     const place = ['--blobPort', String(this.#port), '--location', this.content];
-    // These flags make Azurite accept newer API versions, and turn off its telemetry.
+    // These flags make Azurite accept newer API versions, and disable its telemetry.
     const manner = ['--silent', '--skipApiVersionCheck', '--disableTelemetry'];
     return { program: process.execPath, args: [this.#script, ...place, ...manner] };
   }
 
   /**
-   * Returns whether the blob would survive a kill of Azurite. Azurite saves its index of blobs only every five seconds.
+   * Reports whether the blob would survive if Azurite were killed. Azurite saves its blob index only every five
+   * seconds.
    */
   hasSaved(blob: string): boolean {
     const index = join(this.content, '__azurite_db_blob__.json');

@@ -1,4 +1,4 @@
-/** Connects the client of the service to the simulated service. Requests pass a real request budget. */
+/** Connects the service client to the simulated service. Requests go through a real request budget. */
 import type { LogData } from '../../simulator/log-data/log-data.ts';
 import type { Scenario } from '../../simulator/scenario/scenario.ts';
 import { RowData } from '../../simulator/test/row-data.ts';
@@ -11,7 +11,7 @@ import type { JobOrder } from '../../src/service/jobs/search-service.ts';
 import { everlastingRight } from './send-rights.ts';
 import { ServiceWorld, type ServiceWorldOptions, secondOrigin, serviceOrigin } from './service-world.ts';
 
-/** Scenario with 30 collectors, whose ids are above 2^53, and with one API key. */
+/** Scenario with 30 collectors, whose ids are above 2^53, and one API key. */
 export const thirtyCollectors: Scenario = {
   users: { ops: { keys: { id: 'key' } } },
   builds: ['19.500-1', '19.253-26'],
@@ -39,7 +39,7 @@ export class ClientWorld extends ServiceWorld {
   readonly jobs: SearchJobs;
 
   /**
-   * Members of `scenario` replace members of `thirtyCollectors`. Without `scenario.logs`, the service has
+   * Members of `scenario` replace members of `thirtyCollectors`. If `scenario.logs` is not set, the service has
    * `messageCount` messages.
    */
   constructor(scenario: Scenario = {}, options: Omit<ServiceWorldOptions, 'scenario'> = {}) {
@@ -62,7 +62,7 @@ export class ClientWorld extends ServiceWorld {
     this.jobs = new SearchJobs({ service: this.client, permits: budget.jobs, clock });
   }
 
-  /** Search for all messages of the hour before the start. */
+  /** Search for all messages in the hour before the start. */
   get order(): JobOrder {
     return { query: '*', fromMs: this.model.startMs - 3_600_000, toMs: this.model.startMs, requiresRawMessages: true };
   }

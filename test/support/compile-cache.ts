@@ -1,8 +1,5 @@
-/** Folder of Node's compile cache. The cache halves the time that programs and threads need to start. */
+/** Folder of Node's compile cache, which halves the startup time of programs and threads. */
 import { join } from 'node:path';
 
-/**
- * Path of the compile cache. Later test runs can safely use the cache again, because Node.js ignores entries that are
- * out of date.
- */
+/** Path of the compile cache. It can safely be reused in later test runs, because Node.js ignores outdated entries. */
 export const compileCache = join(import.meta.dirname, '../../node_modules/.cache/compiled');

@@ -1,5 +1,5 @@
 /**
- * Detects whether a `node:zlib` stream is compressing on its thread, because a virtual clock must wait for this thread.
+ * Detects whether a `node:zlib` stream is compressing on its thread, because a virtual clock must wait for the thread.
  */
 import { createGzip, createZstdCompress } from 'node:zlib';
 

@@ -1,5 +1,6 @@
 /**
- * A real etcd and kube-apiserver for one test run. No controllers run, so the objects of a deleted namespace remain.
+ * A real etcd and kube-apiserver for one test run. No controllers are running, so the objects in a deleted namespace
+ * remain.
  */
 import { spawnSync } from 'node:child_process';
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
@@ -11,16 +12,16 @@ import { Agent, request } from 'undici';
 import { type ControlPlaneTools, controlPlaneTools } from '../../scripts/tools.ts';
 import { freePorts, type SupervisedProgram, startSupervised } from './supervised-program.ts';
 
-/** Addresses and credentials of the control plane, which are passed between processes. */
+/** Addresses and credentials of the control plane, in a form that can be passed between processes. */
 export interface ControlPlaneAccess {
   /** Address of the API server, such as `https://127.0.0.1:PORT`. */
   readonly server: string;
   readonly caFile: string;
   readonly adminToken: string;
   readonly adminKubeconfig: string;
-  /** Path of the kubectl that matches this API server. */
+  /** Path of the kubectl that matches the API server's version. */
   readonly kubectl: string;
-  /** Folder for temporary files of tests. It is removed at the end of the run. */
+  /** Folder for the tests' temporary files, removed at the end of the run. */
   readonly directory: string;
 }
 
@@ -42,7 +43,7 @@ export async function startControlPlane(): Promise<ControlPlane> {
     const directory = mkdtempSync(join(tmpdir(), 'logfleet-control-plane-'));
     const programs: SupervisedProgram[] = [];
     const removeFiles = () => rmSync(directory, { recursive: true, force: true });
-    // After Ctrl-C, vitest does not run its teardown.
+    // After Ctrl-C, vitest does not run its teardown functions.
     process.once('exit', removeFiles);
     const stop = async () => {
       await Promise.all(programs.map((each) => each.stop()));
@@ -101,14 +102,14 @@ async function start(
       `--service-account-signing-key-file=${join(apiserver, 'sa.key')}`,
       '--service-cluster-ip-range=10.0.0.0/24',
       '--endpoint-reconciler-type=none',
-      // The admission plugin ServiceAccount waits until a namespace has its service account. No controller in the test
-      // cluster creates this account.
+      // The ServiceAccount admission plugin waits until a namespace has its default service account, which no
+      // controller creates in the test cluster.
       '--disable-admission-plugins=ServiceAccount',
     ]),
   );
   const access: ControlPlaneAccess = {
     server: `https://127.0.0.1:${securePort}`,
-    // File in which the API server stores its certificate, followed by the certificate of its CA.
+    // File in which the API server stores its certificate, followed by its CA certificate.
     caFile: join(apiserver, 'apiserver.crt'),
     adminToken,
     adminKubeconfig: join(directory, 'admin.kubeconfig'),
@@ -145,7 +146,7 @@ async function ready(access: ControlPlaneAccess, programs: readonly SupervisedPr
   }
 }
 
-/** Returns false while the API server has no certificate yet. */
+/** Returns false as long as the API server has no certificate. */
 async function answersReady(access: ControlPlaneAccess): Promise<boolean> {
   let agent: Agent | undefined;
   try {
@@ -177,7 +178,7 @@ async function applyCrds(access: ControlPlaneAccess): Promise<void> {
   if (refusal !== undefined) throw new RefusedCrds(refusal);
   const deadline = performance.now() + readyTimeoutMs;
   for (;;) {
-    // `kubectl wait` fails while a new CRD has no conditions, so it is repeated.
+    // `kubectl wait` fails as long as a new CRD has no conditions, so it is repeated.
     const problem = kubectl('wait', '--for=condition=Established', '--timeout=10s', '-f', crds);
     if (problem === undefined) return;
     if (performance.now() > deadline) throw new RefusedCrds(problem);

@@ -8,7 +8,7 @@ declare module 'vitest' {
   }
 }
 
-/** Vitest projects with a control plane of their own, because their operators manage all namespaces (L2). */
+/** Vitest projects that need their own control plane, because their operators manage all namespaces (L2). */
 const separate = ['cluster-wide', 'side-by-side'];
 
 interface SharedControlPlane {
@@ -17,7 +17,7 @@ interface SharedControlPlane {
 }
 
 /**
- * Control planes that the vitest projects share. They are stored on the global object, because each project loads its
+ * Control planes shared by the vitest projects. They are stored on the global object, because each project loads its
  * own copy of this file.
  */
 const place = globalThis as { logfleetControlPlanes?: Map<string, SharedControlPlane> };

@@ -1,4 +1,4 @@
-/** Access to the control plane of the test run. Each test file creates its own namespaces. */
+/** Access to the test run's control plane. Each test file creates its own namespaces. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Agent, request } from 'undici';
@@ -58,7 +58,7 @@ export interface ServiceAccountUser {
   readonly kubeconfig: string;
 }
 
-/** Creates a token for a service account, and the account if it is missing. */
+/** Creates a token for a service account, and the service account if it does not exist. */
 export async function userFor(namespace: string, serviceAccount: string): Promise<ServiceAccountUser> {
   const accounts = `/api/v1/namespaces/${namespace}/serviceaccounts`;
   const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: serviceAccount } };
@@ -72,7 +72,7 @@ export async function userFor(namespace: string, serviceAccount: string): Promis
   return { token: status.token, kubeconfig };
 }
 
-/** Runs kubectl as the administrator or with another kubeconfig. `input` is its standard input. */
+/** Runs kubectl as the administrator, or with another kubeconfig. `input` is passed to its standard input. */
 export function kubectl(
   args: readonly string[],
   { kubeconfig, input }: { readonly kubeconfig?: string; readonly input?: string | Uint8Array } = {},

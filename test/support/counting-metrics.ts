@@ -1,6 +1,6 @@
 /**
- * Metrics in memory. Tests read the sum of a counter or the last value of a gauge by name and labels. They read the
- * definition of a metric by its name.
+ * Metrics in memory. Tests read the sum of a counter or the last value of a gauge by name and labels, and the
+ * definition of a metric by name.
  */
 import type { Labels, Metrics, Sample } from '../../src/base/metrics.ts';
 

@@ -1,4 +1,4 @@
-/** Reads the commands in the documentation. In `console` blocks, they begin with `$ `. */
+/** Reads the commands in the documentation. They are the lines in `console` blocks that start with `$ `. */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,23 +10,23 @@ const root = join(import.meta.dirname, '../..');
 
 export interface CodeBlock {
   readonly page: string;
-  /** Number of the block's first line on the page. */
+  /** Line number of the block's first line on the page. */
   readonly line: number;
   readonly language: string;
-  /** Content without the indentation of the block. */
+  /** Content of the block without its indentation. */
   readonly text: string;
-  /** Last non-empty line of the page before the block. */
+  /** Last non-empty line on the page before the block. */
   readonly introduction: string;
 }
 
-/** A command line of the documentation. */
+/** A command line in the documentation. */
 export interface DocsCommand {
   readonly page: string;
   readonly line: number;
   readonly text: string;
 }
 
-/** Program that a command line starts, with its arguments. */
+/** Program started by a command line, with its arguments. */
 export interface ProgramCall {
   readonly command: DocsCommand;
   readonly program: string;
@@ -51,7 +51,7 @@ export function blocksOf(page: string): readonly CodeBlock[] {
 
 export const allBlocks: readonly CodeBlock[] = pages.flatMap(blocksOf);
 
-/** Returns the commands of a `console` block. A backslash at the end continues a line. */
+/** Returns the commands in a `console` block. A backslash at the end of a line continues the command. */
 export function commandsOf({ page, line, text }: CodeBlock): readonly DocsCommand[] {
   return [...text.matchAll(/^\$ ((?:.*\\\n)*.*)$/gm)].map((match) => ({
     page,
@@ -67,7 +67,7 @@ export const blockCommands: readonly DocsCommand[] = allBlocks
 
 /**
  * Bash code that records each program call. PATH contains no programs, so bash calls `command_not_found_handle` instead
- * of every program.
+ * of any program.
  */
 const recorder = `
 command_not_found_handle() { printf '%s\\0' "$index" "$#" "$@" >&9; }
@@ -76,7 +76,7 @@ shopt -s expand_aliases
 PATH=/dev/null
 `;
 
-/** Returns the programs that these command lines would start. Starts none of them. */
+/** Returns the programs that these command lines would start, without starting them. */
 export function programCalls(commands: readonly DocsCommand[]): readonly ProgramCall[] {
   const directory = mkdtempSync(join(tmpdir(), 'logfleet-docs-commands-'));
   try {
@@ -91,8 +91,8 @@ export function programCalls(commands: readonly DocsCommand[]): readonly Program
 }
 
 /**
- * Decodes the recorded calls. Each call consists of the index of its command line, the number of its words, and the
- * words themselves.
+ * Decodes the recorded calls. Each call consists of the index of its command line, the number of words, and the words
+ * themselves.
  */
 function callsFrom(words: readonly string[], commands: readonly DocsCommand[]): readonly ProgramCall[] {
   const calls: ProgramCall[] = [];

@@ -1,11 +1,11 @@
-/** Builds the definition of an export for tests that need any export. */
+/** Builds export definitions for tests that do not need a particular export. */
 import {
   type ExportDefinition,
   type ExportRequest,
   exportDefinition,
 } from '../../src/export/search/export-definition.ts';
 
-/** Uncompressed files that hold any number of messages. */
+/** Uncompressed files with no limit on the number of messages. */
 export const plainOutput: ExportRequest['output'] = {
   format: 'NDJSON',
   compression: 'None',
@@ -14,7 +14,10 @@ export const plainOutput: ExportRequest['output'] = {
   csv: { formulaGuard: true },
 };
 
-/** Returns the request for an export of all messages in the first second of 1970. `more` replaces its members. */
+/**
+ * Returns the request for an export of all messages in the first second of 1970. Members in `more` override its
+ * members.
+ */
 export function exportRequest(more: Partial<ExportRequest> = {}): ExportRequest {
   return {
     name: 'audit',

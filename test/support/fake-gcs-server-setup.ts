@@ -1,4 +1,4 @@
-/** Starts one fake-gcs-server for all test files of the vitest project `store`. */
+/** Starts a fake-gcs-server that all test files in the vitest project `store` share. */
 import type { TestProject } from 'vitest/node';
 import { FakeGcsServer, type FakeGcsServerAccess } from './fake-gcs-server.ts';
 

@@ -1,13 +1,13 @@
-/** Runs fake-gcs-server, an emulator of Google Cloud Storage in memory. */
+/** Runs fake-gcs-server, an in-memory emulator of Google Cloud Storage. */
 import { generateKeyPairSync } from 'node:crypto';
 import { fakeGcsServerProgram } from '../../tools/installer/fake-gcs-server.ts';
 import { type StoreCommand, StoreProgram } from './store-program.ts';
 
-/** Address and credentials of fake-gcs-server, which are passed between processes. */
+/** Address and credentials of fake-gcs-server, in a form that can be passed between processes. */
 export interface FakeGcsServerAccess {
   /** Address of the emulator, such as `http://127.0.0.1:PORT`. */
   readonly endpoint: string;
-  /** Path of a key file of a service account. The emulator does not check the key. */
+  /** Path of a service account key file. The emulator does not check the key. */
   readonly serviceAccountKey: string;
 }
 
@@ -45,7 +45,7 @@ export async function createGcsBucket(endpoint: string, bucket: string): Promise
   if (status !== 200) throw new Error(`the creation of the bucket answers ${status}`);
 }
 
-/** Returns a new key file of a service account. */
+/** Returns the content of a new service account key file. */
 export function newServiceAccountKey(): string {
   const { privateKey } = generateKeyPairSync('rsa', {
     modulusLength: 2048,

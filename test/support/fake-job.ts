@@ -1,4 +1,4 @@
-/** Fake search job. A test can replace each of its operations. */
+/** Fake search job, each of whose operations can be replaced by a test. */
 import type { Clock } from '../../src/base/clock.ts';
 import type { JobPermit } from '../../src/service/budget/job-admission.ts';
 import type {
@@ -59,7 +59,7 @@ export class FakeJob implements OpenJob {
   readonly id = 'A1';
   warning: string | undefined;
   heardAtMs: number;
-  /** Times in ms of the status requests. */
+  /** Times of the status requests, in ms. */
   readonly asked: number[] = [];
   readonly options: StatusOptions[] = [];
   readonly queries: PageQuery[] = [];
@@ -112,7 +112,7 @@ export class FakeJob implements OpenJob {
   }
 }
 
-/** Fake permission for a search job. It records when `end` was first called. */
+/** Fake permission for a search job, which records when `end` was first called. */
 export class FakePermit implements JobPermit {
   endedAtMs: number | undefined;
   readonly #clock: Clock;
@@ -127,7 +127,7 @@ export class FakePermit implements JobPermit {
 }
 
 /**
- * Returns a function that delivers result pages of a search job with `total` rows. Each page has at most `max` rows.
+ * Returns a function that returns the result pages of a search job with `total` rows. Each page has at most `max` rows.
  */
 export function serve(total: number, max = 10_000) {
   return ({ offset, limit }: PageQuery, receiver: RowReceiver): number => {

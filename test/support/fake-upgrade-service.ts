@@ -1,6 +1,5 @@
 /**
- * Fake of the service for upgrades. It answers list requests after a delay. It answers requests about tasks when the
- * test decides.
+ * Fake service for upgrades. It responds to list requests after a delay, and to task requests when the test decides.
  */
 import { type Clock, sleep } from '../../src/base/clock.ts';
 import type {
@@ -16,8 +15,8 @@ import { serviceError } from './service-error.ts';
 export interface PendingCall<Asked, T> {
   readonly asked: Asked;
   /**
-   * Calls `beforeSend` of the caller, as a real client does right before it sends a request. If `beforeSend` throws,
-   * the call fails with this error.
+   * Calls the caller's `beforeSend`, as a real client does right before it sends a request. If `beforeSend` throws, the
+   * call fails with the same error.
    */
   send(): void;
   respond(value: T, sentAtMs?: number): void;
@@ -34,22 +33,22 @@ export class FakeUpgradeService implements UpgradeService {
   readonly taskReads: PendingCall<string, UpgradeTask>[] = [];
   collectors: readonly Collector[] = [];
   builds: readonly string[] = ['19.100-1', '19.150-1', '19.160-1', '19.200-1'];
-  /** True if the list for a build omits the collectors that already run this build (section 10.4). */
+  /** Whether the list for a build omits collectors that are already running the build (section 10.4). */
   hides = true;
-  /** Maximum `limit` of a request. A larger one is refused. */
+  /** Maximum `limit` in a request. A request with a higher limit is refused. */
   maxLimit = 10_000;
-  /** Maximum number of rows in a page, even if a request asks for more. */
+  /** Maximum number of rows on a page, even if a request asks for more. */
   maxPageRows = Number.POSITIVE_INFINITY;
   latencyMs = 10;
-  /** Errors with which the next list requests fail, in order; undefined for a request that succeeds. */
+  /** Errors with which the next list requests fail, in order. A request whose entry is undefined succeeds. */
   readonly failures: (Error | undefined)[] = [];
   /**
    * Requested lists: `builds` for the list of builds, and `BUILD OFFSET+LIMIT` for a page of collectors. BUILD is
-   * `latest` if the request names no build.
+   * `latest` if the request does not specify a build.
    */
   readonly lists: string[] = [];
   beforeResponse: (list: string) => void = () => {};
-  /** Highest number of list requests that were in flight at the same time. */
+  /** Highest number of list requests in flight at the same time. */
   maxInFlight = 0;
   #inFlight = 0;
   readonly #clock: Clock;
@@ -101,7 +100,7 @@ export class FakeUpgradeService implements UpgradeService {
   }
 }
 
-/** Adds a call to the list. Resolves when the test answers the call. */
+/** Adds a call to the list. Resolves when the test responds to the call. */
 function pendingCall<Asked, T>(
   calls: PendingCall<Asked, T>[],
   asked: Asked,

@@ -1,4 +1,7 @@
-/** Transport of a simulated process, which can be frozen or killed. Requests that it has sent still take effect. */
+/**
+ * A simulated process's transport. The process can be frozen or killed, but requests that it has already sent still
+ * take effect.
+ */
 import type { Clock } from '../../src/base/clock.ts';
 import type { Transport, TransportRequest, TransportResponse } from '../../src/service/transport/transport.ts';
 import { isDead, never, type ProcessGate } from './process-gate.ts';
@@ -9,12 +12,14 @@ export interface SentRequest {
 }
 
 export interface TransportObserver {
-  /** Called right before a request is sent. Killing the process here prevents the request. */
+  /** Called right before a request is sent. Killing the process at this point prevents the request. */
   sending(sent: SentRequest): void;
-  /** Called immediately after the process sent a request. A kill at this time does not prevent the request. */
+  /**
+   * Called right after the process has sent a request. Killing the process at this point does not prevent the request.
+   */
   sent(sent: SentRequest): void;
   answered?(sent: SentRequest, response: TransportResponse): void;
-  /** Returns the request that is sent instead. */
+  /** Returns the request to be sent instead. */
   divert?(request: TransportRequest): TransportRequest;
 }
 

@@ -1,4 +1,4 @@
-/** Runs Helm with the project's chart, and without the user's configuration. */
+/** Runs Helm with the project's chart, and without the user's Helm configuration. */
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import { helmProgram } from '../../tools/installer/helm.ts';
@@ -7,7 +7,7 @@ import { type ProgramResult, runProgram } from './run-program.ts';
 
 export const chart = join(import.meta.dirname, '../../charts/logfleet');
 
-/** An object that Helm or kustomize has rendered. */
+/** An object rendered by Helm or kustomize. */
 export interface RenderedObject {
   readonly kind: string;
   readonly metadata: {
@@ -20,7 +20,7 @@ export interface RenderedObject {
   readonly [field: string]: any;
 }
 
-/** Runs Helm against the control plane of the test run, with these values. */
+/** Runs Helm with these values against the test run's control plane. */
 export async function helm(args: readonly string[], values?: object): Promise<ProgramResult> {
   const { adminKubeconfig, directory } = controlPlane();
   const folder = join(directory, 'helm');
@@ -31,7 +31,7 @@ export async function helm(args: readonly string[], values?: object): Promise<Pr
   return runProgram(program, [...args, '--values', '-'], { env, input: JSON.stringify(values) });
 }
 
-/** Renders the chart. Throws with Helm's message if Helm refuses the values. */
+/** Renders the chart. Throws an error with Helm's message if Helm rejects the values. */
 export async function renderChart(
   values: object = {},
   namespace = 'logfleet',

@@ -1,6 +1,4 @@
-/**
- * Transport to a simulated service in the same process, without sockets. The body of a response arrives as one chunk.
- */
+/** Transport to a simulated service in the same process, without sockets. A response body arrives as one chunk. */
 import { ConnectionReset, type InProcessResponse, type InProcessService } from '../../simulator/in-process.ts';
 import type { Clock } from '../../src/base/clock.ts';
 import type {
@@ -12,7 +10,7 @@ import type {
 } from '../../src/service/transport/transport.ts';
 import { asTransportError, TransportError } from '../../src/service/transport/transport-failure.ts';
 
-/** Returns the simulated service of an origin; undefined for an unknown host. */
+/** Returns the simulated service at an origin, or undefined if the host is unknown. */
 export type ServiceDirectory = (origin: string) => InProcessService | undefined;
 
 export class InProcessTransport implements Transport {

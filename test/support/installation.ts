@@ -1,4 +1,4 @@
-/** Installs logfleet from its manifests, in a namespace that the test creates. */
+/** Installs logfleet from its manifests, in a namespace created by the test. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { runProgram } from '../../src/cli/program.ts';
@@ -9,7 +9,7 @@ import { recordingContext } from './recording-context.ts';
 const manifests = join(import.meta.dirname, '../../manifests');
 
 /**
- * Ways to install logfleet. `namespaced` and `cluster-wide` are folders of `manifests/`. With `namespaces`, the
+ * Ways to install logfleet. `namespaced` and `cluster-wide` are folders in `manifests/`. For `namespaces`, the
  * manifests come from `logfleet manifests --namespaces`.
  */
 export const installs = ['namespaced', 'cluster-wide', 'namespaces'] as const;
@@ -17,12 +17,12 @@ export type Install = (typeof installs)[number];
 
 export interface Installation {
   readonly namespace: string;
-  /** Path of the kubeconfig of the operator's service account. */
+  /** Path of the kubeconfig for the operator's service account. */
   readonly kubeconfig: string;
   readonly account: string;
-  /** Namespaces that the operator serves, as in the flag `run --namespaces`. */
+  /** Namespaces managed by the operator, as in the flag `run --namespaces`. */
   readonly serves: 'all' | readonly string[];
-  /** A namespace that the operator serves, in which tests create resources. */
+  /** A namespace managed by the operator, in which tests create resources. */
   readonly home: string;
 }
 
@@ -30,7 +30,7 @@ export async function install(way: Install): Promise<Installation> {
   const namespace = await createNamespace('host');
   const others = way === 'namespaces' ? [await createNamespace('team'), await createNamespace('team')] : [];
   const text = way === 'namespaces' ? await print(namespace, others) : await render(way, namespace);
-  // The lease is added here, because a lease in the rendered manifests would get the suffix in its name.
+  // The lease is added here, because the suffix would be added to its name if it were among the rendered manifests.
   const input = `${text}\n---\n${JSON.stringify(releasedLease(namespace))}`;
   const { status, stderr } = await kubectl(['apply', '--server-side', '--force-conflicts', '-f', '-'], { input });
   if (status !== 0) throw new Error(stderr);
@@ -40,7 +40,7 @@ export async function install(way: Install): Promise<Installation> {
   return { namespace, kubeconfig, account, serves: serves[way], home: others[0] ?? namespace };
 }
 
-/** Returns a lease that no operator holds, so the next operator need not wait. */
+/** Returns a lease that no operator holds, so that the next operator does not have to wait. */
 export function releasedLease(namespace: string): object {
   return { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name: operatorLeaseName, namespace } };
 }
@@ -52,12 +52,12 @@ async function print(namespace: string, namespaces: readonly string[]): Promise<
 }
 
 /**
- * Renders a folder of `manifests/`. Adds a suffix to the names, so that two installations have different ClusterRoles.
+ * Renders a folder in `manifests/`. Adds a suffix to the names, so that two installations have different ClusterRoles.
  */
 async function render(base: 'namespaced' | 'cluster-wide', namespace: string): Promise<string> {
   const directory = join(controlPlane().directory, `${namespace}-${base}`);
   mkdirSync(directory, { recursive: true });
-  // The folder `cluster-wide` already includes the folder `roles`; the folder `namespaced` does not.
+  // The folder `cluster-wide` already includes the folder `roles`, but the folder `namespaced` does not.
   const folders = base === 'cluster-wide' ? [base] : [base, 'roles'];
   const lines = [
     'kind: Kustomization',

@@ -1,4 +1,4 @@
-/** Simulates the Job controller, the scheduler and the kubelet. Workers run in the process of the test. */
+/** Simulates the Job controller, the scheduler and the kubelet. Workers run in the test process. */
 import type { RequestLimits } from '../../src/account/worker-shares.ts';
 import type { SearchExport } from '../../src/api/kinds.ts';
 import { silentLogger } from '../../src/base/log.ts';
@@ -17,7 +17,7 @@ export const jobsPath = '/apis/batch/v1/namespaces/logging/jobs';
 export const podsPath = '/api/v1/namespaces/logging/pods';
 /** Time in ms from the creation of a Job until its pods start. */
 const startMs = 2_000;
-/** Minimum time in ms from the creation of a pod that fails until the pod is replaced. */
+/** Minimum time in ms from the creation of a pod that fails until it is replaced. */
 const retryMs = 10_000;
 const jobUidLabel = 'batch.kubernetes.io/controller-uid';
 
@@ -39,17 +39,17 @@ export class JobController {
   readonly #world: World;
   readonly #exports: NonNullable<OperatorOptions['exports']>;
   readonly #running = new Map<string, Operator>();
-  /** Limits of the workers that run now. */
+  /** Limits of the workers that are currently running. */
   readonly limits = new Map<string, RequestLimits>();
   /** Limits that replace the shares of all workers. */
   limitsInstead: RequestLimits | undefined;
-  /** Time in ms for which a pod of a deleted Job still runs. */
+  /** Time in ms for which a deleted Job's pods keep running. */
   graceMs = 0;
-  /** Time at which the controller first noticed that a running pod has no Job, by the name of the pod. */
+  /** Time at which the controller first noticed that a running pod has no Job, by pod name. */
   readonly #withoutJob = new Map<string, number>();
   #pods = 0;
   /**
-   * Called before each pod starts. If it returns an exit code, no worker runs, and the pod ends with this exit code.
+   * Called before each pod starts. If it returns an exit code, no worker runs, and the pod ends with that exit code.
    */
   onPod: (name: string) => { readonly exitCode: number; readonly message?: string } | undefined = () => undefined;
 
@@ -63,7 +63,7 @@ export class JobController {
     return [...this.#running.keys()];
   }
 
-  /** Kills the worker of a pod, as a crash or an eviction does. */
+  /** Kills a pod's worker, as a crash or an eviction would. */
   kill(pod: string, exitCode = 137): void {
     void this.#running.get(pod)?.kill();
     this.#ended(pod, exitCode, undefined);
@@ -84,7 +84,7 @@ export class JobController {
     clock.after(500, () => this.#tick());
   }
 
-  /** A later Job of the same name has another uid. */
+  /** A later Job with the same name has a different uid. */
   #hasJob(pod: ApiObject): boolean {
     const job = this.#world.api.get(`${jobsPath}/${jobOf(pod)}`);
     return job !== undefined && job.metadata.uid === pod.metadata.labels?.[jobUidLabel];

@@ -32,7 +32,7 @@ export async function selfSigned(
 
 export interface Loopback extends AsyncDisposable {
   readonly port: number;
-  /** Sockets that the server has accepted so far. */
+  /** Sockets accepted by the server so far. */
   readonly sockets: readonly Socket[];
 }
 
@@ -63,11 +63,11 @@ export function httpsServer(
 }
 
 export interface Proxy extends Loopback {
-  /** Requested tunnels, each with its target address and the client's credentials. */
+  /** Requested tunnels, each with the target address and the client's credentials. */
   readonly tunnels: { readonly target: string; readonly authorization: string | undefined }[];
 }
 
-/** Starts a proxy that connects every tunnel to `targetPort`, or answers with the status `refusal`. */
+/** Starts a proxy that connects every tunnel to `targetPort`, or responds with the status `refusal`. */
 export async function connectProxy(targetPort: number, refusal?: number): Promise<Proxy> {
   const tunnels: { target: string; authorization: string | undefined }[] = [];
   const server = createHttpServer((_request, response) => response.writeHead(400).end());

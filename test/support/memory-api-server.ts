@@ -1,5 +1,6 @@
 /**
- * Simulated Kubernetes API server in memory, with latency, watches and faults. Calls of tests take effect immediately.
+ * Simulated in-memory Kubernetes API server with latency, watches and faults. Calls made by tests take effect
+ * immediately.
  */
 import type { Clock } from '../../src/base/clock.ts';
 import type { Random } from '../../src/base/random.ts';
@@ -28,14 +29,14 @@ import { ProcessGate } from './process-gate.ts';
 export interface RequestInfo extends RequestTarget {
   readonly client: string;
   readonly method: KubeRequest['method'] | 'WATCH';
-  /** Number of the request, counted from 1 over all clients. */
+  /** Number of the request among the requests from all clients, counted from 1. */
   readonly sequence: number;
   readonly body: unknown;
-  /** Header `Accept` of the request. */
+  /** `Accept` header of the request. */
   readonly accept: string | undefined;
 }
 
-/** Fault of a request. `when` tells whether the fault occurs before or after the request takes effect. */
+/** Fault of a request. `when` specifies whether the fault occurs before or after the request takes effect. */
 export type RequestFault =
   | {
       readonly kind: 'status';
@@ -44,7 +45,7 @@ export type RequestFault =
       readonly retryAfterSeconds?: number;
     }
   | { readonly kind: 'reset'; readonly when: 'before' | 'after' }
-  /** The server sends no response until the client gives up. */
+  /** The server does not respond, so the request lasts until the client gives up. */
   | { readonly kind: 'stall'; readonly when: 'before' | 'after' }
   | { readonly kind: 'delay'; readonly delayMs: number };
 
@@ -58,18 +59,18 @@ export interface RequestRecord {
   readonly client: string;
   readonly method: RequestInfo['method'];
   readonly path: string;
-  /** HTTP status of the response; undefined if a fault prevented the request from taking effect. */
+  /** HTTP status of the response, or undefined if a fault prevented the request from taking effect. */
   readonly status: number | undefined;
 }
 
 export interface MemoryApiServerOptions {
   readonly clock: Clock;
   readonly random: Random;
-  /** Minimum and maximum time in ms from a request to its response; [1, 5] by default. */
+  /** Minimum and maximum time in ms from a request to its response. Default: [1, 5]. */
   readonly latencyMs?: readonly [number, number];
-  /** Minimum and maximum time in ms from a change to its watch event; [1, 5] by default. */
+  /** Minimum and maximum time in ms from a change to its watch event. Default: [1, 5]. */
   readonly watchLatencyMs?: readonly [number, number];
-  /** Time in ms until dependents of a deleted owner are deleted. By default, they never are. */
+  /** Time in ms until the dependents of a deleted owner are deleted. By default, they are never deleted. */
   readonly garbageCollectionMs?: number;
 }
 
@@ -79,9 +80,9 @@ export class MemoryApiServer {
   readonly #options: MemoryApiServerOptions;
   readonly #watches = new Set<MemoryWatch>();
   #sequence = 0;
-  /** Called for each request. Returns the fault of this request; undefined if the request has no fault. */
+  /** Called for each request. Returns the request's fault, or undefined if the request has none. */
   onRequest: (info: RequestInfo) => RequestFault | undefined = () => undefined;
-  /** Called for each watch event. Returns the fault of this event; undefined if the event has no fault. */
+  /** Called for each watch event. Returns the event's fault, or undefined if the event has none. */
   onWatchEvent: (info: WatchEventInfo) => WatchFault | undefined = () => undefined;
 
   constructor(options: MemoryApiServerOptions) {
@@ -89,7 +90,7 @@ export class MemoryApiServer {
     this.store.onEvent = (event) => this.#publish(event);
   }
 
-  /** Returns a connection of one operator process to the API server. `gate` freezes and kills the process. */
+  /** Returns an operator process's connection to the API server. `gate` freezes and kills the process. */
   client(name: string, gate = new ProcessGate()): MemoryApiClient {
     return new MemoryApiClient(this, name, gate);
   }
@@ -103,7 +104,7 @@ export class MemoryApiServer {
     return this.#act('POST', path, object);
   }
 
-  /** Applies a merge patch to the newest version of an object. */
+  /** Applies a merge patch to the latest version of an object. */
   patch(path: string, patch: object): ApiObject {
     return this.#act('PATCH', path, patch);
   }
@@ -112,13 +113,13 @@ export class MemoryApiServer {
     this.#act('DELETE', path, undefined);
   }
 
-  /** Returns the newest version of an object; undefined if it does not exist. */
+  /** Returns the latest version of an object, or undefined if the object does not exist. */
   get(path: string): ApiObject | undefined {
     const target = parsePath(path);
     return target && this.store.find(target.collection, target.namespace ?? '', target.name ?? '');
   }
 
-  /** Deletes all past events. A watch of an earlier version then gets the error 410 Gone. */
+  /** Deletes all past events. A watch from an earlier version then gets the error 410 Gone. */
   compact(): void {
     this.store.compact();
   }
@@ -139,7 +140,7 @@ export class MemoryApiServer {
     return this.#options.watchLatencyMs ?? [1, 5];
   }
 
-  /** Assigns the next number to a request, and returns the planned fault of this request. */
+  /** Assigns the next number to a request, and returns the fault planned for the request. */
   admit(
     client: string,
     method: RequestInfo['method'],
@@ -189,7 +190,7 @@ export class MemoryApiServer {
   }
 }
 
-/** Connection between one operator process and the simulated API server. A test can cut the connection. */
+/** An operator process's connection to the simulated API server. A test can cut the connection. */
 export class MemoryApiClient implements KubeApi {
   readonly name: string;
   readonly gate: ProcessGate;
@@ -202,7 +203,7 @@ export class MemoryApiClient implements KubeApi {
     this.gate = gate;
   }
 
-  /** Disconnects the client without an error. Its requests then get no response. */
+  /** Disconnects the client without an error. The client's requests then get no response. */
   partition(): void {
     this.#cutOff = true;
     for (const watch of this.#server.watches) if (watch.client === this.name) watch.silence();
@@ -212,7 +213,7 @@ export class MemoryApiClient implements KubeApi {
     this.#cutOff = false;
   }
 
-  /** Ends the process as SIGKILL does. Requests that it has sent still take effect. */
+  /** Ends the process, as SIGKILL does. Requests that it has already sent still take effect. */
   kill(): void {
     this.gate.kill();
     for (const watch of this.#server.watches) if (watch.client === this.name) watch.discard();
@@ -221,7 +222,7 @@ export class MemoryApiClient implements KubeApi {
   request(request: KubeRequest): Promise<KubeResponse> {
     const { store, clock } = this.#server;
     const { method, path, query, body } = request;
-    // The server works on a copy of the body, because the client may change the body later.
+    // The server works on a copy of the body, because the client might change the body later.
     const sent = { method, path, ...(query ? { query } : {}), body: copyOf(body) };
     return this.#exchange(method, request, () => store.handle(sent, clock.now()));
   }
@@ -236,7 +237,7 @@ export class MemoryApiClient implements KubeApi {
     for (const watch of [...this.#server.watches]) if (watch.client === this.name) watch.discard();
   }
 
-  /** Performs one request, which takes effect after half of its latency. */
+  /** Performs a request, which takes effect after half of its latency. */
   #exchange<E extends KubeResponse | MemoryWatch>(
     method: RequestInfo['method'],
     request: WatchRequest | KubeRequest,
@@ -281,7 +282,7 @@ export class MemoryApiClient implements KubeApi {
 }
 
 /**
- * Returns whether the request fails because of this fault. `when` tells whether it fails before or after it takes
+ * Reports whether the fault makes the request fail. `when` specifies whether the request fails before or after it takes
  * effect.
  */
 function isLost(fault: RequestFault | undefined, when: 'before' | 'after'): boolean {

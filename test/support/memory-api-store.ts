@@ -1,5 +1,5 @@
 /**
- * Objects of a simulated Kubernetes API server, with the rules of a real one for conflicts, generations, lists and
+ * Objects of a simulated Kubernetes API server, with a real server's rules for conflicts, generations, lists and
  * finalizers.
  */
 import type { KubeResponse } from '../../src/host/kubernetes/kube-api.ts';
@@ -30,7 +30,7 @@ export interface StoreEvent {
   readonly object: ApiObject;
 }
 
-/** Resource or collection that a request path names. */
+/** Resource or collection named in a request path. */
 export interface RequestTarget {
   /** Group, version and plural of the resource, such as `v1/configmaps`. */
   readonly collection: string;
@@ -39,7 +39,7 @@ export interface RequestTarget {
   readonly subresource: string | undefined;
 }
 
-/** Uid and resource version that the object must have. Otherwise, the server refuses the deletion. */
+/** Uid and resource version that the object must have. Otherwise, the server refuses to delete it. */
 interface Preconditions {
   readonly uid?: string;
   readonly resourceVersion?: string;
@@ -61,23 +61,21 @@ export class MemoryApiStore {
   #revision = 1;
   #compacted = 0;
   #uids = 0;
-  /** Called for each change of an object, in order. */
+  /** Called for each change to an object, in order. */
   onEvent: (event: StoreEvent) => void = () => undefined;
 
   get revision(): number {
     return this.#revision;
   }
 
-  /** Deletes all past events. Older watches must then start again, and so must lists that are read in pages. */
+  /** Deletes all past events. Older watches, and lists that are being read page by page, must then start again. */
   compact(): void {
     this.#compacted = this.#revision;
     this.#history = [];
     this.#pages.clear();
   }
 
-  /**
-   * Returns the events after the resource version `revision`. Returns undefined if some of these events were deleted.
-   */
+  /** Returns the events after resource version `revision`, or undefined if some of these events have been deleted. */
   since(revision: number, collection: string, namespace: string | undefined): readonly StoreEvent[] | undefined {
     if (revision < this.#compacted) return undefined;
     // Resource versions are consecutive numbers.
@@ -95,7 +93,7 @@ export class MemoryApiStore {
     return this.#collections.get(collection)?.get(`${namespace}/${name}`);
   }
 
-  /** Handles a request without copying its body. `nowMs` is the creation time of new objects. */
+  /** Handles a request without copying its body. `nowMs` is the creation time for new objects. */
   handle(request: StoreRequest, nowMs: number): KubeResponse {
     const target = parsePath(request.path);
     if (!target) return refuse(404, 'NotFound', 'the server could not find the requested resource');
@@ -104,7 +102,7 @@ export class MemoryApiStore {
     if (request.method === 'POST' && name === undefined) return this.#create(target, objectOf(request.body), nowMs);
     if (name === undefined) return refuse(405, 'MethodNotAllowed', 'the server does not allow this method here');
     const current = this.find(target.collection, target.namespace ?? '', name);
-    // Only server-side apply has the parameter `force`. It creates the object if it does not exist.
+    // Only server-side apply uses the `force` parameter. A server-side apply creates the object if it does not exist.
     const isApply = request.method === 'PATCH' && request.query?.['force'] === 'true';
     if (!current && isApply) return this.#create({ ...target, name: undefined }, objectOf(request.body), nowMs);
     if (!current) return refuse(404, 'NotFound', `${target.collection} "${name}" not found`);
@@ -122,7 +120,7 @@ export class MemoryApiStore {
     }
   }
 
-  /** Deletes all objects of this owner, as the garbage collector of Kubernetes does. */
+  /** Deletes all objects owned by this owner, as the Kubernetes garbage collector does. */
   collectOwnedBy(uid: string): void {
     for (const [collection, objects] of this.#collections) {
       for (const object of [...objects.values()]) {
@@ -224,7 +222,7 @@ export class MemoryApiStore {
     const { resourceVersion: _, uid, ...rest } = metadata;
     const stored = freeze({
       ...object,
-      // In the order in which a real API server writes the members.
+      // The members are in the order in which a real API server writes them.
       metadata: { ...rest, resourceVersion: String(++this.#revision), uid },
     }) as ApiObject;
     const objects = this.#collections.get(collection) ?? new Map<string, ApiObject>();
@@ -239,12 +237,12 @@ export class MemoryApiStore {
   }
 }
 
-/** Returns whether the event belongs to the collection and, if given, the namespace. */
+/** Reports whether the event belongs to the collection and, if given, the namespace. */
 export function concerns(event: StoreEvent, collection: string, namespace: string | undefined): boolean {
   return event.collection === collection && (namespace === undefined || event.object.metadata.namespace === namespace);
 }
 
-/** Cache of parsed request paths. */
+/** Cache for parsed request paths. */
 const targets = new Map<string, RequestTarget | undefined>();
 const maxTargets = 10_000;
 
@@ -288,7 +286,7 @@ function response(status: number, body: unknown): KubeResponse {
   return { status, headers: {}, body };
 }
 
-/** Returns whether the objects are custom resources, which have a status subresource and a generation. */
+/** Reports whether the objects are custom resources, which have a status subresource and a generation. */
 function isCustom(target: RequestTarget): boolean {
   return target.collection.startsWith('logfleet.dev/');
 }
@@ -323,7 +321,7 @@ function isSelected(object: ApiObject, selector: string | undefined): boolean {
   });
 }
 
-/** Returns whether the object matches the field selector. Only `metadata.name=NAME` is supported. */
+/** Reports whether the object matches the field selector. Only `metadata.name=NAME` is supported. */
 export function isNamed({ metadata }: ApiObject, selector: string | undefined): boolean {
   return selector === undefined || selector === `metadata.name=${metadata.name}`;
 }
@@ -341,7 +339,7 @@ function objectOf(body: unknown): MutableJson {
   return (body ?? {}) as MutableJson;
 }
 
-/** Returns whether two JSON values are equal, in any order of members. */
+/** Reports whether two JSON values are equal, regardless of the order of members. */
 function isSame(left: unknown, right: unknown): boolean {
   if (left === right) return true;
   if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false;

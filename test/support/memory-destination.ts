@@ -1,4 +1,4 @@
-/** Destination of exports in memory. Calls can fail, and several destinations can share a store. */
+/** In-memory export destination. Calls can fail, and several destinations can share a store. */
 import type { Destination, FileUpload, LeftoverChoice, ListedObject } from '../../src/destination/store/destination.ts';
 import { type DestinationFailure, destinationError } from '../../src/destination/store/destination-error.ts';
 import { folderSegments, nameSegments } from '../../src/destination/store/object-name.ts';
@@ -16,14 +16,14 @@ export type DestinationCall =
   | 'abortLeftovers';
 
 export interface DestinationFault {
-  /** Promise that delays the call: the call takes effect when the promise has settled. */
+  /** Promise that delays the call. The call takes effect once the promise has settled. */
   readonly until?: Promise<unknown>;
   /**
    * Error with which the call fails. With `exists`, the call succeeds, because an earlier attempt has already created
    * the object.
    */
   readonly failure?: DestinationFailure | 'exists';
-  /** True if the call takes effect although it fails. */
+  /** Whether the call takes effect although it fails. */
   readonly hasEffect?: boolean;
 }
 
@@ -33,7 +33,7 @@ interface Upload {
   readonly chunks: Uint8Array[];
 }
 
-/** Content of a bucket. Several destinations can share it. */
+/** Content of a bucket, which several destinations can share. */
 export class MemoryStore {
   readonly objects = new Map<string, Uint8Array>();
   /** Uploads in progress. */
@@ -43,10 +43,7 @@ export class MemoryStore {
 export class MemoryDestination implements Destination {
   readonly url = 'memory://test';
   readonly store: MemoryStore;
-  /**
-   * Called at the beginning of each call to the destination. Returns a fault if the call should fail; otherwise
-   * undefined.
-   */
+  /** Called at the beginning of each destination call. Returns a fault if the call should fail, otherwise undefined. */
   strike: (call: DestinationCall, name: string) => DestinationFault | undefined = () => undefined;
   #isDead = false;
 
@@ -58,7 +55,7 @@ export class MemoryDestination implements Destination {
     return this.store.objects;
   }
 
-  /** Simulates a killed process: its calls have no further effect and never end. */
+  /** Simulates a killed process, whose calls have no further effect and never end. */
   die(): void {
     this.#isDead = true;
   }
@@ -145,7 +142,7 @@ export class MemoryDestination implements Destination {
           uploads.delete(upload);
           this.objects.set(name, Buffer.concat(upload.chunks));
         }),
-      // If the response to `finish` was lost, the object may exist. In this case, `abort` removes it too.
+      // If the response to `finish` was lost, the object may exist. In that case, `abort` also removes the object.
       abort: () =>
         this.#call('abort', name, () => {
           uploads.delete(upload);

@@ -1,4 +1,4 @@
-/** Settings with which a simulated operator exports into a store in memory. */
+/** Settings for a simulated operator that exports into an in-memory store. */
 import { gunzipSync } from 'node:zlib';
 import { type Random, seededRandom } from '../../src/base/random.ts';
 import type { OperatorOptions } from '../../src/cli/operator/operator.ts';
@@ -41,7 +41,7 @@ export class MemoryExports {
     return [...this.store.objects.keys()].filter((name) => name.endsWith('/manifest.json'));
   }
 
-  /** Returns all rows in the files that an export manifest lists. */
+  /** Returns all rows in the files listed in an export manifest. */
   rowsOf(manifest: string): readonly Readonly<Record<string, string>>[] {
     const folder = manifest.slice(0, -'manifest.json'.length);
     const { intervals } = JSON.parse(this.#content(manifest).toString()) as {
@@ -65,7 +65,7 @@ export class MemoryExports {
 }
 
 /**
- * Returns a writer with an invented process identity. Reading the real identity takes real time, for which the virtual
+ * Returns a writer with a made-up process identity. Reading the real identity takes real time, for which the virtual
  * clock does not wait.
  */
 export function testWriter(random: Random = seededRandom(1), pid = 1): Writer {

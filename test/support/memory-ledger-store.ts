@@ -1,4 +1,4 @@
-/** Store for ledgers in memory, with optimistic locking. Tests can inspect its writes and make them fail. */
+/** In-memory store for ledgers, with optimistic locking. Tests can inspect its writes, or make them fail. */
 import { LogfleetError } from '../../src/base/errors.ts';
 import { type LedgerShard, type LedgerStore, maxShardBytes, type OwnerRef } from '../../src/host/host.ts';
 
@@ -11,7 +11,7 @@ export const owner: OwnerRef = {
 
 export class MemoryLedgerStore implements LedgerStore {
   readonly shards = new Map<string, LedgerShard>();
-  /** Names of the written ledger objects, in order. */
+  /** Names of the ledger objects written, in order. */
   readonly writes: string[] = [];
   /** Called before each write of a ledger object. If it throws, the write fails. */
   beforeWrite: (shard: string) => void = () => {};

@@ -16,11 +16,11 @@ export class MemoryReader implements ResourceReader {
   readonly secrets = { get: async () => undefined };
   readonly ledgers = { read: async () => undefined };
   closed = false;
-  /** Error that `follow` throws; undefined if `follow` succeeds. */
+  /** Error that `follow` throws, or undefined if `follow` succeeds. */
   failure: Error | undefined;
   /**
-   * Reports to all followers that the connection has failed, for the reason in `message`. If `message` is undefined,
-   * reports that the connection works again.
+   * Reports to all followers that the connection has failed for the reason `message` or, if `message` is undefined,
+   * that the connection is working again.
    */
   trouble: (message: string | undefined) => void = () => {};
   idleNote: () => Promise<string | undefined> = async () => undefined;
@@ -29,7 +29,7 @@ export class MemoryReader implements ResourceReader {
   readonly #followers = new Set<() => void>();
 
   /**
-   * If `everyNamespace` is true, commands search all namespaces for a resource. Otherwise, they use the namespace
+   * If `everyNamespace` is true, commands search for a resource in all namespaces. Otherwise, they use the namespace
    * `logging`.
    */
   constructor(resources: readonly AnyResource[], { everyNamespace = false } = {}) {

@@ -1,4 +1,4 @@
-/** Secrets in memory. A test can make reads fail, and use environment variables instead of Secrets. */
+/** Secrets in memory. A test can make reads fail, or use environment variables instead of Secrets. */
 import { keyText } from '../../src/base/key-text.ts';
 import { SecretText } from '../../src/base/secret-text.ts';
 import type { ResourceKey, SecretReader } from '../../src/host/host.ts';
@@ -6,14 +6,14 @@ import type { ResourceKey, SecretReader } from '../../src/host/host.ts';
 export type SecretMembers = Readonly<Record<string, string>>;
 
 export class MemorySecrets implements SecretReader {
-  /** Names of the Secrets that were read, such as `logging/log-service`, in order. */
+  /** Names of the Secrets that have been read, such as `logging/log-service`, in order. */
   readonly reads: string[] = [];
   usesVariables = false;
-  /** Error with which reads fail; undefined if they succeed. */
+  /** Error with which reads fail, or undefined if they succeed. */
   failure: Error | undefined;
   readonly #secrets = new Map<string, SecretMembers>();
 
-  /** Creates or replaces a Secret. If `members` is undefined, deletes the Secret. */
+  /** Creates or replaces a Secret, or deletes it if `members` is undefined. */
   set(key: ResourceKey, members: SecretMembers | undefined): this {
     if (members) this.#secrets.set(keyText(key), members);
     else this.#secrets.delete(keyText(key));

@@ -1,4 +1,4 @@
-/** Watch of the simulated API server. It can end, fail, or stop sending without an error. */
+/** A watch on the simulated API server. It can end, fail, or stop sending events without an error. */
 import type { Clock, Timer } from '../../src/base/clock.ts';
 import type { WatchRequest } from '../../src/host/kubernetes/kube-api.ts';
 import { type MemoryApiStore, type RequestTarget, type StoreEvent, statusOf } from './memory-api-store.ts';
@@ -15,7 +15,7 @@ const bookmarkLeadMs = 2_000;
 interface WatchedServer {
   readonly clock: Clock;
   readonly store: MemoryApiStore;
-  /** Minimum and maximum time in ms from a change of a resource until the watch sends the event. */
+  /** Minimum and maximum time in ms from a change to a resource until the watch sends the event. */
   readonly watchLatencyMs: readonly [number, number];
   spread(range: readonly [number, number]): number;
 }
@@ -47,7 +47,7 @@ export class MemoryWatch {
     this.#later(timeoutMs, () => this.end());
   }
 
-  /** Sends an event to the client of the watch. A fault delays, drops or replaces the event, or breaks the watch. */
+  /** Sends an event to the watch client. A fault can delay, drop or replace the event, or break the watch. */
   push(event: StoreEvent, fault?: WatchFault): void {
     const { type, object } = event;
     switch (fault?.kind) {
@@ -74,7 +74,7 @@ export class MemoryWatch {
     }
   }
 
-  /** Sends a bookmark (event without an object) with the current resource version. */
+  /** Sends a bookmark (an event without an object) with the current resource version. */
   bookmark(): void {
     const metadata = { resourceVersion: String(this.#server.store.revision) };
     this.#send({ kind: 'line', line: JSON.stringify({ type: 'BOOKMARK', object: { metadata } }) });
@@ -100,7 +100,7 @@ export class MemoryWatch {
     this.#silent = true;
   }
 
-  /** Ends the watch at the server. The client gets no event. */
+  /** Ends the watch on the server. The client gets no event. */
   discard(): void {
     if (this.#over) return;
     this.#over = true;
@@ -108,7 +108,7 @@ export class MemoryWatch {
     this.onEnd();
   }
 
-  /** Returns the events of the watch. They are delivered through the gate of the process. */
+  /** Returns the watch events. They are delivered through the process's gate. */
   async *lines(gate: ProcessGate): AsyncGenerator<string, void> {
     const onAbort = () => {
       this.#items.unshift({ kind: 'error', error: this.#signal.reason });
@@ -159,10 +159,10 @@ export class MemoryWatch {
   }
 }
 
-/** Fault of one event that a watch sends. */
+/** Fault of one event sent by a watch. */
 export type WatchFault =
   | { readonly kind: 'drop' }
-  /** The event is late, and later events wait for it. */
+  /** The event is late, and later events have to wait for it. */
   | { readonly kind: 'delay'; readonly delayMs: number }
   /** The connection is reset, and the event is lost. */
   | { readonly kind: 'cut' }

@@ -1,8 +1,8 @@
-/** Lists the metrics of a running operator: names, types and labels. */
+/** Lists a running operator's metrics: names, types and labels. */
 import { CountingMetrics, type MetricDefinition } from './counting-metrics.ts';
 import { World } from './world.ts';
 
-/** Starts an operator. Returns the definitions of all metrics that it has after its first requests, by name. */
+/** Starts an operator. Returns the definitions, by name, of all metrics that it has after its first requests. */
 export async function metricDefinitions(): Promise<ReadonlyMap<string, MetricDefinition>> {
   const world = new World({ scenario: { builds: ['19.100-1'] } });
   const metrics = new CountingMetrics();

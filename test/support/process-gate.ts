@@ -1,9 +1,10 @@
 /**
- * Freezes and kills a simulated process. A dead process receives nothing. A frozen process receives everything later.
+ * Freezes and kills a simulated process. A killed process receives nothing. A frozen process receives everything once
+ * it resumes.
  */
 import type { Clock, Timer } from '../../src/base/clock.ts';
 
-/** Delivers responses, events and timers while the process runs, and keeps them while it is frozen. */
+/** Delivers responses, events and timers while the process is running, and holds them back while it is frozen. */
 export class ProcessGate {
   state: 'running' | 'frozen' | 'dead' = 'running';
   #waiting: (() => void)[] = [];
@@ -13,29 +14,29 @@ export class ProcessGate {
     else if (this.state === 'frozen') this.#waiting.push(action);
   }
 
-  /** Stops the process as SIGSTOP does. */
+  /** Freezes the process, as SIGSTOP does. */
   freeze(): void {
     if (this.state === 'running') this.state = 'frozen';
   }
 
-  /** Continues the frozen process as SIGCONT does. */
+  /** Resumes the frozen process, as SIGCONT does. */
   thaw(): void {
     if (this.state !== 'frozen') return;
     this.state = 'running';
     for (const action of this.#waiting.splice(0)) this.deliver(action);
   }
 
-  /** Ends the process as SIGKILL does. */
+  /** Ends the process, as SIGKILL does. */
   kill(): void {
     this.state = 'dead';
     this.#waiting = [];
   }
 }
 
-/** Minimum delay of a timer in ms. Rounding would turn a shorter delay into zero, and the time would not advance. */
+/** Minimum delay of a timer in ms. A shorter delay would be rounded to zero, and time would not advance. */
 const finestMs = 0.001;
 
-/** Clock of a simulated process. Timers that become due during a freeze fire when it ends. */
+/** A simulated process's clock. Timers that become due during a freeze fire when the freeze ends. */
 export class ProcessClock implements Clock {
   readonly #clock: Clock;
   readonly #gate: ProcessGate;
@@ -72,7 +73,7 @@ export class ProcessClock implements Clock {
   }
 }
 
-/** Returns whether the process was killed. Ask again after each call, because any call may kill the process. */
+/** Reports whether the process has been killed. Ask again after each call, because any call might kill the process. */
 export function isDead(gate: ProcessGate): boolean {
   return gate.state === 'dead';
 }

@@ -1,6 +1,6 @@
 /**
- * Checks that `decide` of policies is pure. It must accept a frozen snapshot, give the same response each time, and
- * return plain data that shares nothing with objects that change later.
+ * Checks that the `decide` function for policies is pure. It must accept a frozen snapshot, return the same result each
+ * time, and return plain data that shares nothing with objects that change later.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { assert } from '../../src/base/assert.ts';
@@ -10,8 +10,8 @@ import type { MemberView } from '../../src/policy/members/policy-member-index.ts
 import type { DecideInput, ListingView } from '../../src/policy/rollout/decide-input.ts';
 
 /**
- * Result of each member of a view. The operator never changes a `constant` result. It may change a `changing` result
- * later, so a decision must not contain such a result.
+ * How the result of each member of a view behaves. The operator never changes a `constant` result. It may later change
+ * a `changing` result, so a decision must not contain it.
  */
 type MemberResults<View> = Readonly<Record<keyof View, 'constant' | 'changing'>>;
 
@@ -57,7 +57,10 @@ const listingMembers: MemberResults<ListingView> = {
   sweepMs: 'constant',
 };
 
-/** Calls `decideWith` twice with a frozen snapshot. Throws if it changes the snapshot or its response is not plain data. */
+/**
+ * Calls `decideWith` twice with a frozen snapshot. Throws if the snapshot is changed, or if the result is not plain
+ * data.
+ */
 export function checkedDecide(input: DecideInput, decideWith: typeof decide = decide): Decision {
   const changing = new WeakSet<object>();
   const { observation, windows } = input;
@@ -87,7 +90,7 @@ export function checkedDecide(input: DecideInput, decideWith: typeof decide = de
   return frozen(decision);
 }
 
-/** Returns a read-only view. Its results are frozen, and access to properties other than `members` throws. */
+/** Returns a read-only view. Its results are frozen, and accessing properties other than `members` throws. */
 function viewOf<View extends object>(view: View, members: MemberResults<View>, changing: WeakSet<object>): View {
   const result = (name: keyof View, value: unknown) => {
     const isCopied = members[name] === 'changing' && typeof value === 'object' && value !== null;
@@ -107,7 +110,7 @@ function viewOf<View extends object>(view: View, members: MemberResults<View>, c
   });
 }
 
-/** Freezes plain data deeply. Returns read-only copies of maps, sets and iterators. */
+/** Deeply freezes plain data. Returns read-only copies of maps, sets and iterators. */
 function frozen<T>(value: T): T {
   if (typeof value !== 'object' || value === null || value instanceof Error) return value;
   if (isPlain(value)) {
@@ -134,7 +137,7 @@ function isPlain(value: object): boolean {
   return Array.isArray(value) || Object.getPrototypeOf(value) === Object.prototype;
 }
 
-/** Returns whether an object of `objects` is a part of this data. */
+/** Reports whether the data contains any of `objects`. */
 function reaches(data: unknown, objects: WeakSet<object>): boolean {
   if (typeof data !== 'object' || data === null) return false;
   const parts = data instanceof Map || data instanceof Set ? [...data].flat() : Object.values(data);

@@ -1,4 +1,4 @@
-/** Number of cases of random tests. `make soak` runs more cases. */
+/** Number of cases in random tests. `make soak` runs more cases than `make test`. */
 
 const factor = Number(process.env['LOGFLEET_RANDOM_RUNS_FACTOR'] ?? 1);
 
@@ -8,8 +8,8 @@ export function randomRuns(count: number): number {
 }
 
 /**
- * Returns the cases that a test runs. In `make soak`, these are all cases. In `make test`, these are every `divisor`-th
- * case, so that several tests share the cases.
+ * Returns the cases that a test runs: all of them in `make soak`, and every `divisor`-th case in `make test`, so that
+ * several tests share the cases.
  */
 export function shareOf<Case>(cases: readonly Case[], divisor: number, remainder: number): readonly Case[] {
   return factor > 1 ? cases : cases.filter((_, index) => index % divisor === remainder % divisor);

@@ -1,4 +1,4 @@
-/** Fake environment of a command, which records the command's output. */
+/** Fake environment for a command, which records the command's output. */
 import type { CommandContext, Output, StopSignal } from '../../src/cli/command/context.ts';
 
 export interface RecordingOutput extends Output {
@@ -17,7 +17,7 @@ export interface Terminal {
   readonly colour?: boolean;
 }
 
-/** Returns an output that records the written text. If `terminal` is undefined, the output is a pipe. */
+/** Returns an output that records the text written to it. If `terminal` is undefined, the output is a pipe. */
 export function recordingOutput(terminal?: Terminal): RecordingOutput {
   return {
     text: '',
@@ -46,7 +46,7 @@ export function recordingContext(terminal?: Terminal): RecordingContext {
   };
 }
 
-/** Returns the lines that a terminal shows after this output. */
+/** Returns the lines that a terminal would show after this output. */
 export function shownOn(text: string): readonly string[] {
   const lines: string[] = [''];
   let row = 0;

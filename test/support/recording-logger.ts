@@ -11,7 +11,7 @@ export class RecordingLogger implements Logger {
   readonly lines: LoggedLine[];
   readonly #fields: LogFields;
 
-  /** `lines` receives the lines, and `fields` are added to each line. */
+  /** `lines` receives the log lines, and `fields` are added to each of them. */
   constructor(lines: LoggedLine[] = [], fields: LogFields = {}) {
     this.lines = lines;
     this.#fields = fields;

@@ -1,4 +1,4 @@
-/** Receiver of messages that records their text and their ids. */
+/** Message receiver that records the text and id of each message. */
 import type { RowReceiver } from '../../src/service/jobs/search-service.ts';
 import type { PageRow } from '../../src/service/pages/page-row.ts';
 

@@ -10,7 +10,7 @@ export interface TunnelRequest {
 
 export class RefusingProxy {
   readonly requests: TunnelRequest[] = [];
-  /** If true, the proxy never answers a request for a tunnel. */
+  /** If true, the proxy never responds to a tunnel request. */
   isSilent = false;
   readonly #requested = Promise.withResolvers<void>();
   readonly #server = createServer().on('connect', ({ url, headers }, socket) => {
@@ -19,12 +19,12 @@ export class RefusingProxy {
     if (!this.isSilent) socket.end('HTTP/1.1 502 Bad Gateway\r\n\r\n');
   });
 
-  /** Resolves when the first request for a tunnel has arrived. */
+  /** Resolves when the first tunnel request has arrived. */
   get requested(): Promise<void> {
     return this.#requested.promise;
   }
 
-  /** Address of the proxy: host and port. */
+  /** Address of the proxy, as host and port. */
   get address(): string {
     return `127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }

@@ -1,4 +1,4 @@
-/** Records what users see of a resource: each written status and each Event. */
+/** Records what users see of a resource: each status written, and each Event. */
 import type { Condition } from '../../src/api/conditions.ts';
 import { findCondition } from '../../src/api/conditions.ts';
 import type { MemoryApiServer } from './memory-api-server.ts';
@@ -18,13 +18,13 @@ export interface ReportRecord<S extends ReportedStatus> {
   readonly statuses: S[];
   readonly events: ReportedEvent[];
   /**
-   * Successive values of the `Ready` condition, each as status and reason, such as `True/AllUpdated`. Equal consecutive
+   * Successive values of the `Ready` condition, as status and reason, such as `True/AllUpdated`. Equal consecutive
    * values are listed once.
    */
   readonly verdicts: () => readonly string[];
 }
 
-/** Starts to record the statuses and Events of a resource. */
+/** Starts recording the statuses and Events of a resource. */
 export function recordReports<S extends ReportedStatus>(api: MemoryApiServer, name: string): ReportRecord<S> {
   const statuses: S[] = [];
   const events: ReportedEvent[] = [];

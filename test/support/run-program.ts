@@ -1,8 +1,8 @@
-/** Runs a program to its end and collects its output. */
+/** Runs a program until it ends, and collects its output. */
 import { spawn } from 'node:child_process';
 
 export interface ProgramResult {
-  /** Exit code; null if a signal ended the program. */
+  /** Exit code, or null if a signal ended the program. */
   readonly status: number | null;
   readonly stdout: string;
   readonly stderr: string;
@@ -31,7 +31,7 @@ export function runProgram(
       stderr += text;
     });
     child.on('error', reject).on('close', (status) => resolve({ status, stdout, stderr }));
-    // Ignores an error that occurs if the program ends before it has read its whole input.
+    // Ignores the error that occurs if the program ends before it has read its whole input.
     child.stdin.on('error', () => {});
     child.stdin.end(input);
   });

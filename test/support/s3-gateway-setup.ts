@@ -1,4 +1,4 @@
-/** Starts one S3 gateway for all test files of the vitest project `store`. */
+/** Starts an S3 gateway that all test files in the vitest project `store` share. */
 import type { TestProject } from 'vitest/node';
 import { S3Gateway, type S3GatewayAccess } from './s3-gateway.ts';
 

@@ -5,20 +5,20 @@ import { join } from 'node:path';
 import { s3GatewayProgram } from '../../tools/installer/s3-gateway.ts';
 import { type StoreCommand, StoreProgram } from './store-program.ts';
 
-/** Address and credentials of the S3 gateway, which are passed between processes. */
+/** Address and credentials of the S3 gateway, in a form that can be passed between processes. */
 export interface S3GatewayAccess {
   /** Address of the gateway, such as `http://127.0.0.1:PORT`. */
   readonly endpoint: string;
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
-  /** Folder of the gateway's objects, with a subfolder for each bucket. */
+  /** Folder for the gateway's objects, with a subfolder per bucket. */
   readonly content: string;
 }
 
 export class S3Gateway extends StoreProgram {
   readonly access: S3GatewayAccess;
   readonly #program: string;
-  /** Folder for old versions of objects; undefined if the gateway does not keep old versions. */
+  /** Folder for old versions of objects, or undefined if the gateway does not keep them. */
   readonly #versions: string | undefined;
 
   static async start({ keepsVersions = false } = {}): Promise<S3Gateway> {

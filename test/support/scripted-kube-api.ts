@@ -1,6 +1,6 @@
 /**
- * Connection to an API server that gives prepared responses, and records its requests. Most tests use `MemoryApiServer`
- * instead, which behaves as a real API server.
+ * Connection to an API server that returns prepared responses, and records its requests. Most tests use
+ * `MemoryApiServer` instead, which behaves like a real API server.
  */
 import type {
   KubeApi,
@@ -16,7 +16,7 @@ export class ScriptedKubeApi implements KubeApi {
   readonly #responses: Partial<KubeResponse>[];
   #send: ((line: string) => void) | undefined;
 
-  /** Gives the `responses` in order, and repeats the last one. */
+  /** Returns the `responses` in order, and then repeats the last one. */
   constructor(...responses: Partial<KubeResponse>[]) {
     this.#responses = responses;
   }
@@ -37,7 +37,7 @@ export class ScriptedKubeApi implements KubeApi {
     return { status: 200, headers: {}, body: undefined, lines };
   }
 
-  /** Sends an event to the latest watch. */
+  /** Sends an event on the latest watch. */
   send(event: object): void {
     this.#send?.(JSON.stringify(event));
   }

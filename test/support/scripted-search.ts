@@ -1,4 +1,4 @@
-/** Fake searches for the intervals of an export. A test decides when and how each search ends. */
+/** Fake searches for an export's intervals. A test decides when and how each search ends. */
 import type { CommitRecord } from '../../src/destination/commit-record.ts';
 import type {
   JobView,

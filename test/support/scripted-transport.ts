@@ -1,5 +1,5 @@
 /**
- * Transport that answers each request with the next step of a script. The file also contains a fake request budget,
+ * Transport that responds to each request with the next step in a script. The file also contains a fake request budget,
  * which records how each request ends.
  */
 import { assert } from '../../src/base/assert.ts';
@@ -19,7 +19,7 @@ export interface ResponseStep {
   readonly headers?: Record<string, string>;
   readonly setCookies?: readonly string[];
   readonly afterMs?: number;
-  /** Size in bytes of the chunks of the body. By default, the body is one chunk. */
+  /** Size of the body chunks in bytes. By default, the body is one chunk. */
   readonly pieceBytes?: number;
   readonly pieceMs?: number;
   /** Number of bytes after which the body fails with `failure`. If `failure` is undefined, the body never ends. */
@@ -28,15 +28,15 @@ export interface ResponseStep {
 
 export type TransportStep =
   | ResponseStep
-  /** The request gets no connection. It fails with `failure`, or waits forever without `failure`. */
+  /** The request gets no connection. It fails with `failure` or, if `failure` is undefined, waits forever. */
   | { readonly kind: 'noConnection'; readonly failure?: TransportFailure }
-  /** The connection exists, but the request fails before it is written to the connection. */
+  /** There is a connection, but the request fails before it is written to it. */
   | { readonly kind: 'unwritten'; readonly failure: TransportFailure }
   /** The operator loses its lease before it writes the request (L1). */
   | { readonly kind: 'noRight' }
-  /** The request is not written, because the queue of the budget is full. */
+  /** The request is not written, because the budget's queue is full. */
   | { readonly kind: 'budgetFull' }
-  /** The request is written. It then fails with `failure`, or gets no response without `failure`. */
+  /** The request is written. It then fails with `failure` or, if `failure` is undefined, gets no response. */
   | { readonly kind: 'written'; readonly failure?: TransportFailure };
 
 const never = <T>() => new Promise<T>(() => {});
@@ -47,7 +47,7 @@ export class ScriptedTransport implements Transport {
   readonly #steps: TransportStep[];
   readonly #clock: Clock;
 
-  /** @param steps steps for the requests, in order; the last step is repeated for all further requests */
+  /** @param steps steps for the requests, in order; the last step applies to all remaining requests */
   constructor(clock: Clock, steps: readonly TransportStep[]) {
     this.#clock = clock;
     this.#steps = [...steps];
@@ -112,9 +112,9 @@ export class ScriptedTransport implements Transport {
 export class RecordingBudget implements KeyBudget {
   readonly requests: SlotRequest[] = [];
   readonly ends: (SlotOutcome | { readonly kind: 'released' })[] = [];
-  /** Times at which the head of a response arrived. */
+  /** Times at which the response headers arrived. */
   readonly heardAtMs: number[] = [];
-  /** Functions by which the budget cancels requests. */
+  /** Functions that the budget calls to cancel requests. */
   readonly yielding: (() => void)[] = [];
   open = 0;
   started = 0;

@@ -1,20 +1,20 @@
 /**
- * Permissions to send requests, for tests that have no leader election. In production, only the process that holds the
- * lease may send requests.
+ * Permissions to send requests, for tests without leader election. In production, only the process that holds the lease
+ * may send requests.
  */
 import { type Departure, depart, type SendRight, type Term } from '../../src/service/budget/send-right.ts';
 
 const everlasting: Term = { number: 1, sinceMs: Number.NEGATIVE_INFINITY, tookOverByForce: false };
 
-/** Permission to send requests, which never ends. All requests of the former leader have ended long ago. */
+/** Permission to send requests that never ends. All requests from the previous leader ended long ago. */
 export const everlastingRight: SendRight = { current: () => everlasting };
 
-/** Returns a permission to send one request. No request budget is involved. */
+/** Returns a permission to send one request, without a request budget. */
 export function grantedDeparture(): Departure {
   return depart(everlastingRight, everlasting, 0);
 }
 
-/** Permission to send requests, which a test grants and withdraws. */
+/** Permission to send requests that a test grants and withdraws. */
 export class SwitchedRight implements SendRight {
   #term: Term | undefined;
   #terms = 0;

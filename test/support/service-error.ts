@@ -1,7 +1,7 @@
-/** Creates errors of the service for tests. */
+/** Creates service errors for tests. */
 import { ServiceError, type ServiceErrorOptions } from '../../src/service/requests/service-error.ts';
 
-/** Returns an error of a request that had no effect and can be sent again. `more` replaces its members. */
+/** Returns the error of a request that had no effect and can be sent again. Members in `more` override its members. */
 export function serviceError(more: Partial<ServiceErrorOptions> = {}): ServiceError {
   return new ServiceError({
     outcome: 'internalError',

@@ -1,4 +1,4 @@
-/** Simulates the log service on a virtual clock. This is the double of the service in all tests without sockets. */
+/** Simulates the log service on a virtual clock. All tests without sockets use it in place of the service. */
 import { InProcessService, type Network } from '../../simulator/in-process.ts';
 import type { LogData } from '../../simulator/log-data/log-data.ts';
 import { ServiceModel } from '../../simulator/model.ts';
@@ -11,7 +11,7 @@ import { InProcessTransport } from './in-process-transport.ts';
 import { VirtualClock } from './virtual-clock.ts';
 
 export const serviceOrigin = 'https://logs.example.com';
-/** Origin of a second host of the service. A redirect can lead to this host. */
+/** Origin of a second host of the service, to which redirects can lead. */
 export const secondOrigin = 'https://eu.logs.example.com';
 
 export interface ServiceWorldOptions {
@@ -19,7 +19,7 @@ export interface ServiceWorldOptions {
   /** Source of random numbers. By default, it is created from `seed`. */
   readonly random?: Random;
   readonly seed?: number;
-  /** One-way latency of the service's network in ms; 10 by default. */
+  /** One-way network latency to the service, in ms. Default: 10. */
   readonly latencyMs?: number;
   readonly jitterMs?: number;
   readonly logData?: (startMs: number) => LogData;
@@ -37,14 +37,14 @@ interface WorldConnection {
   readonly transports?: InProcessTransport[];
 }
 
-/** The simulated service on a virtual clock, and the connections to this service. */
+/** The simulated service on a virtual clock, with the connections to it. */
 export class ServiceWorld {
   readonly clock: VirtualClock;
   readonly random: Random;
   readonly service: InProcessService;
   readonly model: ServiceModel;
   readonly journal: JournalEntry[] = [];
-  /** Called for each request that the service has answered or dropped. */
+  /** Called for each request that the service has responded to or dropped. */
   onRequest: (entry: JournalEntry) => void = () => {};
 
   constructor({ scenario, seed = 1, clock = new VirtualClock(), ...options }: ServiceWorldOptions) {
@@ -73,13 +73,13 @@ export class ServiceWorld {
     };
   }
 
-  /** Creates a transport to the simulated service. While `isAlive` returns false, no host can be reached. */
+  /** Creates a transport to the simulated service. No host can be reached while `isAlive` returns false. */
   transport(isAlive: () => boolean = () => true): InProcessTransport {
     const isKnown = (origin: string) => origin === serviceOrigin || origin === secondOrigin;
     return new InProcessTransport((origin) => (isAlive() && isKnown(origin) ? this.service : undefined), this.clock);
   }
 
-  /** Connects to the simulated service. While `isAlive` returns false, no host can be reached. */
+  /** Connects to the simulated service. No host can be reached while `isAlive` returns false. */
   connect({ metrics = noMetrics, isAlive, transports = [] }: WorldConnection = {}) {
     const transport = () => {
       const made = this.transport(isAlive);
@@ -89,7 +89,7 @@ export class ServiceWorld {
     return connectWith({ clock: this.clock, metrics, userAgent: 'logfleet/test', transport });
   }
 
-  /** Advances the clock until `done` returns true, but at most by `atMostMs`. Returns the last result of `done`. */
+  /** Advances the clock until `done` returns true, but by at most `atMostMs`. Returns the last result of `done`. */
   until(done: () => boolean, atMostMs: number): Promise<boolean> {
     return this.clock.run(done, this.clock.monotonic() + atMostMs);
   }
@@ -99,7 +99,7 @@ export class ServiceWorld {
     return this.clock.during(call);
   }
 
-  /** Advances the clock until the call has ended. Returns its error; undefined if the call succeeded. */
+  /** Advances the clock until the call has ended, and returns its error, or undefined if the call succeeded. */
   failure(call: Promise<unknown>): Promise<unknown> {
     return this.run(
       call.then(
@@ -120,7 +120,7 @@ export class ServiceWorld {
     return this.model.counters();
   }
 
-  /** Returns the requests that have arrived, or those of one operation. */
+  /** Returns the requests that have arrived, optionally only those for one operation. */
   requests(operation?: string): readonly JournalEntry[] {
     return this.journal.filter((entry) => operation === undefined || entry.operation === operation);
   }

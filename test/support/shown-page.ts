@@ -1,4 +1,4 @@
-/** Runs `logfleet ui` in this process, and opens its page in Chromium. */
+/** Runs `logfleet ui` in the test process, and opens its page in Chromium. */
 import { type Browser, chromium, type Page } from 'playwright-core';
 import type { AnyResource } from '../../src/api/kinds.ts';
 import { systemClock } from '../../src/base/clock.ts';
@@ -47,7 +47,7 @@ export interface Viewport {
 }
 
 export function startBrowser(executablePath: string): Promise<Browser> {
-  // The sandbox of Chromium does not work for root in a container.
+  // Chromium's sandbox does not work for root in a container.
   return chromium.launch({ executablePath, args: ['--no-sandbox'] });
 }
 
@@ -56,9 +56,9 @@ const longestWaitMs = 120_000;
 
 export interface OpenPage {
   readonly page: Page;
-  /** Errors in the console of the browser. */
+  /** Errors in the browser console. */
   readonly errors: readonly string[];
-  /** Origins of all requests of the page. */
+  /** Origins of all requests sent by the page. */
   readonly origins: ReadonlySet<string>;
 }
 

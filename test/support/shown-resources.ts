@@ -43,7 +43,7 @@ const minimalSpecs: { readonly [K in KindName]: object } = {
   },
 };
 
-/** Returns a resource with the defaults of its CRD. */
+/** Returns a resource with its CRD's defaults. */
 export function shownResource<K extends KindName>(wanted: WantedResource<K>): ResourceOf<K> {
   const { kind, name, namespace = 'logging', spec = {}, status, metadata = {} } = wanted;
   const document = { apiVersion: 'logfleet.dev/v1alpha1', kind, spec: { ...minimalSpecs[kind], ...spec } };
@@ -58,8 +58,7 @@ export function shownResource<K extends KindName>(wanted: WantedResource<K>): Re
 }
 
 /**
- * Returns the conditions of a resource in which `type` is True. If `type` is undefined, returns the conditions of a
- * paused resource.
+ * Returns the conditions of a resource whose condition `type` is True or, if `type` is undefined, of a paused resource.
  */
 export function conditionsOf(
   type: Extract<ConditionType, 'Ready' | 'Reconciling' | 'Stalled'> | undefined,
@@ -424,7 +423,7 @@ function backfilling(nowMs: number): SearchExportScheduleStatus {
   };
 }
 
-/** Returns `count` exports of schedules. Most of them are complete. They are used to test long lists. */
+/** Returns `count` exports of schedules, most of which are complete, for testing long lists. */
 export function manyRuns(count: number, nowMs: number): readonly AnyResource[] {
   const complete = exported(nowMs);
   const stalled = incomplete(nowMs);

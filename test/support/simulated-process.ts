@@ -1,4 +1,4 @@
-/** A simulated process of the operator, which can be frozen or killed. Requests that it has sent still take effect. */
+/** A simulated operator process, which can be frozen or killed. Requests that it has already sent still take effect. */
 
 import type { InProcessService } from '../../simulator/in-process.ts';
 import type { Clock } from '../../src/base/clock.ts';
@@ -26,12 +26,14 @@ import { serviceOrigin } from './service-world.ts';
 
 /** Called when a simulated process sends a request or receives a response. */
 export interface ProcessObserver {
-  /** Called right before the request is sent. Killing the process here prevents the request. */
+  /** Called right before the request is sent. Killing the process at this point prevents the request. */
   sending(process: SimulatedProcess, request: Sending): void;
-  /** Called immediately after the process sent a request. A kill at this time does not prevent the request. */
+  /**
+   * Called right after the process has sent a request. Killing the process at this point does not prevent the request.
+   */
   sent(process: SimulatedProcess, request: Sending): void;
   answered(process: SimulatedProcess, request: Sending, response: TransportResponse): void;
-  /** Returns the request that is sent instead. */
+  /** Returns the request to be sent instead. */
   divert(request: TransportRequest): TransportRequest;
 }
 
@@ -49,16 +51,16 @@ export interface SimulatedProcessOptions {
   readonly service: InProcessService;
   readonly observer?: ProcessObserver;
   readonly settings?: Partial<PolicySettings>;
-  /** Replaces `decide` of policies. */
+  /** Replaces the `decide` function for policies. */
   readonly decide?: typeof decide;
   readonly exports?: (gate: ProcessGate) => OperatorOptions['exports'];
-  /** Options of the host. By default, all namespaces are watched, and no leader is elected. */
+  /** Host options. By default, all namespaces are watched, and no leader is elected. */
   readonly host?: HostOptions;
   /** Offset of the process's wall clock in ms. */
   readonly skewMs?: number;
   readonly log?: Logger;
   readonly metrics?: Metrics;
-  /** Called when the process is killed or begins to stop. */
+  /** Called when the process is killed or starts to stop. */
   readonly onEnd?: () => void;
 }
 
@@ -132,17 +134,17 @@ export class SimulatedProcess {
     this.#client.kill();
   }
 
-  /** Freezes the process, like SIGSTOP. */
+  /** Freezes the process, as SIGSTOP does. */
   freeze(): void {
     this.#gate.freeze();
   }
 
-  /** Continues the frozen process, like SIGCONT. */
+  /** Resumes the frozen process, as SIGCONT does. */
   thaw(): void {
     this.#gate.thaw();
   }
 
-  /** Stops the process as SIGTERM does. */
+  /** Stops the process, as SIGTERM does. */
   async stop(): Promise<void> {
     this.#onEnd();
     await this.operator.stop();

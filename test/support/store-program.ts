@@ -1,4 +1,4 @@
-/** Object store for tests, which can be killed and restarted with the same address and content. */
+/** Object store for tests. It can be killed, and restarted with the same address and content. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,13 +20,13 @@ export abstract class StoreProgram {
   readonly #directory: string;
   #program: SupervisedProgram | undefined;
 
-  /** @param name name of the store, which is part of its folder's name */
+  /** @param name name of the store, which becomes part of its folder's name */
   protected constructor(name: string) {
     this.#directory = mkdtempSync(join(tmpdir(), `logfleet-${name}-`));
     process.once('exit', this.#removeFiles);
   }
 
-  /** Starts the store on a free port. Tries again if another process took the port. */
+  /** Starts the store on a free port. Tries again if another process has taken the port. */
   protected static async startOn<S extends StoreProgram>(create: (port: number) => S): Promise<S> {
     for (let attempt = 1; ; attempt++) {
       const [port = 0] = await freePorts(1);
@@ -49,7 +49,7 @@ export abstract class StoreProgram {
 
   protected abstract command(): StoreCommand;
 
-  /** Kills the store as `kill -9` does. */
+  /** Kills the store, as `kill -9` does. */
   async kill(): Promise<void> {
     await this.#program?.stop();
     this.#program = undefined;

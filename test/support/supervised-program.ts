@@ -7,12 +7,12 @@ import { createServer } from 'node:net';
 export interface SupervisedProgram {
   readonly name: string;
   runs(): boolean;
-  /** Last part of the program's output. */
+  /** End of the program's output. */
   log(): string;
   stop(): Promise<void>;
 }
 
-/** Shell script that kills the program when its standard input ends. It ignores Ctrl-C. */
+/** Shell script that kills the program when the script's standard input ends. It ignores Ctrl-C. */
 const supervisor = `
   trap "" INT TERM HUP
   exec 3<&0

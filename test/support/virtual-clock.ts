@@ -1,6 +1,6 @@
 /**
- * Clock for tests. Its time moves only when a test advances it. All promises settle before the next timer fires, so
- * each run is the same.
+ * Clock for tests. Its time advances only when a test advances it. All promises settle before the next timer fires, so
+ * every run is identical.
  */
 import type { Clock, Timer } from '../../src/base/clock.ts';
 import { isCompressing } from './compression-watch.ts';
@@ -18,12 +18,12 @@ export class VirtualClock implements Clock {
   readonly #heap: VirtualTimer[] = [];
   readonly #epochMs: number;
   readonly #settle: () => Promise<void>;
-  /** Error of the wall time in ms. The monotonic time has no error. */
+  /** Offset of the wall-clock time in ms. The monotonic time has no offset. */
   skewMs = 0;
 
   /**
-   * @param settled function that waits until nothing more can happen before the next timer; tests that use files must pass
-   * `settleFiles`
+   * @param settled function that waits until nothing more can happen before the next timer fires; tests that use files
+   * must pass `settleFiles`
    */
   constructor(epochMs = Date.UTC(2026, 10, 1), settled: () => Promise<void> = settle) {
     this.#epochMs = epochMs;
@@ -53,13 +53,13 @@ export class VirtualClock implements Clock {
     };
   }
 
-  /** Returns the time of the next timer; undefined if no timer is set. */
+  /** Returns the time of the next timer, or undefined if no timer is set. */
   next(): number | undefined {
     while (this.#heap[0]?.cancelled) this.#pop();
     return this.#heap[0]?.at;
   }
 
-  /** Advances the clock by `durationMs`, and fires all timers on the way. */
+  /** Advances the clock by `durationMs`, and fires all timers that become due. */
   async advance(durationMs: number): Promise<void> {
     const end = this.#elapsedMs + durationMs;
     await this.run(() => false, end);
@@ -79,15 +79,15 @@ export class VirtualClock implements Clock {
     }
   }
 
-  /** Fires timers until the promise settles. Returns its result. */
+  /** Fires timers until the promise settles, and returns its result. */
   async during<T>(promise: Promise<T>): Promise<T> {
     let isSettled = false;
     const settled = promise.finally(() => {
       isSettled = true;
     });
     settled.catch(() => {});
-    // Each pass ends when no timer is set. It is repeated, because the promise may still wait for real work, such as
-    // reading a file.
+    // Each pass ends when no timer is set. Passes are repeated, because the promise might still be waiting for real
+    // work, such as reading a file.
     while (!(await this.run(() => isSettled)));
     return settled;
   }
@@ -134,7 +134,7 @@ export async function settle(): Promise<void> {
   while (isCompressing());
 }
 
-/** Waits like `settle`. Also waits until all file operations have ended. */
+/** Waits like `settle`, and also until all file operations have ended. */
 export async function settleFiles(): Promise<void> {
   do await settle();
   while (process.getActiveResourcesInfo().some((name) => /^(?:FSReq|CloseReq)/.test(name)));

@@ -1,4 +1,4 @@
-/** Waits for changes of a resource. All tests of a run share one watch. */
+/** Waits for changes to a resource. All tests in a run share one watch. */
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'undici';
 import { controlPlane } from './control-plane.ts';

@@ -27,7 +27,7 @@ export class Workplace {
     return join(this.directory, ...parts);
   }
 
-  /** Writes a file with an old modification time, so that the reader does not wait before it reads the file. */
+  /** Writes a file with an old modification time, so that the reader reads it without waiting. */
   write(file: string, content: string | Uint8Array): void {
     this.writeAt(file, content, this.clock.now() - 3_600_000);
   }
@@ -38,7 +38,7 @@ export class Workplace {
     utimesSync(this.path(file), atMs / 1_000, atMs / 1_000);
   }
 
-  /** Writes a file with the current modification time. The reader waits before it reads such a new file. */
+  /** Writes a file with the current modification time. The reader waits before reading such a recent file. */
   writeNow(file: string, content: string | Uint8Array): void {
     mkdirSync(dirname(this.path(file)), { recursive: true });
     writeFileSync(this.path(file), content);
@@ -52,7 +52,7 @@ export class Workplace {
     rmSync(this.path(file), { recursive: true });
   }
 
-  /** Opens the directory with a new host. The previous host must be closed before. */
+  /** Opens the directory with a new host. The previous host must have been closed. */
   async open(options: Partial<DirectoryHostOptions> = {}): Promise<DirectoryHost> {
     const host = await createDirectoryHost({
       directories: [this.directory],

@@ -1,4 +1,4 @@
-/** Simulates the API server and operators in virtual time, with the simulated log service. */
+/** Simulates the API server and operators in virtual time, together with the simulated log service. */
 import type { JournalEntry } from '../../simulator/requests/journal.ts';
 import type { CollectorVersionPolicy, SearchExport } from '../../src/api/kinds.ts';
 import type { Logger } from '../../src/base/log.ts';
@@ -18,10 +18,10 @@ export const secretsPath = '/api/v1/namespaces/logging/secrets';
 export interface WorldOptions extends ServiceWorldOptions {
   readonly settings?: Partial<PolicySettings>;
   readonly log?: Logger;
-  /** Container image of Kubernetes Jobs. Without an image, exports cannot run in Jobs. */
+  /** Container image for Kubernetes Jobs. Without an image, exports cannot run in Jobs. */
   readonly workerImage?: string;
   readonly exports?: OperatorOptions['exports'];
-  /** Time in ms until dependents of a deleted owner are deleted. By default, they never are. */
+  /** Time in ms until the dependents of a deleted owner are deleted. By default, they are never deleted. */
   readonly garbageCollectionMs?: number;
 }
 
@@ -78,7 +78,7 @@ export class World extends ServiceWorld {
     return this.policy(name)?.status?.conditions?.find(({ type }) => type === 'Ready');
   }
 
-  /** Starts a replica of the operator. Its watches are rarely renewed, so that long simulations are fast. */
+  /** Starts an operator replica. Its watches are rarely renewed, so that long simulations run fast. */
   start({ metrics, ...host }: HostOptions & { readonly metrics?: Metrics } = {}): SimulatedProcess {
     const { settings, log, workerImage, exports } = this.#options;
     const { clock, random, api, service } = this;
@@ -103,7 +103,7 @@ export class World extends ServiceWorld {
   }
 }
 
-/** Policy fields with the defaults of the API server. */
+/** Policy fields with the defaults set by the API server. */
 export const policyDefaults = {
   credentialsSecretRef: { name: 'log-service' },
   allowDowngrade: false,
@@ -116,7 +116,7 @@ export const policyDefaults = {
   retryPolicy: { limit: 2, backoff: { duration: '5m', factor: 2, cap: '1h' } },
 } as const;
 
-/** Export fields with the defaults of the API server. */
+/** Export fields with the defaults set by the API server. */
 export const exportDefaults = {
   credentialsSecretRef: { name: 'log-service' },
   query: '*',
@@ -134,7 +134,7 @@ export const exportDefaults = {
   paused: false,
 } as const;
 
-/** Returns the manifest of a Secret in the namespace of the simulated world. */
+/** Returns the manifest of a Secret in the simulated world's namespace. */
 export function secretManifest(name: string, members: Readonly<Record<string, string>>) {
   const encoded = Object.entries(members).map(([key, text]) => [key, Buffer.from(text).toString('base64')]);
   const metadata = { name, namespace: 'logging' };

@@ -1,6 +1,6 @@
 /**
- * Simulates rollouts with a message analysis, and compares each result with the collectors that really stopped sending
- * logs.
+ * Simulates rollouts with a message analysis, and compares each result with the collectors that actually stopped
+ * sending logs.
  */
 import { drawFor } from '../../../simulator/base/chance.ts';
 import type { FaultScenario, Scenario } from '../../../simulator/scenario/scenario.ts';
@@ -19,7 +19,7 @@ interface AnalysisPlan {
   readonly messagesPerMinute: number;
   readonly dailyRhythm: number;
   readonly baseline: 'BeforeUpgrade' | 'DayBefore' | 'WeekBefore';
-  /** Minimum ratio of messages, in percent. */
+  /** Minimum message ratio, in percent. */
   readonly minRatio: number;
   readonly laterMs: number;
   readonly stopsShipping: number;
@@ -141,7 +141,7 @@ export async function runAnalysis(plan: AnalysisPlan): Promise<readonly string[]
 }
 
 /**
- * Returns the correct result of the analysis: the number of collectors with enough messages to be judged, and the
+ * Returns the correct result of the analysis: the number of collectors with enough messages to be assessed, and the
  * collectors that stopped sending logs.
  */
 function truthOf(plan: AnalysisPlan, ids: readonly string[]): { judged: number; quiet: ReadonlySet<string> } {

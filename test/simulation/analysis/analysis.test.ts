@@ -1,4 +1,4 @@
-/** Tests message analyses in random simulated runs: no result is wrong, and no result is counted twice. */
+/** Tests message analyses in random simulated runs: no result is wrong, and none is counted twice. */
 import { expect, test } from 'vitest';
 import { planAnalysis, planHealthy, runAnalysis } from './analysis-history.ts';
 

@@ -1,4 +1,4 @@
-/** Checks that an exported aggregation matches the messages that its search could find (E5, E6, E8, E13). */
+/** Checks that an exported aggregation matches the messages that its search was able to find (E5, E6, E8, E13). */
 import { expectedRecords } from './expected-records.ts';
 import type { LiveSearch } from './live-data.ts';
 import type { AggregationPlan } from './planned-aggregation.ts';
@@ -46,7 +46,7 @@ function isDone(search: LiveSearch): boolean {
 
 /**
  * Computes the rows that the aggregation should return. Messages exactly at the end of the range are included, because
- * a service may treat the end as inclusive (E10).
+ * the service might treat the end as inclusive (E10).
  */
 function recordsOf(search: LiveSearch, aggregation: AggregationPlan): string[] {
   return expectedRecords(

@@ -1,4 +1,6 @@
-/** Checks that a simulated export kept the request limits (B1), and polled its search jobs often enough (B4). */
+/**
+ * Checks that a simulated export stayed within the request limits (B1), and polled its search jobs often enough (B4).
+ */
 import { busiest } from '../../support/world.ts';
 import type { ExportHistoryRecord } from './record.ts';
 
@@ -7,8 +9,7 @@ const maxAtOnce = 10;
 
 export function budgetViolations({ plan, journal, counters, disturbances, startMs }: ExportHistoryRecord): string[] {
   const found: string[] = [];
-  // After a freeze, requests from before and after the freeze may arrive in the same second, so the limits are not
-  // checked.
+  // Requests sent before and after a freeze may arrive within the same second, so the limits are not checked.
   if (disturbances.some((what) => what.startsWith('freeze'))) return found;
   const { faults = {} } = plan.scenario;
   const isLate = Object.values(faults).some(({ kind }) => kind === 'stall' || kind === 'delay');
@@ -19,8 +20,8 @@ export function budgetViolations({ plan, journal, counters, disturbances, startM
     if (perSecond > maxPerSecond) {
       found.push(`B1: ${perSecond} arrivals of ${user} within the second before ${endMs - startMs}`);
     }
-    // Requests that stalled before a kill may still run. Later processes do not know of them, so together they may
-    // exceed the limit (B6).
+    // Requests that stalled before a kill may still be running. Later processes do not know about them, so together
+    // they may exceed the limit (B6).
     if (atOnce > maxAtOnce && !(isLate && isKilled)) found.push(`B1: ${atOnce} concurrent requests of ${user}`);
   }
   const isDisturbed = isKilled || Object.keys(faults).length > 0;

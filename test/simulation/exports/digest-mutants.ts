@@ -1,4 +1,4 @@
-/** Mutants (copies of the program with one rule broken) for the checks of exported rows by aggregations (E6). */
+/** Mutants (copies of the program with one rule broken) for the checks of exported rows against aggregations (E6). */
 import { type Mutant, mutant } from '../mutant.ts';
 
 export const digestMutants: readonly Mutant[] = [

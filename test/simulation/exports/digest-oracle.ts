@@ -1,5 +1,5 @@
 /**
- * Checks the time ranges that an export manifest states as complete. For each range, a later aggregation must count the
+ * Checks the time ranges that an export manifest lists as complete. For each range, a later aggregation must count the
  * same rows (E6).
  */
 import { createHash } from 'node:crypto';
@@ -34,7 +34,7 @@ function sameInterval(left: StoredRecord['record'], right: StoredRecord['record'
   return left.segment === right.segment && left.toMs === right.toMs;
 }
 
-/** Returns whether a later aggregation counted the same number of distinct rows as the commit record. */
+/** Reports whether a later aggregation counted as many distinct rows as the commit record. */
 function isCounted(digests: readonly LiveSearch[], { record, atMs }: StoredRecord): boolean {
   return digests.some((search) => {
     const expected = search.beganAtMs >= atMs ? search.expected(record) : undefined;
@@ -46,7 +46,7 @@ function isCounted(digests: readonly LiveSearch[], { record, atMs }: StoredRecor
 
 type Index = 1 | 2 | 3 | 4;
 
-/** Returns whether the rows match the counts and times per period in the commit record. */
+/** Reports whether the rows match the counts and times per period in the commit record. */
 function areTimesOf(
   { lengthMs, shared, whole }: SliceSummary,
   { fromMs, toMs }: StoredRecord['record'],

@@ -1,4 +1,4 @@
-/** Plans of simulated exports. Each plan triggers one special case, such as a killed process or a low row limit. */
+/** Plans for simulated exports. Each plan triggers one special case, such as a killed process or a low row limit. */
 import type { SearchScenario } from '../../../simulator/scenario/search-scenario.ts';
 import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
 import { Chance } from '../chance.ts';
@@ -29,7 +29,7 @@ const directions: Readonly<Record<string, ExportDirection>> = {
       destination: { share: 0, slowShare: 0.3, calls: ['create', 'finish'] },
     }),
   },
-  /** Two processes run the same export while messages arrive, so they find different messages. */
+  /** Two processes run the same export while messages are arriving, so they find different messages. */
   racedLate: {
     messages: (chance) => late(chance, plain(chance, 300)),
     more: (chance) => ({
@@ -37,7 +37,7 @@ const directions: Readonly<Record<string, ExportDirection>> = {
       destination: { share: 0, slowShare: 0.3, calls: ['create', 'finish'] },
     }),
   },
-  /** The process is killed while several parts of a file are compressed at the same time. */
+  /** The process is killed while several parts of a file are being compressed in parallel. */
   packed: {
     more: (chance) => ({
       maxPartBytes: 4_000,
@@ -52,7 +52,7 @@ const directions: Readonly<Record<string, ExportDirection>> = {
       actions: killedAnywhere(chance),
     }),
   },
-  /** The first process is killed after it wrote a file, and before it wrote the commit record. */
+  /** The first process is killed after it has written a file, but before it has written the commit record. */
   unrecorded: {
     more: (chance) => ({
       maxPartBytes: 1_000,
@@ -71,7 +71,7 @@ const directions: Readonly<Record<string, ExportDirection>> = {
       late(chance, plain(chance, 200)).map((message) => ({ ...message, copies: chance.happens(0.05) ? 2 : 1 })),
     more: () => ({ proof: 'Digest' }),
   },
-  /** The row limit cuts off searches, so exported intervals begin and end at these positions. */
+  /** The row limit cuts off searches, so exported intervals begin and end where searches were cut off. */
   digestedCut: {
     messages: (chance) => plain(chance, 300, 40),
     more: (_, plan) => ({ ...withLowerLimit(plan), proof: 'Digest' }),
@@ -81,12 +81,12 @@ const directions: Readonly<Record<string, ExportDirection>> = {
     messages: (chance) => plain(chance, 200).map((each) => ({ ...each, copies: chance.happens(0.05) ? 2 : 1 })),
     more: () => ({ proof: 'Digest' }),
   },
-  /** Searches miss some rows, and result pages omit some of the rows that searches found. */
+  /** Searches miss some rows, and result pages omit some of the rows found by searches. */
   digestedFlawed: {
     messages: (chance) => late(chance, plain(chance, 120)),
     more: () => ({ proof: 'Digest', flaws: { missShard: 0.2, holes: 0, forget: 0.2 } }),
   },
-  /** Processes are killed while they check the exported rows. */
+  /** Processes are killed while they are checking the exported rows. */
   digestedKilled: {
     messages: (chance) => late(chance, plain(chance, 60)),
     more: (chance) => ({ proof: 'Digest', actions: killedAnywhere(chance) }),
@@ -101,7 +101,7 @@ const directions: Readonly<Record<string, ExportDirection>> = {
     }),
   },
   /**
-   * Many messages arrive late. After a failed check, the export repeats searches. Only these repeated searches exceed
+   * Many messages arrive late. After a failed check, the export repeats searches, and only the repeated searches exceed
    * its row limit.
    */
   digestedBounded: {
@@ -112,26 +112,26 @@ const directions: Readonly<Record<string, ExportDirection>> = {
     messages: (chance) => received(chance, plain(chance, 100)),
     more: () => ({ proof: 'Digest', byReceiptTime: true }),
   },
-  /** One millisecond has more messages than one search returns. */
+  /** One millisecond has more messages than a search returns. */
   crowded: {
     messages: (chance) => plain(chance, 300, 40),
     search: { status: { bucketLength: '3h' } },
     more: (_, plan) => withLowerLimit(plan),
   },
-  /** One millisecond has too many rows, even after its search is divided by message ids. */
+  /** One millisecond has too many rows, even after its search has been split by message id. */
   dense: {
     messages: (chance) => plain(chance, 1_600, 0),
     more: () => ({ parallelism: 2 }),
   },
   kept: { more: () => ({ incompletePolicy: 'Keep' }) },
-  /** The export has a limit of rows or of time. */
+  /** The export has a row limit or a time limit. */
   bounded: {
     more: (chance) => ({
       parallelism: 1,
       limits: chance.one([{ maxMessages: chance.whole(1, 60) }, { deadlineAfterMs: chance.whole(6_000, 20_000) }]),
     }),
   },
-  /** The limit of scanned bytes varies, so that it stops the export at different steps. */
+  /** The limit on scanned bytes varies, so that the export stops at different steps. */
   scanned: {
     more: (chance) => ({ parallelism: 1, limits: { maxBytesScanned: chance.whole(44_000, 70_000) } }),
   },
@@ -161,7 +161,7 @@ const directions: Readonly<Record<string, ExportDirection>> = {
   },
   disordered: { messages: (chance) => displaced(chance, plain(chance, 150)), more: (_, plan) => withLowerLimit(plan) },
   erring: { more: () => ({ flaws: { missShard: 0.3, holes: 0, forget: 0 } }) },
-  /** A search job reports its error in only one status response, and half of the status responses are lost. */
+  /** A search job reports its error in only one status response, and half of all status responses are lost. */
   erringUnheard: {
     more: (_, plan) => ({ ...withLostStatuses(plan), flaws: { missShard: 0.5, holes: 0, forget: 0 } }),
   },
@@ -178,7 +178,7 @@ const directions: Readonly<Record<string, ExportDirection>> = {
     search: { status: { bucketLength: '3h' } },
     more: (chance, plan) => ({ ...aggregated(chance, plan), isLimitSilent: true }),
   },
-  /** The service reports wrong results of an aggregation until the aggregation has ended. */
+  /** Until an aggregation has ended, the service returns wrong results for it. */
   addedEarly: {
     search: { duration: '40s', histogramFirst: true },
     more: (chance, plan) => aggregated(chance, plan),
@@ -195,7 +195,7 @@ const directions: Readonly<Record<string, ExportDirection>> = {
   addedForgetful: {
     more: (chance, plan) => ({ ...aggregated(chance, plan), flaws: { missShard: 0, holes: 0, forget: 0.5 } }),
   },
-  /** The aggregation's search takes longer than the service allows, so the service ends the search early. */
+  /** The aggregation's search takes longer than the service allows, so the service ends it early. */
   addedEndless: {
     search: { rangePerSecond: '83ms', status: { bucketLength: '1m' } },
     more: (chance, plan) => ({
@@ -218,12 +218,12 @@ const directions: Readonly<Record<string, ExportDirection>> = {
       }),
   },
   inclusive: { messages: (chance) => plain(chance, 300, 60), search: { toInclusive: true } },
-  /** The time range ends now or soon, and messages arrive as late as `settleDelay` allows. */
+  /** The time range ends now or soon, and messages arrive with delays of up to `settleDelay`. */
   recent: {
     messages: (chance) => plain(chance, 60),
     more: (chance, plan) => recent(chance, plan),
   },
-  /** The export's time range ends now or soon. After a kill, the export continues in a process whose clock is ahead. */
+  /** The export's time range ends now or soon. After a kill, the export continues in a process whose clock is fast. */
   recentTaken: {
     messages: (chance) => plain(chance, 120),
     more: (chance, plan) => ({
@@ -243,7 +243,7 @@ const directions: Readonly<Record<string, ExportDirection>> = {
     search: { messageLimit: 1_000, rangePerSecond: '83ms', status: { bucketLength: '1m' } },
     more: () => ({ smallestLimit: 1_000, completeWithinMs: 24 * hourMs }),
   },
-  /** Some removals of temporary files fail, and a killed process leaves its temporary files behind. */
+  /** Some temporary files cannot be removed, and a killed process leaves its temporary files behind. */
   littered: {
     more: (chance) => ({
       maxPartBytes: 600,
@@ -326,8 +326,8 @@ function corpusOf(messages: readonly PlannedMessage[]): ExportHistoryPlan['corpu
 }
 
 /**
- * Returns messages at random times. With `moments`, the messages have only this number of different random times, or
- * are at the ends of the time range.
+ * Returns messages at random times. If `moments` is set, only that many random times are used, in addition to the ends
+ * of the time range.
  */
 function plain(chance: Chance, count: number, moments?: number): readonly PlannedMessage[] {
   const places =

@@ -1,4 +1,4 @@
-/** Tests the simulated exports of `directed-plans.ts`. Each of them triggers one special case. */
+/** Tests the simulated exports in `directed-plans.ts`, each of which triggers one special case. */
 import { expect, test } from 'vitest';
 import { countFrom, exportPool } from '../history-pool.ts';
 import { exportProgram, violationsReported } from '../replay.ts';

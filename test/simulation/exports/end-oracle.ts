@@ -1,5 +1,5 @@
 /**
- * Checks that a simulated export ended as complete, or failed for a true reason, and left no files or search jobs
+ * Checks that a simulated export ended as complete or failed for a valid reason, and left no files or search jobs
  * behind (E3, E15).
  */
 import { allSegmentsOf } from '../../../src/destination/coverage.ts';
@@ -24,12 +24,12 @@ export function endViolations(record: ExportHistoryRecord): string[] {
   return [...found, ...manifestViolations(record)];
 }
 
-/** Returns the reasons that make it impossible to export all rows in this simulation. */
+/** Returns the reasons why it is impossible to export all rows in this simulation. */
 function lastingReasons({ plan, definition }: ExportHistoryRecord): ReadonlySet<string> {
   const reasons = new Set<string>();
   const { aggregation, scenario, corpus, smallestLimit } = plan;
-  // The row limit does not apply to an aggregation. Only the maximum duration of a search job can make it incomplete
-  // (E13).
+  // The row limit does not apply to an aggregation. Only the maximum duration of a search job can make an aggregation
+  // incomplete (E13).
   const isEndless = scenario.search?.rangePerSecond !== undefined;
   if (aggregation && isEndless) reasons.add('TimeOver');
   if (!definition.isSplittable && !aggregation && corpus.messages.length >= smallestLimit) reasons.add('LimitReached');
@@ -39,8 +39,8 @@ function lastingReasons({ plan, definition }: ExportHistoryRecord): ReadonlySet<
 }
 
 /**
- * Returns how many rows the smallest possible search may find at most. Such a search covers one millisecond and two
- * last digits of the message id (E4).
+ * Returns the maximum number of rows that the smallest possible search can return. Such a search covers one millisecond
+ * and one combination of the last two digits of the message id (E4).
  */
 function densestOf({ corpus, byReceiptTime }: ExportHistoryPlan): number {
   const counts = new Map<string, number>();
@@ -51,7 +51,7 @@ function densestOf({ corpus, byReceiptTime }: ExportHistoryPlan): number {
   return Math.max(0, ...counts.values());
 }
 
-/** Checks that the export marks an interval as incomplete only for a true reason (E6). */
+/** Checks that the export marks an interval as incomplete only for a valid reason (E6). */
 function flagViolations({ plan, records }: ExportHistoryRecord, lasting: ReadonlySet<string>): string[] {
   const reasons = new Set(mayDiffer(plan) ? [...lasting, 'CountDiffers'] : lasting);
   return records.flatMap(({ record: { fromMs, toMs, incomplete } }) =>
@@ -61,7 +61,7 @@ function flagViolations({ plan, records }: ExportHistoryRecord, lasting: Readonl
   );
 }
 
-/** Returns whether two searches of the same time range may return different rows. */
+/** Reports whether two searches of the same time range might return different rows. */
 function mayDiffer({ flaws, corpus, scenario }: ExportHistoryPlan): boolean {
   const isFlawed = flaws.missShard > 0 || flaws.holes > 0 || flaws.forget > 0;
   const isGrowing = corpus.messages.some(({ searchableMs }) => searchableMs > historyStartMs);

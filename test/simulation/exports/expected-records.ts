@@ -1,8 +1,8 @@
-/** Computes the expected rows of an aggregation without code of the program or the simulator. */
+/** Computes the expected rows of an aggregation without using code from the program or the simulator. */
 import type { AggregateFigure, AggregationPlan, GroupKey } from './planned-aggregation.ts';
 import type { PlannedMessage } from './planned-corpus.ts';
 
-/** Returns the expected rows of the aggregation as text. Their order has no meaning. */
+/** Returns the expected rows of the aggregation as text, in no particular order. */
 export function expectedRecords(plan: AggregationPlan, messages: readonly PlannedMessage[]): string[] {
   const groups = new Map<string, PlannedMessage[]>();
   for (const message of messages) {
@@ -21,10 +21,10 @@ export function expectedRecords(plan: AggregationPlan, messages: readonly Planne
   });
 }
 
-/** Returns an aggregation row as text that does not depend on the notation of numbers and times. */
+/** Returns an aggregation row as text, independently of how numbers and times are written. */
 export function recordText(members: Readonly<Record<string, unknown>>): string {
   const { _rest: rest, ...others } = members;
-  // In a Parquet file, the field `_rest` has the values that do not fit into their columns.
+  // In a Parquet file, the field `_rest` contains the values that do not fit into their columns.
   const all = typeof rest === 'string' && rest !== '' ? { ...others, ...(JSON.parse(rest) as object) } : others;
   return Object.entries(all)
     .map(([name, value]) => [name, plainText(value)])

@@ -246,7 +246,7 @@ export class ExportHistoryWorld {
     };
   }
 
-  /** Tells the client that a search reached the row limit. The client cannot detect such a small limit. */
+  /** Tells the client that a search has reached the row limit, because the client cannot detect such a low limit. */
   #prepare(quirks: ServiceQuirks): void {
     if (!this.#plan.isLimitSilent || this.#plan.smallestLimit >= 10_000) return;
     const texts: string[] = [];
@@ -290,7 +290,7 @@ export class ExportHistoryWorld {
     if (!this.#chance.happens(share)) return until;
     const failures: readonly DestinationFailure[] = ['away', 'full', 'lost'];
     const failure = call === 'create' && this.#chance.happens(0.3) ? 'exists' : this.#chance.one(failures);
-    // The fault `exists` means that an earlier attempt of the call has created the object, so the call has an effect.
+    // The fault `exists` means that an earlier attempt of the call created the object, so the call has an effect.
     const hasEffect = failure === 'exists' || (call !== 'open' && this.#chance.happens(0.5));
     this.note(`${call} ${name} fails: ${failure}${hasEffect ? ', with effect' : ''}`);
     if (hasEffect) this.#unheardCalls.push(`${call} ${name}`);

@@ -1,4 +1,4 @@
-/** A simulated process of an export. Requests that it has sent take effect even after it is frozen or killed. */
+/** A simulated export process. Requests that it has sent take effect even after it has been frozen or killed. */
 import type { InProcessService } from '../../../simulator/in-process.ts';
 import { type Clock, sleep } from '../../../src/base/clock.ts';
 import { type Logger, silentLogger } from '../../../src/base/log.ts';

@@ -1,4 +1,4 @@
-/** Export resource of a simulated run, with the changes by users and each status that the operator wrote. */
+/** The export resource of a simulated run, with the changes made by users and every status written by the operator. */
 import { annotations } from '../../../src/api/annotations.ts';
 import { findCondition } from '../../../src/api/conditions.ts';
 import type { SearchExport } from '../../../src/api/kinds.ts';
@@ -15,7 +15,7 @@ import type { ExportHistoryPlan } from './plan.ts';
 export interface ExportStatusRecord {
   readonly atMs: number;
   readonly status: NonNullable<SearchExport['status']>;
-  /** True if the export manifest existed when the status was written. */
+  /** Whether the export manifest existed when the status was written. */
   readonly hasManifest: boolean;
 }
 
@@ -84,7 +84,7 @@ export class ExportResource {
     this.api.patch(path, { spec: { paused } });
   }
 
-  /** Sets the annotation with which a user requests a check of all exported data. */
+  /** Sets the annotation by which a user requests a check of all exported data. */
   askAgain(): void {
     this.api.patch(path, { metadata: { annotations: { [annotations.requestedAt]: `time ${++this.#requests}` } } });
   }

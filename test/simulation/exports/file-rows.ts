@@ -1,4 +1,4 @@
-/** Reads the rows of exported files without code of logfleet. */
+/** Reads the rows of exported files without using logfleet code. */
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { parquetReadObjects } from 'hyparquet';
 import { recordText } from './expected-records.ts';
@@ -15,7 +15,7 @@ export async function rowsOfFiles(
   return rows;
 }
 
-/** Returns the rows of one file; for an unreadable file, a single row with the error message. */
+/** Returns the rows of a file, or a single row with the error message if the file cannot be read. */
 async function rowsIn(name: string, content: Uint8Array, textOf: (row: FileRow) => string): Promise<readonly string[]> {
   try {
     return (await membersOf(name, content)).map(textOf);
@@ -63,7 +63,8 @@ function linesOf(content: Uint8Array): string[] {
 }
 
 /**
- * Splits CSV lines at commas. No cell is quoted, because the simulated messages contain no comma, quote or line break.
+ * Splits CSV lines at commas. Cells are never quoted, because the simulated messages contain no commas, quotes or line
+ * breaks.
  */
 function csvRows([header = '', ...lines]: readonly string[]): readonly FileRow[] {
   const names = header.split(',');

@@ -1,6 +1,5 @@
 /**
- * Connection of a simulated process to the destination. A test can make its calls fail, delay them, or cut the
- * connection.
+ * A simulated process's connection to the destination. A test can make calls fail, delay them, or cut the connection.
  */
 import {
   type DestinationCall,
@@ -11,9 +10,9 @@ import {
 import { isDead, never, type ProcessGate } from '../../support/process-gate.ts';
 
 export interface DestinationObserver {
-  /** Called before a destination call is sent. Killing the process here prevents the call. */
+  /** Called before a destination call is sent. Killing the process at this point prevents the call. */
   before(effect: string): void;
-  /** Called after a call to the destination was sent. The call takes effect even if the process is killed now. */
+  /** Called after a destination call has been sent. The call takes effect even if the process is killed now. */
   after(effect: string): void;
   strike(call: DestinationCall, name: string): DestinationFault | undefined;
 }

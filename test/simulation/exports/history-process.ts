@@ -1,4 +1,4 @@
-/** A process of a simulated export: a whole operator, or only the export itself. */
+/** A process in a simulated export: either a whole operator, or only the export itself. */
 import type { Seat } from './planned-actions.ts';
 
 export interface HistoryProcess {
@@ -7,10 +7,10 @@ export interface HistoryProcess {
   readonly running: boolean;
   readonly reported: ReportedState | undefined;
   start(): void;
-  /** Notifies the process that the spec has changed. If `isToTryAgain` is true, the user also requests a retry. */
+  /** Notifies the process that the spec has changed. If `isToTryAgain` is true, the user has also requested a retry. */
   tell(isToTryAgain: boolean): void;
   kill(): void;
-  /** Freezes or thaws the process, as SIGSTOP and SIGCONT do. */
+  /** Freezes or resumes the process, as SIGSTOP and SIGCONT do. */
   freeze(): void;
   thaw(): void;
   stop(): Promise<void>;
@@ -19,8 +19,8 @@ export interface HistoryProcess {
 export interface ReportedState {
   readonly isComplete: boolean;
   readonly isStalled: boolean;
-  /** Reason and message of each interval that the status shows as incomplete. */
+  /** Reason and message for each interval that the status shows as incomplete. */
   readonly unproven: readonly { readonly reason: string; readonly message: string }[];
-  /** State of the export in words, for people. */
+  /** Human-readable state of the export. */
   readonly text: string;
 }

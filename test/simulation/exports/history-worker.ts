@@ -1,4 +1,4 @@
-/** Worker thread that simulates exports by seed. */
+/** Worker thread that simulates exports, one per seed. */
 import { enableCompileCache } from 'node:module';
 import { parentPort, workerData } from 'node:worker_threads';
 import { compileCache } from '../../support/compile-cache.ts';

@@ -1,4 +1,4 @@
-/** Simulates one export until it ends or time is up. The same plan always gives the same run. */
+/** Simulates an export until it ends or time runs out. Runs with the same plan are identical. */
 import { createHash } from 'node:crypto';
 import { ExportHistoryWorld } from './export-history-world.ts';
 import { rowsOfFiles } from './file-rows.ts';
@@ -11,15 +11,13 @@ import type { ExportHistoryRecord } from './record.ts';
 const lookEveryMs = 5_000;
 const steadyLooks = 3;
 const maxAsked = 2;
-/** Time in ms until the service has certainly cancelled the search jobs that nobody polls. */
+/** Time in ms after which the service has certainly cancelled all search jobs that are no longer polled. */
 const idleMs = 90_000;
 
 export interface ExportHistoryResult {
   readonly seed: number;
   readonly violations: readonly string[];
-  /**
-   * Hash of all requests and of the content of the destination. Equal hashes show that two simulations were identical.
-   */
+  /** Hash of all requests and the destination's content. Equal hashes show that two simulations were identical. */
   readonly digest: string;
   readonly record: ExportHistoryRecord;
 }
@@ -56,7 +54,7 @@ async function untilEnded(world: ExportHistoryWorld, completeWithinMs: number): 
     const areEnded = isWhole && processes.every((process) => process.reported?.isComplete || isWaiting(process));
     looks = areEnded ? looks + 1 : 0;
     if (looks < steadyLooks) continue;
-    // The user requests the check again, because a fault may have interrupted the first one.
+    // The user requests the check a second time, because a fault might have interrupted the first one.
     if (asked === maxAsked || !processes.some(isWaiting)) return true;
     asked++;
     looks = 0;

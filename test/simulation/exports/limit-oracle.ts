@@ -1,4 +1,4 @@
-/** Checks that an export keeps its limits on rows, time and scanned bytes. */
+/** Checks that an export stays within its limits on rows, time and scanned bytes. */
 import type { LiveSearch } from './live-data.ts';
 import type { ExportHistoryRecord } from './record.ts';
 import { countingRecords } from './stored-verdicts.ts';
@@ -7,12 +7,12 @@ const inFlightMs = 1_000;
 const stoppedWithinMs = 1_000 + 2 * inFlightMs;
 
 export function limitViolations(history: ExportHistoryRecord): string[] {
-  // If two processes run the same export, neither knows the other's searches, so they may exceed the limits.
+  // If two processes run the same export, neither knows about the other's searches, so they may exceed the limits.
   if (history.plan.actions.some(({ kind }) => kind === 'start')) return [];
   return [...rowLimitViolations(history), ...deadlineViolations(history), ...scanViolations(history)];
 }
 
-/** Checks that an export stops at `maxMessages`. The last search job may exceed this limit. */
+/** Checks that an export stops at `maxMessages`. Only the last search job may exceed the limit. */
 function rowLimitViolations({
   plan,
   definition,
@@ -23,11 +23,11 @@ function rowLimitViolations({
 }: ExportHistoryRecord): string[] {
   const { limits, scenario, calmAtMs } = plan;
   const { messageLimit } = scenario.search ?? {};
-  // If the service changes its row limit during the run, it is unknown how many rows an export may have at most.
+  // If the service changes its row limit during the run, the maximum number of rows of the export is unknown.
   const isSteady = Object.keys(scenario.events ?? {}).length === 0;
   if (limits.maxMessages === undefined || messageLimit === undefined || !isSteady) return [];
-  // The write of a commit record may fail although the record is stored. The process then notices this record only when
-  // it lists the records.
+  // Writing a commit record can return an error although the record is stored. The process then notices the record only
+  // when it lists the records.
   const isUnheardOf = (name: string) => unheardCalls.some((call) => call.startsWith('create ') && call.endsWith(name));
   const early = records.filter(({ atMs }) => atMs - startMs < calmAtMs);
   const unheard = new Set(early.filter(({ name }) => isUnheardOf(name)).map(({ record }) => record));
@@ -44,7 +44,7 @@ function rowLimitViolations({
 
 function deadlineViolations({ plan, journal, startMs, disturbances }: ExportHistoryRecord): string[] {
   const { limits, skewMs, calmAtMs } = plan;
-  // A process that was frozen may send a request after the deadline.
+  // A process that was frozen might send a request after the deadline.
   if (limits.deadlineAfterMs === undefined || disturbances.some((what) => what.startsWith('freeze'))) return [];
   const overMs = startMs + limits.deadlineAfterMs + skewMs + inFlightMs;
   const late = journal.filter(
@@ -53,13 +53,13 @@ function deadlineViolations({ plan, journal, startMs, disturbances }: ExportHist
   return late.map(({ at }) => `limits: a search started at ${at - startMs} ms, after the deadline`);
 }
 
-/** Checks that each process keeps the limit of scanned bytes. Each process counts only its own search jobs. */
+/** Checks that each process stays within the limit on scanned bytes. Each process counts only its own search jobs. */
 function scanViolations({ plan, searches, startMs, starts, disturbances }: ExportHistoryRecord): string[] {
   const { limits, scenario, calmAtMs } = plan;
   const { maxBytesScanned } = limits;
   const kinds = Object.values(scenario.faults ?? {}).map(({ kind }) => kind);
-  // Skips the check after two kinds of faults. Invalid statuses hide the scanned bytes, and a frozen process sends its
-  // requests late.
+  // Skips the check after two kinds of fault, because invalid statuses hide the scanned bytes, and a frozen process
+  // sends its requests late.
   const isUnsure = kinds.includes('wrongTypes') || disturbances.some((what) => what.startsWith('freeze'));
   if (maxBytesScanned === undefined || isUnsure) return [];
   return starts.flatMap((beginMs, index) => {
@@ -67,7 +67,7 @@ function scanViolations({ plan, searches, startMs, starts, disturbances }: Expor
     const own = searches.filter(({ beganAtMs }) => beganAtMs >= beginMs && beganAtMs < endMs);
     const overMs = scannedOutAtMs(own, maxBytesScanned) + stoppedWithinMs;
     if (overMs >= endMs) return [];
-    // Ignores count queries, because an export may send them even after it has reached its limit of scanned bytes.
+    // Ignores count queries, because an export may send them even after it has reached its limit on scanned bytes.
     const finding = own.filter(({ query }) => query !== undefined && !query.endsWith('| count'));
     const isBegun = ({ beganAtMs }: LiveSearch) => beganAtMs > overMs;
     const goesOn = ({ heard, endedAtMs = Number.POSITIVE_INFINITY }: LiveSearch) =>
@@ -82,7 +82,7 @@ function scanViolations({ plan, searches, startMs, starts, disturbances }: Expor
 }
 
 /**
- * Returns the time in ms at which the statuses of all search jobs together first showed `max` scanned bytes. Returns
+ * Returns the time in ms at which the statuses of all search jobs first showed a total of `max` scanned bytes, or
  * infinity if they never did.
  */
 function scannedOutAtMs(searches: readonly LiveSearch[], max: number): number {

@@ -13,18 +13,16 @@ import { messageFields } from '../../../simulator/query/message-fields.ts';
 import type { FieldDescriptor, MessageFilter, MessageRow } from '../../../simulator/query/row.ts';
 import type { CorpusPlan, PlannedMessage } from './planned-corpus.ts';
 
-/** Errors that the service makes in one search. */
+/** Errors made by the service in one search. */
 export interface SearchFlaws {
   /**
-   * Number of the shard (a fourth of the messages) whose messages the search misses; undefined if it misses none. The
-   * service reports this error in only one status.
+   * Index of the shard (a quarter of the messages) that the search misses, or undefined if it misses none. The service
+   * reports this error in only one status.
    */
   readonly missedShard: number | undefined;
-  /** True if a search that the row limit cuts off also omits one message that it should have found. */
+  /** Whether a search that the row limit cuts off also omits one message that it should have found. */
   readonly hasHole: boolean;
-  /**
-   * Number of messages that the search counts, but that are missing in its result pages. These are its oldest messages.
-   */
+  /** Number of messages, the oldest ones, that the search counts but that are missing from its result pages. */
   readonly forgotten: number;
 }
 
@@ -34,13 +32,13 @@ export const shards = 4;
 export interface LiveDataOptions {
   readonly corpus: CorpusPlan;
   readonly nowMs: () => number;
-  /** Returns the errors for a search that begins now. */
+  /** Returns the errors for a search that starts now. */
   readonly flaws: () => SearchFlaws;
-  /** True if a search also returns messages that became searchable only after it had searched their time range. */
+  /** Whether a search also returns messages that became searchable only after it had searched their time range. */
   readonly lateJoin: boolean;
-  /** True if the service computes the histogram with a separate search. */
+  /** Whether the service computes the histogram with a separate search. */
   readonly histogramFirst: boolean;
-  /** True if a search by receipt time returns an arbitrary selection of rows when it reaches its row limit. */
+  /** Whether a search by receipt time returns an arbitrary selection of rows when it reaches its row limit. */
   readonly cutsByPage: boolean;
 }
 
@@ -107,30 +105,33 @@ export class LiveSearch implements MessageSearch {
   readonly range: SearchRange;
   readonly flaws: SearchFlaws;
   readonly beganAtMs: number;
-  /** Time in ms at which the search ended or reached its row limit; undefined before that. */
+  /** Time in ms at which the search ended or reached its row limit, or undefined while it is running. */
   endedAtMs: number | undefined;
   hasReported = false;
-  /** Query of the search job; undefined until a client has received the job's id. */
+  /** Query of the search job, or undefined until a client has received the job's id. */
   query: string | undefined;
-  /** Scanned bytes that clients read in the statuses of the search job, with the time of each read. */
+  /** Numbers of scanned bytes that clients read in the search job's statuses, with the time of each read. */
   readonly heard: { readonly atMs: number; readonly bytes: number }[] = [];
   records = 0;
   isRead = false;
   scannedBytes = 0;
   reachedMs: number;
   readonly #options: LiveSearchOptions;
-  /** Number of messages that the search has not reached. A search begins with the newest message. */
+  /** Number of messages that the search has not reached yet. A search begins with the newest message. */
   #left: number;
   /** Messages that became searchable after this search had passed their time. */
   #unseen: LiveMessage[] = [];
-  /** Messages that the search found, in page order. */
+  /** Messages found by the search, in page order. */
   #found: LiveMessage[] = [];
   /** Messages that the search would return if the service made no errors. */
   readonly #expected = new Set<LiveMessage>();
   #isSorted = true;
   #hole: LiveMessage | undefined;
   #hasBegun = false;
-  /** True if the search was cut off in the middle of a millisecond, so that only a part of its messages was found. */
+  /**
+   * Whether the search was cut off within a millisecond, so that it found only some of the messages in that
+   * millisecond.
+   */
   #isCutWithin = false;
   #joinedAtMs = Number.NEGATIVE_INFINITY;
 
@@ -159,7 +160,9 @@ export class LiveSearch implements MessageSearch {
     return [...this.#expected];
   }
 
-  /** Returns the messages that an interval must contain; undefined if the search did not cover the whole interval. */
+  /**
+   * Returns the messages that an interval must contain, or undefined if the search did not cover the whole interval.
+   */
   expected(
     { fromMs, toMs }: { readonly fromMs: number; readonly toMs: number },
     queryLimit = Number.POSITIVE_INFINITY,
@@ -211,7 +214,7 @@ export class LiveSearch implements MessageSearch {
 
   /**
    * Chooses a message that the search omits. Does so only if the search exceeds its row limit, because no program could
-   * detect other omissions.
+   * detect any other omission.
    */
   #begin(maxMatches: number): void {
     if (this.#hasBegun) return;

@@ -1,5 +1,5 @@
 /**
- * Mutants for the rules of exports. Each one replaces an expression of the program, and simulated exports must detect
+ * Mutants for the export rules. Each mutant replaces an expression in the program, and simulated exports must detect
  * it.
  */
 import { type Mutant, mutant } from '../mutant.ts';

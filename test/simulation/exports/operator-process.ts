@@ -20,7 +20,7 @@ export interface OperatorProcessOptions {
   readonly observer: DestinationObserver;
   readonly seed: number;
   readonly skewMs: number;
-  /** True if several operators may run, so that they elect a leader. */
+  /** Whether several operators can run, so that they have to elect a leader. */
   readonly leaderElection: boolean;
 }
 
@@ -63,7 +63,7 @@ export class OperatorProcess implements HistoryProcess {
     this.#process.start();
   }
 
-  /** Does nothing, because the operator notices changes of its resources through its watch. */
+  /** Does nothing, because the operator notices changes to its resources through its watch. */
   tell(): void {}
 
   kill(): void {

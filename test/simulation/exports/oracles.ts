@@ -1,4 +1,4 @@
-/** Runs all checks of a simulated export. Each violation begins with the name of the broken rule. */
+/** Runs all checks on a simulated export. Each violation begins with the name of the broken rule. */
 import { aggregateViolations } from './aggregate-oracle.ts';
 import { budgetViolations } from './budget-oracle.ts';
 import { digestViolations } from './digest-oracle.ts';

@@ -1,4 +1,4 @@
-/** Replaces the compression threads of `node:zlib` in simulations, because threads do not follow a virtual clock. */
+/** Replaces the `node:zlib` compression threads in simulations, because threads do not follow a virtual clock. */
 import { createGzip, createZstdCompress, type Gzip, type ZstdCompress } from 'node:zlib';
 
 interface Handle {
@@ -14,8 +14,8 @@ let packing: Packing | undefined;
 const goOn = new WeakMap<Handle, () => void>();
 
 /**
- * Sets a function that decides when each compression ends. If it is undefined, compressions run normally, on the
- * threads of `node:zlib`.
+ * Sets a function that decides when each compression ends. If it is undefined, compression runs normally, on the
+ * `node:zlib` threads.
  */
 export function packBy(next: Packing | undefined): void {
   packing = next;

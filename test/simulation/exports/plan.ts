@@ -1,4 +1,4 @@
-/** Draws the plan of one simulated export from a seed. */
+/** Derives the plan of one simulated export from a seed. */
 import type { Scenario } from '../../../simulator/scenario/scenario.ts';
 import type { SearchScenario } from '../../../simulator/scenario/search-scenario.ts';
 import { minuteMs } from '../../../src/base/time-units.ts';
@@ -12,17 +12,17 @@ import { planSearchFaults } from './planned-search-faults.ts';
 
 export interface ExportHistoryPlan {
   readonly seed: number;
-  /** True if whole operators run; false if only the export runs. */
+  /** Whether whole operators run, instead of only the export. */
   readonly isWhole: boolean;
-  /** True if the export runs as two workers of one Kubernetes Job. */
+  /** Whether the export runs as two workers of one Kubernetes Job. */
   readonly areWorkers: boolean;
   readonly apiFaults: ApiFaultPlan;
   readonly query: string;
-  /** Part of the export's query that selects messages. */
+  /** The part of the export's query that selects messages. */
   readonly scope: QueryScope;
-  /** Aggregation whose result is exported; undefined if the export contains messages. */
+  /** Aggregation whose result is exported, or undefined if messages are exported. */
   readonly aggregation: AggregationPlan | undefined;
-  /** Row limit that the query itself contains. The export cannot split such a query by time (E8). */
+  /** Row limit in the query itself. The export cannot split such a query by time (E8). */
   readonly queryLimit: number | undefined;
   readonly byReceiptTime: boolean;
   /** Start of the exported range, in ms since the epoch. */
@@ -31,15 +31,15 @@ export interface ExportHistoryPlan {
   readonly settleMs: number;
   readonly corpus: CorpusPlan;
   readonly scenario: Scenario;
-  /** Smallest row limit that a search has during this run. */
+  /** Lowest row limit of any search in this run. */
   readonly smallestLimit: number;
   /**
-   * True if the service reports a search as complete although the search reached the row limit. The client then cannot
-   * notice the limit.
+   * Whether the service reports a search as complete although it reached the row limit. The client then cannot detect
+   * the limit.
    */
   readonly isLimitSilent: boolean;
   readonly lateJoin: boolean;
-  /** True if a search by receipt time returns an arbitrary selection of rows when it reaches its row limit. */
+  /** Whether a search by receipt time returns an arbitrary selection of rows when it reaches its row limit. */
   readonly cutsByPage: boolean;
   readonly flaws: FlawPlan;
   readonly destination: DestinationFaultPlan;
@@ -50,27 +50,27 @@ export interface ExportHistoryPlan {
   readonly limits: LimitPlan;
   readonly maxPartBytes: number;
   /**
-   * Difference in ms between the clock of a process and the real time. The clocks of successive processes are
-   * alternately behind and ahead.
+   * Difference in ms between a process's clock and real time. The clocks of successive processes are alternately slow
+   * and fast.
    */
   readonly skewMs: number;
   readonly latencyMs: number;
   readonly jitterMs: number;
   readonly actions: readonly ExportAction[];
-  /** Time in ms from the start after which no faults occur. */
+  /** Time in ms since the start after which no more faults occur. */
   readonly calmAtMs: number;
-  /** Maximum time in ms from the end of all faults until the export must be done. */
+  /** Maximum time in ms from the end of all faults until the export must have ended. */
   readonly completeWithinMs: number;
 }
 
-/** Ratio (0 to 1) of searches with each error. */
+/** Fraction (0 to 1) of searches that have each error. */
 export interface FlawPlan {
   readonly missShard: number;
   readonly holes: number;
   readonly forget: number;
 }
 
-/** Limits in the initial spec of the export. A simulated user raises them later. */
+/** Limits in the export's initial spec, which a simulated user raises later. */
 export interface LimitPlan {
   readonly maxMessages?: number;
   readonly deadlineAfterMs?: number;
@@ -83,7 +83,7 @@ export interface OutputPlan {
 }
 
 export interface DestinationFaultPlan {
-  /** Ratio (0 to 1) of destination calls that fail. */
+  /** Fraction (0 to 1) of destination calls that fail. */
   readonly share: number;
   readonly slowShare: number;
   readonly calls: readonly DestinationCall[];
@@ -92,7 +92,7 @@ export interface DestinationFaultPlan {
 export const historyStartMs = Date.UTC(2026, 10, 1);
 
 export const plainOutput: OutputPlan = { format: 'NDJSON', compression: 'None' };
-/** Output formats whose files are compressed as a whole. Parquet files are compressed in parts. */
+/** Output formats whose files are compressed as a whole, unlike Parquet files, which are compressed in parts. */
 export const packedOutputs: readonly OutputPlan[] = [
   { format: 'NDJSON', compression: 'Gzip' },
   { format: 'NDJSON', compression: 'Zstd' },
@@ -114,11 +114,11 @@ export function planExportHistory(seed: number): ExportHistoryPlan {
   const calmAtMs = chance.whole(1, 12) * minuteMs;
   const spanMs = chance.one([50, 20_000, 60 * minuteMs, 7 * 24 * 60 * minuteMs]);
   const settleMs = chance.one([0, 60_000, 180_000]);
-  // Most simulated exports cover a time range in the past. The ranges of some exports end in the future.
+  // Most simulated exports cover a time range in the past. Some ranges end in the future.
   const endsBeforeMs = chance.happens(0.75) ? chance.whole(60, 6_000) * minuteMs : chance.whole(-3, 3) * minuteMs;
   const toMs = historyStartMs - endsBeforeMs;
   const fromMs = toMs - spanMs;
-  // Logfleet suspects an unreported row limit only if a search returns a round number of at least 10,000 rows.
+  // Logfleet suspects an unreported row limit only if a search returns a round number of rows, and at least 10,000.
   const limit = isLarge ? chance.one([10_000, 11_000, 12_000]) : chance.whole(4, 120);
   const search = planSearch(chance, { limit, spanMs, isLarge, isWhole });
   const limits = planLimitChanges(chance, limit, calmAtMs, isLarge);
@@ -155,8 +155,8 @@ export function planExportHistory(seed: number): ExportHistoryPlan {
     lateJoin: chance.happens(0.6),
     flaws: {
       missShard: isQuiet ? 0 : chance.one([0, 0, 0.1, 0.3]),
-      // A search omits messages only if the program can detect the omission. It cannot detect the omission while
-      // messages arrive late, for example.
+      // A search omits messages only if the program can detect the omission, which is impossible, for example, while
+      // messages are arriving late.
       holes: isQuiet || !search.histogramFirst || hasLate || queryLimit !== undefined ? 0 : chance.one([0, 0.1, 0.3]),
       forget: isQuiet ? 0 : chance.one([0, 0, 0.1]),
     },
@@ -223,7 +223,7 @@ function planSearch(chance: Chance, { limit, spanMs, isLarge, isWhole }: SearchP
   const bucketMs = chance.one([undefined, undefined, 1, Math.ceil(spanMs / 50), 3 * spanMs]);
   return {
     messageLimit: limit,
-    // An operator learns the row limit only when a search reaches it.
+    // An operator learns of the row limit only when a search reaches it.
     atMessageLimit: chance.one(['forcePaused', isWhole ? 'forcePaused' : 'done', 'doneWithWarning'] as const),
     duration: chance.one<SearchScenario['duration'] & {}>(
       isLarge ? ['5s', '25s'] : ['0s', '1s', ['0s', '15s'], '9s', '40s'],

@@ -1,15 +1,15 @@
-/** Plans the faults of processes and the actions of users in a simulated export. */
+/** Plans process faults and user actions in a simulated export. */
 import type { Chance } from '../chance.ts';
 
 export type Seat = 'first' | 'second';
 
 export type ExportAction =
-  /** Starts a second process while the first one still runs. */
+  /** Starts a second process while the first one is still running. */
   | { readonly kind: 'start'; readonly atMs: number; readonly seat: Seat }
   | { readonly kind: 'kill' | 'stop'; readonly atMs: number; readonly seat: Seat; readonly againAfterMs: number }
   /**
-   * Kills a process right before or after one of its calls. `effect` counts the calls since `atMs`. If `named` is set,
-   * only calls whose names contain this text count.
+   * Kills a process right before or right after one of its calls. `effect` is the number of the call, counted from
+   * `atMs`. If `named` is set, only calls whose name contains `named` are counted.
    */
   | {
       readonly kind: 'killAtEffect';

@@ -1,14 +1,12 @@
-/** Plans the aggregation query of an export: how it groups messages, and which values it computes. */
+/** Plans an export's aggregation query: how it groups messages, and which values it computes. */
 import type { Chance } from '../chance.ts';
 
 export interface AggregationPlan {
   readonly keys: readonly GroupKey[];
   readonly figures: readonly AggregateFigure[];
-  /** Length in ms of the periods by which the aggregation groups messages. */
+  /** Length in ms of the periods by which messages are grouped. */
   readonly sliceMs: number;
-  /**
-   * A group is in the result only if it has more messages than this number. If undefined, every group is in the result.
-   */
+  /** Groups with at most this many messages are omitted from the result. If undefined, no group is omitted. */
   readonly moreThan: number | undefined;
 }
 
@@ -39,7 +37,7 @@ export function planAggregation(chance: Chance, spanMs: number): AggregationPlan
   };
 }
 
-/** Returns the operators of the query, each preceded by a pipe. They follow the search expression. */
+/** Returns the query operators that follow the search expression, each preceded by a pipe. */
 export function operatorsOf({ keys, figures, sliceMs, moreThan }: AggregationPlan): string {
   const operators = keys.flatMap((key) => {
     if (key === 'kind') return ['parse regex "^(?<kind>app|db) " nodrop'];

@@ -1,13 +1,13 @@
-/** Plans the messages of a simulated export, and the errors of the service. */
+/** Plans the messages in a simulated export, and the errors made by the service. */
 import type { Chance } from '../chance.ts';
 
-/** Messages that an export selects. */
+/** Messages selected by an export. */
 export type QueryScope = '*' | 'app' | '* | where _size > 12';
 
 export interface CorpusPlan {
-  /** All planned messages, in no order. */
+  /** All planned messages, in no particular order. */
   readonly messages: readonly PlannedMessage[];
-  /** Spelling of field names in result pages, for example `_messagetime` or `_messageTime`. */
+  /** Spelling of field names on result pages, for example `_messagetime` or `_messageTime`. */
   readonly fieldCase: 'lower' | 'camel';
   readonly isDisordered: boolean;
 }
@@ -19,9 +19,9 @@ export interface PlannedMessage {
   readonly searchableMs: number;
   readonly id: string;
   readonly raw: string;
-  /** Number of times that a search finds the message. */
+  /** Number of times that a search returns the message. */
   readonly copies: 1 | 2;
-  /** Difference in ms between the time of the message and the time by which result pages sort it. */
+  /** Difference in ms between the message time and the time by which result pages sort the message. */
   readonly displacedMs: number;
 }
 
@@ -32,7 +32,7 @@ export interface CorpusOptions {
   readonly settleMs: number;
   readonly calmAtMs: number;
   /**
-   * Approximate row limit of a search. There may be several times as many messages, so that the export must split
+   * Approximate row limit of a search. There can be several times as many messages, so that the export must split
    * searches.
    */
   readonly limit: number;
@@ -57,7 +57,7 @@ export function planCorpus(chance: Chance, options: CorpusOptions): CorpusPlan {
     const receivedMs = atMs + (chance.happens(0.3) ? chance.whole(0, 120_000) : chance.whole(0, 3));
     const isCopied = chance.happens(copiedShare);
     // If messages are duplicated, milliseconds with many messages have no late messages. Otherwise, a duplicate could
-    // replace a missing late message in the count, so that the message count would still be correct.
+    // make up for a missing late message, and the message count would still be correct.
     const isInTime = isDense && copiedShare > 0;
     return {
       atMs,
@@ -81,7 +81,7 @@ type TimeShape = 'even' | 'bursts' | 'heavy' | 'narrow';
 
 function momentOf(chance: Chance, shape: TimeShape, centers: readonly number[], options: CorpusOptions): number {
   const { fromMs, toMs } = options;
-  // Some messages are exactly at the ends of the time range, or just outside.
+  // Some messages are exactly at the ends of the time range, or just outside it.
   if (chance.happens(0.03)) return chance.one([fromMs - 1, fromMs, toMs - 1, toMs, toMs + 1]);
   const spanMs = toMs - fromMs;
   const near = (center: number, widthMs: number) =>
@@ -98,7 +98,7 @@ function momentOf(chance: Chance, shape: TimeShape, centers: readonly number[], 
   }
 }
 
-/** Returns a random time in ms after which searches find a message. It may be longer than `settleDelay`. */
+/** Returns the random time in ms at which searches first find a message. The delay can be longer than `settleDelay`. */
 function lateness(chance: Chance, atMs: number, receivedMs: number, options: CorpusOptions): number {
   const { settleMs, startMs, calmAtMs } = options;
   const isInTime = chance.happens(0.5);
@@ -131,7 +131,7 @@ export interface WantedMessages {
   readonly settleMs: number;
 }
 
-/** Returns whether the export must contain the message, because it became searchable within `settleDelay` (E11). */
+/** Reports whether the export must contain the message because it became searchable within `settleDelay` (E11). */
 export function isInTime(
   { fromMs, toMs, byReceiptTime, scope, settleMs }: WantedMessages,
   message: PlannedMessage,

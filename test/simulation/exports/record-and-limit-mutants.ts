@@ -1,6 +1,6 @@
 /**
- * Mutants (copies of the program with one rule broken) of the rules for commit records and limits. The simulated
- * exports must detect them.
+ * Mutants (copies of the program with one rule broken) for the rules on commit records and limits. Simulated exports
+ * must detect them.
  */
 import { type Mutant, mutant } from '../mutant.ts';
 import type { Mutation } from '../mutated-sources.ts';

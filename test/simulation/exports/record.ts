@@ -1,4 +1,4 @@
-/** Record of a simulated export, in which the checks look for broken rules. */
+/** Record of a simulated export, which is checked for broken rules. */
 import type { JournalEntry } from '../../../simulator/requests/journal.ts';
 import type { Counters } from '../../../simulator/snapshot.ts';
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
@@ -30,11 +30,11 @@ export interface ExportHistoryRecord {
   readonly counters: Counters;
   readonly disturbances: readonly string[];
   readonly starts: readonly number[];
-  /** Calls to the destination that took effect, although the caller got an error. */
+  /** Destination calls that took effect, although the caller got an error. */
   readonly unheardCalls: readonly string[];
-  /** Time at which the last process reported the export as complete; undefined if some never did. */
+  /** Time at which the last process reported the export as complete, or undefined if at least one process never did. */
   readonly completeAtMs: number | undefined;
-  /** State that each process reported last. */
+  /** The last state reported by each process. */
   readonly reported: readonly ReportedState[];
   readonly statuses: readonly ExportStatusRecord[];
   readonly endMs: number;

@@ -1,4 +1,7 @@
-/** Checks that the files of each commit record contain exactly the messages that its search could find (E4 to E11). */
+/**
+ * Checks that the files in each commit record contain exactly the messages that its search was able to find (E4 to
+ * E11).
+ */
 import { createHash } from 'node:crypto';
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
 import { messageText } from './file-rows.ts';
@@ -37,7 +40,7 @@ function recordViolations(
   const whole = searches.filter((search) => search.query === query).toReversed();
   let nearest: RowDifference | undefined;
   for (const search of whole) {
-    // A period in which a count query found no rows need not be searched.
+    // A period need not be searched if a count query found no rows in it.
     const isEmpty = count.source === 'Aggregate' && isCountedEmpty(searches, fromMs, search.wholeFromMs);
     const expected = search.expected({ fromMs: isEmpty ? search.wholeFromMs : fromMs, toMs }, queryLimit);
     if (!expected || !isHad(search, expected)) continue;
@@ -63,12 +66,12 @@ function isCountedEmpty(searches: readonly LiveSearch[], fromMs: number, toMs: n
   return fromMs < toMs && searches.some((search) => search.expected({ fromMs, toMs })?.length === 0);
 }
 
-/** Returns whether a client has the results of the search. This is also true if the search found nothing. */
+/** Reports whether a client received the results of the search. True even if the search found nothing. */
 function isHad({ isRead }: LiveSearch, rows: readonly LiveMessage[]): boolean {
   return isRead || rows.length === 0;
 }
 
-/** Returns whether the rows of one millisecond come from several searches by message id (E4). */
+/** Reports whether the rows of one millisecond come from several searches by message id (E4). */
 function isDivided(
   searches: readonly LiveSearch[],
   record: CommitRecord,
@@ -94,7 +97,7 @@ interface RowDifference {
   readonly example: string;
 }
 
-/** Returns how the rows differ from the expected rows; undefined if they are equal. */
+/** Returns how the rows differ from the expected rows, or undefined if they are equal. */
 function differenceOf(expected: readonly LiveMessage[], rows: readonly string[]): RowDifference | undefined {
   const wanted = new Set(expected.map(keyOf));
   if ([...wanted].sort().join('\n') === rows.toSorted().join('\n')) return undefined;
@@ -106,7 +109,7 @@ function differenceOf(expected: readonly LiveMessage[], rows: readonly string[])
   };
 }
 
-/** Returns a violation for each row in an incomplete commit record that no search returned. */
+/** Returns a violation for each row in an incomplete commit record that was not returned by any search. */
 function foreignRows({ searches }: ExportHistoryRecord, { record }: StoredRecord, rows: readonly string[]): string[] {
   const known = new Set(
     searches
@@ -138,7 +141,7 @@ function missingInTime(
     : [];
 }
 
-/** Rows of all files that a commit record names. */
+/** Rows of all files listed in a commit record. */
 export function rowsOf(
   { definition, store, files: held }: ExportHistoryRecord,
   { files }: CommitRecord,

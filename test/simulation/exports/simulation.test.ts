@@ -1,4 +1,4 @@
-/** Tests exports in random simulated runs. Despite all faults, the files contain exactly the existing rows. */
+/** Tests exports in random simulated runs. Despite all faults, the files contain exactly the rows that exist. */
 import { expect, test } from 'vitest';
 import { countFrom, exportPool } from '../history-pool.ts';
 import { exportProgram, violationsReported } from '../replay.ts';

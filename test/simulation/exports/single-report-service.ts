@@ -1,4 +1,4 @@
-/** Simulated service that reports the error of a search only once, in one status of the search job. */
+/** Simulated service that reports a search error only once, in one status of the search job. */
 import {
   type InProcessRequest,
   type InProcessResponse,
@@ -42,10 +42,7 @@ export class SingleReportService extends InProcessService {
     }
   }
 
-  /**
-   * Adds the error of the search to the response of a status request, unless an earlier response has already reported the
-   * error.
-   */
+  /** Adds the search error to the response to a status request, unless an earlier response has already reported it. */
   #reported(request: InProcessRequest, response: InProcessResponse): InProcessResponse {
     const search = this.#unreported(request);
     const isStatus = response.status === 200 && response.body.includes('"pendingErrors":[');
@@ -59,7 +56,7 @@ export class SingleReportService extends InProcessService {
     return { ...response, body };
   }
 
-  /** Removes rows from a result page, so that pages have fewer rows than the service counts. */
+  /** Removes rows from a result page, so that pages contain fewer rows than the service counts. */
   #without({ method, path }: InProcessRequest, response: InProcessResponse): InProcessResponse {
     const [, id, offset] = /\/jobs\/([0-9A-F]{16})\/records\?.*offset=(\d+)/.exec(path) ?? [];
     const search = method === 'GET' && response.status === 200 ? this.#searchOf(id) : undefined;
@@ -88,7 +85,7 @@ export class SingleReportService extends InProcessService {
   }
 
   /**
-   * Returns the search whose status is requested, if it has an error that no response has reported yet; otherwise
+   * Returns the search whose status is requested if it has an error that no response has reported yet, otherwise
    * undefined.
    */
   #unreported({ method, path }: InProcessRequest): LiveSearch | undefined {
@@ -107,7 +104,7 @@ interface StatusDocument {
   readonly usageDetails: { readonly dataScannedInBytes: number };
 }
 
-/** Parses the body of a response. Returns undefined if it is not a JSON object. */
+/** Parses a response body. Returns undefined if it is not a JSON object. */
 function documentOf({ body }: InProcessResponse): Readonly<Record<string, unknown>> | undefined {
   try {
     const document: unknown = JSON.parse(body);

@@ -1,4 +1,4 @@
-/** Reads from the destination which intervals were confirmed by an aggregation. */
+/** Reads from the destination which intervals have been confirmed by an aggregation. */
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
 import { allSegmentsOf, coverageOf } from '../../../src/destination/coverage.ts';
 import { type DigestVerdict, verdictKind } from '../../../src/destination/digest-verdict.ts';
@@ -13,8 +13,8 @@ interface ExportFiles {
 }
 
 /**
- * Returns the results of the checks that compare the exported rows with an aggregation, oldest first. They are read
- * from the destination.
+ * Returns the results of checking the exported rows against an aggregation, oldest first. They are read from the
+ * destination.
  */
 export function verdictsOf({ definition, store }: ExportFiles): readonly DigestVerdict[] {
   const verdicts: DigestVerdict[] = [];
@@ -38,7 +38,7 @@ export function voidedOf(files: ExportFiles, records: readonly StoredRecord[]): 
 
 /**
  * Returns the commit records whose rows belonged to the export: one list for the time before the first check, and one
- * list for the time after each check.
+ * for the time after each check.
  */
 export function countingRecords(
   files: ExportFiles,

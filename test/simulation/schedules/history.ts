@@ -1,5 +1,5 @@
 /**
- * Simulates a schedule with two operator replicas, while requests fail, replicas are killed and users change the
+ * Simulates a schedule with two operator replicas, while requests fail, replicas are killed, and users change the
  * schedule.
  */
 import type { SearchExport, SearchExportSchedule } from '../../../src/api/kinds.ts';
@@ -25,7 +25,7 @@ const collection = 'logfleet.dev/v1alpha1/searchexports';
 const messages = every(31 * minuteMs, startMs - dayMs, startMs + 4 * dayMs);
 const steps = 10;
 const replicas = 2;
-/** Value of `activeDeadlineSeconds` with which a run fails. Each run needs more time. */
+/** Value of `activeDeadlineSeconds` with which a run fails, because every run takes longer. */
 const tooFewSeconds = 1;
 
 /** Result of a simulation. */
@@ -33,7 +33,7 @@ interface ScheduleHistory {
   readonly violations: readonly string[];
   /** Number of runs that failed. */
   readonly failedRuns: number;
-  /** Number of failed runs whose gap stayed in the status after the run was deleted. */
+  /** Number of failed runs whose gap remained in the status after the run had been deleted. */
   readonly storedGaps: number;
 }
 
@@ -48,22 +48,20 @@ class ScheduleRun {
   readonly violations: string[] = [];
   /** Names of runs that the status has shown as gaps. */
   readonly failedRuns = new Set<string>();
-  /** Names of runs that the status has shown as gaps after they were deleted. */
+  /** Names of runs that the status has shown as gaps after they had been deleted. */
   readonly storedGaps = new Set<string>();
   readonly #random: Random;
   readonly #world: ScheduleWorld;
   #isTroubled = true;
   readonly #doomed = new Set<SimulatedProcess>();
   /**
-   * If true, this simulation removes schedule records from the destination. If false, it deletes statuses and
+   * Whether this simulation removes schedule records from the destination. Otherwise, it deletes statuses and
    * schedules.
    */
   readonly #losesRecords: boolean;
-  /**
-   * Schedule records that were removed, by name. The operator may write a removed record again with the same content.
-   */
+  /** Removed schedule records, by name. The operator may rewrite a removed record with the same content. */
   readonly #removed = new Map<string, Uint8Array>();
-  /** True if an export manifest was removed, so that the rows of its run cannot be read any more. */
+  /** Whether an export manifest was removed, so that the rows of its run can no longer be read. */
   #hasLostManifests = false;
   #before: SearchExportSchedule['status'];
   /** Time in ms until which watch events are delayed. */
@@ -157,7 +155,7 @@ class ScheduleRun {
     }
   }
 
-  /** Checks that the status shows a gap until a user requests that its run is repeated (S5). */
+  /** Checks that the status shows a gap until a user requests that its run be repeated (S5). */
   #checkGaps(): void {
     const { status } = this.#world;
     const isHandled = status?.lastHandledReconcileAt !== this.#before?.lastHandledReconcileAt;
@@ -181,7 +179,7 @@ class ScheduleRun {
     world.add(times);
   }
 
-  /** Removes a schedule record, as a lifecycle rule of a bucket does. */
+  /** Removes a schedule record, as a bucket's lifecycle rule would. */
   #loseRecord(): void {
     const names = [...this.#world.store.objects.keys()].filter((name) => name.startsWith('hourly/schedule/runs/'));
     const name = names[this.#whole(names.length)];
@@ -200,8 +198,8 @@ class ScheduleRun {
   }
 
   /**
-   * Returns the name of the export manifest of a run. `record` is the name of the run's schedule record. Returns
-   * undefined if the manifest does not exist.
+   * Returns the name of a run's export manifest, or undefined if the manifest does not exist. `record` is the name of
+   * the run's schedule record.
    */
   #manifestOf(record: string): string | undefined {
     const run = record.slice('hourly/schedule/runs/'.length, -'.json'.length);
@@ -209,15 +207,15 @@ class ScheduleRun {
     return [...objects.keys()].find((name) => name.startsWith(`hourly-${run}/`) && name.endsWith('/manifest.json'));
   }
 
-  /** Returns the time ranges of schedule records that were removed and that the operator has not written again. */
+  /** Returns the time ranges of removed schedule records that the operator has not yet rewritten. */
   #timeOfRemoved(): readonly TimeRange[] {
     const { objects } = this.#world.store;
     return [...this.#removed.keys()].filter((name) => !objects.has(name)).map(spanOfRecord);
   }
 
   /**
-   * Checks that removed schedule records are written again. A record must be written again with the same content if the
-   * status shows its run as complete (S1).
+   * Checks that removed schedule records are rewritten. If the status shows a run as complete, its record must be
+   * rewritten with the same content (S1).
    */
   #checkRestored(): void {
     const { objects } = this.#world.store;
@@ -235,7 +233,7 @@ class ScheduleRun {
   }
 
   /**
-   * Checks that schedule records cover the whole time without gaps and overlaps, and that their files contain each
+   * Checks that schedule records cover the whole time without gaps or overlaps, and that their files contain each
    * message once.
    */
   #checkRecords(fromMs: number): void {
@@ -276,7 +274,7 @@ class ScheduleRun {
     return faults[this.#whole(faults.length)];
   }
 
-  /** Returns a fault that loses the response when a run is created. Changes the cron schedule soon after. */
+  /** Returns a fault that loses the response to the creation of a run. Soon after, the cron schedule is changed. */
   #loseResponse(): RequestFault {
     this.#lateUntilMs = this.#world.world.clock.monotonic() + 15_000;
     this.#world.world.clock.after(100, () => {

@@ -1,4 +1,4 @@
-/** Mutants (copies of the program with one rule broken) for the rules of schedules (S1 to S6). */
+/** Mutants (copies of the program with one rule broken) for the schedule rules (S1 to S6). */
 import { type Mutant, mutant } from '../mutant.ts';
 
 const decision = 'schedule/schedule-decision.ts';

@@ -3,8 +3,8 @@ import { expect, test } from 'vitest';
 import { schedulePool } from '../history-pool.ts';
 
 /**
- * Seeds of the simulations. In simulation 60, an operator becomes the leader while its cache shows a failed run as
- * active.
+ * Seeds of the simulations. In simulation 60, an operator becomes the leader while its cache still shows a failed run
+ * as active.
  */
 const seeds = [1, 2, 3, 60];
 
