@@ -1,6 +1,6 @@
 /**
  * Applies the decision about a policy: stores the ledger, requests upgrades (POST), starts reads and writes the status.
- * An upgrade is requested only after its attempt is stored in the ledger (U2).
+ * An upgrade is requested only after its attempt has been stored in the ledger (U2).
  */
 import { reasons } from '../api/conditions.ts';
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
@@ -50,7 +50,7 @@ export async function applyDecision(
   read(runtime, gathered, decision);
   const { essentials, figures, health, requeueAfterMs, finished } = decision;
   const keepsShown = gathered.awaitsClaims && !began && staysUntilClaimed(policy, health, essentials.targetVersion);
-  // A policy that has nothing to do and a correct status does not wait for other policies.
+  // A policy with nothing to do and a correct status does not wait for other policies.
   const confirmedMs =
     keepsShown && decision.isIdle && figures ? publisher.confirm(policy, essentials, figures) : undefined;
   if (confirmedMs === undefined) {
@@ -88,8 +88,8 @@ export async function reportUnready(
   const statusDelayMs = await publisher.publishHealth(policy, health, targetVersion);
   const recheckDelayMs = Math.min(recheckMs(health, problem), holdMs(problem, binding.heldForMs()));
   const delayMs = Math.min(statusDelayMs, recheckDelayMs, untilMs(runtime, tooYoung?.nextBuild));
-  // A build may need days to reach `minAge`. So `logfleet run DIR` may end while the policy waits, and a later run
-  // continues to wait.
+  // A build can take days to reach `minAge`, so `logfleet run DIR` may end while the policy is waiting. A later run
+  // continues the wait.
   return requeue(waits ? Math.min(delayMs, stallRetryMs) : delayMs, waits || !health.reconciling);
 }
 
@@ -105,7 +105,7 @@ async function write(runtime: PolicyRuntime, { bound: { ownership } }: Ready, de
   try {
     await policyLedger.write(decision, ownership);
   } catch (error) {
-    // The upgrades must not be requested, because their attempts may not be stored.
+    // The upgrades must not be requested, because their attempts might not have been stored.
     posting.withdraw(post);
     throw error;
   }
@@ -131,7 +131,7 @@ function read(
   for (const [page, sentAfterMs] of watch.pages) listing.requestPage(page, sentAfterMs);
   if (watch.sweepAfterMs !== undefined) listing.requestSweep(watch.sweepAfterMs);
   messages.count(account.searches, analysis);
-  // Read after `freeMemory`, which can replace `tasks`.
+  // `tasks` is read only after `freeMemory`, which can replace it.
   const { tasks } = runtime;
   for (const id of watch.tasks.slice(0, binding.capacityFor('reads', tasks.inFlight))) {
     const taskId = policyLedger.known?.entry(id)?.open?.taskId;
@@ -139,10 +139,13 @@ function read(
   }
 }
 
-/** Returns the time in ms until the operator evaluates the policy again, unless an event triggers this earlier. */
+/**
+ * Returns the time in ms until the operator evaluates the policy again, unless an event triggers an earlier evaluation.
+ */
 function recheckMs(health: Health, problem: LogfleetError | undefined): number {
   if (problem?.handling.kind === 'retryAfter') return retryDelayMs(problem, 0);
-  // No timer is needed. A change of the Secret (C2) or a retry of the refused request triggers the next evaluation.
+  // No timer is needed, because a change to the Secret (C2) or a retry of the refused request triggers the next
+  // evaluation.
   if (problem?.code.startsWith('secret.') || isRefusal(problem)) return Infinity;
   return health.stalled || problem ? stallRetryMs : Infinity;
 }

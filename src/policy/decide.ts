@@ -53,8 +53,8 @@ export interface Decision extends LedgerChange {
   /** Ledger entries of the upgrades to request after `changes` is stored (U2). */
   readonly post: readonly Entry[];
   /**
-   * Shows whether the policy needs more upgrade requests (`posts`) or task reads (`reads`). If not, earlier failures of
-   * such requests are forgotten.
+   * Whether the policy needs more upgrade requests (`posts`) or task reads (`reads`). Earlier failures of requests that
+   * it no longer needs are forgotten.
    */
   readonly needs: Readonly<Record<Asked, boolean>>;
   /** Plan of the next reads: pages of the collector list, and upgrade tasks. */
@@ -68,8 +68,8 @@ export interface Decision extends LedgerChange {
   /** Status of the policy without counts and estimates. */
   readonly essentials: Essentials;
   /**
-   * Counts and estimates for the status after this decision. They take long to compute, so they are undefined if the
-   * status is not written now.
+   * Counts and estimates for the status after this decision. They take a long time to compute, so they are undefined if
+   * the status is not written now.
    */
   readonly figures: FiguresNow | undefined;
   readonly requeueAfterMs: number;
@@ -78,7 +78,7 @@ export interface Decision extends LedgerChange {
   readonly isIdle: boolean;
 }
 
-/** Maximum interval in ms between decisions of a policy with maintenance windows. */
+/** Maximum interval in ms between decisions about a policy with maintenance windows. */
 const longestCalendarMs = hourMs;
 
 export function decide(input: DecideInput): Decision {
@@ -119,9 +119,9 @@ export function decide(input: DecideInput): Decision {
 }
 
 /**
- * Returns whether the policy still needs upgrade requests (`posts`) and reads of tasks (`reads`).
- * - A policy whose upgrade requests are delayed after a failure needs them if it has collectors left to upgrade.
- * - A policy without running upgrades needs reads if it needs requests, because an upgrade needs both.
+ * Reports whether the policy still needs upgrade requests (`posts`) and task reads (`reads`).
+ * - A policy whose upgrade requests are on hold after a failure still needs them if it has collectors left to upgrade.
+ * - A policy without running upgrades needs task reads if it needs upgrade requests, because an upgrade needs both.
  */
 function needsOf(input: DecideInput, { admission, pending, state, watch }: Found): Record<Asked, boolean> {
   const open = [...pending.open()].map((entry) => entry.open?.state);
@@ -135,8 +135,8 @@ function needsOf(input: DecideInput, { admission, pending, state, watch }: Found
 }
 
 /**
- * Describes the policy for its status. If the status is not written now, leaves out counts and estimates, because they
- * need a read of the whole ledger.
+ * Describes the policy for its status. If the status is not written now, leaves out counts and estimates, because
+ * computing them requires reading the whole ledger.
  */
 function statusOf(
   input: DecideInput,
@@ -164,7 +164,7 @@ interface Found extends DecisionSoFar {
   readonly watch: ReadPlan;
   /** Number of upgrades that this decision cancels before their requests are sent. */
   readonly unsent: number;
-  /** Numbers of the policy's collectors after this decision. */
+  /** Counts of the policy's collectors after this decision. */
   readonly fleet: Fleet;
 }
 
@@ -174,7 +174,7 @@ function applyEvidence(input: DecideInput) {
   const pending = new PendingChanges(ledger, memberIndex);
   const durations = evaluateAttempts(input, pending);
   evaluateEndings(input, pending);
-  // Counts new failures before it applies the annotations, so that a user's retry also resets these failures.
+  // New failures are counted before the annotations are applied, so that a user's retry also resets these failures.
   const applied = applyAnnotations(policy, pending.counted(ledger.header), now.wallMs);
   forgetUnselected(input, pending);
   if (applied.retried) forgive(input, pending);
@@ -227,7 +227,7 @@ function headerOf(input: DecideInput, { state, admission, pending, fleet }: Foun
   });
 }
 
-/** Returns the time in ms until the next decision of the policy, unless an event triggers a decision earlier. */
+/** Returns the time in ms until the next decision about the policy, unless an event triggers one earlier. */
 function nextDecisionMs({ policy, now, windows }: DecideInput, found: Found): number {
   const recoveryMs = (found.state.recovery?.untilMs ?? Infinity) - now.wallMs;
   const nextMs = Math.min(Math.min(found.watch.nextMs, nextStartMs(found)) - now.monotonicMs, recoveryMs);
@@ -235,7 +235,7 @@ function nextDecisionMs({ policy, now, windows }: DecideInput, found: Found): nu
   return Math.min(nextMs, longestCalendarMs, (windows.next?.toMs ?? Infinity) - now.wallMs);
 }
 
-/** Returns whether the policy is idle: all upgrades have ended, no other upgrade will start, and no read is planned. */
+/** Reports whether the policy is idle: all upgrades have ended, no other upgrade will start, and no read is planned. */
 function hasNothingToDo({ policy, observation, memberIndex }: DecideInput, { pending, fleet, watch }: Found): boolean {
   const { counts } = fleet;
   if (observation.problem || observation.notOffered !== undefined || memberIndex.awaitsSweep) return false;
@@ -262,11 +262,11 @@ function estimateEndMs(
   return id === header.rolloutId && shownMs > wallMs ? shownMs : undefined;
 }
 
-/** Returns whether only a user can change the state of the policy. If so, `logfleet run DIR` may end. */
+/** Reports whether only a user can change the state of the policy. If so, `logfleet run DIR` may end. */
 function isFinished({ policy, observation }: DecideInput, health: Health, open: number, counts: Counts): boolean {
   // Without the service, logfleet cannot learn how running upgrades end.
   if (observation.problem && health.stalled) return true;
-  // A build may need days to reach `minAge`, so `logfleet run DIR` ends while the policy waits.
+  // A build can take days to reach `minAge`, so `logfleet run DIR` ends while the policy is waiting.
   if (open === 0 && health.reason === reasons.waitingForBuildAge) return true;
   if (open > 0 || health.reconciling) return false;
   return health.ready === 'Unknown' || health.stalled || policy.spec.mode === 'Observe' || outstanding(counts) === 0;
@@ -277,7 +277,7 @@ const measuredMs = 15 * 60_000;
 
 /**
  * Returns the number of upgrades per ms that ended in the last 15 minutes, or undefined if none ended. Time without
- * running upgrades is not counted, because the rollout was waiting, for example for the end of a pause.
+ * running upgrades is not counted, because the rollout was waiting then, for example for the end of a pause.
  */
 export function measureThroughput(entries: Iterable<Entry>, wallMs: number): number | undefined {
   const sinceMs = wallMs - measuredMs;

@@ -28,7 +28,7 @@ export interface Unready {
   /** Reason why the service does not offer the target version; undefined if it does. */
   readonly notOffered: string | undefined;
   /**
-   * Build that becomes the target next, with a message for the status. Set if the policy has no target, because all
+   * Build that becomes the target next, with a message for the status. Set if the policy has no target because all
    * builds are younger than `minAge`.
    */
   readonly tooYoung?: { readonly nextBuild: NextBuild; readonly message: string };
@@ -47,7 +47,7 @@ export interface Ready {
   /** True if this decision begins a new rollout. */
   readonly began: boolean;
   /**
-   * True if other policies have not reported yet which collectors they select (U13). Until then, this policy may count
+   * True if other policies have not yet reported which collectors they select (U13). Until then, this policy may count
    * too many collectors.
    */
   readonly awaitsClaims: boolean;
@@ -73,7 +73,7 @@ export class Gatherer {
   readonly #seenBuilds: SeenBuilds;
   #seenSinceMs: ReadonlyMap<string, number> | undefined;
   #handledRequest: string | undefined;
-  /** Annotation values of the last request of a user to repeat failed requests. */
+  /** Annotation values from the user's last request to repeat failed requests. */
   #asked: string;
 
   constructor(runtime: PolicyRuntime, policy: CollectorVersionPolicy) {
@@ -140,7 +140,7 @@ export class Gatherer {
     return this.#ready(policy, { bound, ledger, memberIndex, began, nextBuild, awaitsBuild, notOffered, problem });
   }
 
-  /** Allows failed requests again immediately if a user has asked for this since the last call. */
+  /** Allows failed requests to be repeated immediately if a user has asked for that since the last call. */
   #repeatIfAsked(policy: CollectorVersionPolicy, secret: ResourceKey): void {
     const { binding, messages } = this.#runtime;
     const asked = askedOf(policy, policy.metadata.annotations[annotations.requestedAt]);
@@ -169,7 +169,7 @@ export class Gatherer {
     return builds && resolveTarget(spec.target, builds.list, past);
   }
 
-  /** Records the time since which the service offers each build, if the policy sets `minAge`. */
+  /** Records when the service first offered each build, if the policy sets `minAge`. */
   async #recordBuilds({ spec: { target } }: CollectorVersionPolicy, { account, listing }: Bound): Promise<void> {
     const builds = listing.builds()?.list;
     if (builds === undefined || minAgeMs(target) === 0) return;
@@ -203,7 +203,7 @@ export class Gatherer {
         inFlight: new Set(posting.inFlight),
         unsent: posting.unsent,
         batchCapacity: Math.min(posting.capacity(), binding.capacityFor('posts', posting.inFlight.size)),
-        heldBy: draining() ? 'the next start: logfleet is shutting down' : (claims ?? binding.heldBy()),
+        heldBy: draining() ? 'the next start of logfleet, which is shutting down' : (claims ?? binding.heldBy()),
         ledgerFull: policyLedger.full,
         isLedgerWritten: policyLedger.isWritten,
         typicalMs,
@@ -237,7 +237,7 @@ export class Gatherer {
   }
 
   /**
-   * Returns the result for a policy with a problem that prevents decisions. Other policies no longer wait for this
+   * Returns the result for a policy with a problem that prevents decisions. Makes other policies stop waiting for this
    * policy to claim its collectors.
    */
   #unusable(policy: CollectorVersionPolicy, problem: LogfleetError): Unready {
@@ -286,12 +286,15 @@ export class Gatherer {
   }
 }
 
-/** Returns a text that changes when a user requests a reconcile or retries the rollout. Both repeat failed requests. */
+/**
+ * Returns a string that changes when a user requests a reconcile or retries the rollout. Both actions repeat failed
+ * requests.
+ */
 function askedOf({ metadata }: CollectorVersionPolicy, requestedAt: string | undefined): string {
   return JSON.stringify([requestedAt, metadata.annotations[annotations.retry]]);
 }
 
-/** Returns the responses that belong to open attempts of the ledger. Responses to other attempts are outdated. */
+/** Returns the responses that belong to open attempts in the ledger. All other responses are outdated. */
 function outcomesFor(ledger: Ledger, received: ReadonlyMap<string, ReceivedOutcome>): ReadonlyMap<string, PostOutcome> {
   const outcomes = new Map<string, PostOutcome>();
   for (const [id, { entry, outcome }] of received) {

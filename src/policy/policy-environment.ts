@@ -1,4 +1,4 @@
-/** Objects that all policies of this process share. */
+/** Objects shared by all policies in this process. */
 import type { Counter, Metrics } from '../base/metrics.ts';
 import type { Host, ResourceKey } from '../host/host.ts';
 import type { BindingEnvironment } from './attempts/service-binding.ts';
@@ -13,11 +13,11 @@ export interface PolicyEnvironment extends BindingEnvironment {
   readonly attempts: AttemptCounter;
   /** Requests another reconcile of this policy. */
   readonly enqueue: (key: ResourceKey) => void;
-  /** Returns whether this process is about to end. Then it starts no new upgrades. */
+  /** Reports whether this process is about to end. If so, it starts no new upgrades. */
   readonly draining: () => boolean;
 }
 
-/** Endings that replace the ending `updated` later. No attempt has them as its outcome. */
+/** Endings that can later replace the ending `updated`. They are never the outcome of an attempt. */
 const endsLater: ReadonlySet<EndingKind> = new Set(['died', 'left']);
 
 /** Metric that counts the ended upgrade attempts of all policies by outcome. */
@@ -30,12 +30,12 @@ export class AttemptCounter {
       'Upgrade attempts that have ended, by outcome. Upgrades that other tools started are not counted.',
       ['outcome'],
     );
-    // Creates the series with the value 0. Without it, the increase of the counter would miss the first attempt with an
+    // Creates each series with the value 0. Otherwise, the counter's increase would miss the first attempt with that
     // outcome.
     for (const outcome of endingKinds.filter((kind) => !endsLater.has(kind))) this.#attempts.add({ outcome }, 0);
   }
 
-  /** Increments the counter if this change of a ledger entry ends an upgrade that logfleet started. */
+  /** Increments the counter if this change to a ledger entry ends an upgrade that logfleet started. */
   changed(before: Entry | undefined, after: Entry | undefined): void {
     if (!before?.open?.ours || !after?.ending || after.open || after.ending === before.ending) return;
     this.#attempts.add({ outcome: after.ending.kind });

@@ -15,8 +15,8 @@ import { PolicyRuntime } from './policy-runtime.ts';
 import { measurePolicies } from './status/policy-metrics.ts';
 
 /**
- * Callback that gets the data about a policy. A process with this callback makes no decisions: it starts no upgrade and
- * writes no status.
+ * Callback that receives the data about a policy. A process with this callback makes no decisions: it starts no upgrade
+ * and writes no status.
  */
 export type GatheredListener = (policy: CollectorVersionPolicy, gathered: Ready | Unready) => void;
 
@@ -86,7 +86,7 @@ export class PolicyReconciler implements Reconciler {
     try {
       return await this.#decide(policy, running);
     } catch (error) {
-      // After an error, the ledger in memory may differ from the stored ledger. So the stored ledger is read again.
+      // After an error, the ledger in memory may differ from the stored ledger, so the stored ledger is read again.
       running.runtime.doubt();
       throw error;
     }
@@ -95,7 +95,7 @@ export class PolicyReconciler implements Reconciler {
   async #decide(policy: CollectorVersionPolicy, { runtime, gatherer }: Running): Promise<Result> {
     const { onGathered, decide: decideWith = decide } = this.#options;
     const bound = await gatherer.prepare(policy);
-    // There is no `await` from here to the end of `decide`, so the data of the decision cannot change.
+    // There is no `await` from here to the end of `decide`, so the data for the decision cannot change.
     const gathered = 'kind' in bound ? bound : gatherer.gather(policy, bound);
     if (onGathered) {
       onGathered(policy, gathered);
@@ -105,13 +105,13 @@ export class PolicyReconciler implements Reconciler {
     return applyDecision(runtime, policy, gathered, decideWith(gathered.input));
   }
 
-  /** Prepares for the end of the process: no new upgrade is requested, and delayed status writes happen now. */
+  /** Prepares for shutdown: no new upgrades are requested, and delayed status writes are made immediately. */
   drain(): void {
     this.#draining = true;
     for (const { runtime } of this.#running.values()) if (!runtime.isIdle()) this.#options.enqueue(runtime.owner);
   }
 
-  /** Returns whether every upgrade request was answered, and all responses are stored. */
+  /** Reports whether every upgrade request has been answered and all responses have been stored. */
   drained(): boolean {
     return [...this.#running.values()].every(({ runtime }) => runtime.isIdle());
   }

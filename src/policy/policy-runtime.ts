@@ -1,4 +1,4 @@
-/** State of one policy in this process. Copies of stored data are read again when they may be outdated. */
+/** State of one policy in this process. Stored data is read again when the copy in memory may be outdated. */
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import type { Timer } from '../base/clock.ts';
 import { pausedByOf } from '../controller/pauses.ts';
@@ -16,7 +16,7 @@ import { newRequest } from './rollout/annotation-actions.ts';
 import { CalendarCache } from './schedule/maintenance-calendar.ts';
 import { StatusPublisher } from './status/status-publisher.ts';
 
-/** Responses to upgrade requests are collected for this time in ms, and then stored together. */
+/** Time in ms for which responses to upgrade requests are collected before they are stored together. */
 const outcomeDelayMs = 1_000;
 
 export class PolicyRuntime implements PostingPolicy {
@@ -75,12 +75,12 @@ export class PolicyRuntime implements PostingPolicy {
     this.memberIndex.forget();
   }
 
-  /** Returns whether every upgrade request was answered, and all responses are stored and shown in the status. */
+  /** Reports whether every upgrade request has been answered, and all responses are stored and shown in the status. */
   isIdle(): boolean {
     return this.#posting?.isIdle !== false && !this.publisher.heldBack;
   }
 
-  /** Stops the runtime. Upgrades whose requests were not sent are removed from the ownership table (U13). */
+  /** Stops the runtime. Upgrades whose requests have not been sent are removed from the ownership table (U13). */
   close(): void {
     const { binding } = this;
     this.#closed = true;
@@ -123,14 +123,14 @@ export class PolicyRuntime implements PostingPolicy {
       policyLedger.known !== undefined &&
       open.number === policyLedger.known.entry(collectorId)?.open?.number &&
       open.toVersion === wantedVersion(entry, policyLedger.known.header.target) &&
-      // After a stop, only upgrades of a rollback may start.
+      // After the rollout has been stopped, only rollback upgrades may start.
       policyLedger.known.header.stop?.kind === (back ? 'rollback' : undefined) &&
       newRequest(newest.metadata, 'abort', policyLedger.known.header) === undefined &&
       // After a failed upgrade, no other upgrade is requested until a decision has evaluated the failure.
       !tasks.hasFailures &&
       this.#isWindowOpen(newest, bound, collectorId) &&
       (open.probe || clock.monotonic() - open.sinceMs <= settings.intentLifeMs) &&
-      // Until its upgrade is requested, a collector can still move to a policy with a higher precedence (U13).
+      // Until its upgrade is requested, a collector can still move to a policy that takes precedence (U13).
       (open.probe ? bound.ownership.owner(collectorId) : bound.ownership.first(collectorId))?.uid === owner.uid
     );
   }

@@ -1,7 +1,7 @@
 /**
  * Selects the upgrades that a policy starts now, in this order:
  *
- * - repetitions of requests whose first response was lost;
+ * - repeats of requests whose first response was lost;
  * - retries of failed upgrades;
  * - upgrades of collectors that left the target version;
  * - upgrades of pending collectors.
@@ -24,32 +24,32 @@ import {
   stageNotReached,
 } from './start-rules.ts';
 
-/** Reason why some collectors cannot start an upgrade yet, with the number of these collectors. */
+/** Reason why some collectors cannot be upgraded yet, with the number of collectors that are waiting. */
 export interface Wait extends Refusal {
   readonly waitsFor: string;
   readonly collectors: number;
-  /** Earliest monotonic time in ms at which one of the collectors may start. Infinity if no time is known. */
+  /** Earliest monotonic time in ms at which one of the collectors may be upgraded. Infinity if no time is known. */
   readonly untilMs: number;
 }
 
 export interface Admission {
-  /** Reason why no upgrade may start; undefined when upgrades may start. */
+  /** Reason why no upgrade may start; undefined if upgrades may start. */
   readonly refusal: Refusal | undefined;
   /** Ledger entries of the upgrades that start now. */
   readonly post: readonly Entry[];
   readonly attempts: number;
   /**
-   * Collectors whose version must be read before their next upgrade, with the earliest monotonic time in ms of that
-   * read.
+   * Collectors whose version must be read before their next upgrade, each with the earliest monotonic time in ms for
+   * that read.
    */
   readonly listingsNeeded: ReadonlyMap<string, number>;
-  /** Earliest monotonic time in ms at which a waiting collector may start. */
+  /** Earliest monotonic time in ms at which a waiting collector may be upgraded. */
   readonly nextMs: number;
   /** True if a collector waits because `maxInProgress` upgrades are running. */
   readonly pressed: boolean;
   /**
-   * True if a collector waits only for a moment, for example for the response to a request. The status does not report
-   * such a wait.
+   * True if a collector is waiting only briefly, for example for the response to a request. The status does not report
+   * such a short wait.
    */
   readonly isBrisk: boolean;
   readonly waits: readonly Wait[];
@@ -101,7 +101,7 @@ class Batch {
     };
   }
 
-  /** Takes over running upgrades of deleted policies, so that no collector gets two upgrades at once (U13). */
+  /** Takes over running upgrades from deleted policies, so that no collector gets two upgrades at once (U13). */
   #adoptOrphans(): void {
     const { memberIndex, pending } = this.#input;
     if (memberIndex.members('inProgress').size <= pending.openCount) return;
@@ -109,10 +109,10 @@ class Batch {
       if (pending.entry(id)?.open) continue;
       const orphan = memberIndex.orphan(id);
       if (!orphan) continue;
-      // Without a task id, the request must be repeated, which may start the upgrade. So the stage must have started
+      // Without a task id, the request must be repeated. This may start the upgrade, so the stage must have started
       // (R2).
       if (orphan.taskId === undefined && stageNotReached({ id, because: 'pending' }, this.#known())) continue;
-      // The age of an upgrade without a task id counts from now, because its request may have been sent a moment ago.
+      // The age of an upgrade without a task id is counted from now, because its request may only just have been sent.
       const { taskId, sinceMs, toVersion } = orphan;
       const known =
         taskId === undefined ? { state: 'unknown' as const } : { state: 'accepted' as const, taskId, sinceMs };
@@ -123,8 +123,8 @@ class Batch {
   }
 
   /**
-   * Repeats an upgrade request with a lost response if the collector still runs another version (U3). The repeated
-   * request may start the upgrade, so all conditions for an upgrade apply.
+   * Repeats an upgrade request whose response was lost, if the collector is still running another version (U3). The
+   * repeated request may start the upgrade, so all conditions for starting an upgrade apply.
    */
   #probe(): void {
     const { ledger, pending, memberIndex, observation, settings } = this.#input;
@@ -136,8 +136,8 @@ class Batch {
       if (entry.back !== (this.#input.state.rollback !== undefined)) continue;
       if (!memberIndex.member(collectorId)?.selected || !memberIndex.owns(collectorId)) continue;
       if (!probeIsDue(open, memberIndex.row(collectorId), settings)) continue;
-      // Repeating the request may start the upgrade. Therefore the stage must have started (R2), and the maintenance
-      // window must be open (R8).
+      // Repeating the request may start the upgrade, so the stage must have started (R2), and the maintenance window
+      // must be open (R8).
       if (!entry.back && !isStageStarted(memberIndex.stageOf(collectorId), this.#input.state)) continue;
       if (ownWindowClosed({ id: collectorId, because: 'pending' }, this.#known())) continue;
       if (this.#post.length >= observation.batchCapacity) return;
@@ -172,7 +172,7 @@ class Batch {
     this.#waitAtGate();
   }
 
-  /** Records why the collectors of later stages wait, for example for an approval. */
+  /** Records what the collectors of later stages are waiting for, for example an approval. */
   #waitAtGate(): void {
     const { memberIndex, state, now } = this.#input;
     const collectors = memberIndex.stageCounts(laterStage).pending;
@@ -232,7 +232,7 @@ class Batch {
     const { target } = ledger.header;
     const entry = this.#started(id);
     const drifts = entry.drifts + Number(drifted);
-    // The collector ran the target version before. An outdated listing may still show this version. It must not end the
+    // The collector ran the target version before. An outdated listing that still shows this version must not end the
     // new attempt.
     const needsGrace = drifts > 0 || memberIndex.row(id)?.formerVersion === target;
     const used = drifted ? 1 : entry.used + 1;
@@ -242,7 +242,7 @@ class Batch {
   #beginBack(id: string): void {
     const entry = this.#input.pending.entry(id);
     if (entry?.before === undefined) return;
-    // The attempt needs a grace period, because an outdated listing may still show the former version.
+    // The attempt needs a grace period, because an outdated listing might still show the former version.
     const open = this.#attempt(entry.before, true);
     this.#write({ ...entry, used: entry.back ? entry.used + 1 : 1, back: true, open });
   }
@@ -262,7 +262,7 @@ class Batch {
     };
   }
 
-  /** Ledger entry of a collector whose upgrade starts now. */
+  /** Returns the ledger entry of a collector whose upgrade starts now. */
   #started(id: string): Entry {
     const { memberIndex, pending } = this.#input;
     const { forgiven: _, ...known } = pending.entry(id) ?? {};

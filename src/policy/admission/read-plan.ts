@@ -1,6 +1,6 @@
 /**
- * Plans which data a policy reads next, with as few requests as possible: pages of the collector list, upgrade tasks,
- * or the whole list (U9).
+ * Plans what a policy reads next, using as few requests as possible: pages of the collector list, upgrade tasks, or the
+ * whole list (U9).
  */
 import { idleShare } from '../../fleet/fleet-listing.ts';
 import { monotonicOf } from '../attempts/attempt.ts';
@@ -10,8 +10,8 @@ import type { DecideInput } from '../rollout/decide-input.ts';
 import type { Admission } from './admission.ts';
 
 /**
- * While upgrades wait, the minimum interval between two reads of the whole collector list is this factor times the
- * duration of one read (U9).
+ * While upgrades are waiting, the minimum interval between two reads of the whole collector list is this factor times
+ * the duration of one read (U9).
  */
 export const workingShare = 50;
 
@@ -22,8 +22,8 @@ export interface ReadPlan extends WatchPlan {
 
 /**
  * Plans the next reads of a policy.
- * @param sweepFromMs earliest wall time in ms for the read of the whole list at the end of a soak; undefined without a
- * soak
+ * @param sweepFromMs earliest wall time in ms at which the whole list may be read at the end of a soak; undefined if
+ * there is no soak
  */
 export function planReads(
   input: DecideInput,
@@ -59,7 +59,7 @@ function latest(left: number | undefined, right: number | undefined): number | u
   return left === undefined || right === undefined ? (left ?? right) : Math.max(left, right);
 }
 
-/** Plans page reads for running upgrades that the ledger does not contain, such as upgrades to a former target (U9). */
+/** Plans page reads for running upgrades that are not in the ledger, such as upgrades to a former target (U9). */
 function readsOfUnknownUpgrades({ memberIndex, now, settings }: DecideInput, pending: PendingChanges) {
   const listingsNeeded: (readonly [string, number])[] = [];
   let nextMs = Infinity;

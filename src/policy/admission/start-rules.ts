@@ -1,6 +1,7 @@
 /**
- * Rules that decide whether an upgrade may start. If several rules forbid it, the status shows the reason of the first
- * rule. `refusalOfAll` checks the rules for the whole policy, and `refusalOf` checks the rules for one collector.
+ * Rules that decide whether an upgrade may start. If several rules forbid it, the status shows the reason given by the
+ * first of them. `refusalOfAll` checks the rules for the whole policy, and `refusalOf` checks the rules for one
+ * collector.
  */
 import { reasons } from '../../api/conditions.ts';
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
@@ -18,11 +19,14 @@ import { verdictIn, type WindowVerdict } from '../schedule/maintenance-calendar.
 
 export interface Refusal {
   /**
-   * Text after "waiting for" in the status message. Undefined for a wait of a few moments, which the status does not
+   * Text that follows "waiting for" in the status message. Undefined for a brief wait, which the status does not
    * report.
    */
   readonly waitsFor: string | undefined;
-  /** Reason of the `Ready` condition while the rollout waits and no upgrade runs. Absent for the default reason. */
+  /**
+   * Reason for the `Ready` condition while the rollout is waiting and no upgrade is running. Absent if the default
+   * reason applies.
+   */
   readonly reason?: string | undefined;
   /**
    * Earliest monotonic time in ms at which the wait may end. Absent if only an event, such as an approval, can end the
@@ -30,24 +34,25 @@ export interface Refusal {
    */
   readonly untilMs?: number | undefined;
   /**
-   * Earliest monotonic time in ms for the request of a listing. The wait ends when this listing shows the collector.
+   * Earliest monotonic time in ms at which a listing may be requested. The wait ends when that listing shows the
+   * collector.
    */
   readonly unseenSinceMs?: number;
   /** True if the reason applies to all remaining collectors. Absent if it applies only to one collector. */
   readonly forAll?: boolean;
 }
 
-/** Data that decides whether a policy may start upgrades. */
+/** Data used to decide whether a policy may start upgrades. */
 export interface KnownOfAll extends Pick<DecideInput, 'policy' | 'observation' | 'windows' | 'now'> {
   readonly stop: RolloutStop | undefined;
 }
 
-/** Collector that may need an upgrade. `because` says why. */
+/** Collector that may need an upgrade. `because` gives the reason for the upgrade. */
 export type Candidate = { readonly id: string } & (
   | { readonly because: 'pending' }
   | { readonly because: 'rollback' }
   | { readonly because: 'failed'; readonly ending: Ending; readonly used: number }
-  /** Monotonic time in ms of the first listing that shows the collector at another version than the target. */
+  /** Monotonic time in ms of the first listing that shows the collector at a version other than the target. */
   | { readonly because: 'drifted'; readonly sinceMs: number }
 );
 
@@ -56,9 +61,9 @@ export interface AdmissionInput extends DecideInput {
   readonly state: RolloutState;
 }
 
-/** Input of the rules that decide whether one collector may be upgraded now. */
+/** Input to the rules that decide whether a collector may be upgraded now. */
 export interface AdmissionState extends AdmissionInput {
-  /** Number of upgrades that this decision has started so far. */
+  /** Number of upgrades started so far by this decision. */
   readonly batched: number;
 }
 
@@ -76,7 +81,7 @@ const rulesForOne: readonly RuleForOne[] = [
   batchFull,
 ];
 
-/** Returns the reason why the policy may not start upgrades, or undefined if it may. */
+/** Returns the reason why the policy must not start upgrades, or undefined if it may start them. */
 export function refusalOfAll(known: KnownOfAll): Refusal | undefined {
   const { windows, now } = known;
   const waitsFor = waitOfAll(known);
@@ -91,7 +96,7 @@ function waitOfAll({ policy, observation, stop }: KnownOfAll): string | undefine
   if (upgradesBlocked !== undefined) return 'a user to correct or delete the unusable manifest';
   if (pausedForAll !== undefined) return `a user to resume all policies, which are paused by ${pausedForAll}`;
   if (pausedBy !== undefined) return `the policy to be resumed (paused by ${pausedBy})`;
-  if (policy.metadata.deletionTimestamp !== undefined) return 'the end of the policy, which is being deleted';
+  if (policy.metadata.deletionTimestamp !== undefined) return 'the deletion of the policy to finish';
   if (policy.spec.mode !== 'Enforce') return 'spec.mode to be Enforce';
   if (stop && stop.kind !== 'rollback')
     return 'a user to run `logfleet retry` or to set another target, because the rollout is stopped';
@@ -101,7 +106,7 @@ function waitOfAll({ policy, observation, stop }: KnownOfAll): string | undefine
   return ledgerFull ? 'free space in the ledger' : undefined;
 }
 
-/** Things that an upgrade waits for, as text after "waiting for". */
+/** What an upgrade can wait for, worded to follow "waiting for". */
 export const waits = {
   backOff: 'the back-off after a failed upgrade',
   versionAfterFailure: 'a new list of collectors, to check the version after the failed upgrade',
@@ -109,7 +114,7 @@ export const waits = {
   newerListing: 'a newer list of collectors, because the last list may show an outdated version',
 } as const;
 
-/** Returns the reason why this collector may not be upgraded now, or undefined if it may. */
+/** Returns the reason why this collector must not be upgraded now, or undefined if it may be. */
 export function refusalOf(candidate: Candidate, known: AdmissionState): Refusal | undefined {
   for (const rule of rulesForOne) {
     const refusal = rule(candidate, known);
@@ -131,7 +136,7 @@ function refusalOfWindow(verdict: WindowVerdict, now: Instant): Refusal | undefi
     case 'closed':
       return { waitsFor: verdict.because, reason, untilMs: monotonicOf(verdict.opensAtMs, now) };
     case 'zoneUnreadable':
-      return { waitsFor: 'a readable time zone of the collector', reason };
+      return { waitsFor: 'the collector to report a readable time zone', reason };
   }
 }
 
@@ -178,18 +183,18 @@ function versionUnconfirmed(candidate: Candidate, known: AdmissionState): Refusa
     case 'pending':
       return undefined;
     case 'failed': {
-      // A listing within the grace period after a failed upgrade may be outdated (U6).
+      // A listing requested within the grace period after a failed upgrade may be outdated (U6).
       const sentAfterMs = candidate.ending.sinceMs + settings.graceMs;
       return needsListing(sentAfterMs, waits.versionAfterFailure);
     }
     case 'drifted': {
-      // The first listing with another version may be outdated. A second listing must confirm that the collector left
-      // the target version (U8).
+      // The first listing that shows another version may be outdated, so a second listing must confirm that the
+      // collector left the target version (U8).
       const sentAfterMs = candidate.sinceMs + settings.driftConfirmMs;
       return needsListing(sentAfterMs, waits.secondListing);
     }
     case 'rollback': {
-      // The last listing shows the former version but may be outdated, so a newer listing must confirm this version.
+      // The last listing shows the former version but may be outdated, so a newer listing must confirm that version.
       const { before, ending } = pending.entry(candidate.id) ?? {};
       if (row?.collector.collectorVersion !== before) return undefined;
       const sentAfterMs = (ending?.sinceMs ?? 0) + settings.graceMs;
@@ -225,7 +230,7 @@ function waitForEnd(cause: string): Refusal {
   return { waitsFor: `a running upgrade to end, because ${cause}`, forAll: true };
 }
 
-/** Makes an upgrade wait if this decision already starts its maximum number of upgrades (U2). */
+/** Makes an upgrade wait if this decision has already started its maximum number of upgrades (U2). */
 function batchFull(_: Candidate, { batched, observation }: AdmissionState): Refusal | undefined {
   return batched < observation.batchCapacity ? undefined : { waitsFor: undefined, forAll: true };
 }

@@ -1,5 +1,5 @@
 /**
- * Message analysis of a stage: compares the numbers of messages that each collector sends before and after its upgrade
+ * Message analysis of a stage: compares the number of messages sent by each collector before and after its upgrade
  * (R11). `message-counter.ts` reads the counts from the service.
  *
  * The counting periods depend only on times in the ledger, so a restart or a change of leader does not change them.
@@ -15,21 +15,21 @@ import type { PolicySettings } from '../attempts/settings.ts';
 import type { AnalysisOutcome, StageAnalysis } from '../ledger/ledger.ts';
 
 /**
- * Returns the time in ms from the end of a period to the count of its messages, because messages can arrive late.
- * Default: 3 minutes.
+ * Returns how long to wait, in ms, after the end of a period before counting its messages, because messages can arrive
+ * late. Default: 3 minutes.
  */
 export function settleMs({ graceMs }: Pick<PolicySettings, 'graceMs'>): number {
   return 3 * graceMs;
 }
 
-/** Typical number of requests for one search job, not including the requests for its result pages. */
+/** Typical number of requests for one search job, excluding requests for its result pages. */
 const requestsOfSearch = 4;
 
 /** Maximum length of a stage's list of collectors that stopped sending logs. */
 const maxListed = 10;
 /** Maximum error in ms of stored upgrade times, which are rounded to whole seconds. */
 const roundingMs = 1_000;
-/** Maximum length in characters of a collector's name in the list of collectors that stopped sending logs. */
+/** Maximum length, in characters, of a collector name in the list of collectors that stopped sending logs. */
 const maxNameLength = 256;
 
 export interface AnalysisPeriods {
@@ -37,7 +37,7 @@ export interface AnalysisPeriods {
   readonly result: TimeRange;
 }
 
-/** Number of messages of each collector, by collector id. Collectors without messages are absent. */
+/** Number of messages from each collector, by collector id. Collectors that sent no messages are absent. */
 export type MessageCounts = ReadonlyMap<string, number>;
 
 /**
@@ -71,8 +71,8 @@ export function analysisPeriods(
   const latestMs = Math.min(baselineBeforeMs ?? startedAtMs, resultMs);
   const isBefore = baseline === 'BeforeUpgrade';
   const cycleMs = baseline === 'DayBefore' ? dayMs : 7 * dayMs;
-  // The baseline is a whole number of days or weeks before the result period, so that both cover the same time of day.
-  // `cycles` is large enough that the baseline ends before the upgrades.
+  // The baseline lies a whole number of days or weeks before the result period, so that both cover the same time of
+  // day. `cycles` is large enough that the baseline ends before the upgrades.
   const cycles = Math.ceil((resultMs + durationMs - latestMs) / cycleMs);
   const baselineMs = isBefore ? latestMs - durationMs : resultMs - cycles * cycleMs;
   return {
@@ -82,8 +82,8 @@ export function analysisPeriods(
 }
 
 /**
- * Returns the typical number of requests that count a stage's messages before and after its upgrades.
- * @param collectors number of collectors in the service's list, and so the maximum number of rows in the result
+ * Returns the typical number of requests needed to count a stage's messages before and after its upgrades.
+ * @param collectors number of collectors in the service's list, which is the maximum number of rows in the result
  */
 export function requestsOfAnalysis(collectors: number): number {
   return 2 * (requestsOfSearch + Math.max(1, Math.ceil(collectors / maxPageRows)));
@@ -101,8 +101,7 @@ export function verdictOf({ judged, quiet }: AnalysisOutcome): 'Passed' | 'Faile
 }
 
 /**
- * Returns a text, without a full stop, about the collectors that stopped sending logs. Returns undefined if there are
- * none.
+ * Describes the collectors that stopped sending logs, in text without a full stop. Returns undefined if there are none.
  */
 export function quietText({ durationMs, outcome }: StageAnalysis): string | undefined {
   if (!outcome || outcome.quiet === 0) return undefined;
@@ -116,7 +115,7 @@ export function quietText({ durationMs, outcome }: StageAnalysis): string | unde
   return `${counted(outcome.quiet, 'collector')} ${sends} (${outcome.quiet === 1 ? '' : 'for example '}${example})`;
 }
 
-/** Upgraded collector of a stage. */
+/** Upgraded collector in a stage. */
 export interface Member {
   readonly id: string;
   /** Wall time of the upgrade in ms, rounded to a second; undefined if this rollout did not upgrade the collector. */
@@ -129,8 +128,8 @@ export interface PeriodCounts {
 }
 
 /**
- * Compares the numbers of messages that each collector sent before and after its upgrade. A collector that was upgraded
- * after `resultFromMs` is not judged, because it sent some of the counted messages before its upgrade.
+ * Compares how many messages each collector sent before and after its upgrade. A collector that was upgraded after
+ * `resultFromMs` is not judged, because it sent some of the counted messages before its upgrade.
  */
 export function judgeMembers(
   analysis: StageAnalysis,
@@ -158,7 +157,7 @@ export function judgeMembers(
   return { judged, quiet: quiet.length, unjudged, quietest: quietest.slice(0, maxListed) };
 }
 
-/** Returns whether a collector sends too few messages after its upgrade, compared with the baseline. */
+/** Reports whether a collector sends too few messages after its upgrade, compared with the baseline. */
 export function isQuiet({ minRatio }: StageAnalysis, messages: number, baseline: number): boolean {
   return messages * 100 < minRatio * baseline;
 }

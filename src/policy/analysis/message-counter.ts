@@ -1,5 +1,5 @@
 /**
- * Counts the messages of collectors with one search job per period, one after another. A search job is repeated if its
+ * Counts the messages from collectors. Runs one search job per period, one job at a time. Repeats a search job if its
  * result may be incomplete.
  */
 import type { TimeRange } from '../../api/time-range.ts';
@@ -22,20 +22,20 @@ export interface AnalysisOrder {
 export type AnalysisReading = { readonly order: AnalysisOrder } & (
   | {
       readonly kind: 'counted';
-      /** Message counts of each period. */
+      /** Message counts for each period. */
       readonly counts: readonly MessageCounts[];
-      /** Bytes that the searches scanned, including failed searches, if the service reports bytes. */
+      /** Bytes scanned by the searches, including failed ones. 0 if the service does not report scanned bytes. */
       readonly scannedBytes: number;
     }
-  /** Error of the last search job. The search is repeated after a delay. */
+  /** Error from the last search job, which is repeated after a delay. */
   | { readonly kind: 'failed'; readonly error: LogfleetError }
 );
 
 /** Maximum delay in ms before a failed search is repeated. */
 const longestRetryMs = 5 * 60_000;
 /**
- * Maximum ignored clock difference between the service and logfleet. The smaller limit applies: a time in ms, or a
- * fraction of the period.
+ * Largest clock difference between the service and logfleet that is tolerated: a time in ms or a fraction of the
+ * period, whichever is smaller.
  */
 const maxSkewMs = 60_000;
 const maxSkewShare = 0.1;
@@ -52,14 +52,14 @@ export class MessageCounter {
     this.#policy = policy;
   }
 
-  /** Message counts, or the error of the last attempt to count. Undefined until a count has ended or failed. */
+  /** Message counts, or the error from the last attempt to count. Undefined until the first attempt has ended. */
   get reading(): AnalysisReading | undefined {
     return this.#run?.reading;
   }
 
   /**
-   * Starts to count the messages that `order` requests. Stops a different running count. If `order` is undefined,
-   * starts no count.
+   * Counts the messages that `order` asks for, and stops any count for another order. If `order` is undefined, only
+   * stops the running count.
    */
   count(searches: SearchJobs, order: AnalysisOrder | undefined): void {
     if (order && this.#run?.searches === searches && sameValue(this.#run.order, order)) return;
@@ -119,7 +119,7 @@ class CounterRun {
     const { order } = this;
     this.#retry = undefined;
     try {
-      // After a failed search, only the periods without counts are counted again.
+      // After a failed search, only the periods that have no counts yet are counted.
       for (const period of order.periods.slice(this.#counts.length)) this.#counts.push(await this.#countPeriod(period));
       this.reading = { order, kind: 'counted', counts: this.#counts, scannedBytes: this.#scannedBytes };
     } catch (thrown) {
@@ -142,11 +142,11 @@ class CounterRun {
     });
     if (aggregated?.kind === 'errors')
       throw notCounted(`the search that counts the messages reported errors: ${aggregated.errors.join('; ')}`);
-    if (!aggregated) throw notCounted('responses of the service were lost, or the result of the search is incomplete');
+    if (!aggregated) throw notCounted('responses from the service were lost, or the search result is incomplete');
     return countsOf(aggregated.records, aggregated.messageCount);
   }
 
-  /** Opens a search job for a period whose times are converted to the clock of the service. */
+  /** Opens a search job for a period whose times have been converted to the service's clock. */
   async #open(order: JobOrder): Promise<SearchJob> {
     const { signal } = this.#abort;
     const [fromMs, toMs] = [order.fromMs + this.#aheadMs, order.toMs + this.#aheadMs];
@@ -157,37 +157,35 @@ class CounterRun {
     if (Math.abs(aheadMs - this.#aheadMs) <= toleratedMs) return job;
     this.#aheadMs = aheadMs;
     await job.close();
-    throw notCounted('the clock of the service differs too much from the clock of logfleet');
+    throw notCounted("the service's clock differs too much from logfleet's clock");
   }
 }
 
 /** Matches the digits of a collector id. Also matches an empty id, which stands for messages without a collector. */
 const collectorId = /^[0-9]*$/;
 
-/**
- * Returns the number of messages by collector id. Throws if the counts do not add up to the service's message count.
- */
+/** Returns message counts by collector id. Throws if the counts do not add up to the service's message count. */
 function countsOf(records: readonly ReadonlyMap<string, string>[], messageCount: number): Map<string, number> {
   const counts = new Map<string, number>();
   let total = 0;
   for (const record of records) {
     const id = textOf(record, '_collectorid');
     const count = figureOf(record, '_count');
-    if (count === undefined) throw notCounted('a record of the search result has no count');
+    if (count === undefined) throw notCounted('a record in the search result has no count');
     // The service may round an id, for example to 1E8. Rejects such a result, because the collector would seem to send
     // no messages.
     if (!collectorId.test(id))
-      throw notCounted('a record of the search result has a collector id with characters other than digits');
+      throw notCounted('a collector id in the search result contains characters other than digits');
     if (counts.has(id))
       throw notCounted(
-        `two records of the search result count ${id === '' ? 'messages without a collector' : `the messages of collector ${id}`}`,
+        `two records in the search result count ${id === '' ? 'messages without a collector' : `the messages of collector ${id}`}`,
       );
     counts.set(id, count);
     total += count;
   }
   if (total !== messageCount)
     throw notCounted(`the search found ${messageCount} messages, but the counts of all collectors add up to ${total}`);
-  if (counts.size === 1 && counts.has('')) throw notCounted('no record of the search result names a collector');
+  if (counts.size === 1 && counts.has('')) throw notCounted('no record in the search result names a collector');
   return counts;
 }
 

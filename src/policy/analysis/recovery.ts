@@ -1,7 +1,7 @@
 /**
- * Checks after a rollback whether collectors that stopped sending logs send logs again (R11). The check counts messages
- * in a period after the rollback, and compares the counts with the counts before the upgrade. The result is only shown
- * to the user.
+ * Checks after a rollback whether collectors that had stopped sending logs are sending them again (R11). The check
+ * counts messages in a period after the rollback, and compares the counts with those from before the upgrade. The
+ * result is only displayed to the user.
  */
 
 import type { QuietMember } from '../../api/generated/collector-version-policy.ts';
@@ -16,19 +16,19 @@ import type { AnalysisOutcome, LedgerHeader, RecoveryCheck, StageAnalysis, Stage
 import { countQuery, isQuiet, type MessageCounts, settleMs } from './message-analysis.ts';
 import type { AnalysisOrder, AnalysisReading } from './message-counter.ts';
 
-/** A running check after a rollback. */
+/** Check that is running after a rollback. */
 export interface PendingCheck {
-  /** Name of the stage that the check examines. */
+  /** Name of the stage being checked. */
   readonly stage: string;
-  /** Wall time in ms at which the count of messages can begin. Absent while the messages are counted. */
+  /** Wall time in ms at which the messages can be counted. Absent once the count has begun. */
   readonly untilMs?: number;
-  /** Error of the last search for message counts; absent after a success. */
+  /** Error from the last search for message counts; absent if the search succeeded. */
   readonly error?: LogfleetError;
 }
 
 interface Recovery {
   readonly header: LedgerHeader;
-  /** The running check. Absent when all checks are finished. */
+  /** The running check. Absent once all checks have finished. */
   readonly check?: PendingCheck;
   /** Request to count messages for the running check. Absent while no count is needed. */
   readonly order?: AnalysisOrder;
@@ -38,7 +38,7 @@ type CheckedAnalysis = StageAnalysis & { readonly outcome: AnalysisOutcome; read
 
 /**
  * Starts or continues the checks that follow a rollback. Returns the changed ledger header and the running check.
- * @param isListed returns whether the service still lists a collector; deleted collectors are not checked
+ * @param isListed reports whether the service still lists a collector; deleted collectors are not checked
  */
 export function checkRecovery(
   before: LedgerHeader,
@@ -78,7 +78,7 @@ export function comparedAfterRollback(quietest: readonly QuietMember[]): number 
 }
 
 /**
- * Returns a text, without a full stop, that says whether collectors send logs again after the rollback. Returns
+ * Describes, in text without a full stop, whether collectors are sending logs again after the rollback. Returns
  * undefined until a check begins.
  */
 export function recoveryText({ stages = [] }: LedgerHeader, check: PendingCheck | undefined): string | undefined {
@@ -91,9 +91,9 @@ export function recoveryText({ stages = [] }: LedgerHeader, check: PendingCheck 
 
 function unfinishedText(check: PendingCheck | undefined): string {
   if (check?.error)
-    return 'After the rollback, logfleet could not count the messages of the collectors that had sent too few messages (see status.stages)';
+    return 'After the rollback, logfleet could not recount the messages from the collectors that had sent too few (see status.stages)';
   const when = check?.untilMs === undefined ? '' : ` after ${isoTime(check.untilMs)}`;
-  return `logfleet checks the rollback${when}: it counts again the messages of the collectors that had sent too few messages`;
+  return `logfleet checks the rollback${when}: it recounts the messages from the collectors that had sent too few`;
 }
 
 function finishedText(checked: readonly CheckedAnalysis[]): string {
@@ -115,8 +115,8 @@ function finishedText(checked: readonly CheckedAnalysis[]): string {
 }
 
 /**
- * Describes one collector that still sends too few messages. Returns undefined if all collectors send enough messages
- * again.
+ * Describes one collector that is still sending too few messages. Returns undefined if all collectors are sending
+ * enough again.
  */
 function stillQuiet(analysis: CheckedAnalysis): string | undefined {
   for (const { name, baseline, messagesAfterRollback: messages } of analysis.outcome.quietest) {

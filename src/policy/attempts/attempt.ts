@@ -20,11 +20,11 @@ export type PostOutcome =
   | { readonly kind: 'notSent' }
   | { readonly kind: 'unknown' };
 
-/** Data about one collector that decides the outcome of its upgrade. */
+/** Data about one collector that determines the outcome of its upgrade. */
 export interface Evidence {
   readonly row: Row | undefined;
   readonly posted: PostOutcome | undefined;
-  /** Status of the upgrade task. Undefined if the task was not read since the last decision. */
+  /** Status of the upgrade task. Undefined if the task has not been read since the last decision. */
   readonly task: UpgradeTask | undefined;
   /** True if this process has an unsent or unanswered upgrade request for the collector. */
   readonly inFlight: boolean;
@@ -86,8 +86,8 @@ export function evaluateEntry(
 }
 
 /**
- * Returns whether an upgrade request with an unknown outcome may be repeated. A later listing must show that the
- * collector still runs another version (U3).
+ * Reports whether an upgrade request with an unknown outcome may be repeated. Before that, a later listing must show
+ * that the collector is still running another version (U3).
  */
 export function probeIsDue(attempt: Attempt, row: Row | undefined, settings: PolicySettings): boolean {
   if (attempt.state !== 'unknown' || row === undefined) return false;
@@ -147,15 +147,15 @@ function afterRefusal(
     case 'collector.invalid':
       return close(refused, 'invalid', message);
     case 'collector.version.invalid':
-      // The service may refuse an upgrade to the installed version. The refusal of a repeated request may therefore
-      // mean that the first request succeeded.
+      // The service may refuse an upgrade to the installed version, so the refusal of a repeated request may mean that
+      // the first request succeeded.
       return open.probe ? unprobed(refused) : close(refused, 'refused', message);
     default:
       return close(refused, 'refused', message);
   }
 }
 
-/** Ends an attempt if its upgrade task has succeeded or failed. Returns undefined while the task runs. */
+/** Ends an attempt if its upgrade task has succeeded or failed. Returns undefined while the task is running. */
 function afterTask(known: Known): Entry | undefined {
   const { task } = known.evidence;
   if (!task || !isTaskOf(known.open, known.entry.collectorId, task)) return undefined;
@@ -173,8 +173,8 @@ function afterTask(known: Known): Entry | undefined {
 }
 
 /**
- * Returns whether an upgrade task belongs to this attempt (U4). Only numeric ids are compared, because the service does
- * not document the form of ids.
+ * Reports whether an upgrade task belongs to this attempt (U4). Only numeric ids are compared, because the service does
+ * not document the format of its ids.
  */
 function isTaskOf({ taskId, toVersion }: Attempt, collectorId: string, task: UpgradeTask): boolean {
   const isAnother = isNumber(task.id) && isNumber(taskId) && BigInt(task.id) !== BigInt(taskId);
@@ -192,8 +192,7 @@ function afterListing(known: Known): Entry | undefined {
   const version = row !== undefined && row.seenAtMs >= evidenceFromMs(open, settings) && row.collector.collectorVersion;
   if (version === open.toVersion) return close(known, 'updated');
   const hasChanged = version !== false && !entry.back && entry.before !== undefined && version !== entry.before;
-  // An upgrade that logfleet did not start may install any version. Every change of the version therefore shows its
-  // end.
+  // An upgrade that logfleet did not start may install any version, so any version change shows that it has ended.
   if (!open.ours && hasChanged) return forgetOpen(entry);
 
   const limitMs = open.sinceMs + settings.openLimitMs;
@@ -226,7 +225,7 @@ function reopen({ entry, open }: Pick<Known, 'entry' | 'open'>, change: Partial<
   return { ...entry, open: { ...open, ...change } };
 }
 
-/** Removes an open attempt whose upgrade never started. Decreases the numbers of attempts and drifts accordingly. */
+/** Removes an open attempt whose upgrade never started, and decreases the attempt and drift counts accordingly. */
 function withdraw(entry: Entry): Entry | undefined {
   const { ending } = entry;
   const corrects = ending?.kind === 'updated' || ending?.kind === 'left';

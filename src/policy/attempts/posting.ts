@@ -1,6 +1,6 @@
 /**
  * Sends the requests (POST) for upgrades that the policy still wants (U2). Keeps the responses until they are stored in
- * the ledger. For each collector, this process has at most one unanswered request.
+ * the ledger. This process has at most one unanswered request per collector.
  */
 import type { Clock } from '../../base/clock.ts';
 import { asLogfleetError, failure, type LogfleetError } from '../../base/errors.ts';
@@ -15,7 +15,7 @@ import type { PolicySettings } from './settings.ts';
 
 export interface PostingPolicy {
   /**
-   * Returns whether the policy still wants this upgrade. Called right before the request is sent.
+   * Reports whether the policy still wants this upgrade. Called right before the request is sent.
    * @param generation generation of the policy's spec for which the upgrade was stored
    */
   stillWanted(entry: Entry, generation: number): boolean;
@@ -33,14 +33,14 @@ export interface PostingEnvironment {
   readonly settings: PolicySettings;
 }
 
-/** Upgrades that one decision has stored and that are requested next. */
+/** Upgrades that were stored by one decision and are requested next. */
 export interface Batch {
   readonly entries: readonly Entry[];
   /** Generation (`metadata.generation`) of the policy's spec when the upgrades were started. */
   readonly generation: number;
   /** Monotonic time in ms of the decision to start these upgrades. */
   readonly decidedAtMs: number;
-  /** True if the batch is full, and more upgrades wait. */
+  /** True if the batch is full and more upgrades are waiting. */
   readonly moreWait: boolean;
 }
 
@@ -56,11 +56,11 @@ export class Posting {
   readonly #abort = new AbortController();
   readonly #inFlight = new SparseSet<string>();
   readonly #received = new SparseMap<string, ReceivedOutcome>();
-  /** Ledger entries of stored upgrades that were not requested yet, by collector id. */
+  /** Ledger entries of stored upgrades that have not been requested yet, by collector id. */
   readonly #waiting = new SparseMap<string, Entry>();
   /**
-   * Maximum number of stored attempts that are not sent yet. It decreases after an attempt expired because its request
-   * was delayed.
+   * Maximum number of stored attempts whose requests have not been sent yet. The maximum decreases when an attempt
+   * expires because its request was delayed.
    */
   #batch: number;
   #moreWait = false;
@@ -77,7 +77,7 @@ export class Posting {
     return this.#inFlight;
   }
 
-  /** Number of stored upgrades whose first request is not sent yet. */
+  /** Number of stored upgrades whose first request has not been sent yet. */
   get unsent(): number {
     return [...this.#waiting.values()].filter(({ open }) => !open?.probe).length;
   }
@@ -87,7 +87,7 @@ export class Posting {
     return this.#received;
   }
 
-  /** True if every request was answered and every response is stored. */
+  /** True if every request has been answered and every response has been stored. */
   get isIdle(): boolean {
     return this.#inFlight.size === 0 && this.#received.size === 0;
   }
@@ -114,7 +114,7 @@ export class Posting {
     }
   }
 
-  /** Withdraws attempts that were not sent. */
+  /** Withdraws attempts whose requests have not been sent. */
   withdraw(entries: readonly Entry[]): void {
     for (const entry of entries) this.#received.set(entry.collectorId, { entry, outcome: { kind: 'notSent' } });
   }
@@ -142,7 +142,7 @@ export class Posting {
     });
     const beforeSend = () => {
       if (!this.#policy.stillWanted(entry, generation)) throw withdrawn('it is no longer wanted');
-      // A redirected request counts only once.
+      // A request that is redirected counts only once.
       if (!sent) this.#left(collectorId, true);
       sent = true;
     };
@@ -170,19 +170,20 @@ export class Posting {
     if (error.code === withdrawnCode) return { kind: 'notSent' };
     if (!(error instanceof ServiceError)) return { kind: sent ? 'unknown' : 'notSent' };
     if (refusesCollector(error)) {
-      // This refusal affects only the collector. It shows that the service works, so earlier failures have ended.
+      // This refusal affects only one collector. It shows that the service is working, so earlier failures no longer
+      // count.
       this.#binding.succeeded('posts');
       if (error.serviceCode === 'collector.version.invalid') this.#binding.doubtBuilds();
       return { kind: 'refused', serviceCode: error.serviceCode ?? '', message: error.message };
     }
-    // After a failure, sends no requests for a while, to keep the number of upgrades with an unknown outcome small.
+    // After a failure, no requests are sent for a while, to keep the number of upgrades with an unknown outcome small.
     this.#binding.holdFor(error, 'posts');
     return { kind: error.effect === 'unknown' ? 'unknown' : 'notSent' };
   }
 
   /**
    * Removes an upgrade from the unsent upgrades and adjusts the batch size. A request that was sent in time increases
-   * the size by one. An expired request halves the size.
+   * the size by one; an expired request halves it.
    */
   #left(collectorId: string, inTime: boolean): void {
     this.#waiting.delete(collectorId);
@@ -197,7 +198,7 @@ export class Posting {
 const withdrawnCode = 'attempt.withdrawn';
 
 /**
- * Returns whether the service refused only this collector (section 7.5). A response with status 400 and without an error
+ * Reports whether the service refused only this collector (section 7.5). A response with status 400 and without an error
  * code may come from a proxy.
  */
 function refusesCollector({ effect, status, serviceCode }: ServiceError): boolean {

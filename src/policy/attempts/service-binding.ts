@@ -1,6 +1,6 @@
 /**
  * Binds a policy to the service that its Secret names, and records problems with the service. A policy claims
- * collectors of one service at a time.
+ * collectors from only one service at a time.
  */
 import type { Account, Accounts } from '../../account/accounts.ts';
 import type { Clock } from '../../base/clock.ts';
@@ -20,10 +20,11 @@ const asked: readonly Asked[] = ['posts', 'reads'];
 /** Number of consecutive failures that the policy tolerates before it reports a problem. */
 const toleratedFailures = 3;
 
-/** Objects that the bindings of all policies in this process share. */
+/** Objects shared by the bindings of all policies in this process. */
 export interface BindingEnvironment {
   /**
-   * Accounts of the log service. All policies share them, so that each user of the service has only one request budget.
+   * Accounts for the log service. All policies share them, so that each user of the service has only one request
+   * budget.
    */
   readonly accounts: Accounts;
   readonly fleets: Fleets;
@@ -38,7 +39,10 @@ export class ServiceBinding {
   #secret: ResourceKey | undefined;
   #bound: Bound | undefined;
   #buildsDoubtedMs = -Infinity;
-  /** Failures of the service, separately for `posts` and `reads`. Refusals to upgrade one collector do not count. */
+  /**
+   * Service failures, recorded separately for `posts` and `reads`. A refusal to upgrade a single collector is not a
+   * service failure.
+   */
   #failures = newFailures();
 
   constructor(environment: BindingEnvironment, owner: OwnerRef, onNews: () => void) {
@@ -118,8 +122,8 @@ export class ServiceBinding {
   }
 
   /**
-   * Returns the number of requests of this kind that may be sent now. After a failure, it is 0 for a while, and then 1
-   * at a time until a request succeeds.
+   * Returns the number of requests of this kind that may be sent now. After a failure, the number is 0 for a while, and
+   * then 1 at a time until a request succeeds.
    * @param inFlight number of unanswered requests of this kind
    */
   capacityFor(kind: Asked, inFlight: number): number {
@@ -136,11 +140,11 @@ export class ServiceBinding {
     const error = this.#noteRefusal(given);
     if (this.#isHeld(kind)) return;
     const failures = this.#failures[kind];
-    // Shows the first error as long as the code does not change. Later errors can differ in details such as an address,
-    // and would change the status each time.
+    // Shows the first error until the error code changes. Later errors can differ in details such as an address, which
+    // would change the status each time.
     const shown = failures.error?.code === error.code ? failures.error : error;
     const delayMs = failures.failed(error, clock.monotonic(), shown);
-    // A response with 429 (too many requests) says when to continue, so it needs no warning.
+    // A 429 response (too many requests) says when to continue, so no warning is needed.
     const level = error.handling.kind === 'retryAfter' ? 'info' : 'warn';
     log[level]('requests to the service are sent again later', { namespace, policy, error, retryInMs: delayMs });
     this.#onNews();
@@ -152,12 +156,12 @@ export class ServiceBinding {
     this.#bound?.listing.requestBuilds(this.#buildsDoubtedMs);
   }
 
-  /** Clears the failures of this kind after a request succeeded. */
+  /** Clears the failures of this kind of request after one has succeeded. */
   succeeded(kind: Asked): void {
     this.#failures[kind].succeeded();
   }
 
-  /** Clears the failures of this kind because the policy no longer needs such requests. */
+  /** Clears the failures of this kind of request because the policy no longer needs such requests. */
   unneeded(kind: Asked): void {
     if (this.#failures[kind].error === undefined) return;
     this.succeeded(kind);

@@ -1,26 +1,26 @@
 /** Time and size limits of the upgrade protocol (rules U1 to U14). Tests and demos can change them. */
 
 export interface PolicySettings {
-  /** Time in ms after a change until every new listing shows the change. An earlier listing may be outdated. */
+  /** Time in ms from a change until every new listing shows the change. Earlier listings may be outdated. */
   readonly graceMs: number;
-  /** Time limit in ms of a running upgrade. After this time, the next listing decides how the upgrade ended (U5). */
+  /** Time limit for a running upgrade, in ms. After that, the next listing decides how the upgrade ended (U5). */
   readonly openLimitMs: number;
-  /** Minimum interval in ms between two listings that confirm that a collector left the target version (U8). */
+  /** Minimum interval in ms between the two listings that confirm that a collector left the target version (U8). */
   readonly driftConfirmMs: number;
-  /** After this time in ms, a stored upgrade expires if its request was not sent (U2). */
+  /** Time in ms after which a stored upgrade expires if its request has not been sent (U2). */
   readonly intentLifeMs: number;
   /** Maximum number of upgrades that are stored together before they are requested (U2). */
   readonly batchSize: number;
-  /** Maximum number of open upgrade attempts of one policy (U1). */
+  /** Maximum number of open upgrade attempts per policy (U1). */
   readonly maxOpen: number;
-  /** Minimum interval in ms between two status writes in which only counts and estimates have changed. */
+  /** Minimum interval in ms between two status writes that change only counts and estimates. */
   readonly statusIntervalMs: number;
   /**
-   * Delay in ms from the start of an upgrade to the first read of its task. Used until the usual duration of upgrades
+   * Delay in ms from the start of an upgrade to the first read of its task. Used until the usual duration of an upgrade
    * is known.
    */
   readonly firstReadMs: number;
-  /** Maximum delay in ms of a page read, so that one read shows several upgrades. */
+  /** Maximum time in ms for which a page read is delayed so that it shows several upgrades. */
   readonly pageWaitMs: number;
 }
 

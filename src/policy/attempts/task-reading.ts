@@ -44,7 +44,7 @@ export class TaskReadings {
     return [...this.#readings.values()].some(({ status }) => status === 'failed');
   }
 
-  /** Number and times of the reads of each open upgrade task, by collector id. */
+  /** How often and when each open upgrade task has been read, by collector id. */
   get reads(): ReadonlyMap<string, TaskReads> {
     return this.#reads;
   }
@@ -54,7 +54,7 @@ export class TaskReadings {
     return this.#inFlight.size;
   }
 
-  /** True if no task is being read and every task status was evaluated. */
+  /** True if no task is being read and every task status has been evaluated. */
   get isIdle(): boolean {
     return this.#inFlight.size === 0 && this.#readings.size === 0;
   }

@@ -4,13 +4,13 @@
 export interface DurationSample {
   /** Age of the upgrade in ms when a read first showed that it had ended. */
   readonly endedByMs: number;
-  /** Age of the upgrade in ms when a read last showed that it was still running. 0 if no read showed this. */
+  /** Age of the upgrade in ms when a read last showed that it was still running. 0 if no read showed that. */
   readonly unendedAtMs: number;
 }
 
 /**
- * Fractions by which a shorter and a longer upgrade change the estimate. The estimate falls slowly and rises fast, so
- * that nearly all upgrades are shorter than the estimate.
+ * Fractions by which a shorter or a longer upgrade changes the estimate. The estimate falls slowly and rises fast, so
+ * that nearly all upgrades take less time than estimated.
  */
 const downShare = 0.02;
 const upShare = 0.1;
@@ -18,8 +18,8 @@ const upShare = 0.1;
 const longestMs = 30 * 60_000;
 
 /**
- * Returns the time in ms within which nearly all upgrades end, after another upgrade has ended.
- * @param typicalMs former result; undefined if no upgrade has ended yet
+ * Updates the estimate after another upgrade has ended. Returns the time in ms within which nearly all upgrades end.
+ * @param typicalMs previous estimate; undefined if no upgrade had ended before
  */
 export function typicalAfter(typicalMs: number | undefined, { endedByMs, unendedAtMs }: DurationSample): number {
   if (typicalMs === undefined) return Math.min(longestMs, endedByMs);

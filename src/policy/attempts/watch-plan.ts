@@ -1,6 +1,6 @@
 /**
- * Plans the reads that show when running upgrades have ended (U9). A read of a list page can cover several upgrades. A
- * read of an upgrade task covers one.
+ * Plans the reads that show when running upgrades have ended (U9). Reading a page of the collector list can cover
+ * several upgrades, whereas reading an upgrade task covers only one.
  */
 import { doubledMs } from '../../base/retry-delay.ts';
 import type { FleetListing } from '../../fleet/fleet-listing.ts';
@@ -12,25 +12,28 @@ import type { PolicySettings } from './settings.ts';
 export interface TaskReads {
   readonly count: number;
   readonly lastMs: number;
-  /** Monotonic time in ms of the next-to-last read. Undefined until there were two reads. */
+  /** Monotonic time in ms of the second-to-last read. Undefined until there have been two reads. */
   readonly previousMs: number | undefined;
 }
 
 export interface WatchInput {
   readonly open: Iterable<Entry>;
-  /** Collectors that a new listing must show, with the earliest monotonic time in ms for the request of the listing. */
+  /**
+   * Collectors that a new listing must show, each with the earliest monotonic time in ms at which to request that
+   * listing.
+   */
   readonly needed: Iterable<readonly [collectorId: string, sentAfterMs: number]>;
   readonly listing: Pick<FleetListing, 'row' | 'pageOf' | 'pageReadMs' | 'observes'>;
   readonly reads: ReadonlyMap<string, TaskReads>;
   readonly typicalMs: number | undefined;
-  /** True if collectors wait for the end of running upgrades. Then pages are read sooner. */
+  /** True if collectors are waiting for running upgrades to end. Pages are then read sooner. */
   readonly pressed: boolean;
   readonly nowMs: number;
   readonly settings: PolicySettings;
 }
 
 export interface WatchPlan {
-  /** Numbers of the list pages to read, with the earliest monotonic time in ms for each request. */
+  /** Numbers of the list pages to read, each with the earliest monotonic time in ms at which to request the page. */
   readonly pages: ReadonlyMap<number, number>;
   /** Collectors whose upgrade task is read next. */
   readonly tasks: readonly string[];
@@ -47,8 +50,8 @@ export const samples = 3;
 /** Number of frequent reads of one upgrade task before another task is read instead. */
 const readsPerTurn = 20;
 /**
- * A page is read if at least this number of upgrades on the page should have ended. Otherwise, the tasks of these
- * upgrades are read.
+ * A page is read if at least this many upgrades on it should have ended. If fewer should have ended, their tasks are
+ * read instead.
  */
 const pageWorth = 2;
 const shortestRereadMs = 10_000;
@@ -66,12 +69,15 @@ interface DuePage {
   /** Number of upgrades on this page that should end within the maximum delay of the read. */
   soon: number;
   oldestDueMs: number;
-  /** Latest expected end (monotonic time in ms) of the upgrades that should have ended already. */
+  /** Latest expected end, as monotonic time in ms, among the upgrades that should have ended already. */
   latestDueMs: number;
   readonly ids: string[];
 }
 
-/** Returns the maximum delay in ms of a page read. The read then also shows upgrades that end during the delay. */
+/**
+ * Returns the maximum time in ms for which a page read is delayed. A delayed read also shows upgrades that end during
+ * the delay.
+ */
 export function pageWaitMs(typicalMs: number, pressed: boolean, settings: PolicySettings): number {
   return Math.min(settings.pageWaitMs, typicalMs * (pressed ? pressedWaitShare : waitShare));
 }
@@ -140,8 +146,8 @@ class PlanBuilder {
     const dueMs = Math.max(open.sinceMs + typicalMs, evidenceFromMs(open, settings));
     const read = reads.get(id);
     const page = listing.observes(open.toVersion) ? listing.pageOf(id) : undefined;
-    // The service's list may not show the collector. So a read of its page counts even if the page does not show the
-    // collector.
+    // The service's list might not show the collector, so a read of the collector's page counts even if the page does
+    // not show it.
     const seenMs = Math.max(listing.row(id)?.seenAtMs ?? 0, page === undefined ? 0 : (listing.pageReadMs(page) ?? 0));
     if (read !== undefined || seenMs >= dueMs) {
       // The task of a slow upgrade is read less and less often.
@@ -184,7 +190,7 @@ class PlanBuilder {
     }
   }
 
-  /** While the usual duration of an upgrade is unknown, plans frequent reads of a few upgrade tasks to measure it. */
+  /** Plans frequent reads of a few upgrade tasks to measure the usual duration of an upgrade while it is unknown. */
   #sample(): void {
     const { reads, settings } = this.#input;
     const turn = (id: string) => Math.floor((reads.get(id)?.count ?? 0) / readsPerTurn);

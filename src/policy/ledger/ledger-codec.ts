@@ -28,13 +28,13 @@ type PackedEntry = [string, string | null, number, number, (PackedEnding | null)
 type PackedAttempt = [number, string, number, string | null, 0 | 1, 0 | 1, number];
 
 export interface ShardNumbers {
-  /** Number of `log-N` objects of this rollout. */
+  /** Number of `log-N` objects for this rollout. */
   readonly logs: number;
-  /** Number of `members-STAGE-N` objects of each started stage. */
+  /** Number of `members-STAGE-N` objects for each started stage. */
   readonly memberShards: readonly number[];
   /**
-   * Number of writes of ledger objects other than `head`. Each of these objects contains the current number, which
-   * makes its content unique.
+   * Number of times that ledger objects other than `head` have been written. Each written object contains the current
+   * number, which makes its content unique.
    */
   readonly shardWrites: number;
 }
@@ -76,7 +76,7 @@ export function encodeEntry(entry: Entry, target: string): string {
   return JSON.stringify(entry.open ? [packed, packAttempt(entry.open)] : packed);
 }
 
-/** Encodes the ledger object `head`. `open` and `ended` are entries that `encodeEntry` has encoded. */
+/** Encodes the ledger object `head`. `open` and `ended` are entries encoded by `encodeEntry`. */
 export function encodeHead(
   header: LedgerHeader,
   numbers: ShardNumbers,
@@ -88,7 +88,7 @@ export function encodeHead(
   return `${JSON.stringify(start).slice(0, -1)},"ended":[${[...ended].join()}],"open":[${[...open].join()}]}`;
 }
 
-/** Encodes a ledger object `log-N` with older ended attempts. `ended` are entries that `encodeEntry` has encoded. */
+/** Encodes a ledger object `log-N` with older ended attempts. `ended` contains entries encoded by `encodeEntry`. */
 export function encodeLog({ rolloutId, target }: LedgerHeader, shardWrites: number, ended: Iterable<string>): string {
   const start = { format: formatVersion, rolloutId, shardWrites, target };
   return `${JSON.stringify(start).slice(0, -1)},"ended":[${[...ended].join()}]}`;
@@ -159,8 +159,8 @@ function counted<T extends OtherShard>(name: string, text: string | undefined, r
 }
 
 /**
- * Calls `unpack`. If it throws, the stored ledger is damaged, so this function throws the error for an unreadable
- * ledger.
+ * Calls `unpack`. If `unpack` throws, the stored ledger is damaged, so the error for an unreadable ledger is thrown
+ * instead.
  */
 function unpacked<T>(unpack: () => T): T {
   try {
@@ -186,7 +186,7 @@ function parse<T extends { readonly format: number }>(text: string): T {
   if (parsed?.format === formatVersion) return parsed;
   const isOlder = parsed?.format < formatVersion;
   const remedy = isOlder
-    ? 'Wait until no upgrade is running, and then delete the ledger. logfleet begins a new rollout.'
+    ? 'Wait until no upgrade is running, and then delete the ledger. logfleet then begins a new rollout.'
     : undefined;
   throw unreadable(
     `the ledger has format ${parsed?.format}, but this version of logfleet reads format ${formatVersion}`,

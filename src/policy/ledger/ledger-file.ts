@@ -3,7 +3,7 @@
  *
  * - `head` contains the header, open attempts and recently ended attempts. It is written after every change.
  * - `log-N` contains older ended attempts, so that `head` stays small.
- * - `members-STAGE-N` contains collectors that a started stage has chosen.
+ * - `members-STAGE-N` contains the collectors that a started stage has chosen.
  *
  * Invariants:
  * - `head` names the other objects in use. If one of them is missing, the ledger is unreadable.
@@ -49,7 +49,7 @@ export class LedgerFile {
   readonly #logged = new SparseSet<string>();
   readonly #forgotten = new SparseSet<string>();
   #logs = 0;
-  /** Number of `members-STAGE-N` objects of each started stage. */
+  /** Number of `members-STAGE-N` objects for each started stage. */
   #memberShards: number[] = [];
   #shardWrites = 0;
   #full = false;
@@ -64,7 +64,7 @@ export class LedgerFile {
     return this.#full;
   }
 
-  /** True if this process knows of a stored ledger of this policy. */
+  /** True if this process knows of a stored ledger for this policy. */
   get isWritten(): boolean {
     return this.#versions.has('head');
   }
@@ -116,7 +116,7 @@ export class LedgerFile {
     await this.#writeHead(header);
   }
 
-  /** Replaces the entries of the former rollout by the entries of the new rollout. */
+  /** Replaces the entries of the former rollout with those of the new rollout. */
   restart(ledger: Ledger): void {
     this.#open.clear();
     this.#ended.clear();
@@ -235,7 +235,7 @@ function summaryOf({ rolloutId }: LedgerHeader, open: number, ended: number): st
 }
 
 function changedMeanwhile({ kind, namespace, name }: OwnerRef, cause: unknown): LogfleetError {
-  const message = `The ledger of ${kind} ${namespace}/${name} was changed by another process while logfleet read it. logfleet reads the ledger again.`;
+  const message = `The ledger of ${kind} ${namespace}/${name} was changed by another process while logfleet was reading it. logfleet will read the ledger again.`;
   return failure('backoff', 'host.conflict', message, { cause });
 }
 

@@ -25,8 +25,8 @@ export interface Attempt {
   readonly state: AttemptState;
   readonly taskId: string | undefined;
   /**
-   * True if logfleet started the upgrade. The upgrade of another tool counts neither as an attempt nor as a failure
-   * (U10).
+   * True if logfleet started the upgrade. An upgrade started by another tool counts neither as an attempt nor as a
+   * failure (U10).
    */
   readonly ours: boolean;
   /** True if the request was repeated because its outcome was unknown (U3). */
@@ -41,8 +41,8 @@ export interface Attempt {
    */
   readonly needsGrace: boolean;
   /**
-   * Monotonic time in ms of the last repeated request. The next repetition must wait for a grace period. Not stored in
-   * the ledger.
+   * Monotonic time in ms of the last repeated request. The request is not repeated again until a grace period has
+   * passed. Not stored in the ledger.
    */
   readonly probedAtMs?: number;
   /**
@@ -57,7 +57,7 @@ export interface Attempt {
  * - `updated`: the collector runs the target version (U7).
  * - `failed`: the upgrade task reports a failure.
  * - `timedOut`: the attempt did not end within the time limit (U5).
- * - `refused`: the service does not upgrade this collector (U11).
+ * - `refused`: the service refuses to upgrade this collector (U11).
  * - `offline`: the service refused the upgrade because the collector is not running.
  * - `invalid`: the service does not know the collector, or denies access (U11).
  * - `unobservable`: no listing can show the version of the collector (U7).
@@ -90,7 +90,9 @@ export interface Ending {
   readonly startedAtMs: number;
   /** Wall time in ms at which the upgrade ended, for display. */
   readonly endedAtMs: number;
-  /** Monotonic time in ms of the end of the attempt, or of the read of the entry from the stored ledger. Not stored. */
+  /**
+   * Monotonic time in ms at which the attempt ended, or at which the entry was read from the stored ledger. Not stored.
+   */
   readonly sinceMs: number;
   /**
    * `lastSeenAlive` in ms of a collector whose upgrade was refused because it was offline. The next attempt waits until
@@ -99,7 +101,7 @@ export interface Ending {
   readonly lastSeenAliveMs: number | undefined;
 }
 
-/** Counts of the rollout and its stages that include an ended attempt. */
+/** Identifies the rollout and stage counts that include an ended attempt. */
 export interface Counted {
   /**
    * Value of `tally.number` when the attempt was counted. The number increases when the counts are reset, for example
@@ -118,16 +120,16 @@ export interface Entry {
   readonly used: number;
   /** Number of times that the collector left the target version (U8). */
   readonly drifts: number;
-  /** Set if the counts of the rollout already include the last ended attempt. It prevents a second count. */
+  /** Set if the rollout's counts already include the last ended attempt, so that it is not counted twice. */
   readonly counted?: Counted;
   /**
-   * Set if the collector went offline after its upgrade, and a user has retried the rollout since. Then logfleet does
-   * not count the failure again.
+   * Set if the collector went offline after its upgrade and a user has since retried the rollout. The failure is then
+   * not counted again.
    */
   readonly forgiven?: true;
   /**
-   * True if this entry belongs to the rollback of the collector to its former version. `used` then counts only the
-   * attempts of the rollback.
+   * True if this entry belongs to the rollback of the collector to its former version. `used` then counts only rollback
+   * attempts.
    */
   readonly back: boolean;
   readonly open: Attempt | undefined;
@@ -142,13 +144,13 @@ export interface RolloutHistory {
   readonly outcome: 'Completed' | 'Superseded' | 'Stopped' | 'RolledBack' | 'Aborted';
   readonly updated: number;
   readonly failed: number;
-  /** Actions of users in the rollout; absent in ledgers of an earlier logfleet version. */
+  /** User actions in the rollout; absent in ledgers written by earlier versions of logfleet. */
   readonly actions?: readonly ActionRecord[];
   /** Reason why the rollout was stopped; absent if it was not stopped. */
   readonly stop?: RolloutStop;
 }
 
-/** A started stage of this rollout. Later changes of the spec do not affect it. All times are wall times in ms. */
+/** A started stage of this rollout. Later changes to the spec do not affect it. All times are wall times in ms. */
 export interface StageRecord {
   readonly name: string;
   readonly startedAtMs: number;
@@ -168,9 +170,9 @@ export interface StageRecord {
   readonly analysis?: StageAnalysis;
 }
 
-/** Message analysis of a stage, with the settings from the start of the stage. */
+/** Message analysis of a stage, with the settings that applied when the stage started. */
 export interface StageAnalysis {
-  /** Minimum number of messages after the upgrade, in percent of the number before the upgrade. */
+  /** Minimum number of messages after the upgrade, as a percentage of the number before the upgrade. */
   readonly minRatio: number;
   readonly durationMs: number;
   readonly baseline: 'BeforeUpgrade' | 'DayBefore' | 'WeekBefore';
@@ -210,7 +212,7 @@ export interface AnalysisOutcome {
    * late.
    */
   readonly unjudged: number;
-  /** Bytes that the searches scanned, if the service reports bytes. */
+  /** Bytes scanned by the searches, if the service reports them. */
   readonly scannedBytes: number;
   /** The collectors that lost the largest fraction of their messages, at most 10. */
   readonly quietest: readonly QuietMember[];
@@ -219,7 +221,7 @@ export interface AnalysisOutcome {
 /** A number of collectors or attempts, or a percentage such as `10%`. */
 export type Share = number | string;
 
-/** How many upgrades of a stage or rollout have ended, and how many of these have failed. */
+/** How many upgrades in a stage or rollout have ended, and how many of those failed. */
 export interface Tally {
   readonly finished: number;
   readonly failed: number;
@@ -237,14 +239,15 @@ export interface Exceeded extends Tally {
 export interface RolloutStop {
   /**
    * Why the rollout was stopped.
-   * - `failures`: more upgrades failed than tolerated.
-   * - `rollback`: more upgrades failed than tolerated, and upgraded collectors return to their former versions.
+   * - `failures`: more upgrades failed than `maxFailures` tolerates.
+   * - `rollback`: more upgrades failed than `maxFailures` tolerates, and upgraded collectors return to their former
+   *   versions.
    * - `inconclusive`: no collector of the stage reached the target version, or the message analysis could judge no
    *   collector.
    * - `abort`: a user stopped the rollout.
    */
   readonly kind: 'failures' | 'rollback' | 'inconclusive' | 'abort';
-  /** Sentence that explains the stop, with the numbers at the time of the stop. */
+  /** Sentence that explains the stop, with the counts at the time of the stop. */
   readonly message: string;
   /** Counts of upgrades that exceeded `maxFailures`. Absent if the rollout was stopped for another reason. */
   readonly exceeded?: Exceeded;
@@ -273,7 +276,7 @@ export interface LedgerHeader {
   /** Wall time in ms at which the rollout was first completed; undefined until then. */
   readonly completedAtMs: number | undefined;
   /**
-   * Numbers of ended and failed upgrades of the rollout. Both return to 0 after a retry, and when the rollout is
+   * Numbers of ended and failed upgrades in the rollout. Both are reset to 0 by a retry and when the rollout is
    * completed.
    */
   readonly tally: Tally & { readonly number: number };
@@ -281,11 +284,9 @@ export interface LedgerHeader {
   readonly attempts: number;
   /** Digest of the selector that the policy had when the upgrades were started (U12). */
   readonly selection?: string;
-  /** Started stages of the rollout, in order. Only the last one can still run. */
+  /** Started stages of the rollout, in order. Only the last one can still be running. */
   readonly stages?: readonly StageRecord[];
-  /**
-   * Number of selected collectors when the first stage started. Stage sizes in percent are fractions of this number.
-   */
+  /** Number of selected collectors when the first stage started. Stage sizes given in percent refer to this number. */
   readonly selected?: number;
   /** Names of the stages that a user has approved. */
   readonly approved?: readonly string[];
@@ -304,8 +305,8 @@ export interface LedgerHeader {
    */
   readonly actions?: readonly ActionRecord[];
   /**
-   * Annotation values that were already applied. They are not applied again. `liftedAtMs` is the wall time of the
-   * newest stop that a retry ended.
+   * Annotation values that have already been applied and are not applied again. `liftedAtMs` is the wall time in ms of
+   * the newest stop that a retry ended.
    */
   readonly handled?: {
     readonly retry?: string;
@@ -334,7 +335,7 @@ export function wantedVersion({ before, back }: Entry, target: string): string {
   return back ? (before ?? target) : target;
 }
 
-/** New ledger entry of a collector. An undefined `entry` deletes the existing entry. */
+/** New ledger entry for a collector. An undefined `entry` deletes the existing entry. */
 export type EntryChange = { readonly collectorId: string; readonly entry: Entry | undefined };
 
 export interface LedgerChange {
@@ -344,7 +345,7 @@ export interface LedgerChange {
   readonly started: readonly string[];
 }
 
-/** Ledger as decisions see it. */
+/** Read-only view of the ledger, as used by decisions. */
 export type LedgerView = Pick<Ledger, 'header' | 'size' | 'entry' | 'entries' | 'open'>;
 
 export class Ledger {

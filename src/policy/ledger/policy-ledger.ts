@@ -42,13 +42,13 @@ export class PolicyLedger {
     this.#file = new LedgerFile(options.store, options.owner);
   }
 
-  /** The ledger in memory; undefined until a ledger was read or a rollout began. */
+  /** The ledger in memory; undefined until a ledger has been read or a rollout has begun. */
   get known(): Ledger | undefined {
     return this.#ledger;
   }
 
   /**
-   * Returns whether a new rollout must begin: the target has changed, or the status shows a later rollout than the
+   * Reports whether a new rollout must begin: the target has changed, or the status shows a later rollout than the
    * ledger.
    */
   isBehind({ status }: CollectorVersionPolicy, target: string): boolean {
@@ -56,7 +56,7 @@ export class PolicyLedger {
     return header?.target !== target || rolloutNumber(status?.rollout?.id) > header.rolloutNumber;
   }
 
-  /** Returns whether the stored ledger belongs to this service, or no ledger is stored. */
+  /** Reports whether the stored ledger belongs to this service, or no ledger is stored. */
   tellsOf(serviceId: string): boolean {
     return this.#ledger ? this.#ledger.header.service === serviceId : this.#stored === 'missing';
   }
@@ -78,7 +78,7 @@ export class PolicyLedger {
 
   /** Reads the stored ledger unless it is in memory. */
   async load(policy: CollectorVersionPolicy, { account, ownership }: Bound): Promise<void> {
-    // Task ids are valid for one service only (U1).
+    // Task ids are valid only for one service (U1).
     if (this.#ledger && this.#ledger.header.service !== account.serviceId) this.#ledger = undefined;
     if (this.#stored !== 'unread') return;
     const { clock, owner } = this.#options;
@@ -109,7 +109,7 @@ export class PolicyLedger {
   ): Ledger {
     const { clock } = this.#options;
     const before = this.#ledger?.header;
-    // If the stored ledger belongs to another service, the rollouts in the status may also belong to that service. Then
+    // If the stored ledger belongs to another service, the rollouts in the status may also belong to that service, so
     // they are ignored.
     const isReported = before !== undefined || this.#stored === 'missing';
     const shown = isReported ? shownHistory(policy.status, before) : [];

@@ -13,11 +13,12 @@ export function withHistory(history: readonly RolloutHistory[], ended: RolloutHi
 }
 
 /**
- * Maximum length in characters of a service address in `status.noLedgerFor`. For a longer address, a ledger is stored.
+ * Maximum length in characters of a service address in `status.noLedgerFor`. If the address is longer, a ledger is
+ * stored instead.
  */
 const maxServiceLength = 1024;
 
-/** Returns whether a ledger must be stored, because the policy's status does not show everything in the header (U1). */
+/** Reports whether a ledger must be stored, because the policy's status does not show everything in the header (U1). */
 export function needsLedger({ service, attempts, stages = [], actions, stop, unproven }: LedgerHeader): boolean {
   const isPlain = attempts === 0 && stages.length === 0 && !actions && !stop && !unproven;
   return !isPlain || service.length > maxServiceLength;
@@ -60,7 +61,7 @@ export function nextRollout(
 }
 
 /**
- * Adds the results of earlier rollouts to the same version to the header of a new rollout. If the last of these
+ * Carries the results of earlier rollouts to the same version over to the header of a new rollout. If the last of these
  * rollouts was stopped, the new rollout begins as stopped (R6).
  */
 function takeUp(header: LedgerHeader): LedgerHeader {
@@ -83,7 +84,7 @@ function takeUp(header: LedgerHeader): LedgerHeader {
 function stopOf({ id, outcome, startedAtMs, endedAtMs, stop }: RolloutHistory): RolloutStop | undefined {
   const kind = stop?.kind ?? stopKinds[outcome];
   if (kind === undefined) return undefined;
-  // The earlier rollout had taken over this stop itself, so the message already names the rollout that was stopped
+  // The earlier rollout had itself taken over this stop, so the message already names the rollout that was stopped
   // first.
   if (stop && stop.atMs < startedAtMs) return stop;
   const reported = `The earlier rollout ${id} to the same target version was ${stopWords[kind]}`;

@@ -34,7 +34,7 @@ export function adoptFromStatus(
   return changes;
 }
 
-/** Returns whether the status shows an upgrade task that is newer than the collector's last attempt in the ledger. */
+/** Reports whether the status shows an upgrade task that is newer than the collector's last attempt in the ledger. */
 function isNewer(task: TaskSample, { open, ending }: Entry): boolean {
   return !open && ending !== undefined && task.id !== ending.taskId && Date.parse(task.startTime) > ending.endedAtMs;
 }
@@ -64,7 +64,7 @@ function entryOf(task: TaskSample, known: Entry | undefined, nowMs: number): Ent
 }
 
 /**
- * Adds data that only the policy's status shows to the ledger header (U1).
+ * Adds to the ledger header the data that only the policy's status shows (U1).
  * - If the status shows a stop, the rollout is stopped. The current annotations count as already applied, so that an
  *   old retry does not resume the rollout.
  * - If the ledger lacks a started stage, every stage must soak again.
@@ -129,7 +129,7 @@ function endedRollout({ startTime, completionTime, actions: _, ...shown }: Shown
 type ShownRollout = NonNullable<CollectorVersionPolicyStatus['history']>[number];
 
 /**
- * Returns the stop that the status shows, but the ledger lacks. Returns undefined if a user has retried the rollout
+ * Returns the stop that the status shows but the ledger lacks. Returns undefined if a user has retried the rollout
  * since the stop.
  */
 function shownStop(
@@ -145,7 +145,7 @@ function shownStop(
   return { kind: stopKinds[reason], message, atMs, ...(stage === undefined ? {} : { stage }) };
 }
 
-/** Returns whether the status shows a running stage or a soak that is missing in the ledger. */
+/** Reports whether the status shows a running stage or a soak that is missing from the ledger. */
 function isStageLost({ stages = [] }: CollectorVersionPolicyStatus, { stages: known = [] }: LedgerHeader): boolean {
   return stages.some(({ name, state, startTime, soakedUntil }) => {
     if (startTime === undefined || state === 'Completed') return false;

@@ -40,10 +40,10 @@ export interface ClaimTurnsOptions {
 export class ClaimTurns {
   readonly #options: ClaimTurnsOptions;
   readonly #policies = new Map<string, Known>();
-  /** Uids of the policies that have not claimed their collectors yet, grouped by state. */
+  /** Uids of the policies that have not yet claimed their collectors, grouped by state. */
   readonly #unclaimed = { unknown: new Set<string>(), claiming: new Set<string>(), excused: new Set<string>() };
   readonly #troubled = new Set<string>();
-  /** Policies that wait for other policies, by host name of the service and by policy name. */
+  /** Policies that wait for other policies, by the service's hostname and by policy name. */
   readonly #waiters = new Map<string, Map<string, ResourceKey>>();
   /** True if all existing policies are registered. */
   #isListed = false;
@@ -86,9 +86,9 @@ export class ClaimTurns {
   }
 
   /**
-   * Lets other policies continue without waiting for a policy that cannot claim its collectors because of a problem.
+   * Lets other policies continue without waiting for a policy that has a problem and cannot claim its collectors.
    * @param listing collector list that cannot be read, if this is the problem; after a successful read, other policies
-   *   wait for the policy again
+   * wait for the policy again
    */
   excuse({ metadata }: CollectorVersionPolicy, listing?: FailingListing): void {
     const { uid, generation } = metadata;
@@ -116,8 +116,8 @@ export class ClaimTurns {
   }
 
   /**
-   * Returns a text for the status with the name of a policy that has not claimed its collectors yet. Returns undefined
-   * if all policies have claimed their collectors.
+   * Returns text for the status that names a policy that has not yet claimed its collectors. Returns undefined if all
+   * policies have claimed their collectors.
    */
   heldBy(serviceId: string): string | undefined {
     const awaited = this.#awaited(new URL(serviceId).host);

@@ -1,6 +1,6 @@
 /**
- * Keeps the index of a policy's collectors between decisions. A changed selector, target or ledger needs a new index.
- * The policy claims exactly the collectors that the index selects (U13).
+ * Keeps the index of a policy's collectors between decisions. A change to the selector, the target or the ledger
+ * requires a new index. The policy claims exactly the collectors that the index selects (U13).
  */
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
@@ -109,7 +109,7 @@ export interface ClaimedMembersOptions extends MemberIndexOptions {
 export class ClaimedMembers {
   readonly index: PolicyMemberIndex;
   readonly #options: ClaimedMembersOptions;
-  /** Collectors with a ledger entry that no longer belong to the policy. */
+  /** Collectors that no longer belong to the policy but still have a ledger entry. */
   readonly #former = new SparseSet<string>();
   #isNew = true;
 
@@ -118,13 +118,13 @@ export class ClaimedMembers {
     this.index = new PolicyMemberIndex(options);
   }
 
-  /** Returns whether the index was built for this spec and ledger. */
+  /** Reports whether the index was built for this spec and ledger. */
   isFor(spec: CollectorVersionPolicySpec, ledger: Ledger): boolean {
     const isSameTarget = ledger.header.target === this.index.context.targetVersion;
     return ledger === this.#options.ledger && isSameTarget && sameSelection(this.#options.spec, spec);
   }
 
-  /** Updates the index after changes of the service's list, of the ledger, or of the owners of collectors. */
+  /** Updates the index after changes to the service's list, the ledger, or the owners of collectors. */
   sync(): void {
     const { ownership, policy } = this.#options;
     this.index.noteStages();
@@ -135,8 +135,8 @@ export class ClaimedMembers {
   }
 
   /**
-   * Evaluates the collectors that changed in the service's list, so that new collectors are claimed before the next
-   * decision (U13).
+   * Evaluates the collectors that have changed in the service's list, so that new collectors are claimed before the
+   * next decision (U13).
    */
   claimNew(): void {
     const { listing, policy } = this.#options;
@@ -170,7 +170,9 @@ export class ClaimedMembers {
     members.leave(policy);
   }
 
-  /** Evaluates all collectors that the selector may match, that have a ledger entry, or that the policy has claimed. */
+  /**
+   * Evaluates all collectors that the selector might match, that have a ledger entry, or that the policy has claimed.
+   */
   #begin(): void {
     this.#isNew = false;
     const { listing, ledger, ownership, policy, spec } = this.#options;
@@ -184,7 +186,7 @@ export class ClaimedMembers {
 }
 
 /**
- * Returns whether two specs select the same collectors, give them the same states and upgrade them in the same order.
+ * Reports whether two specs select the same collectors, give them the same states and upgrade them in the same order.
  */
 export function sameSelection(left: CollectorVersionPolicySpec, right: CollectorVersionPolicySpec): boolean {
   return (

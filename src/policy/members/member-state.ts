@@ -9,7 +9,7 @@ import type { Counts } from './state-counts.ts';
 /**
  * States of a collector in a policy.
  * - `updated`: the collector runs the target version.
- * - `inProgress`: an upgrade runs, started by logfleet or by another tool.
+ * - `inProgress`: an upgrade started by logfleet or by another tool is running.
  * - `pending`: the collector can be upgraded.
  * - `retrying`: an upgrade failed, and retries are left.
  * - `drifting`: the collector ran the target version and left it.
@@ -44,11 +44,11 @@ export interface MemberInput {
   readonly entry: Entry | undefined;
   /** True if this policy owns the collector. */
   readonly owned: boolean;
-  /** True if this policy becomes the owner of the collector when the current owner's upgrade has ended (U13). */
+  /** True if this policy becomes the owner of the collector once the current owner's upgrade has ended (U13). */
   readonly awaited: boolean;
   /** True if the collector may have a running upgrade that is not in this policy's ledger (U13). */
   readonly busyElsewhere: boolean;
-  /** True if the collector reached the target version in this rollout and left it later (U8). */
+  /** True if the collector reached the target version in this rollout and later left it (U8). */
   readonly drifted: boolean;
   /** True if the policy has stages, but no stage takes the collector. */
   readonly unstaged: boolean;
@@ -79,7 +79,7 @@ export function memberStateOf(input: MemberInput, context: MemberContext): Membe
   return input.drifted || wasUpdated(ending, context) ? 'drifting' : 'pending';
 }
 
-/** Returns whether a collector can be upgraded or was upgraded. A stage counts only these collectors. */
+/** Reports whether a collector can be upgraded or was upgraded. A stage counts only these collectors. */
 export function isEligible(
   memberState: MemberState,
   { offlinePolicy }: Pick<CollectorVersionPolicySpec, 'offlinePolicy'>,
@@ -88,12 +88,12 @@ export function isEligible(
   return memberState !== 'foreign' && memberState !== 'newer' && memberState !== 'skipped';
 }
 
-/** Returns whether the collector's last upgrade succeeded, even if it runs another version now. */
+/** Reports whether the collector's last upgrade succeeded, even if it runs another version now. */
 function wasUpdated(ending: Ending | undefined, { targetVersion }: MemberContext): boolean {
   return (ending?.kind === 'updated' || ending?.kind === 'left') && ending.toVersion === targetVersion;
 }
 
-/** Returns whether the collector was rolled back to its former version. */
+/** Reports whether the collector was rolled back to its former version. */
 function isBack({ ending }: Entry, { targetVersion }: MemberContext): boolean {
   return ending?.kind === 'updated' && ending.toVersion !== targetVersion;
 }
@@ -120,7 +120,7 @@ export function skipReason(input: MemberInput, context: MemberContext): SkipReas
 }
 
 /**
- * Returns whether an unlisted collector needs another upgrade. Such an upgrade cannot start, because no list shows the
+ * Reports whether an unlisted collector needs another upgrade. Such an upgrade cannot start, because no list shows the
  * collector's version (U7).
  */
 function isWaitingUnseen(entry: Entry | undefined, { retryLimit }: MemberContext): boolean {
@@ -132,27 +132,27 @@ function isUpdated(row: Row | undefined, ending: Ending | undefined, context: Me
   if (row?.collector.collectorVersion === context.targetVersion) {
     // A collector that went offline after its upgrade counts as updated again as soon as it is alive.
     if (ending?.kind === 'died') return row.collector.alive !== false;
-    // Only a listing after the failed upgrade can show that the collector has reached the target version nevertheless.
+    // Only a listing requested after the upgrade failed can show that the collector reached the target version anyway.
     return !hasFailed(ending) || row.seenAtMs >= (ending as Ending).sinceMs;
   }
   return wasUpdated(ending, context) && !isOffTarget(row, ending, context);
 }
 
-/** Returns whether an upgraded collector is no longer alive. */
+/** Reports whether an upgraded collector is no longer alive. */
 export function isSilent({ row, entry }: Pick<MemberInput, 'row' | 'entry'>, context: MemberContext): boolean {
   const ending = entry?.ending;
   if (!row || ending?.kind !== 'updated' || entry?.open || entry?.back || !isAtTarget(row, context)) return false;
   return row.collector.alive === false && row.seenAtMs >= ending.sinceMs;
 }
 
-/** Returns whether a failed collector now runs the target version (U6). */
+/** Reports whether a failed collector now runs the target version (U6). */
 export function isMended({ row, entry }: Pick<MemberInput, 'row' | 'entry'>, context: MemberContext): boolean {
   if (!entry || entry.open || entry.back || !isAtTarget(row, context)) return false;
   return (hasFailed(entry.ending) || entry.ending?.kind === 'left') && isUpdated(row, entry.ending, context);
 }
 
 /**
- * Returns whether a listing shows another version than the target. A listing soon after an upgrade may be outdated
+ * Reports whether a listing shows a version other than the target. A listing soon after an upgrade may be outdated
  * (U8).
  */
 function isOffTarget(row: Row | undefined, ending: Ending | undefined, context: MemberContext): boolean {
@@ -198,7 +198,7 @@ export function notesOf(
   const isThere = row?.collector.collectorVersion === context.targetVersion;
   const isDead = isThere && row.collector.alive === false;
   const contradicts = entry?.ending !== undefined && isThere !== (memberState === 'updated');
-  // A listing from before the end of the upgrade cannot show whether the collector went offline later.
+  // A listing from before the end of the upgrade cannot show whether the collector went offline afterwards.
   const isUnseen = isDead && row.seenAtMs < (entry?.ending?.sinceMs ?? 0);
   return {
     silent: isSilent({ row, entry }, context),

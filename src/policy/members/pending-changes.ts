@@ -20,7 +20,7 @@ export class PendingChanges {
   readonly #memberIndex: MemberView;
   readonly #changes = new Map<string, Entry | undefined>();
   /**
-   * Changes of the numbers of ended and failed upgrades, by stage index. The key `undefined` means the whole rollout.
+   * Changes to the numbers of ended and failed upgrades, by stage index. The key `undefined` means the whole rollout.
    */
   readonly #tallies = new Map<number | undefined, Tally>();
   /** Indexes of the stages in which an upgrade succeeded. */
@@ -61,15 +61,14 @@ export class PendingChanges {
   }
 
   /**
-   * Returns the collector's state after the unsaved changes, or undefined if the policy no longer contains the
-   * collector after them.
+   * Returns the collector's state after the unsaved changes, or undefined if they remove the collector from the policy.
    */
   stateOf(collectorId: string): MemberState | undefined {
     if (!this.#changes.has(collectorId)) return this.#memberIndex.member(collectorId)?.memberState;
     return this.#memberIndex.stateOf(collectorId, this.#changes.get(collectorId));
   }
 
-  /** Adds ended attempts to the counts of the rollout and of `stage`, if it is defined. */
+  /** Adds ended attempts to the counts of the rollout and, if `stage` is defined, of that stage. */
   count(stage: number | undefined, change: Tally): void {
     if (change.finished >= 0 && change.failed <= 0) this.#upgraded.add(stage);
     for (const scope of new Set([undefined, stage])) {
@@ -119,7 +118,7 @@ export class PendingChanges {
     return counts;
   }
 
-  /** Number of the policy's collectors after the unsaved changes. */
+  /** Number of collectors in the policy after the unsaved changes. */
   get matched(): number {
     let leaving = 0;
     for (const id of this.#changes.keys()) {

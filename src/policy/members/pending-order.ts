@@ -11,7 +11,7 @@ import type { MemberState } from './member-state.ts';
 
 type Order = CollectorVersionPolicySpec['strategy']['order'];
 
-/** Collector that waits for an upgrade, with its sort keys. */
+/** Collector that is waiting for an upgrade, with its sort keys. */
 export interface PendingMember {
   readonly id: string;
   readonly stage: number;
@@ -33,7 +33,7 @@ type MemberOf = (id: string) => Ordered | undefined;
 export class PendingOrder {
   readonly #sorted: readonly PendingMember[];
   #start = 0;
-  /** Collectors that became pending after the list was sorted. */
+  /** Collectors that have become pending since the list was sorted. */
   readonly #returned = new SparseSet<string>();
 
   constructor(members: readonly PendingMember[], order: Order) {
@@ -51,7 +51,7 @@ export class PendingOrder {
     this.#returned.delete(id);
   }
 
-  /** Drops collectors at the beginning that are no longer pending, so that `upTo` does not read them again. */
+  /** Drops leading collectors that are no longer pending, so that `upTo` does not read them again. */
   trim(memberOf: MemberOf): void {
     for (const id of this.#returned) if (!isPending(memberOf(id))) this.#returned.delete(id);
     const sorted = this.#sorted;

@@ -35,7 +35,7 @@ export interface MemberIndexOptions {
   readonly policy: string;
   readonly spec: CollectorVersionPolicySpec;
   readonly listing: ListedRows;
-  /** Read-only part of the ownership table: owners of collectors and running upgrades. */
+  /** Read-only part of the ownership table: the owners of collectors, and running upgrades. */
   readonly ownership: Pick<Ownership, 'owner' | 'first' | 'flight' | 'orphan' | 'landedMs'>;
   readonly ledger: Pick<Ledger, 'header' | 'entry' | 'listedIn'>;
   readonly settings: PolicySettings;
@@ -46,7 +46,8 @@ export interface Member {
   /** Version of the collector, if the service's list shows it. */
   readonly version: string | undefined;
   /**
-   * True if the policy's selector matches the collector. Other collectors are kept only until their upgrade has ended.
+   * True if the policy's selector matches the collector. A collector that does not match is kept only until its upgrade
+   * has ended.
    */
   readonly selected: boolean;
   readonly stage: number;
@@ -63,7 +64,7 @@ export type Membership = 'selected' | 'kept' | 'none';
 /** States for which the index lists the collectors. Collectors in other states are only counted. */
 type ListedState = Exclude<MemberState, 'updated' | 'pending'>;
 
-/** Index of collectors as decisions see it. Its methods change nothing. */
+/** Read-only view of the index of collectors, as used by decisions. */
 export type MemberView = Omit<
   PolicyMemberIndex,
   'matches' | 'membershipOf' | 'noteStages' | 'place' | 'sortPending' | 'timeZones' | 'unfinished'
@@ -71,7 +72,7 @@ export type MemberView = Omit<
 
 export class PolicyMemberIndex {
   readonly #options: MemberIndexOptions;
-  /** Returns whether the policy selects a collector. */
+  /** Reports whether the policy selects a collector. */
   readonly matches: Matcher;
   readonly context: MemberContext;
   /** Digest of the policy's selector and exclusions. */
@@ -85,14 +86,14 @@ export class PolicyMemberIndex {
   readonly #zones = new SparseSet<string>();
   /** Number of collectors in each state, by index of their stage. Empty if the policy has no stages. */
   readonly #stageCounts = new SparseMap<number, MutableCounts>();
-  /** Functions that return whether a stage may choose a collector, one for each stage that has not started. */
+  /** Functions that report whether a stage may choose a collector, one for each stage that has not started. */
   #stageFilters: readonly ((row: Row | undefined) => boolean)[] = [];
   /** Stage index of the collectors that no started stage lists. */
   #unlisted = noStage;
   #started = -1;
   /** Pending collectors in the order of their upgrades. Undefined until they are sorted. */
   #order: PendingOrder | undefined;
-  /** Revision of the service's list at the last sort. */
+  /** Revision of the service's list when the collectors were last sorted. */
   #orderRevision = -1;
   readonly #listed = new SparseSets<ListedState | RowNote, string>();
   /**
@@ -135,14 +136,14 @@ export class PolicyMemberIndex {
     return this.#members.keys();
   }
 
-  /** Returns the number of the policy's collectors by version. */
+  /** Returns how many of the policy's collectors run each version. */
   countVersions(): ReadonlyMap<string, number> {
     return countVersions(this.#members.values(), ({ version }) => version);
   }
 
   /**
-   * Returns the readable time zones of the policy's collectors. Returns none if no maintenance window uses the time
-   * zones of collectors.
+   * Returns the readable time zones of the policy's collectors. The result is empty if no maintenance window uses
+   * collectors' time zones.
    */
   timeZones(): Iterable<string> {
     return this.#zones;
@@ -158,8 +159,7 @@ export class PolicyMemberIndex {
   }
 
   /**
-   * True if the next read of the collector list may change the state of a collector, for example of an offline
-   * collector.
+   * True if the next read of the collector list may change a collector's state, for example if a collector is offline.
    */
   get awaitsSweep(): boolean {
     if (this.members('contradicted').size > 0) return true;
@@ -181,7 +181,7 @@ export class PolicyMemberIndex {
     return entry?.open ? 'kept' : 'none';
   }
 
-  /** Updates the index after a change of one collector. */
+  /** Updates the index after a change to one collector. */
   place(id: string, membership: Membership): void {
     if (membership === 'none') {
       this.#remove(id);
@@ -232,7 +232,7 @@ export class PolicyMemberIndex {
     return this.#options.ledger.listedIn(id) ?? this.#unlisted;
   }
 
-  /** Returns whether the policy has stages, but no stage may choose the collector. */
+  /** Reports whether the policy has stages, but no stage may choose the collector. */
   #isUnstaged(id: string, row: Row | undefined): boolean {
     return this.#stageOf(id) === laterStage && !this.#stageFilters.some((mayChoose) => mayChoose(row));
   }
@@ -291,8 +291,8 @@ export class PolicyMemberIndex {
   }
 
   /**
-   * Sorts the pending collectors if their order may have changed. Called before a decision, because a decision changes
-   * nothing.
+   * Sorts the pending collectors if their order may have changed. Called before a decision, because a decision must not
+   * change the index.
    */
   sortPending(): void {
     const revision = this.#options.listing.orderRevision();
@@ -305,19 +305,18 @@ export class PolicyMemberIndex {
     return this.#options.ownership.owner(id)?.uid === this.#options.policy;
   }
 
-  /** Returns whether this policy may start the collector's next upgrade (U13). */
+  /** Reports whether this policy may start the collector's next upgrade (U13). */
   comesFirst(id: string): boolean {
     return this.#options.ownership.first(id)?.uid === this.#options.policy;
   }
 
-  /** Returns a running upgrade of the collector that a deleted policy started. */
+  /** Returns the collector's running upgrade if it was started by a policy that has since been deleted. */
   orphan(id: string): Flight | undefined {
     return this.#options.ownership.orphan(id);
   }
 
   /**
-   * Returns whether the policy selects a collector. An upgrade that changes the version does not deselect the collector
-   * (U12).
+   * Reports whether the policy selects a collector. A collector stays selected if an upgrade changes its version (U12).
    */
   #selects({ collector }: Row, entry: Entry | undefined, before: Member | undefined): boolean {
     if (this.matches(collector)) return true;
@@ -326,7 +325,7 @@ export class PolicyMemberIndex {
     return this.matches({ ...collector, collectorVersion: entry.before });
   }
 
-  /** Returns whether the policy keeps an unlisted collector, for example while its upgrade runs (U7). */
+  /** Reports whether the policy keeps an unlisted collector, for example while the collector is being upgraded (U7). */
   #isUnseenMember(entry: Entry | undefined): boolean {
     if (!entry) return false;
     return entry.open !== undefined || !this.#options.listing.observes(this.context.targetVersion);
@@ -336,7 +335,7 @@ export class PolicyMemberIndex {
     const { listing, ownership, policy } = this.#options;
     const flight = ownership.flight(id);
     const isOurs = flight?.policy === policy;
-    // Without an open attempt in `entry`, the upgrade of this policy has ended. The ownership table may not show this
+    // If `entry` has no open attempt, this policy's upgrade has ended, even if the ownership table does not show that
     // yet.
     const hasEnded = isOurs && entry?.open === undefined;
     const mayHaveLanded = hasEnded && entry === undefined && flight.taskId !== undefined;
@@ -355,7 +354,7 @@ export class PolicyMemberIndex {
 
   /**
    * Returns the earliest monotonic time in ms at which a listing can show the result of an upgrade outside this ledger.
-   * Returns undefined without such an upgrade, or if a listing already shows the result (U8, U13).
+   * Returns undefined if there is no such upgrade, or if a listing already shows its result (U8, U13).
    */
   unseenSinceMs(id: string, entry: Entry | undefined): number | undefined {
     const { listing, ownership, policy, settings } = this.#options;
@@ -400,7 +399,7 @@ export class PolicyMemberIndex {
   }
 }
 
-/** Returns whether maintenance windows use the time zone of each collector. */
+/** Reports whether maintenance windows use the time zone of each collector. */
 export function opensByCollector({ maintenance }: Pick<CollectorVersionPolicySpec, 'maintenance'>): boolean {
   return maintenance?.windows?.some(({ timeZoneSource }) => timeZoneSource === 'Collector') ?? false;
 }

@@ -1,8 +1,8 @@
 /**
- * Compiles selectors of collectors into functions. A collector matches if all fields of the selector match. An absent
- * field matches only `NotIn` and `DoesNotExist`. Names are case-sensitive.
+ * Compiles collector selectors into functions. A collector matches if all fields of the selector match. An absent field
+ * matches only `NotIn` and `DoesNotExist`. Names are case-sensitive.
  *
- * Globs are matched without regular expressions, so that no pattern is slow.
+ * Globs are matched without regular expressions, so that no pattern is slow to match.
  */
 import { hash } from 'node:crypto';
 import type {
@@ -25,8 +25,8 @@ export function compileSelection(selector: CollectorSelector, exclude: readonly 
 }
 
 /**
- * Returns a simple condition that every matching collector meets (anchor). With this condition, fewer collectors must
- * be checked. Returns undefined if the selector has no such condition.
+ * Returns the selector's anchor: a simple condition that every matching collector meets, so that fewer collectors need
+ * to be checked. Returns undefined if the selector has no such condition.
  */
 export function anchorOf(selector: CollectorSelector): Anchor | undefined {
   const { matchNames = [], matchFields = {}, matchExpressions = [] } = selector;
@@ -117,7 +117,7 @@ function compileComparison(values: readonly string[], holds: (order: number) => 
   };
 }
 
-/** Returns whether a glob matches the text. `*` matches any characters, `?` matches one code point. */
+/** Reports whether a glob matches the text. `*` matches any number of characters, and `?` matches one code point. */
 export function matchesGlob(pattern: string, text: string): boolean {
   let at = 0;
   let place = 0;

@@ -1,9 +1,9 @@
 /**
  * Chooses the collectors of a rollout's stages (R1).
  *
- * - A stage chooses its collectors when it starts. It takes no collector that an earlier stage has chosen.
- * - A stage with `size` prefers collectors that can be upgraded. It orders them by a hash of their ids, so the order is
- *   the same after a restart.
+ * - A stage chooses its collectors when it starts. It never takes a collector that an earlier stage has chosen.
+ * - A stage with `size` prefers collectors that can be upgraded. It orders collectors by a hash of their ids, so the
+ *   order stays the same after a restart.
  * - A last stage without `size` and `selector` takes all remaining collectors.
  */
 import type { CollectorVersionPolicySpec, Stage } from '../../api/generated/collector-version-policy.ts';
@@ -16,7 +16,7 @@ import { isEligible, type MemberState } from './member-state.ts';
 import { compileSelection } from './selector.ts';
 import type { Counts } from './state-counts.ts';
 
-/** Stage index of all collectors in a policy without stages. */
+/** Stage index of every collector in a policy without stages. */
 export const noStage = -1;
 /** Stage index of collectors that no started stage contains. It is greater than every other index. */
 export const laterStage = Number.MAX_SAFE_INTEGER;
@@ -27,7 +27,7 @@ type StagedSpec = Pick<CollectorVersionPolicySpec, 'strategy' | 'offlinePolicy'>
 export interface StageCandidate {
   readonly id: string;
   readonly memberState: MemberState;
-  /** Data of the collector, if a listing shows it. */
+  /** Data about the collector, if a listing shows the collector. */
   readonly collector: Collector | undefined;
 }
 
@@ -39,7 +39,7 @@ export function waitingStages(
   return (strategy.stages ?? []).filter(({ name }) => started.every((record) => record.name !== name));
 }
 
-/** Returns whether the stage takes all remaining collectors. */
+/** Reports whether the stage takes all remaining collectors. */
 export function hasNoList({ size, selector }: Stage): boolean {
   return size === undefined && selector === undefined;
 }
@@ -87,15 +87,15 @@ export function expectedMembers(
 }
 
 /**
- * Returns the number of collectors in a stage. Without a stored list of the stage, counts only collectors that can be
- * upgraded or were upgraded.
+ * Returns the number of collectors in a stage. If the stage has no stored list, only collectors that can be upgraded or
+ * were upgraded are counted.
  */
 export function countMembers(counts: Counts, spec: StagedSpec, record?: Pick<StageRecord, 'members'>): number {
   const states = Object.keys(counts) as MemberState[];
   return record?.members ?? states.reduce((sum, state) => sum + (isEligible(state, spec) ? counts[state] : 0), 0);
 }
 
-/** Returns whether a stage would choose at least one collector. */
+/** Reports whether a stage would choose at least one collector. */
 export function hasMember(stage: Stage, candidates: Iterable<StageCandidate>, spec: StagedSpec): boolean {
   return choosable(stage, candidates, spec).next().done !== true;
 }
@@ -130,7 +130,7 @@ function inStageOrder(candidates: readonly StageCandidate[], unproven: boolean):
   return sorted.map(({ candidate }) => candidate);
 }
 
-/** Returns the ledger record of a stage that starts now. Later changes of the spec do not affect it. */
+/** Returns the ledger record of a stage that starts now. Later changes to the spec do not affect it. */
 export function stageStarted(
   stage: Stage,
   startedAtMs: number,
@@ -156,14 +156,13 @@ export function soakEndMs({ updatedAtMs = Infinity, soakMs }: Pick<StageRecord, 
   return updatedAtMs + soakMs;
 }
 
-/** Returns whether a stage needs a user's approval before it starts (R4). */
+/** Reports whether a stage needs a user's approval before it starts (R4). */
 export function needsApproval({ name, approval }: Stage, { approved }: Pick<LedgerHeader, 'approved'>): boolean {
   return approval === 'Required' && !approved?.includes(name);
 }
 
 /**
- * Returns the sort key of a collector: an FNV-1a hash of its id. The hash is mixed, so that similar ids get very
- * different keys.
+ * Returns the sort key for a collector: an FNV-1a hash of its id, mixed so that similar ids get very different keys.
  */
 export function stageOrder(id: string): number {
   let hash = 0x811c9dc5;
@@ -174,7 +173,7 @@ export function stageOrder(id: string): number {
 }
 
 /**
- * Converts a share to a number of collectors. A percentage refers to the number `of`. The result is rounded up and is
+ * Converts a share to a number of collectors. A percentage is taken of the number `of`. The result is rounded up and is
  * at least 1.
  */
 export function shareOf(share: number | string, of: number): number {

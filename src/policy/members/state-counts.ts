@@ -1,4 +1,4 @@
-/** Numbers of a policy's collectors by state. */
+/** Counts of a policy's collectors by state. */
 
 const noCounts = {
   updated: 0,
@@ -26,7 +26,7 @@ export function totalOf(counts: Counts): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
 
-/** Returns the number of collectors that wait for an upgrade or are being upgraded. */
+/** Returns the number of collectors that are waiting for an upgrade or being upgraded. */
 export function outstanding(counts: Counts): number {
   return counts.pending + counts.inProgress + counts.retrying + counts.drifting;
 }

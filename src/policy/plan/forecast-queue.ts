@@ -1,4 +1,4 @@
-/** Queue of the collectors of one simulated stage that wait for their upgrade. */
+/** Queue of the collectors in one simulated stage that are waiting to be upgraded. */
 import type { MaintenanceCalendar } from '../schedule/maintenance-calendar.ts';
 
 /** Collector to upgrade. */
@@ -25,7 +25,7 @@ export class ForecastQueue {
   readonly #place: Place;
   readonly #batches: Batch[] = [];
   #waiting: number;
-  /** Index of the first batch that may contain a collector to start now. */
+  /** Index of the first batch that may contain a collector to upgrade now. */
   #first = 0;
   #closedUntilMs = -Infinity;
 
@@ -41,8 +41,8 @@ export class ForecastQueue {
   }
 
   /**
-   * Removes the next collector that may start now. Returns its time zone and its page in the service's list, or
-   * undefined if no collector may start now.
+   * Removes the next collector that may be upgraded now. Returns its time zone and its page in the service's list, or
+   * undefined if no collector may be upgraded now.
    */
   next(wallMs: number): { readonly page: number; readonly zone: string | undefined } | undefined {
     const batch = this.#open(wallMs);
@@ -54,16 +54,16 @@ export class ForecastQueue {
     return { page: Math.floor(row / pageRows), zone: batch.zone };
   }
 
-  /** Wall time in ms at which the next collector may start. Infinity if none may ever start. */
+  /** Wall time in ms at which the next collector may be upgraded. Infinity if none ever may. */
   get opensAtMs(): number {
     return this.#closedUntilMs;
   }
 
-  /** Returns the reason why the first waiting collector cannot start, as text after "waiting for". */
+  /** Returns the reason why the first waiting collector cannot be upgraded, worded to follow "waiting for". */
   reason(wallMs: number): string {
     const first = this.#batches.find(({ waiting }) => waiting > 0);
     const verdict = this.#place.calendar.verdict(wallMs, first?.zone);
-    return verdict.kind === 'closed' ? verdict.because : 'a collector that can be started';
+    return verdict.kind === 'closed' ? verdict.because : 'a collector that can be upgraded';
   }
 
   #open(wallMs: number): Batch | undefined {
@@ -82,8 +82,7 @@ export class ForecastQueue {
   }
 
   /**
-   * Groups collectors by version. If maintenance windows use the time zones of collectors, the groups also differ by
-   * time zone.
+   * Groups collectors by version. If maintenance windows use the collectors' time zones, also groups them by time zone.
    */
   #fill(members: readonly ForecastMember[]): void {
     const { byCollector } = this.#place.calendar;

@@ -1,13 +1,13 @@
 /**
- * Simulates the reads that show that upgrades have ended, by the rules of `watch-plan.ts`. All upgrades are assumed to
- * take the same time.
+ * Simulates the reads that show that upgrades have ended, following the rules in `watch-plan.ts`. All upgrades are
+ * assumed to take the same time.
  */
 
 import { policySettings } from '../attempts/settings.ts';
 import { pageWaitMs, samples } from '../attempts/watch-plan.ts';
 
 export class ForecastReads {
-  /** Time in ms from the start of an upgrade until a read shows its end. */
+  /** Time in ms from the start of an upgrade until a read shows that it has ended. */
   readonly #typicalMs: number;
   /** Expected ends of the upgrades on each page of the collector list, as wall times in ms in ascending order. */
   readonly #pages = new Map<number, number[]>();
@@ -17,21 +17,21 @@ export class ForecastReads {
    */
   readonly #due: { readonly page: number; readonly dueMs: number }[] = [];
   #nextDue = 0;
-  /** Pages to read, because upgrades on them should have ended. */
+  /** Pages to read because upgrades on them should have ended. */
   readonly #ripe = new Set<number>();
   #open = 0;
   #nextSampleMs = Infinity;
   #samplesLeft = 0;
   #learntMs: number | undefined;
 
-  /** @param isSeen true if `upgradeMs` already includes the delay until a read shows the end of the upgrade */
+  /** @param isSeen true if `upgradeMs` already includes the delay until a read shows that the upgrade has ended */
   constructor(upgradeMs: number, isSeen: boolean) {
     const { firstReadMs, openLimitMs } = policySettings;
     const seenMs = isSeen ? upgradeMs : Math.max(1, Math.ceil(upgradeMs / firstReadMs)) * firstReadMs;
     this.#typicalMs = Math.min(openLimitMs, seenMs);
   }
 
-  /** Number of started upgrades whose end no read has shown yet. */
+  /** Number of started upgrades that no read has yet shown to have ended. */
   get open(): number {
     return this.#open;
   }
@@ -50,7 +50,7 @@ export class ForecastReads {
 
   /**
    * Simulates a read that is due now. Returns false if no read is due.
-   * @param pressed true if collectors wait for the end of running upgrades; then reads are sooner
+   * @param pressed true if collectors are waiting for running upgrades to end; pages are then read sooner
    */
   take(wallMs: number, pressed: boolean): boolean {
     if (this.#takeSample(wallMs)) return true;
@@ -76,7 +76,8 @@ export class ForecastReads {
   }
 
   /**
-   * Returns the wall time in ms at which the page is read. If more upgrades on the page end soon, the read is delayed.
+   * Returns the wall time in ms at which the page is read. If more upgrades on the page will end soon, the read is
+   * delayed.
    */
   #readAtMs(page: number, wallMs: number, pressed: boolean): number {
     const waitMs = pageWaitMs(this.#typicalMs, pressed, policySettings);

@@ -1,7 +1,7 @@
 /**
- * Predicts the duration and the number of requests of a rollout. Simulates each upgrade from its request until a read
- * shows its end. The forecast assumes that no upgrade fails, and that all upgrades take the same time. It ignores late
- * responses and other clients of the service.
+ * Predicts how long a rollout takes and how many requests it sends. Simulates each upgrade from its request until a
+ * read shows that it has ended. The forecast assumes that no upgrade fails and that all upgrades take the same time. It
+ * ignores late responses and other clients of the service.
  */
 import type { TimeRange } from '../../api/time-range.ts';
 import { idleShare } from '../../fleet/fleet-listing.ts';
@@ -13,7 +13,7 @@ import { type ForecastMember, ForecastQueue } from './forecast-queue.ts';
 import { ForecastReads } from './forecast-reads.ts';
 
 export interface ForecastStage {
-  /** Collectors to upgrade, in the order of their starts. */
+  /** Collectors to upgrade, in the order in which their upgrades start. */
   readonly members: readonly ForecastMember[];
   /** Maximum number of running upgrades in the stage. Undefined if the stage has no limit. */
   readonly maxInProgress: number | undefined;
@@ -26,7 +26,7 @@ export interface ForecastStage {
   readonly soakedMs?: number | undefined;
   /** True if the messages of the stage's collectors are counted after the soak. */
   readonly isAnalyzed?: boolean;
-  /** Reason why the stage cannot end. It completes the text "waiting for". Undefined if the stage can end. */
+  /** Reason why the stage cannot end, worded to follow "waiting for". Undefined if the stage can end. */
   readonly heldBy?: string | undefined;
 }
 
@@ -39,7 +39,7 @@ export interface ForecastInput {
   readonly requestsPerSecond: number;
   /** Duration of one upgrade in ms. */
   readonly upgradeMs: number;
-  /** True if `upgradeMs` already includes the delay until a read shows the end of the upgrade. */
+  /** True if `upgradeMs` already includes the delay until a read shows that the upgrade has ended. */
   readonly isMeasured?: boolean;
   readonly calendar: MaintenanceCalendar;
   /** Wall time in ms at which the forecast begins. */
@@ -56,7 +56,7 @@ export interface ForecastOfStage {
   readonly startMs: number;
   /** Expected end of the stage's soak, as wall time in ms. Undefined if the stage can never end. */
   readonly endMs: number | undefined;
-  /** True if the expected times also depend on the approval of this stage or an earlier stage by a user. */
+  /** True if the expected times also depend on when a user approves this stage or an earlier one. */
   readonly afterApproval: boolean;
 }
 
@@ -67,7 +67,7 @@ export interface Forecast {
   readonly stages: readonly ForecastOfStage[];
   /** Duration of the rollout in ms; undefined if it never ends. */
   readonly totalMs: number | undefined;
-  /** Reason why the rollout can never end. It completes the text "waiting for". Undefined if the rollout ends. */
+  /** Reason why the rollout can never end, worded to follow "waiting for". Undefined if the rollout ends. */
   readonly waitsForEver: string | undefined;
   /** Predicted numbers of requests to the service, by kind. */
   readonly requests: ForecastRequests;
@@ -79,7 +79,7 @@ export interface ForecastRequests {
   readonly posts: number;
   /** Number of reads of upgrade tasks and single list pages. */
   readonly reads: number;
-  /** Number of requests for reads of the whole collector list, and for lists of builds. */
+  /** Number of requests that read the whole collector list or the list of builds. */
   readonly sweeps: number;
   /** Number of requests for message analyses. */
   readonly counts: number;
@@ -104,8 +104,8 @@ class Simulation {
   constructor(input: ForecastInput) {
     this.#input = input;
     this.#slotMs = 1_000 / input.requestsPerSecond;
-    // A read of the whole list needs three requests besides its pages: an empty last page, the list of builds, and a
-    // check for hidden collectors (U7).
+    // A read of the whole list takes three requests besides those for its pages: an empty last page, the list of
+    // builds, and a check for hidden collectors (U7).
     this.#sweepRequests = Math.ceil(input.listed / input.pageRows) + 3;
     this.#reads = new ForecastReads(input.upgradeMs, input.isMeasured ?? false);
     this.#nowMs = input.startMs;
@@ -210,7 +210,7 @@ class Simulation {
     const due = Math.floor((wallMs - this.#sweptMs) / everyMs);
     if (due > 0) {
       this.#sweptMs += due * everyMs;
-      // Only the last of these reads can delay upgrades.
+      // Only the last of the reads that were due can delay upgrades.
       this.#requests.sweeps += (due - 1) * this.#sweepRequests;
       this.#spend('sweeps', this.#sweepRequests);
     }

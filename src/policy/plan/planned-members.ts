@@ -1,5 +1,5 @@
 /**
- * Lists the collectors in the plan of a policy: the collectors to upgrade by stage, and the collectors that are not
+ * Lists the collectors in the plan of a policy: the collectors to upgrade, by stage, and the collectors that are not
  * upgraded. Uses the same functions as a real rollout.
  */
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
@@ -56,7 +56,7 @@ export function planMembers(
   wallMs: number,
 ): PlannedMembers {
   const { memberIndex, ledger } = input;
-  // Upgrades that would start now count as planned.
+  // Upgrades that would start immediately count as planned.
   const posted = new Set(post.map(({ collectorId }) => collectorId));
   const evidence = changes.filter(({ collectorId }) => !posted.has(collectorId));
   const pending = new PendingChanges(ledger, memberIndex, evidence);

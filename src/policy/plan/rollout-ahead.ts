@@ -1,4 +1,4 @@
-/** Lists the collectors of each stage that are left to upgrade. The plan and the forecast use these lists. */
+/** Lists the collectors in each stage that are left to upgrade. The plan and the forecast use these lists. */
 import { reasons } from '../../api/conditions.ts';
 import type { CollectorVersionPolicySpec, Stage } from '../../api/generated/collector-version-policy.ts';
 import { counted } from '../../base/number-text.ts';
@@ -18,7 +18,7 @@ export interface StageOfPlan extends StageMembers, Pick<StageRecord, 'soakMs' | 
   /** `maxInProgress` of the stage as a number of collectors, if the stage sets one. */
   readonly maxInProgress: number | undefined;
   /**
-   * The stage in the policy's spec. Absent after the stage has started, because later changes of the spec do not affect
+   * The stage in the policy's spec. Absent after the stage has started, because later changes to the spec do not affect
    * it.
    */
   readonly waiting?: Stage;
@@ -83,8 +83,8 @@ function presentSoakEndMs(gate: Gate | undefined, wallMs: number): number | unde
 }
 
 /**
- * Returns the reason why the stage cannot end even if no collector is left to upgrade. It completes the text "waiting
- * for". Returns undefined if the stage can end.
+ * Returns the reason why the stage cannot end even if no collector is left to upgrade. The reason is worded to follow
+ * "waiting for". Returns undefined if the stage can end.
  */
 function heldBy(
   { name, waiting, counts }: StageOfPlan,
@@ -92,8 +92,8 @@ function heldBy(
   { offlinePolicy }: CollectorVersionPolicySpec,
 ): string | undefined {
   if (!waiting && gate?.reason === reasons.collectorsFailed) return gate.waitsFor;
-  // A stage without collectors waits until it can choose a collector, unless it is a last stage that takes all
-  // remaining collectors.
+  // A stage without collectors waits until it can choose one, unless it is a last stage that takes all remaining
+  // collectors.
   if (waiting && !hasNoList(waiting) && totalOf(counts) === 0) return `a collector for stage ${name}`;
   const isAwaited = offlinePolicy === 'Wait' && counts.offline > 0;
   return isAwaited ? `${counted(counts.offline, 'collector')} to come back online` : undefined;

@@ -25,7 +25,7 @@ export interface RolloutPlan {
   readonly rolloutId: string;
   /** True if the planned rollout has not begun yet. */
   readonly begins: boolean;
-  /** True if the rollout is complete. Then newly selected collectors are late joiners. */
+  /** True if the rollout is complete. Newly selected collectors are then late joiners. */
   readonly isComplete: boolean;
   readonly target: string;
   /** Build that becomes the target when its age reaches `minAge`. */
@@ -38,7 +38,7 @@ export interface RolloutPlan {
   readonly maxInProgress: number;
   readonly requestsPerSecond: number;
   readonly upgrade: UpgradeLength;
-  /** Expected times and numbers of requests. Undefined if no further upgrade starts. */
+  /** Expected times and numbers of requests. Undefined if no more upgrades start. */
   readonly forecast: Forecast | undefined;
   /** Sentences for the user: why no upgrade starts, or what needs attention. */
   readonly hindrances: readonly string[];
@@ -47,14 +47,14 @@ export interface RolloutPlan {
 export interface PlannedStage
   extends Pick<StageOfPlan, 'name' | 'counts' | 'upgrades' | 'maxInProgress' | 'soakMs' | 'analysis'> {
   readonly members: number;
-  /** Approval of the stage by a user: not needed, still needed, or already given. */
+  /** Whether a user's approval of the stage is not needed, still needed, or already given. */
   readonly approval: 'none' | 'needed' | 'given';
   /** Progress of the stage: not started, running or ended. */
   readonly state: 'pending' | 'progressing' | 'ended';
   /** Wall time in ms at which the stage is expected to start. Undefined if it has started or never starts. */
   readonly startMs: number | undefined;
   readonly endMs: number | undefined;
-  /** True if the expected times also depend on the approval of this stage or an earlier stage by a user. */
+  /** True if the expected times also depend on when a user approves this stage or an earlier one. */
   readonly afterApproval: boolean;
 }
 
@@ -123,7 +123,7 @@ export function countUpgrades({ stages }: Pick<RolloutPlan, 'stages'>): number {
   return stages.reduce((sum, { upgrades }) => sum + upgrades.length, 0);
 }
 
-/** Returns a copy of the policy that has mode Enforce and is not paused, so that the plan contains upgrades. */
+/** Returns a copy of the policy that is in mode Enforce and not paused, so that the plan contains upgrades. */
 function unhindered(policy: CollectorVersionPolicy): CollectorVersionPolicy {
   const { [annotations.paused]: _, ...others } = policy.metadata.annotations;
   return {
@@ -180,8 +180,8 @@ function upgradeLength(
 }
 
 /**
- * Returns the median duration of an upgrade in ms: of the upgrades in the ledger or, if there are none, of the upgrades
- * in the policy's status.
+ * Returns the median duration, in ms, of the upgrades in the ledger or, if there are none, of those in the policy's
+ * status.
  */
 function measuredMs(ledger: LedgerView, status: CollectorVersionPolicyStatus | undefined): number | undefined {
   const tookMs: number[] = [];

@@ -55,7 +55,7 @@ export function applyAnnotations(
     const by = metadata.annotationWriters?.[annotations.abort]?.by;
     const message = `Aborted by ${by === undefined ? 'a person' : by}.`;
     const after = { ...note(before, 'Abort', annotations.abort), handled: { ...before.handled, abort } };
-    // The aborted rollback may have changed versions already, so a later retry begins with the first stage.
+    // The aborted rollback may already have changed versions, so a later retry begins with the first stage.
     const known = after.stop?.kind === 'rollback' ? fromTheStart(after, approves) : after;
     return { ...known, stop: { kind: 'abort', message, atMs: wallMs } };
   };
@@ -71,7 +71,7 @@ export function applyAnnotations(
 }
 
 /**
- * Returns the value of an abort or retry annotation that names this rollout and was not applied yet. Also checked
+ * Returns the value of an abort or retry annotation that names this rollout and has not been applied yet. Also called
  * before each upgrade request (U2).
  */
 export function newRequest(
@@ -84,7 +84,7 @@ export function newRequest(
   return isNew ? value : undefined;
 }
 
-/** Returns the time that a command wrote into an annotation value, or NaN if there is none. */
+/** Returns the time that a command wrote into an annotation's value, or NaN if the value contains no time. */
 function timeOf(value: string | undefined): number {
   const { suffix = '' } = parseRolloutRequest(value) ?? {};
   // Checks the format first, because `Date.parse` is too tolerant: it reads `again-2` as a day in 2001.
@@ -104,8 +104,8 @@ function noted(header: LedgerHeader, action: ActionRecord): LedgerHeader {
 }
 
 /**
- * Returns false for an abort, and for a user's action that a later action of the same kind replaces. The ledger may
- * drop such actions.
+ * Reports whether the ledger must keep a user's action. It may drop aborts, and actions that are replaced by a later
+ * action of the same kind.
  */
 function isNeeded({ action, stage }: ActionRecord, later: readonly ActionRecord[]): boolean {
   if (isOfPause(action)) return !later.some((one) => isOfPause(one.action));
@@ -116,7 +116,7 @@ function isOfPause(action: ActionRecord['action']): boolean {
   return action === 'Pause' || action === 'Resume';
 }
 
-/** Starts a rolled-back rollout again with its first stage. Earlier approvals are no longer valid. */
+/** Restarts a rolled-back rollout from its first stage. Earlier approvals are no longer valid. */
 function fromTheStart({ stages: _, approved: __, ...header }: LedgerHeader, approve: string | undefined): LedgerHeader {
   return {
     ...header,
@@ -147,7 +147,7 @@ function retried(header: LedgerHeader, { metadata, spec }: CollectorVersionPolic
   if (last?.analysis && isSoaked && (last.analysis.outcome || stop?.kind !== 'inconclusive')) {
     return { ...header, stages: stages.with(-1, analyzedAgain(last, last.analysis, spec, wallMs)) };
   }
-  // Removes the inconclusive stage, because it must start from the beginning and choose its collectors again.
+  // Removes the inconclusive stage, because it must start over and choose its collectors again.
   return stop?.kind === 'inconclusive'
     ? { ...header, stages: stages.filter(({ name }) => name !== stop.stage) }
     : header;

@@ -11,14 +11,14 @@ import type { LedgerView } from '../ledger/ledger.ts';
 import type { MemberView } from '../members/policy-member-index.ts';
 import type { WindowsNow } from '../schedule/maintenance-calendar.ts';
 
-/** Collectors that this policy selects but that belong to other policies. */
+/** Collectors that are selected by this policy but belong to other policies. */
 export interface Overlap {
   /** Other policy (namespace/name) that owns most of these collectors. */
   readonly winner: string;
   readonly collectors: number;
 }
 
-/** List of collectors as decisions see it. */
+/** Read-only view of the list of collectors, as used by decisions. */
 export type ListingView = Pick<
   FleetListing,
   'row' | 'pageOf' | 'pageReadMs' | 'observes' | 'completeSinceMs' | 'sweepMs'
@@ -35,26 +35,26 @@ export interface Observation {
   /** Statuses of upgrade tasks that this decision evaluates, by collector id. */
   readonly tasks: ReadonlyMap<string, UpgradeTask>;
   readonly reads: ReadonlyMap<string, TaskReads>;
-  /** Newest message counts of a stage, or the error of the last count. Undefined until a count has ended. */
+  /** Newest message counts for a stage, or the error from the last count. Undefined until a count has ended. */
   readonly messages: AnalysisReading | undefined;
-  /** Collectors with an unsent or unanswered upgrade request of this process. */
+  /** Collectors with an unsent or unanswered upgrade request from this process. */
   readonly inFlight: ReadonlySet<string>;
-  /** Number of upgrades in the ledger whose requests are not sent yet. */
+  /** Number of upgrades in the ledger whose requests have not been sent yet. */
   readonly unsent: number;
   /** Maximum number of upgrades that this decision may start. */
   readonly batchCapacity: number;
-  /** Reason why no upgrade may start, as text after "waiting for"; undefined if upgrades may start. */
+  /** Reason why no upgrade may start, worded to follow "waiting for"; undefined if upgrades may start. */
   readonly heldBy: string | undefined;
   /** Error that prevents the use of the service or its credentials. */
   readonly problem: LogfleetError | undefined;
   readonly ledgerFull: boolean;
-  /** True if a ledger of this policy was ever stored. */
+  /** True if a ledger has ever been stored for this policy. */
   readonly isLedgerWritten: boolean;
   readonly typicalMs: number | undefined;
   /** True if the status may be written now even if only its counts have changed. */
   readonly areFiguresDue: boolean;
   readonly overlap: Overlap | undefined;
-  /** Name of the setting that pauses all policies of this operator; undefined without such a pause. */
+  /** Name of the setting that pauses all policies of this operator; undefined if there is no such pause. */
   readonly pausedForAll: string | undefined;
   /** Reason why no policy may start upgrades, such as an unusable manifest (D1). */
   readonly upgradesBlocked?: string | undefined;

@@ -1,6 +1,6 @@
 /**
- * Evaluates the open upgrades of a policy from responses, task statuses and listings. Also measures how long upgrades
- * take. `attempt.ts` contains the rules for a single upgrade.
+ * Evaluates a policy's open upgrades using responses, task statuses and listings. Also measures how long upgrades take.
+ * `attempt.ts` contains the rules for a single upgrade.
  */
 import { evaluateEntry, type Instant } from '../attempts/attempt.ts';
 import type { DurationSample } from '../attempts/upgrade-duration.ts';
@@ -74,8 +74,8 @@ function countIn({ ledger: { header } }: DecideInput, stage: number | undefined)
 
 /**
  * Returns the index of the stage that counts the collector's ended upgrade, or undefined if no stage counts it.
- * - The collector's own stage counts the upgrade while this stage runs.
- * - After that, the last stage counts the upgrade while it runs.
+ * - The collector's own stage counts the upgrade while that stage is running.
+ * - After that, the last stage counts the upgrade while the last stage is running.
  */
 function talliedStage({ policy, ledger: { header }, memberIndex }: DecideInput, id: string): number | undefined {
   const { stages = [] } = header;
@@ -103,7 +103,7 @@ function sampleOf(
 
 /**
  * Corrects the outcomes of ended upgrades if the service's list contradicts them.
- * - A failed collector that now runs the target version no longer counts as failed (U6).
+ * - A failed collector that is now running the target version no longer counts as failed (U6).
  * - An upgraded collector that goes offline or leaves the target version before its stage ends counts as failed (R5).
  */
 export function evaluateEndings(input: DecideInput, pending: PendingChanges): void {
@@ -113,7 +113,7 @@ export function evaluateEndings(input: DecideInput, pending: PendingChanges): vo
     const entry = pending.entry(id);
     if (!entry?.ending || entry.open || entry.ending.kind === 'updated') continue;
     const isKnown = isCounted(entry, ledger.header);
-    // This entry only recorded that the collector was offline. Deletes the entry, because the collector is alive again.
+    // The entry only recorded that the collector was offline, so it is deleted now that the collector is alive again.
     if (entry.ending.kind === 'died' && entry.used === 0) {
       if (isKnown) pending.count(entry.counted?.stage, { finished: -1, failed: -1 });
       pending.set(id, undefined);
@@ -123,14 +123,14 @@ export function evaluateEndings(input: DecideInput, pending: PendingChanges): vo
     const there = { kind: 'updated', toVersion: target, message: '', ...times } as const;
     const stage = isKnown ? entry.counted?.stage : memberIndex.stageOf(id);
     pending.count(stage, { finished: 0, failed: isKnown ? -1 : 0 });
-    // A retry may have reset the number of attempts to 0. It must be at least 1, so that a rollback includes this
-    // upgraded collector.
+    // A retry may have reset the number of attempts to 0. The number must be at least 1, so that a rollback includes
+    // this upgraded collector.
     pending.set(id, { ...entry, used: Math.max(1, entry.used), ending: { ...entry.ending, ...there } });
   }
   for (const id of memberIndex.members('silent')) fall(input, pending, id, 'died', silentInSoak);
   for (const id of memberIndex.members('drifting')) {
     if (pending.stateOf(id) === 'drifting')
-      fall(input, pending, id, 'left', 'left the target within the soak of its stage');
+      fall(input, pending, id, 'left', 'left the target version before its stage finished soaking');
   }
   for (const id of diedUntouched(input, pending)) {
     const stage = memberIndex.stageOf(id);
@@ -161,8 +161,8 @@ function fall(input: DecideInput, pending: PendingChanges, id: string, kind: 'di
 }
 
 /**
- * Returns collectors that already ran the target version before the rollout, and went offline after their stage started
- * (R6).
+ * Returns the collectors that already ran the target version before the rollout and went offline after their stage
+ * started (R6).
  */
 function* diedUntouched(
   { ledger: { header }, memberIndex }: DecideInput,
@@ -185,7 +185,7 @@ function deathOf(collectorId: string, toVersion: string, now: Instant): Entry & 
   return { collectorId, before: undefined, used: 0, drifts: 0, back: false, open: undefined, ending };
 }
 
-const silentInSoak = 'went offline within the soak of its stage';
+const silentInSoak = 'went offline before its stage finished soaking';
 
 /**
  * Applies a user's retry: earlier failures no longer count, and collectors that were refused or rolled back may be
@@ -211,7 +211,7 @@ export function forgive(input: DecideInput, pending: PendingChanges): void {
 }
 
 /**
- * Returns the collector's ledger entry after the retry of a rolled-back rollout (U14). Returns undefined if the entry
+ * Returns the collector's ledger entry after a retry of a rolled-back rollout (U14). Returns undefined if the entry
  * must be deleted, because the collector was rolled back.
  */
 function broughtThere(entry: Entry, target: string): Entry | undefined {
@@ -221,7 +221,7 @@ function broughtThere(entry: Entry, target: string): Entry | undefined {
   return { ...entry, back: false, used: 1, ending: there };
 }
 
-/** Removes the service's refusal from a ledger entry. Returns undefined if the entry is then empty. */
+/** Removes the service's refusal from a ledger entry. Returns undefined if this leaves the entry empty. */
 function unrefused(entry: Entry): Entry | undefined {
   return entry.used === 0 && entry.drifts === 0 ? undefined : { ...entry, ending: undefined };
 }

@@ -1,8 +1,8 @@
 /**
  * Decides whether more upgrades of a rollout failed than `maxFailures` allows (R5).
  *
- * With `maxFailures: N`, N failures are tolerated. A percentage refers to the ended upgrades, and is checked after
- * `minSamples` upgrades and at the end of a stage.
+ * With `maxFailures: N`, N failures are tolerated. A percentage refers to the upgrades that have ended. It is checked
+ * once `minSamples` upgrades have ended, and at the end of a stage.
  */
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
 import { counted } from '../../base/number-text.ts';
@@ -18,7 +18,7 @@ export interface Excess {
 type FailureSpec = Pick<CollectorVersionPolicySpec, 'failurePolicy'>;
 
 /**
- * Returns whether the spec sets `maxFailures` for this stage or for the rollout. Without `maxFailures`, a stage with a
+ * Reports whether the spec sets `maxFailures` for this stage or for the rollout. Without `maxFailures`, a stage with a
  * failed collector cannot end.
  */
 export function hasTolerance(
@@ -51,7 +51,7 @@ export function findExcess(
 }
 
 /**
- * Returns whether the exceeded `maxFailures` stops the rollout. In a completed rollout, a percentage is checked only
+ * Reports whether the exceeded `maxFailures` stops the rollout. In a completed rollout, a percentage is checked only
  * after `minSamples` upgrades.
  */
 export function isStopDue(
@@ -81,7 +81,7 @@ function excess(exceeded: Exceeded, stages: readonly StageRecord[]): Excess {
 }
 
 /**
- * Returns a text with the number of failed collectors that stopped sending logs, or an empty text if there are none.
+ * Returns text with the number of failed collectors that stopped sending logs, or an empty string if there are none.
  */
 function quietAmong(failed: number, stages: readonly StageRecord[]): string {
   // A retry resets the failures of a stage, so only stages with failures since the last retry are described.

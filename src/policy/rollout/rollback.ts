@@ -18,7 +18,7 @@ export interface RollbackPlan {
   readonly rolledBack: number;
   /** Collectors that cannot be rolled back, with reasons such as an unknown former version. */
   readonly left: readonly Left[];
-  /** Number of offline collectors, which are rolled back when they are alive again. */
+  /** Number of offline collectors, which are rolled back once they are alive again. */
   readonly offline: number;
 }
 
@@ -30,7 +30,7 @@ export interface Left {
 
 /**
  * Plans the rollback of all collectors that this rollout upgraded.
- * @param isZoneless returns whether a collector has no readable time zone although its maintenance windows need it
+ * @param isZoneless reports whether a collector lacks a readable time zone that its maintenance windows need
  */
 export function planRollback(
   memberIndex: MemberView,
@@ -45,8 +45,8 @@ export function planRollback(
     const found = placeOf(entry, memberIndex, target, graceMs);
     const row = memberIndex.row(collectorId);
     const zoneless = row
-      ? 'the collector has no readable time zone, which its maintenance windows need'
-      : 'no list of the service shows the time zone of the collector, which its maintenance windows need';
+      ? 'the collector reports no readable time zone, but its maintenance windows need one'
+      : "no list from the service shows the collector's time zone, which its maintenance windows need";
     const place = found === 'candidate' && isZoneless(row) ? { why: zoneless } : found;
     if (typeof place !== 'object') return place;
     left.push({ collectorId, ...place });
@@ -63,7 +63,7 @@ export function planRollback(
   };
 }
 
-/** Returns whether the rollback of all collectors has finished, except offline collectors. */
+/** Reports whether the rollback of all collectors except offline ones has finished. */
 export function isRollbackOver({ candidates, inFlight }: RollbackPlan): boolean {
   return candidates.length === 0 && inFlight === 0;
 }
@@ -83,7 +83,7 @@ function placeOf(
   const row = memberIndex.row(collectorId);
   // Another policy takes precedence for this collector, so this policy does not roll it back (U13).
   if (!memberIndex.comesFirst(collectorId)) return 'elsewhere';
-  // If the service offers a single build, unlisted collectors may run this build (U7).
+  // If the service offers only one build, unlisted collectors may be running it (U7).
   if (!row && memberIndex.member(collectorId)?.memberState === undefined) return 'elsewhere';
   if (before === undefined || before === target) return { why: 'no former version on record' };
   if (row?.collector.collectorVersion === before && row.seenAtMs >= (ending?.sinceMs ?? 0) + graceMs) return 'there';
@@ -92,13 +92,13 @@ function placeOf(
   if (back && hasFailed(ending) && used > memberIndex.context.retryLimit) return { why: words };
   // If no listing shows the collector, logfleet does not know whether it is alive (U11) or which version it runs (U6).
   if (!row && ending?.kind === 'offline')
-    return { why: 'the collector was offline, and no list of the service shows when it is online again' };
+    return { why: 'the collector was offline, and no list from the service shows when it is back online' };
   if (!row && back && hasFailed(ending))
-    return { why: `${words}; the rollback cannot be retried, because no list of the service shows the collector` };
+    return { why: `${words}; the rollback cannot be retried, because no list from the service shows the collector` };
   return isOffline(row, ending) ? 'offline' : 'candidate';
 }
 
-/** Returns whether this rollout upgraded the collector. */
+/** Reports whether this rollout upgraded the collector. */
 function wasBroughtThere({ ending, used }: Entry, target: string): boolean {
   const { kind, toVersion } = ending ?? {};
   return used > 0 && toVersion === target && (kind === 'updated' || kind === 'died' || kind === 'left');

@@ -50,11 +50,14 @@ import type { DecideInput } from './decide-input.ts';
 import { type Excess, findExcess, hasTolerance, isStopDue } from './failure-verdict.ts';
 import { isRollbackOver, planRollback, type RollbackPlan } from './rollback.ts';
 
-/** Reason why the collectors of later stages wait. */
+/** Reason why the collectors of later stages are waiting. */
 export interface Gate {
-  /** Text after "waiting for" in the status message. */
+  /** Text that follows "waiting for" in the status message. */
   readonly waitsFor: string;
-  /** Reason of the `Ready` condition while the rollout waits and no upgrade runs. Undefined for the default reason. */
+  /**
+   * Reason for the `Ready` condition while the rollout is waiting and no upgrade is running. Undefined if the default
+   * reason applies.
+   */
   readonly reason: string | undefined;
   /** Wall time in ms at which the wait ends, if known. */
   readonly untilMs?: number;
@@ -75,7 +78,8 @@ interface Progress {
   /** Messages that must be counted now, for the stage's analysis or for the check after a rollback. */
   readonly analysis?: AnalysisOrder;
   /**
-   * Earliest wall time in ms for the read of the collector list at the end of the soak. The stage waits for this read.
+   * Earliest wall time in ms at which the collector list may be read at the end of the soak. The stage waits for this
+   * read.
    */
   readonly sweepFromMs?: number;
 }
@@ -83,7 +87,7 @@ interface Progress {
 export interface RolloutState extends Progress {
   /** True if every stage has started. Until then, late joiners are not upgraded. */
   readonly isLastStarted: boolean;
-  /** Exceeded `maxFailures` of a rollout that continues nevertheless; otherwise undefined. */
+  /** Exceeded `maxFailures` of a rollout that continues nevertheless; undefined if there is none. */
   readonly excess: Excess | undefined;
   /** Current number of failures of the stopped stage or rollout. */
   readonly failedNow: number | undefined;
@@ -98,7 +102,7 @@ export interface RolloutState extends Progress {
 export interface Evaluation {
   /** Ledger header after the annotations were applied. */
   readonly header: LedgerHeader;
-  /** True if this decision applied a user's retry. Then the next stage starts only with a later decision. */
+  /** True if this decision applied a user's retry. The next stage then starts only in a later decision. */
   readonly retried: boolean;
   /** True if the policy may start upgrades now. */
   readonly mayStart: boolean;
@@ -134,7 +138,7 @@ export function evaluate(input: DecideInput, pending: PendingChanges, evaluation
   };
 }
 
-/** Returns whether every stage of the rollout has ended. Returns true if there are no stages. */
+/** Reports whether every stage of the rollout has ended. Returns true if there are no stages. */
 export function areStagesEnded(spec: CollectorVersionPolicySpec, header: LedgerHeader): boolean {
   return waitingStages(spec, header).length === 0 && currentOf(header) === undefined;
 }
@@ -145,7 +149,7 @@ function currentOf({ stages = [] }: Pick<LedgerHeader, 'stages'>): number | unde
 }
 
 /**
- * Returns the number of collectors for which a stage must wait before it can end. With `offlinePolicy: Wait`, this
+ * Returns the number of collectors that a stage must wait for before it can end. With `offlinePolicy: Wait`, this
  * includes offline collectors.
  */
 function heldUpBy(counts: Counts, { offlinePolicy }: Pick<CollectorVersionPolicySpec, 'offlinePolicy'>): number {
@@ -211,7 +215,7 @@ function countUntolerated(
   return untolerated;
 }
 
-/** Returns the number of collectors that failed after the completion of the rollout. */
+/** Returns the number of collectors that have failed since the rollout was completed. */
 function countLateFailures(memberIndex: MemberView, pending: PendingChanges, tally: number): number {
   const ids = new Set([...memberIndex.members('failed'), ...pending.changes().map(({ collectorId }) => collectorId)]);
   let failures = 0;
@@ -234,10 +238,10 @@ function recoveryOf({ observation, memberIndex, now, settings }: DecideInput, he
   return checkRecovery(header, observation.messages, now.wallMs, settings, isListed);
 }
 
-/** Reason why the active stage does not end. */
+/** Reason why the active stage has not ended. */
 type Held = Omit<Progress, 'header' | 'current'>;
 
-/** Returns the progress if no stage starts or ends. */
+/** Returns the progress of a rollout in which no stage starts or ends. */
 function stopped(header: LedgerHeader): Progress {
   return { header, current: currentOf(header) };
 }
@@ -278,7 +282,7 @@ class StageProgress {
   }
 
   run(): Progress {
-    // If the selector matches no collector, the stages do not change, because the selector may match collectors again
+    // If the selector matches no collectors, the stages do not change, because the selector may match collectors again
     // later.
     if (this.#pending.matched === 0) return stopped(this.#header);
     const current = currentOf(this.#header);
@@ -341,12 +345,12 @@ class StageProgress {
         `The message analysis of stage ${name} has no result: all collectors sent too few messages before the stage, or were upgraded too late`,
       );
     }
-    // Collectors that failed the analysis now count as failures. The stage waits for the next decision, because that
-    // decision may stop the rollout.
+    // Collectors that failed the analysis now count as failures. The stage waits for the next decision, which may stop
+    // the rollout.
     return verdict === 'Failed' ? { gate: gate(waitsFor, reasons.analyzing) } : undefined;
   }
 
-  /** Makes a stage with failed collectors wait for the user if the spec sets no `maxFailures`. */
+  /** Makes a stage with failed collectors wait for a user if the spec does not set `maxFailures`. */
   #heldByFailures(stage: StageRecord, { failed }: Counts): Gate | undefined {
     const quiet = stage.analysis && quietText(stage.analysis);
     if ((failed === 0 && !quiet) || hasTolerance(stage, this.#input.policy.spec)) return undefined;
@@ -387,7 +391,10 @@ class StageProgress {
     const sweptMs = observation.listing.completeSinceMs() ?? Number.NEGATIVE_INFINITY;
     // Only a listing that was requested after the soak can show that no collector went offline during the soak.
     if (soakMs > 0 && now.wallMs - (now.monotonicMs - sweptMs) < soakedMs) {
-      return { gate: gate(`a listing of stage ${name} after its soak`, reasons.soaking), sweepFromMs: soakedMs };
+      return {
+        gate: gate(`a list of collectors that was requested after the soak of stage ${name}`, reasons.soaking),
+        sweepFromMs: soakedMs,
+      };
     }
     // A stage waits while a collector that left the target version must be upgraded again. A stage with a fixed list of
     // collectors also waits while one of these collectors is being upgraded or will be retried.
@@ -402,7 +409,7 @@ class StageProgress {
     this.#header = { ...this.#header, stages: stages.with(index, record) };
   }
 
-  /** Starts the next stage, or returns why it waits. */
+  /** Starts the next stage, or returns the reason why it must wait. */
   #startNext(): Progress {
     const { policy, memberIndex } = this.#input;
     const [stage] = waitingStages(policy.spec, this.#header);
@@ -444,7 +451,7 @@ class StageProgress {
   }
 }
 
-/** Returns whether the stage is inconclusive, because no collector of the stage runs the target version. */
+/** Reports whether the stage is inconclusive, because no collector of the stage runs the target version. */
 function isInconclusive({ members }: StageRecord, counts: Counts): boolean {
   return counts.updated === 0 && (members !== undefined || totalOf(counts) > 0);
 }
@@ -452,11 +459,11 @@ function isInconclusive({ members }: StageRecord, counts: Counts): boolean {
 function noneAtTarget({ name }: StageRecord, counts: Counts): string {
   const members = totalOf(counts);
   const listed =
-    members === 0 ? 'the service lists none of them any more' : `the service still lists ${members} of them`;
-  return `None of the collectors of stage ${name} runs the target version, and ${listed}`;
+    members === 0 ? 'the service no longer lists any of them' : `the service still lists ${members} of them`;
+  return `None of the collectors in stage ${name} runs the target version, and ${listed}`;
 }
 
-/** Returns a text about the offline collectors for which a stage waits, or an empty text if there are none. */
+/** Returns text about the offline collectors that a stage is waiting for, or an empty string if there are none. */
 function awaitedWords(offline: number): string {
   return offline === 0 ? '' : `, of which ${counted(offline, 'collector')} must come back online`;
 }
@@ -469,12 +476,12 @@ function byPerson(waitsFor: string, reason: string): Gate {
   return { waitsFor, reason, byPerson: true };
 }
 
-/** Returns whether the stage has started. A stage that a retry has removed counts as not started. */
+/** Reports whether the stage has started. A stage that a retry has removed counts as not started. */
 export function isStageStarted(stage: number, { header }: Pick<RolloutState, 'header'>): boolean {
   return stage === noStage || header.stages?.[stage] !== undefined;
 }
 
-/** Returns whether a collector of this stage may start its first upgrade now. */
+/** Reports whether a collector of this stage may start its first upgrade now. */
 export function mayJoin(
   stage: number,
   { header, isLastStarted }: Pick<RolloutState, 'header' | 'isLastStarted'>,

@@ -2,7 +2,7 @@
  * Records when the service first offered each build. The age of a build (`minAge`) counts from this time (U1).
  *
  * If the time is uncertain, the age counts from now, so that no build is rolled out too early. The time is uncertain:
- * - for a build that was missing in one list, because it may have been replaced;
+ * - for a build that was missing from one list, because it may have been replaced;
  * - for all builds when the stored times are lost, unreadable or from another service;
  * - for a build whose stored time is in the future.
  */
@@ -26,7 +26,7 @@ interface StoredBuilds {
 export interface OfferedBuilds {
   readonly service: string;
   readonly builds: readonly Build[];
-  /** Returns whether the policy may choose a version as its target. */
+  /** Reports whether the policy may choose a version as its target. */
   readonly isCandidate: (version: string) => boolean;
   readonly wallMs: number;
 }
@@ -34,7 +34,7 @@ export interface OfferedBuilds {
 export class SeenBuilds {
   readonly #store: LedgerStore;
   readonly #owner: OwnerRef;
-  /** Stored builds. Undefined until they are read, and after a write with an unknown outcome. */
+  /** Stored builds. Undefined until they have been read, and after a write whose outcome is unknown. */
   #known: StoredBuilds | undefined;
   #version: string | undefined;
 

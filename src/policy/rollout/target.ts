@@ -11,7 +11,7 @@ import { isoTime } from '../../controller/status-text.ts';
 import type { Build } from '../../service/collectors/upgrade-service.ts';
 import { matchesGlob } from '../members/selector.ts';
 
-/** Current target version and ages of the builds. Both influence the choice of the next target version. */
+/** Current target version and the ages of the builds. Both influence which version becomes the next target. */
 export interface TargetPast {
   /** Current target version of the policy, if it ever had one. */
   readonly current: string | undefined;
@@ -55,7 +55,7 @@ export function minAgeMs({ minAge }: Target): number {
 }
 
 /**
- * Returns whether a version may become the target when it is old enough. If `versionPattern` is set, the version must
+ * Reports whether a version may become the target when it is old enough. If `versionPattern` is set, the version must
  * match it.
  */
 export function isCandidate({ versionPattern }: Target, version: string): boolean {
@@ -82,7 +82,7 @@ export function newestFirst(versions: readonly string[]): readonly string[] {
 
 function noCandidate({ versionPattern }: Target, builds: readonly Build[]): TargetVerdict {
   if (versionPattern === undefined) {
-    const message = `The service marks no build as the latest. ${offered(builds)} Set spec.target.version instead of channel, or spec.target.versionPattern in addition to it.`;
+    const message = `The service marks no build as the latest. ${offered(builds)} Set spec.target.version instead of channel, or also set spec.target.versionPattern.`;
     return { kind: 'notOffered', wanted: 'Latest', message };
   }
   const message = `The service offers no build that matches ${versionPattern}. ${offered(builds)} Set spec.target.versionPattern to a glob that matches one of them.`;
@@ -114,7 +114,7 @@ function oldEnough(
  */
 function tooYoung({ minAge }: Target, nextBuild: NextBuild, { current }: TargetPast): TargetVerdict {
   const gone = current === undefined ? '' : `The service no longer offers build ${current}. `;
-  const message = `${gone}Waiting until ${isoTime(nextBuild.atMs)}: build ${nextBuild.version} then becomes the target, because the service has offered it for ${minAge}. To start earlier, write a shorter spec.target.minAge, or spec.target.version instead of channel.`;
+  const message = `${gone}Waiting until ${isoTime(nextBuild.atMs)}: build ${nextBuild.version} then becomes the target, because the service has offered it for ${minAge}. To start earlier, set a shorter spec.target.minAge, or set spec.target.version instead of channel.`;
   return { kind: 'tooYoung', nextBuild, message };
 }
 

@@ -1,6 +1,6 @@
 /**
- * Computes when upgrades may start according to `spec.maintenance` (R8). The results are needed for every collector, so
- * they are cached by time zone.
+ * Computes when `spec.maintenance` allows upgrades to start (R8). The results are needed for every collector, so they
+ * are cached by time zone.
  */
 import { renderExplanation } from '../../api/finding.ts';
 import type {
@@ -26,10 +26,10 @@ export type WindowVerdict =
   | { readonly kind: 'open'; readonly untilMs: number }
   /**
    * No upgrade may start before the wall time `opensAtMs` in ms, which is undefined if no window will open. The text
-   * `because` gives the reason and completes "waiting for".
+   * `because` gives the reason, worded to follow "waiting for".
    */
   | { readonly kind: 'closed'; readonly opensAtMs: number | undefined; readonly because: string }
-  /** The window needs the time zone of the collector, but the collector reports no readable time zone. */
+  /** The window needs the collector's time zone, but the collector reports no readable time zone. */
   | { readonly kind: 'zoneUnreadable' };
 
 export interface NextWindow extends TimeRange {
@@ -37,19 +37,19 @@ export interface NextWindow extends TimeRange {
   readonly zone?: string;
 }
 
-/** Upgrades that the maintenance windows of a policy allow at one moment. */
+/** Upgrades that a policy's maintenance windows allow at one moment. */
 export interface WindowsNow {
   /** Error in the maintenance settings, with its remedy. With an error, no window opens. */
   readonly problem: string | undefined;
-  /** Shows whether upgrades may start. Undefined if this depends on the time zone of each collector. */
+  /** Whether upgrades may start. Undefined if this depends on each collector's time zone. */
   readonly everywhere: WindowVerdict | undefined;
-  /** Shows whether upgrades may start in each time zone of the policy's collectors. Empty if `everywhere` is set. */
+  /** Whether upgrades may start in each time zone of the policy's collectors. Empty if `everywhere` is set. */
   readonly byZone: ReadonlyMap<string, WindowVerdict>;
   /** Window that is open or opens next. Undefined if no window will open, or if the open window never closes. */
   readonly next: NextWindow | undefined;
 }
 
-/** Returns whether the upgrade of a collector in this time zone may start. */
+/** Reports whether the upgrade of a collector in this time zone may start. */
 export function verdictIn({ everywhere, byZone }: WindowsNow, zone: string | undefined): WindowVerdict {
   return everywhere ?? byZone.get(zone ?? '') ?? { kind: 'zoneUnreadable' };
 }
@@ -65,7 +65,7 @@ interface Block extends TimeRange {
   readonly name: string;
 }
 
-/** Cached result, and the end of its validity as wall time in ms. */
+/** Cached result, with the wall time in ms until which it is valid. */
 interface Found<Value> {
   readonly value: Value;
   readonly untilMs: number;
@@ -75,17 +75,17 @@ interface Cached<Value> extends Found<Value> {
   readonly fromMs: number;
 }
 
-/** Maximum age of a cached response in ms. */
+/** Maximum age of a cached result, in ms. */
 const maxCachedMs = dayMs;
 /**
  * Maximum number of time zones with cached results. The cache must be limited, because collectors may report any text
  * as their time zone.
  */
 const maxZones = 1_000;
-/** Maximum number of time ranges to check in the search for a window that is longer than the cutoff. */
+/** Maximum number of time ranges to check when searching for a window that is longer than the cutoff. */
 const maxTries = 400;
 
-/** Returns the cutoff in ms. No upgrade starts in this time before the end of a maintenance window. */
+/** Returns the cutoff in ms: the time before the end of a maintenance window during which no upgrade starts. */
 export function cutoffMs(maintenance: Maintenance | undefined): number {
   return parseDuration(maintenance?.cutoff ?? '0s') ?? 0;
 }
@@ -126,7 +126,7 @@ export class MaintenanceCalendar {
     };
   }
 
-  /** Returns whether an upgrade in this time zone may start at this wall time in ms. */
+  /** Reports whether an upgrade in this time zone may start at this wall time in ms. */
   verdict(wallMs: number, zone: string | undefined): WindowVerdict {
     if (this.problem !== undefined) {
       return { kind: 'closed', opensAtMs: undefined, because: `a correction of spec.maintenance: ${this.problem}` };
@@ -158,7 +158,7 @@ export class MaintenanceCalendar {
       return { value: { kind: 'open', untilMs }, untilMs };
     }
     const value = { kind: 'closed', opensAtMs: range?.fromMs, because: this.#reason(wallMs, range) } as const;
-    // The verdict is cached only until the next exclusion begins, because the reason may name the exclusion.
+    // The verdict is cached only until the next exclusion begins, because the reason may have to name that exclusion.
     const nextBlock = this.#blocks.find(({ fromMs }) => fromMs > wallMs);
     return { value, untilMs: Math.min(range?.fromMs ?? Infinity, nextBlock?.fromMs ?? Infinity) };
   }
@@ -167,7 +167,7 @@ export class MaintenanceCalendar {
     const block = this.#blocks.find(({ fromMs, toMs }) => fromMs <= wallMs && wallMs < toMs);
     const before = range && this.#blocks.find(({ toMs }) => toMs === range.fromMs);
     const exclusion = block ?? before;
-    if (exclusion) return `the end of the maintenance exclusion ${JSON.stringify(exclusion.name)}`;
+    if (exclusion) return `the end of maintenance exclusion ${JSON.stringify(exclusion.name)}`;
     if (range) return 'the next maintenance window';
     return `a maintenance window, but no future window is longer than the cutoff of ${renderDuration(this.#cutoffMs)}`;
   }
@@ -194,7 +194,7 @@ export class MaintenanceCalendar {
       if (toMs - cutoffMs > fromMs) return { fromMs, toMs };
       if (block && block.fromMs < span.toMs) {
         fromMs = block.toMs;
-        // An exclusion may last for years. Skips all maintenance windows inside the exclusion in one step.
+        // An exclusion may last for years, so all maintenance windows inside it are skipped in one step.
         if (fromMs >= span.toMs) spans = spansFrom(openings, fromMs);
         else continue;
       }
@@ -212,7 +212,7 @@ export class MaintenanceCalendar {
   }
 }
 
-/** Returns the cached response if it is still valid, or a new response. */
+/** Returns the cached result if it is still valid, or a new result. */
 function cached<Value>(
   memory: Map<string, Cached<Value>>,
   key: string,
@@ -238,7 +238,7 @@ function problemOf(windows: readonly MaintenanceWindow[], exclusions: readonly E
   for (const { name, startTime, endTime } of exclusions) {
     const unreadable = [startTime, endTime].find((time) => Number.isNaN(Date.parse(time)));
     if (unreadable === undefined) continue;
-    return `exclusion ${JSON.stringify(name)}: ${JSON.stringify(unreadable)} is not a valid time; write one such as 2026-12-20T00:00:00Z`;
+    return `exclusion ${JSON.stringify(name)}: ${JSON.stringify(unreadable)} is not a valid time; set a time such as 2026-12-20T00:00:00Z`;
   }
   return undefined;
 }
@@ -270,7 +270,7 @@ function blocksOf(exclusions: readonly Exclusion[]): readonly Block[] {
 /** Calendar of all policies without maintenance windows. */
 const always = new MaintenanceCalendar(undefined);
 
-/** Maintenance calendar of a policy. A change of the spec creates a new calendar. */
+/** Maintenance calendar of a policy. Each change to the spec creates a new calendar. */
 export class CalendarCache {
   #calendar = always;
   #of: Maintenance | undefined;

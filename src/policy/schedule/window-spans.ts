@@ -21,11 +21,10 @@ const always: TimeRange = { fromMs: -Infinity, toMs: Infinity };
 
 /** Maximum time in ms by which a clock change makes a window open earlier or later. */
 const longestChangeMs = dayMs;
-/** A time range that is longer than this number of ms counts as endless. */
+/** Length in ms beyond which a time range counts as endless. */
 const endlessMs = 400 * dayMs;
 /**
- * Length in ms of the first searched period in the search for the start of a time range. Each further period is twice
- * as long.
+ * Length in ms of the first period that is searched for the start of a time range. Each later period is twice as long.
  */
 const firstLookbackMs = hourMs;
 const maxLookbackMs = 2 ** 14 * firstLookbackMs;
@@ -77,7 +76,7 @@ export function spanStart(openings: readonly Opening[], atMs: number): number {
 
 /** Yields the spans of one maintenance window that end after `afterMs`, in order. */
 function* spansOf({ schedule, durationMs, daySpans, zone }: Opening, afterMs: number): Generator<TimeRange, undefined> {
-  // Local opening times that were moved to a later local time, because a clock change skips them.
+  // Local opening times that were moved to a later local time because a clock change skips them.
   const moved: number[] = [];
   for (const dayMs of schedule.days(zone.localMs(afterMs - durationMs) - longestChangeMs)) {
     const offsetMs = zone.steadyOffsetMs(dayMs);

@@ -63,7 +63,7 @@ export interface Figures {
 export interface FiguresInput {
   readonly memberIndex: MemberView;
   readonly pending: PendingChanges;
-  /** Numbers of the policy's collectors after this decision. */
+  /** Counts of the policy's collectors after this decision. */
   readonly fleet: Fleet;
   /** Number of unsent upgrades that this decision withdraws. */
   readonly unsent: number;
@@ -85,7 +85,7 @@ export function describeFigures(input: FiguresInput): Figures {
   };
 }
 
-/** Statuses of the stages: the started stages, then the other stages of the spec. */
+/** Statuses of the stages: the started stages, then the other stages in the spec. */
 function describeStages(input: FiguresInput): readonly StageStatus[] {
   const { memberIndex, pending, spec, state } = input;
   const { header, next, gate } = state;
@@ -96,7 +96,7 @@ function describeStages(input: FiguresInput): readonly StageStatus[] {
     const counts = emptyCounts();
     for (const { memberState } of expected[index] ?? []) counts[memberState]++;
     const { updated, failed } = counts;
-    // A stage that has no collectors to upgrade needs no approval.
+    // A stage with no collectors to upgrade needs no approval.
     const shown = awaitsApproval && next?.name === name ? 'AwaitingApproval' : 'Pending';
     return { name, members: countMembers(counts, spec), updated, failed, state: shown };
   });
@@ -204,7 +204,7 @@ function versionsNow(memberIndex: MemberView, pending: PendingChanges): Readonly
   return counts;
 }
 
-/** Returns whether the newest listing of the collector may be older than its last upgrade (U8). */
+/** Reports whether the newest listing of the collector may be older than its last upgrade (U8). */
 function isAwaitingListing(memberIndex: MemberView, collectorId: string, { sinceMs }: Ending): boolean {
   const seenAtMs = memberIndex.row(collectorId)?.seenAtMs ?? Number.NEGATIVE_INFINITY;
   return seenAtMs < sinceMs + memberIndex.context.settings.graceMs;
@@ -335,8 +335,8 @@ export function countLeftAlone(memberIndex: MemberView, pending: PendingChanges)
     const entry = pending.entry(id);
     const reason = memberIndex.skipReason(id, entry);
     if (reason !== 'NotPermitted') return reason === 'RefusedByService' || reason === 'Contested';
-    // The service also refuses an uninstalled collector. A listing after the grace period proves that the collector
-    // still exists.
+    // The service also refuses to upgrade an uninstalled collector. A listing from after the grace period proves that
+    // the collector still exists.
     return (memberIndex.row(id)?.seenAtMs ?? 0) >= (entry?.ending?.sinceMs ?? 0) + memberIndex.context.settings.graceMs;
   };
   let leftAlone = 0;
@@ -347,7 +347,7 @@ export function countLeftAlone(memberIndex: MemberView, pending: PendingChanges)
   return leftAlone;
 }
 
-/** Returns the first items of a list that fit into `maxBytes` together. */
+/** Returns as many of a list's first items as fit into `maxBytes`. */
 function within<T>(maxBytes: number, samples: readonly T[]): readonly T[] {
   let bytes = 0;
   const end = samples.findIndex((sample) => {

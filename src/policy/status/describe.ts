@@ -31,7 +31,7 @@ export interface EssentialsInput {
   readonly health: Health;
   readonly counts: Counts;
   readonly overlap: Overlap | undefined;
-  /** Reason why the rollout waits. It completes the text "waiting for". Undefined if the rollout does not wait. */
+  /** Reason why the rollout is waiting, worded to follow "waiting for". Undefined if the rollout is not waiting. */
   readonly waitingFor: string | undefined;
   readonly state: RolloutState;
   /** Maintenance window that is open or opens next. */
@@ -98,7 +98,7 @@ function describeRollout(input: EssentialsInput) {
   return { ...begun, ...(health.reconciling && waitingFor !== undefined ? { waitingFor } : {}) };
 }
 
-/** Returns the stop of the rollout for the status. If the ledger is lost, the stop is restored from the status (U1). */
+/** Returns the rollout's stop for the status. If the ledger is lost, the stop is restored from the status (U1). */
 function describeStop({ kind, message, atMs, stage }: RolloutStop): StoppedRollout {
   const reported = { reason: stopReasons[kind], time: isoTime(atMs), message: bounded(message, maxStopLength) };
   return { ...reported, ...(stage === undefined ? {} : { stage }) };
@@ -120,7 +120,7 @@ export function findOverlap(memberIndex: MemberView, ownership: Ownership): Over
 
 /**
  * Returns the conditions that show the health of a policy, and whether its selector overlaps with other policies.
- * @param overlap `unread` if the collectors are not read yet; then the condition `Overlapping` is kept unless the
+ * @param overlap `unread` if the collectors have not been read yet; the condition `Overlapping` is then kept unless the
  * policy was edited (H1)
  */
 export function describeVerdict(

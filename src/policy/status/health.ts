@@ -1,4 +1,4 @@
-/** Computes the health of a policy. The first check with a result decides. */
+/** Computes the health of a policy. The first check that returns a result determines the health. */
 import { reasons } from '../../api/conditions.ts';
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
 import type { LogfleetError } from '../../base/errors.ts';
@@ -13,13 +13,13 @@ import type { RolloutState } from '../rollout/rollout-state.ts';
 export interface Fleet {
   readonly counts: Counts;
   readonly matched: number;
-  /** Number of skipped collectors whose reason the user must examine. */
+  /** Number of skipped collectors that the user must examine. */
   readonly leftAlone: number;
 }
 
 export interface HealthInput {
   readonly spec: CollectorVersionPolicySpec;
-  /** Reason why no policy may start an upgrade, such as an unusable manifest, and how to correct it (D1). */
+  /** Reason why no policy may start an upgrade, such as an unusable manifest, and how to correct the problem (D1). */
   readonly upgradesBlocked?: string | undefined;
   /** Setting or annotation that pauses the policy, if any. */
   readonly pausedBy: string | undefined;
@@ -29,13 +29,13 @@ export interface HealthInput {
   readonly notOffered: string | undefined;
   /** True if a newer build becomes the target as soon as it reaches `minAge`. */
   readonly awaitsBuild?: boolean;
-  /** Error in the maintenance windows of the spec. */
+  /** Error in the spec's maintenance windows. */
   readonly badCalendar?: string | undefined;
   readonly targetVersion: string | undefined;
   /** Counts of the policy's collectors. Undefined until this process has read the whole collector list. */
   readonly fleet?: Fleet | undefined;
   readonly ledgerFull?: boolean;
-  /** Reason why the rollout waits, if it does. */
+  /** Reason why the rollout is waiting, if it is. */
   readonly wait?: RolloutWait | undefined;
   readonly state?:
     | Pick<RolloutState, 'header' | 'excess' | 'untolerated' | 'rollback' | 'recovery' | 'gate' | 'failedNow'>
@@ -43,9 +43,12 @@ export interface HealthInput {
 }
 
 export interface RolloutWait {
-  /** Text after "waiting for" in the status message. */
+  /** Text that follows "waiting for" in the status message. */
   readonly waitingFor: string;
-  /** Reason of the `Ready` condition while the rollout waits and no upgrade runs. Undefined for the default reason. */
+  /**
+   * Reason for the `Ready` condition while the rollout is waiting and no upgrade is running. Undefined if the default
+   * reason applies.
+   */
   readonly reason: string | undefined;
 }
 
@@ -136,7 +139,7 @@ function nothingKnown({ fleet }: HealthInput): Health | undefined {
 function nothingMatched({ fleet }: HealthInput): Health | undefined {
   if (!fleet || fleet.matched > 0) return undefined;
   const message =
-    'The selector matches no collector of the service. Change spec.selector or spec.exclude, or install a matching collector.';
+    "The selector matches none of the service's collectors. Change spec.selector or spec.exclude, or install a matching collector.";
   return { ...stalled, reason: reasons.noCollectorsMatched, message };
 }
 
@@ -155,7 +158,7 @@ function stopped({ state, fleet }: HealthInput): Health | undefined {
   return { ...stalled, reason: stopReasons[stop.kind], message };
 }
 
-/** Reason of the condition for each kind of stop. */
+/** Reason for the `Ready` condition for each kind of stop. */
 export const stopReasons = {
   failures: reasons.rolloutStopped,
   rollback: reasons.rollingBack,
@@ -187,9 +190,7 @@ function rollingBack({ state, wait, spec }: HealthInput): Health | undefined {
   const { rolledBack, candidates, inFlight, left, offline } = rollback;
   const why = stopText(header.stop, state?.failedNow);
   const rest = [
-    left.length > 0
-      ? `${counted(left.length, 'collector')} could not return to the former version (see status.failureReasons)`
-      : '',
+    left.length > 0 ? `${counted(left.length, 'collector')} could not be rolled back (see status.failureReasons)` : '',
     offline > 0
       ? `${counted(offline, 'offline collector')} will be rolled back when ${wordFor(offline, 'it is', 'they are')} back online`
       : '',
@@ -231,8 +232,8 @@ function observing({ spec, fleet, targetVersion }: HealthInput): Health | undefi
 const observesOnly = 'spec.mode is Observe, so no upgrade starts.';
 
 /**
- * Reports that searches of a message analysis fail. If the user must act, the policy is stalled. Otherwise, the failure
- * counts as an outage of the service (H2).
+ * Reports that searches for a message analysis are failing. If the user must act, the policy is stalled. Otherwise, the
+ * failure counts as a service outage (H2).
  */
 function analysisUnavailable({ fleet, targetVersion, state }: HealthInput): Health | undefined {
   const gate = state?.gate;
@@ -285,7 +286,7 @@ function excessText(state: HealthInput['state']): string {
   return state?.excess ? `; ${state.excess.message}` : '';
 }
 
-/** Reasons of the `Ready` condition for a stage that waits even when all its collectors are upgraded. */
+/** Reasons for the `Ready` condition of a stage that waits even when all its collectors have been upgraded. */
 export const stageReasons: ReadonlySet<string> = new Set([
   reasons.soaking,
   reasons.rollingOut,
@@ -320,7 +321,7 @@ function wentQuiet({ state }: HealthInput): Health | undefined {
   return { ...stalled, reason: reasons.collectorsFailed, message };
 }
 
-/** Returns whether `maxFailures` tolerates all failures of the rollout and its stages. */
+/** Reports whether `maxFailures` tolerates all failures of the rollout and its stages. */
 function isTolerated({ state }: HealthInput): boolean {
   return state !== undefined && state.excess === undefined && state.untolerated === 0;
 }
@@ -339,7 +340,7 @@ function allUpdated({ fleet, targetVersion }: HealthInput): Health {
     counts.failed > 0 ? `${counts.failed} that failed, which is tolerated` : '',
     counts.offline > 0 ? `${counts.offline} offline` : '',
     counts.skipped > 0 ? `${counts.skipped} that cannot be upgraded` : '',
-    counts.foreign > 0 ? `${counts.foreign} of other policies` : '',
+    counts.foreign > 0 ? `${counts.foreign} owned by other policies` : '',
   ].filter((text) => text !== '');
   const rest = left.length > 0 ? `; left out: ${left.join(', ')}` : '';
   const message = `${counts.updated} of ${matched} collectors run ${targetVersion}${rest}.`;

@@ -9,7 +9,7 @@ const states = ['updated', 'inProgress', 'pending', 'failed', 'offline', 'newer'
 const figures: readonly StatusFigure<CollectorVersionPolicy>[] = [
   [
     'logfleet_policy_collectors',
-    'Number of collectors of a policy in each state. The states are those of status.collectors.',
+    "Number of a policy's collectors in each state. The states are those in status.collectors.",
     ({ collectors }) => collectors && states.map((state) => [{ state }, collectors[state]] as const),
     ['state'],
   ],

@@ -4,7 +4,7 @@ import { quietText, verdictOf } from '../analysis/message-analysis.ts';
 import { comparedAfterRollback } from '../analysis/recovery.ts';
 import type { AnalysisOutcome, LedgerHeader, StageAnalysis } from '../ledger/ledger.ts';
 
-/** Returns the Event for the beginning of a rollout. */
+/** Returns the Event that is published when a rollout begins. */
 export function rolloutStarted({ rolloutId, target }: LedgerHeader) {
   const message = `Rollout ${rolloutId} begins: it upgrades the selected collectors to ${target}.`;
   return { type: 'Normal', reason: 'RolloutStarted', message } as const;
@@ -49,7 +49,7 @@ function analyzed(stage: string, analysis: StageAnalysis, outcome: AnalysisOutco
   }
 }
 
-/** Returns the Event that says whether collectors send logs again after a rollback. */
+/** Returns the Event that says whether collectors are sending logs again after a rollback. */
 function recoveryEvents(stage: string, { outcome, recovery: { recovered } = { fromMs: 0 } }: StageAnalysis) {
   if (recovered === undefined || !outcome) return [];
   const compared = comparedAfterRollback(outcome.quietest);

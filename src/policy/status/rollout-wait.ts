@@ -19,12 +19,12 @@ export interface DecisionSoFar {
   readonly now: Instant;
 }
 
-/** Returns the reason that the status shows while the rollout waits, or undefined if the rollout does not wait. */
+/** Returns the reason that the status shows while the rollout is waiting, or undefined if it is not waiting. */
 export function waitOf(found: DecisionSoFar): RolloutWait | undefined {
   return waitAtGate(found) ?? waitForRules(found);
 }
 
-/** Returns whether all remaining collectors wait for a user, for example for an approval. */
+/** Reports whether all remaining collectors are waiting for a user, for example for an approval. */
 export function isLeftToPeople(found: DecisionSoFar, { reason }: Health): boolean {
   const { admission, pending, state } = found;
   if (pending.openCount > 0 || (admission.refusal !== undefined && waitAtGate(found) === undefined)) return false;
@@ -42,7 +42,7 @@ export function nextStartMs({ admission, state, now }: DecisionSoFar): number {
 }
 
 /**
- * Returns the reason to wait if all remaining collectors belong to later stages, or if the last stage still soaks.
+ * Returns the reason to wait if all remaining collectors belong to later stages, or if the last stage is still soaking.
  * Otherwise returns undefined.
  */
 function waitAtGate({ admission: { refusal }, state, pending, now }: DecisionSoFar): RolloutWait | undefined {
@@ -56,7 +56,7 @@ function waitAtGate({ admission: { refusal }, state, pending, now }: DecisionSoF
   return isWindowAlone && toBeStarted(counts) === countBehind(state, pending) ? wait() : undefined;
 }
 
-/** Returns the number of collectors that wait until a later stage starts. */
+/** Returns the number of collectors that are waiting for a later stage to start. */
 function countBehind(state: RolloutState, pending: PendingChanges): number {
   let behind = toBeStarted(pending.stageCounts(laterStage));
   for (const index of (state.header.stages ?? []).keys())

@@ -12,11 +12,11 @@ export interface SoFar {
   readonly target: string | undefined;
   /** True if no ledger of another service is stored. */
   readonly sameService: boolean;
-  /** True if the service has answered a request of this process. */
+  /** True if the service has answered a request from this process. */
   readonly answered: boolean;
 }
 
-/** Reasons of the condition `Ready` that can be confirmed only after all collectors are read. */
+/** Reasons for the `Ready` condition that can be confirmed only after all collectors have been read. */
 const ofTheFleet: ReadonlySet<string> = new Set([
   reasons.allUpdated,
   reasons.rollingOut,
@@ -36,7 +36,7 @@ const ofTheFleet: ReadonlySet<string> = new Set([
   reasons.ledgerFull,
 ]);
 
-/** Reasons of `Ready` for an unusable spec, Secret, ledger or manifest. */
+/** Reasons for the `Ready` condition if the spec, Secret, ledger or manifest is unusable. */
 const ofTheHost: ReadonlySet<string> = new Set([
   ...reasonsOfSpecAndSecrets,
   reasons.ledgerForeign,
@@ -47,7 +47,7 @@ const ofTheHost: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns whether the conditions in the status are still correct: no newer data contradicts them.
+ * Reports whether the conditions in the status are still correct, because no newer data contradicts them.
  * @param found health that this process computed without reading the collectors
  */
 export function stillHolds(
@@ -66,7 +66,7 @@ export function stillHolds(
 }
 
 /**
- * Returns whether the status keeps its conditions until the counts of collectors are reliable (U13).
+ * Reports whether the status keeps its conditions until the collector counts are reliable (U13).
  * @param found health that this process computed from counts that may still be wrong
  */
 export function staysUntilClaimed(

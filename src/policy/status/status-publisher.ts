@@ -1,8 +1,8 @@
 /**
  * Decides when the status of a policy is written. Writes are limited, because each write is an event for all watchers:
- * - A change of conditions, target or rollout is written immediately.
- * - A change of counts is written at limited intervals.
- * - A small change of the estimated end is not written.
+ * - A change to conditions, target or rollout is written immediately.
+ * - Changes to counts are written at limited intervals.
+ * - A small change to the estimated end is not written.
  */
 import type { CollectorVersionPolicyStatus } from '../../api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
@@ -36,7 +36,7 @@ export class StatusPublisher extends StatusWriter<'CollectorVersionPolicy'> {
   }
 
   /**
-   * Writes the policy's health to the status. Does not change counts, estimates, and the target version to which they
+   * Writes the policy's health to the status. Does not change counts, estimates, or the target version to which they
    * belong (H3). If the status has no counts, writes `wantedVersion` as the target version.
    */
   publishHealth(policy: CollectorVersionPolicy, health: Health, wantedVersion: string | undefined): Promise<number> {
@@ -83,7 +83,7 @@ export function verdicts(status: Essentials): unknown {
 
 const rules = { kind: 'CollectorVersionPolicy', verdicts, differs } as const;
 
-/** Returns the estimated end of the rollout as wall time in ms, or undefined without an estimate. */
+/** Returns the estimated end of the rollout as wall time in ms, or undefined if there is no estimate. */
 function endOf({ rollout }: CollectorVersionPolicyStatus): number | undefined {
   const end = rollout?.estimatedCompletionTime;
   return end === undefined ? undefined : Date.parse(end);

@@ -52,7 +52,7 @@ describe('an upgraded collector', () => {
 
   test('that dies before its stage has ended is a failure instead of a success', () => {
     const { entry, tally, header } = evaluated(updated, { alive: false });
-    expect(entry?.ending).toMatchObject({ kind: 'died', message: 'went offline within the soak of its stage' });
+    expect(entry?.ending).toMatchObject({ kind: 'died', message: 'went offline before its stage finished soaking' });
     expect(tally).toEqual([3, 3]);
     expect(header.stages?.[0]?.tally).toEqual({ finished: 3, failed: 3 });
   });

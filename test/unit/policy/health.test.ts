@@ -46,7 +46,7 @@ describe('each situation', () => {
   test('offline, hosted and foreign collectors do not prevent ready, and are counted in the message', () => {
     const health = healthOf(input({ fleet: fleet({ updated: 7, offline: 1, skipped: 2, foreign: 3 }) }));
     expect(health).toMatchObject({ ready: 'True', reason: 'AllUpdated' });
-    expect(health.message).toContain('1 offline, 2 that cannot be upgraded, 3 of other policies');
+    expect(health.message).toContain('1 offline, 2 that cannot be upgraded, 3 owned by other policies');
   });
 
   test.each(['pending', 'inProgress', 'retrying', 'drifting'] as const)('some are %s: rolling', (memberState) => {

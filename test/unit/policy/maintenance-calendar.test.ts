@@ -195,7 +195,7 @@ describe('the cutoff', () => {
 });
 
 describe('an exclusion', () => {
-  const excluded = { kind: 'closed', because: 'the end of the maintenance exclusion "year end"' };
+  const excluded = { kind: 'closed', because: 'the end of maintenance exclusion "year end"' };
   const both = calendar({ windows: [night], exclusions: [yearEnd] });
   const alone = calendar({ exclusions: [yearEnd] });
 
@@ -236,7 +236,7 @@ describe('an exclusion', () => {
     expect(calendar({ exclusions }).verdict(at('2026-12-26T00:00Z'), undefined)).toEqual({
       kind: 'closed',
       opensAtMs: at('2027-01-03T22:00Z'),
-      because: 'the end of the maintenance exclusion "last"',
+      because: 'the end of maintenance exclusion "last"',
     });
   });
 
@@ -303,7 +303,7 @@ describe('an unreadable calendar', () => {
     [{ windows: [text({ timeZone: 'Europe/Berln' })] }, 'timeZone: "Europe/Berln" is not a known time zone; write'],
     [
       { exclusions: [exclusion] },
-      'exclusion "year end": "Christmas" is not a valid time; write one such as 2026-12-20T00:00:00Z',
+      'exclusion "year end": "Christmas" is not a valid time; set a time such as 2026-12-20T00:00:00Z',
     ],
   ])('opens no window: %j', (maintenance, problem) => {
     const broken = calendar(maintenance);

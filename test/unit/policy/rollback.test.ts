@@ -131,12 +131,12 @@ describe('the state of each collector in a rollback', () => {
     [
       'U11: was refused as offline',
       backAfter('offline', { used: 0 }),
-      'the collector was offline, and no list of the service shows when it is online again',
+      'the collector was offline, and no list from the service shows when it is back online',
     ],
     [
       'U6: failed, with attempts left',
       endedEntry('failed', { toVersion: oldVersion }, { back: true }),
-      'disk full; the rollback cannot be retried, because no list of the service shows the collector',
+      'disk full; the rollback cannot be retried, because no list from the service shows the collector',
     ],
   ])(
     'a collector at the only build, which no list shows, and that %s, keeps its version and is reported',
@@ -169,7 +169,7 @@ describe('the state of each collector in a rollback', () => {
     bench.rebuild();
     const { changes, health } = decided(bench, { nowMs: openLimitMs + 1 });
     expect(changes).toMatchObject([{ entry: { back: true, ending: { kind: 'timedOut' } } }]);
-    expect(health.message).toContain('1 collector could not return to the former version (see status.failureReasons)');
+    expect(health.message).toContain('1 collector could not be rolled back (see status.failureReasons)');
   });
 
   test.each<[Entry, Partial<Collector>, boolean]>([
@@ -255,7 +255,7 @@ describe('attempts of a rollback', () => {
     });
     expect(health.reason).toBe('RolledBack');
     expect(figures.failureReasons).toMatchObject([
-      { reason: 'not rolled back: the collector has no readable time zone, which its maintenance windows need' },
+      { reason: 'not rolled back: the collector reports no readable time zone, but its maintenance windows need one' },
     ]);
     const unlisted = rolledBack(updated(), null);
     unlisted.listing.isObservable = false;
@@ -263,14 +263,14 @@ describe('attempts of a rollback', () => {
     expect(decided(unlisted, { nowMs, policy: { spec: { maintenance } } }).figures.failureReasons).toMatchObject([
       {
         reason:
-          'not rolled back: no list of the service shows the time zone of the collector, which its maintenance windows need',
+          "not rolled back: no list from the service shows the collector's time zone, which its maintenance windows need",
       },
     ]);
     // The operator withdrew the rollback attempt, because it never sent the request of this attempt.
     const withdrawn = rolledBack(updated({}, { back: true, used: 0 }), { timeZone: 'Mars/Phobos' });
     const again = decided(withdrawn, { nowMs, policy: { spec: { maintenance } } });
     expect(again.figures.failureReasons).toMatchObject([
-      { reason: 'not rolled back: the collector has no readable time zone, which its maintenance windows need' },
+      { reason: 'not rolled back: the collector reports no readable time zone, but its maintenance windows need one' },
     ]);
   });
 
@@ -337,7 +337,7 @@ describe('the message of a rollback', () => {
       reconciling: true,
       stalled: false,
       message:
-        '2 failures in the rollout. 1 collector was rolled back, 0 in progress, 1 remaining; 1 collector could not return to the former version (see status.failureReasons).',
+        '2 failures in the rollout. 1 collector was rolled back, 0 in progress, 1 remaining; 1 collector could not be rolled back (see status.failureReasons).',
     });
   });
 
@@ -381,7 +381,7 @@ describe('the message of a rollback', () => {
       reason: 'RolledBack',
       stalled: true,
       message:
-        '2 failures in the rollout. 2 collectors were rolled back to former versions; 1 collector could not return to the former version (see status.failureReasons). Set another target, or run `logfleet retry`.',
+        '2 failures in the rollout. 2 collectors were rolled back to former versions; 1 collector could not be rolled back (see status.failureReasons). Set another target, or run `logfleet retry`.',
     });
   });
 });

@@ -178,7 +178,7 @@ describe('an active stage', () => {
     [
       'ends with a listing that was sent after the soak',
       { fleet: ['upgraded', 'upgraded', 'old'], started: { updatedAtMs: epochMs }, sweptMs: hourMs - 1 },
-      'a listing of stage canary after its soak',
+      'a list of collectors that was requested after the soak of stage canary',
     ],
     [
       'has ended after that listing',
@@ -235,11 +235,11 @@ describe('an inconclusive stage', () => {
 
   test.each<[string, readonly ShownState[], string]>([
     ['whose collectors failed', ['failed', 'failed', 'there'], 'the service still lists 2 of them'],
-    ['whose collectors are no longer listed', ['gone', 'gone', 'there'], 'the service lists none of them any more'],
+    ['whose collectors are no longer listed', ['gone', 'gone', 'there'], 'the service no longer lists any of them'],
     ['whose collectors are offline', ['away', 'away', 'there'], 'the service still lists 2 of them'],
   ])('%s stops the rollout', (_, fleet, listed) => {
     const { header, health } = decision({ fleet, started: failures });
-    const message = `None of the collectors of stage canary runs the target version, and ${listed}`;
+    const message = `None of the collectors in stage canary runs the target version, and ${listed}`;
     expect(header.stop).toEqual({ kind: 'inconclusive', message, stage: 'canary', atMs: epochMs + nowMs });
     expect(health).toMatchObject({ ready: 'False', stalled: true, reason: 'StageInconclusive' });
     expect(health.message).toContain('logfleet approve --stage canary');

@@ -22,7 +22,7 @@ const closed = new MaintenanceCalendar({
 /** Rules that can forbid an upgrade, in the order in which the operator checks them. */
 const reasonsForAll: readonly (readonly [reason: string, PolicyParts, Partial<Observation>])[] = [
   ['the policy to be resumed (paused by spec.paused)', { spec: { paused: true } }, {}],
-  ['the end of the policy, which is being deleted', { metadata: { deletionTimestamp: '2026-11-01T00:00:00Z' } }, {}],
+  ['the deletion of the policy to finish', { metadata: { deletionTimestamp: '2026-11-01T00:00:00Z' } }, {}],
   ['spec.mode to be Enforce', { spec: { mode: 'Observe' } }, {}],
   ['the service to offer the target build', {}, { notOffered: 'It offers none.' }],
   ['policy a/b', {}, { heldBy: 'policy a/b' }],

@@ -77,17 +77,21 @@ test.each<readonly [string, Records, number]>([
     5,
   ],
   [
-    'two records of the search result count the messages of collector 7',
+    'two records in the search result count the messages of collector 7',
     [
       { _collectorid: '7', _count: '4' },
       { _collectorid: '7', _count: '1' },
     ],
     5,
   ],
-  ['a record of the search result has no count', [{ _collectorid: '7', count: '5' }], 5],
-  ['a record of the search result has no count', [{ _collectorid: '7', _count: '5.5' }], 5],
-  ['a collector id with characters other than digits', [{ _collectorid: '1.788E12', _count: '5' }], 5],
-  ['no record of the search result names a collector', [{ _collector: 'web-1', _count: '5' }], 5],
+  ['a record in the search result has no count', [{ _collectorid: '7', count: '5' }], 5],
+  ['a record in the search result has no count', [{ _collectorid: '7', _count: '5.5' }], 5],
+  [
+    'a collector id in the search result contains characters other than digits',
+    [{ _collectorid: '1.788E12', _count: '5' }],
+    5,
+  ],
+  ['no record in the search result names a collector', [{ _collector: 'web-1', _count: '5' }], 5],
 ])('reports that %s', async (problem, records, messages) => {
   const reading = await readingOf(searchesOf(records, messages));
   expect(reading).toMatchObject({

@@ -55,7 +55,7 @@ test('repeats a failed search', () => {
   const error = new LogfleetError({ code: 'x', message: 'lost', handling: { kind: 'backoff' }, reason: 'Lost' });
   const found = checkRecovery(begun.header, { order, kind: 'failed', error }, readyMs, settings, isListed);
   expect(found).toEqual({ header: begun.header, check: { stage: 'canary', error }, order });
-  expect(recoveryText(found.header, found.check)).toContain('could not count the messages');
+  expect(recoveryText(found.header, found.check)).toContain('could not recount the messages');
 });
 
 test('ignores the counts of another period', () => {
