@@ -1,9 +1,9 @@
 /**
- * Accounts of the log service. An account is a client and a request budget for the credentials in a Secret. Secrets
- * with equal content share one client.
+ * Accounts of the log service. An account consists of a client and a request budget for the credentials in a Secret.
+ * Secrets with the same content share one client.
  *
- * While a Secret does not change, `resolve` returns the same `Account`. When the service rejects credentials (401), the
- * caller must call `unauthorized`.
+ * As long as a Secret does not change, `resolve` returns the same `Account`. If the service rejects the credentials
+ * (401), the caller must call `unauthorized`.
  */
 import { failure, type LogfleetError } from '../base/errors.ts';
 import { getOrAdd } from '../base/get-or-add.ts';
@@ -25,33 +25,35 @@ import type { RequestLimits, WorkerShares } from './worker-shares.ts';
 
 export interface Account {
   /**
-   * Identity of the service: its normalised base URL. Each ledger contains this URL, so logfleet recognizes a ledger
-   * that belongs to another service (U1).
+   * Identity of the service, which is its normalised base URL. Each ledger contains this URL, so logfleet can recognize
+   * a ledger that belongs to another service (U1).
    */
   readonly serviceId: string;
   /**
-   * Identity of the account: `serviceId` and the access ID. Two policies share one collector listing if their accounts
-   * have the same identity.
+   * Identity of the account, made from `serviceId` and the access ID. Policies whose accounts have the same identity
+   * share one collector listing.
    */
   readonly id: string;
   readonly service: UpgradeService;
-  /** Client for search jobs of this account. */
+  /** Client for this account's search jobs. */
   readonly searches: SearchJobs;
-  /** Maximum number of requests per second. Default: 4, the limit of the service. */
+  /** Maximum number of requests per second. Defaults to 4, the service's limit. */
   readonly requestsPerSecond: number;
-  /** Identity of the user. The service's rate limits apply to each user. */
+  /** Identity of the user. The service applies its rate limits per user. */
   readonly user: string;
-  /** Digest of the credentials. It does not reveal them. */
+  /** Digest of the credentials, which does not reveal them. */
   readonly fingerprint: string;
 }
 
-/** Maximum age in ms of a Secret's content. Older content is read again. */
+/** Maximum age, in ms, of a Secret's content. Older content is read again. */
 const secretMaxAgeMs = 60_000;
-/** After this time in ms, an unused Secret is forgotten. Its client is closed unless another Secret uses it. */
+/**
+ * Time in ms after which an unused Secret is forgotten. The Secret's client is closed, unless another Secret uses it.
+ */
 const idleMs = hourMs;
 /**
- * After a delay, a rejected key is used again. If the service rejects the key again within this time in ms, the next
- * delay is longer.
+ * After a delay, a rejected key is used again. If the service rejects it again within this time, in ms, the next delay
+ * is longer.
  */
 const recheckMs = 60_000;
 
@@ -60,7 +62,7 @@ export interface AccountsOptions extends Omit<Ports, 'random'> {
   readonly connect: Connect;
   /** Leadership of this process. Only the leader sends requests (L1). */
   readonly leadership: Leadership;
-  /** The part of each user's request limits that worker pods use (B8). The operator does not use this part. */
+  /** Share of each user's request limits that worker pods use (B8). The operator does not use this share. */
   readonly shares?: WorkerShares;
   /** Request limits of this process if it is a worker. */
   readonly limits?: RequestLimits;
@@ -79,7 +81,7 @@ interface Shared {
  * for a retry.
  */
 interface Refusal {
-  /** Number of earlier rejections of the same key. Rejections that arrive during the delay are not counted. */
+  /** Number of earlier rejections of the same key, excluding those that arrive during the delay. */
   readonly earlier: number;
   readonly untilMs: number;
 }
@@ -90,13 +92,13 @@ interface SecretEntry {
   readAtMs: number;
   usedAtMs: number;
   /**
-   * Monotonic time in ms at which this process learned that the stored content may be outdated. Undefined while
-   * the stored content is current.
+   * Monotonic time, in ms, at which this process learned that the stored content may be outdated. Undefined while the
+   * stored content is current.
    */
   staleAtMs: number | undefined;
   /**
    * Value of `AwaitedSecrets.changes` before the last read of this Secret. If `changes` has increased since then, this
-   * Secret may have changed and is read again.
+   * Secret may have changed, so it is read again.
    */
   changes: number;
   reading: Promise<Shared> | undefined;
@@ -104,15 +106,15 @@ interface SecretEntry {
 
 export class Accounts {
   readonly #options: AccountsOptions;
-  /** Reads Secrets, and waits for their changes. */
+  /** Reads Secrets, and waits for changes to them. */
   readonly secrets: AwaitedSecrets;
   readonly #entries = new Map<string, SecretEntry>();
   readonly #shared = new Map<string, Shared>();
-  /** Errors that were already passed to `unauthorized`. A second report of the same error is ignored. */
+  /** Errors that have already been passed to `unauthorized`. A second report of the same error is ignored. */
   readonly #reported = new WeakSet<LogfleetError>();
   /**
-   * Clients whose credentials are no longer in any Secret. They are kept until their requests have ended, because a
-   * search job can take hours.
+   * Clients whose credentials are no longer in any Secret. Such a client is kept until its requests have ended, because
+   * a search job can take hours.
    */
   readonly #retiring = new Set<Shared>();
   readonly #right: LeadershipRight;
@@ -128,8 +130,9 @@ export class Accounts {
   /**
    * Returns the account of a Secret. Reads the Secret before its first use, every 60 s, and after a 401.
    *
-   * Rejects with the error of the read, or with a `LogfleetError`. The reason of the `LogfleetError` is SecretNotFound,
-   * SecretIncomplete, SecretInvalid, AddressInvalid, or Unauthorized (the service rejected the access key recently).
+   * Rejects with the error from reading the Secret, or with a `LogfleetError`. The reason of a `LogfleetError` is
+   * SecretNotFound, SecretIncomplete, SecretInvalid, AddressInvalid, or Unauthorized (the service recently rejected the
+   * access key).
    */
   async resolve(key: ResourceKey): Promise<Account> {
     const nowMs = this.#options.clock.monotonic();
@@ -157,18 +160,18 @@ export class Accounts {
     const nowMs = this.#options.clock.monotonic();
     entry.staleAtMs = nowMs;
     const { untilMs = Number.NEGATIVE_INFINITY, earlier = 0 } = shared.refusal ?? {};
-    // Several requests may have been in flight when the service rejected the key. Their rejections count as one.
+    // Several requests may have been in flight when the service rejected the key. All their rejections count as one.
     if (nowMs < untilMs) return shown;
-    // The count grows only if the key is rejected again soon after the delay. A later rejection starts a new count,
-    // because the service has accepted the key in between.
+    // The count increases only if the key is rejected again soon after the delay. A later rejection starts a new count,
+    // because the service accepted the key in the meantime.
     const repeated = nowMs < untilMs + recheckMs ? earlier + 1 : 0;
     shared.refusal = { earlier: repeated, untilMs: nowMs + retryDelayMs(shown, repeated) };
     return shown;
   }
 
   /**
-   * Returns the time in ms until the rejected access key of this Secret may be sent again. Returns Infinity if the key
-   * is not rejected now.
+   * Returns the time, in ms, until this Secret's rejected access key may be sent again. Returns Infinity if the key is
+   * not currently rejected.
    */
   refusedForMs(key: ResourceKey): number {
     const { untilMs = 0 } = this.#entries.get(keyText(key))?.shared?.refusal ?? {};
@@ -184,7 +187,7 @@ export class Accounts {
     if (entry?.shared && refusal) entry.shared.refusal = { ...refusal, untilMs: Math.min(refusal.untilMs, nowMs) };
   }
 
-  /** Returns the user's request limits, including the part that workers use (B8). */
+  /** Returns the user's request limits, including the share that workers use (B8). */
   limitsOf(account: Account): RequestLimits {
     return this.#budgets.limitsOf(account.user);
   }
@@ -223,7 +226,7 @@ export class Accounts {
     return isYoung && !isRefused && entry.staleAtMs === undefined ? entry.shared : undefined;
   }
 
-  /** Reads a Secret and creates a client from it. Concurrent callers share one read. */
+  /** Reads a Secret, and creates a client from its content. Concurrent callers share one read. */
   #read(key: ResourceKey, entry: SecretEntry): Promise<Shared> {
     entry.reading ??= this.#readNow(key, entry).finally(() => {
       entry.reading = undefined;
@@ -235,7 +238,8 @@ export class Accounts {
     const readAtMs = this.#options.clock.monotonic();
     const { changes } = this.secrets;
     const members = await this.secrets.get(key, entry.staleAtMs);
-    // Removes the client before the new content is decoded, so that the old credentials are not used if decoding fails.
+    // The client is removed before the new content is decoded, so that the old credentials are not used if decoding
+    // fails.
     entry.shared = undefined;
     const place = this.#placeOf(key);
     const shared = this.#connect(decodeCredentials(place, members), place);

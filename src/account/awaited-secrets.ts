@@ -1,11 +1,11 @@
 /**
  * Reads Secrets for many resources. All reads of a Secret within five seconds share one request. When a Secret changes,
- * all resources that wait for the change are reconciled (C2).
+ * all resources that are waiting for the change are reconciled (C2).
  *
  * Invariants:
- * - Each call of `wait` wakes its resource at most once.
- * - At most 20 Secrets per second are read to find changes.
- * - Values of a Secret are in memory for at most five seconds. After that, only their digest is stored.
+ * - Each call to `wait` wakes its resource at most once.
+ * - At most 20 Secrets per second are read to detect changes.
+ * - A Secret's values are in memory for at most five seconds. After that, only their digest is kept.
  */
 
 import { createHash } from 'node:crypto';
@@ -18,9 +18,7 @@ import type { ResourceKey, SecretReader } from '../host/host.ts';
 
 export type SecretContent = ReadonlyMap<string, SecretText> | undefined;
 
-/**
- * Maximum age in ms of a result that is reused. While resources wait for a change, Secrets are read at this interval.
- */
+/** Maximum age, in ms, of a result that is reused. Secrets that resources wait for are also read at this interval. */
 const freshMs = 5_000;
 const shortestDelayMs = 50;
 
@@ -48,7 +46,7 @@ export interface AwaitedSecretsOptions {
 export class AwaitedSecrets {
   readonly #options: AwaitedSecretsOptions;
   readonly #reads = new Map<string, Read>();
-  /** Digest of the last known content of each Secret. */
+  /** Digest of each Secret's last known content. */
   readonly #digests = new Map<string, string>();
   /** Secrets that resources wait for, ordered by the time of the next read. */
   readonly #awaited = new Map<string, Awaited>();
@@ -79,17 +77,16 @@ export class AwaitedSecrets {
   }
 
   /**
-   * Number of changes of Secrets that this process has noticed so far. Get this number before you read Secrets, and
-   * pass it to `wait`. Then `wait` also notices changes between the read and the call of `wait`.
+   * Number of changes to Secrets that this process has noticed so far. Get this number before you read Secrets, and
+   * pass it to `wait`, so that `wait` also notices changes between the read and the call to `wait`.
    */
   get changes(): number {
     return this.#changes;
   }
 
   /**
-   * Calls `wake` once when one of these Secrets changes. Calls `wake` immediately if any Secret has changed since the
-   * caller got `changes`. Each call replaces the earlier wait of the same resource. A call with an empty list only ends
-   * the earlier wait.
+   * Calls `wake` once, when one of these Secrets changes, or immediately if any Secret has changed since the caller got
+   * `changes`. Each call replaces the resource's earlier wait. A call with an empty list only ends the earlier wait.
    * @param changes value of the property `changes` before the caller read the Secrets
    */
   wait(waiter: string, secrets: readonly ResourceKey[], changes: number, wake: () => void): void {
@@ -102,7 +99,7 @@ export class AwaitedSecrets {
     this.#waiters.set(waiter, { secrets: secrets.map(keyText), wake });
     for (const key of secrets) {
       this.#expect(key).waiters.add(waiter);
-      // If the content of the Secret is unknown, stores a placeholder. Then the next read counts as a change.
+      // If the content of the Secret is unknown, a placeholder is stored, so that the next read counts as a change.
       if (!this.#digests.has(keyText(key))) this.#digests.set(keyText(key), 'forgotten');
     }
     this.#scheduleRead();
@@ -117,7 +114,7 @@ export class AwaitedSecrets {
     this.#waiters.delete(waiter);
   }
 
-  /** Ends all waits, for example when this process stops leading. */
+  /** Ends all waits, for example when this process loses its leadership. */
   leaveAll(): void {
     this.#timer?.cancel();
     this.#timer = undefined;

@@ -1,6 +1,6 @@
 /**
- * Request budgets, one for each user, because the service counts requests per user. If the Secrets of a user set
- * different limits, the smallest limit applies. A budget is kept while the user may have requests in flight.
+ * Request budgets, one per user, because the service counts requests per user. If a user's Secrets set different
+ * limits, the smallest limit applies. A budget is kept while the user may have requests in flight.
  */
 import { createHash } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
@@ -12,7 +12,7 @@ import type { KeyBudget } from '../service/budget/request-slot.ts';
 import type { SendRight, Term } from '../service/budget/send-right.ts';
 import { limitsWithout, type RequestLimits, type WorkerShares } from './worker-shares.ts';
 
-/** User and access key of one Secret, and the request limits that the Secret sets. */
+/** User and access key in one Secret, and the request limits that the Secret sets. */
 export interface Spender {
   /** Identity of the user, from `userIdOf`. */
   readonly user: string;
@@ -31,9 +31,9 @@ export interface BudgetsOptions {
   readonly clock: Clock;
   readonly metrics: Metrics;
   readonly right: SendRight;
-  /** The part of each user's request limits that worker pods use (B8). The operator does not use this part. */
+  /** Share of each user's request limits that worker pods use (B8). The operator does not use this share. */
   readonly shares?: WorkerShares;
-  /** Request limits of this process. Default: the limits of the service. */
+  /** Request limits of this process. Defaults to the service's limits. */
   readonly limits?: RequestLimits;
 }
 
@@ -47,7 +47,7 @@ export class Budgets {
     this.#observe(metrics);
   }
 
-  /** Returns the request budget of one access key of a user. */
+  /** Returns the request budget for one of a user's access keys. */
   of({ user, accessId }: Pick<Spender, 'user' | 'accessId'>): KeyBudget {
     const create = () => ({ budget: new RequestBudget(this.#options), keys: new Map(), limits: serviceLimits });
     const { keys, budget } = getOrAdd<string, UserBudget>(this.#users, user, create);
@@ -57,8 +57,8 @@ export class Budgets {
   /**
    * Sets the limits of each user's budget to the smallest limits in the user's Secrets. Removes the budget of a user
    * without a Secret and without requests in flight.
-   * @param leaving credentials that are no longer in any Secret, but still have requests in flight; their limits apply
-   * only if the user has no other Secret
+   * @param leaving credentials that are no longer in any Secret, but that still have requests in flight; their limits
+   * apply only if the user has no other Secret
    */
   share(spenders: readonly Spender[], leaving: readonly Spender[] = []): void {
     for (const [id, budget] of this.#users) {
@@ -70,8 +70,8 @@ export class Budgets {
   }
 
   /**
-   * Returns the smallest request limits that the user's Secrets set. Requests of the user's workers also count against
-   * these limits.
+   * Returns the smallest request limits that the user's Secrets set. Requests from the user's workers also count
+   * towards these limits.
    */
   limitsOf(user: string): RequestLimits {
     return this.#users.get(user)?.limits ?? serviceLimits;
@@ -82,21 +82,25 @@ export class Budgets {
     return this.#users.get(user)?.budget.isWithinLimits() ?? true;
   }
 
-  /** Creates the metrics of the request budgets, summed over all users. */
+  /** Creates the metrics for the request budgets, summed over all users. */
   #observe(metrics: Metrics): void {
     const observe = (name: string, help: string, read: (budget: RequestBudget) => number) =>
       metrics.observedGauge(`logfleet_service_budget_${name}`, help, [], () => [
         [{}, [...this.#users.values()].reduce((sum, { budget }) => sum + read(budget), 0)],
       ]);
     const rate =
-      'Number of requests per second that logfleet may send to the log service now. After a 429 response, logfleet reduces this number for a while.';
+      'Number of requests per second that logfleet may currently send to the log service. After a 429 response, logfleet lowers this number for a while.';
     observe('requests_per_second', rate, ({ requestsPerSecond }) => requestsPerSecond);
     observe(
       'waiting_requests',
-      'Requests to the log service that wait until the rate limits allow them.',
+      'Requests to the log service that are waiting until the rate limits allow them.',
       ({ waiting }) => waiting,
     );
-    observe('requests_in_flight', 'Requests to the log service that have no response yet.', ({ inFlight }) => inFlight);
+    observe(
+      'requests_in_flight',
+      'Requests to the log service that have not yet received a response.',
+      ({ inFlight }) => inFlight,
+    );
     observe('search_jobs', 'Search jobs that are active at the log service.', ({ jobs }) => jobs.active);
     observe('search_jobs_limit', 'Search jobs that may be active at the same time.', ({ jobs }) => jobs.limit);
   }
@@ -124,8 +128,8 @@ export class Budgets {
 }
 
 /**
- * Returns the identity of a user: a digest of the service's host name and the user's name. A change of the path in the
- * URL does not change the identity.
+ * Returns the identity of a user: a digest of the service's hostname and the user's name. A change to the URL's path
+ * does not change the identity.
  */
 export function userIdOf({ serviceId, user }: { readonly serviceId: string; readonly user: string }): string {
   const name = `${new URL(serviceId).host} ${user}`;
@@ -146,8 +150,8 @@ export class LeadershipRight implements SendRight {
   constructor(leadership: Leadership, clock: Clock) {
     this.#leadership = leadership;
     this.#clock = clock;
-    // Reads the leadership immediately. Otherwise `sinceMs` would be the time of the first request, not the start of
-    // the leadership.
+    // Reads the leadership immediately, because otherwise `sinceMs` would be the time of the first request, and not the
+    // start of the leadership.
     this.#unsubscribe = leadership.subscribe(() => void this.current());
     this.current();
   }

@@ -1,4 +1,4 @@
-/** Rules for the keys of a Secret with credentials. No message contains a secret value. */
+/** Rules for the keys of a credentials Secret. No message contains a secret value. */
 import { X509Certificate } from 'node:crypto';
 import type { Explanation } from '../api/finding.ts';
 import { SecretText } from '../base/secret-text.ts';
@@ -21,14 +21,15 @@ function problem(what: string, remedy: string): Parsed<never> {
 export const requiredMembers = ['baseURL', 'accessId', 'accessKey'] as const;
 
 /**
- * Checks and conversions for the keys of a Secret with credentials. The values are already trimmed and are never empty.
+ * Checks and conversions for the keys of a credentials Secret. The values have already been trimmed, and are never
+ * empty.
  */
 export const memberRules = {
   baseURL: (text: string): Parsed<ServiceAddress> => {
     const parsed = parseServiceAddress(text);
     return parsed.kind === 'address' ? value(parsed.address) : parsed;
   },
-  /** The user name of HTTP Basic credentials must not contain a colon or a line break (RFC 7617). */
+  /** A user name in HTTP Basic credentials must not contain a colon or a line break (RFC 7617). */
   accessId: (text: string) =>
     /[:\p{Cc}]/u.test(text)
       ? problem('contains a colon or a control character', 'write only the access ID')

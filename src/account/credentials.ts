@@ -1,4 +1,4 @@
-/** Decodes the content of a Secret into credentials. No message contains a value of the Secret. */
+/** Decodes the content of a Secret into credentials. No message contains a value from the Secret. */
 
 import { createHash } from 'node:crypto';
 import { renderExplanation } from '../api/finding.ts';
@@ -14,7 +14,7 @@ export interface Credentials {
   readonly accessKey: SecretText;
   readonly caCertificates: string | undefined;
   readonly allowedHosts: readonly string[];
-  /** User of the service. Default: the access ID. The service's rate limit applies to each user. */
+  /** User of the service. Defaults to the access ID. The service applies its rate limit per user. */
   readonly user: string;
   readonly requestsPerSecond: number | undefined;
   readonly maxConcurrentRequests: number | undefined;
@@ -28,12 +28,12 @@ function secretError(reason: SecretReason, message: string): LogfleetError {
 
 type Members = ReadonlyMap<string, SecretText>;
 
-/** Returns the value of a key without surrounding white space. Values from files often end in a newline. */
+/** Returns a key's value without surrounding whitespace, because values from files often end in a newline. */
 function textOf(members: Members, name: CredentialMember): string | undefined {
   return members.get(name)?.reveal().trim() || undefined;
 }
 
-/** Decodes the credentials of a Secret. Throws a `LogfleetError` whose reason names the problem. */
+/** Decodes the credentials in a Secret. Throws a `LogfleetError` whose reason identifies the problem. */
 export function decodeCredentials(place: CredentialPlace, members: Members | undefined): Credentials {
   if (!members) throw secretError('SecretNotFound', renderAbsent(place));
   const missing = requiredMembers.filter((name) => textOf(members, name) === undefined);

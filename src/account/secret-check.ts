@@ -1,4 +1,4 @@
-/** Checks the manifest of a Secret with credentials: the required keys and the form of their values. */
+/** Checks the manifest of a credentials Secret: the required keys, and the format of their values. */
 import { error, type Finding, warning } from '../api/finding.ts';
 import type { JsonPath } from '../api/json-path.ts';
 import { checkSecret } from '../api/secret-manifest.ts';

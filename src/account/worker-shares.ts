@@ -3,7 +3,7 @@
  * worker uses.
  */
 
-/** Limits of a process: requests per second of a user, and concurrent requests of an access key. */
+/** Limits of a process: requests per second for a user, and concurrent requests for an access key. */
 export interface RequestLimits {
   readonly requestsPerSecond: number;
   readonly maxConcurrentRequests: number;
@@ -11,11 +11,11 @@ export interface RequestLimits {
 
 /** Request limits that the operator always keeps for itself. */
 export const operatorMinimum: RequestLimits = { requestsPerSecond: 1, maxConcurrentRequests: 2 };
-/** Maximum number of workers of one user. */
+/** Maximum number of workers per user. */
 const maxWorkers = 4;
 /**
- * Minimum number of concurrent requests of a worker. A worker needs one request to read a page, and one to keep search
- * jobs alive.
+ * Minimum number of concurrent requests per worker. A worker needs one request to read a page, and another to keep
+ * search jobs alive.
  */
 const minConcurrent = 2;
 /**
@@ -31,10 +31,7 @@ export interface ShareSize {
   readonly share: RequestLimits;
 }
 
-/**
- * Divides the request limits of a user among workers. Returns undefined if the limits are too small for even one
- * worker.
- */
+/** Divides a user's request limits among workers. Returns undefined if the limits are too small for even one worker. */
 export function shareSize(limits: RequestLimits): ShareSize | undefined {
   const concurrent = limits.maxConcurrentRequests - operatorMinimum.maxConcurrentRequests;
   const workers = Math.min(maxWorkers, Math.floor(concurrent / minConcurrent));
@@ -52,8 +49,8 @@ export function shareSize(limits: RequestLimits): ShareSize | undefined {
 export function limitsWithout(limits: RequestLimits, shares: readonly HeldShare[]): RequestLimits {
   if (shares.length === 0) return limits;
   const { steps, concurrent } = freeOf(limits, shares);
-  // A user can lower the limits while Jobs run, so running workers may use more than the new limits. The operator
-  // always keeps a minimum for itself.
+  // A user can lower the limits while Jobs are running, so running workers may use more than the new limits. In any
+  // case, the operator keeps a minimum for itself.
   return {
     requestsPerSecond: Math.max(steps, stepsOf(Math.min(limits.requestsPerSecond, 1))) / stepsPerRequest,
     maxConcurrentRequests: Math.max(concurrent, Math.min(limits.maxConcurrentRequests, 2)),
@@ -75,7 +72,7 @@ function stepsOf(requestsPerSecond: number): number {
   return Math.max(1, Math.floor(requestsPerSecond * stepsPerRequest + 1e-6));
 }
 
-/** Request limits that the workers of one Kubernetes Job use. */
+/** Request limits used by the workers of one Kubernetes Job. */
 export interface HeldShare {
   /** User of the service, from `userIdOf`. */
   readonly user: string;
@@ -85,7 +82,7 @@ export interface HeldShare {
 }
 
 /**
- * After a Job is deleted, its request limits stay reserved for this time in ms, because Kubernetes may still start one
+ * Time in ms for which a Job's request limits stay reserved after its deletion, because Kubernetes may still start one
  * of its pods.
  */
 const lingerMs = 60_000;
@@ -95,15 +92,15 @@ interface Entry {
   /** True until the Job is observed. */
   isReserved: boolean;
   /**
-   * Monotonic time in ms at which the operator noticed the end or deletion of the Job. Undefined while the Job
-   * runs.
+   * Monotonic time, in ms, at which the operator noticed that the Job had ended or been deleted. Undefined while the
+   * Job is running.
    */
   goneAtMs: number | undefined;
-  /** True if no further pod of the Job can start. */
+  /** True if no further pods of the Job can start. */
   hasEnded: boolean;
 }
 
-/** A Kubernetes Job that exists, and the request limits that its workers use. */
+/** An existing Kubernetes Job, and the request limits that its workers use. */
 export interface ObservedShare {
   /** Namespace and name of the Job. */
   readonly job: string;
@@ -112,13 +109,13 @@ export interface ObservedShare {
   readonly hasEnded: boolean;
 }
 
-/** Request limits that workers use, by namespace and name of their Jobs. */
+/** Request limits used by workers, by namespace and name of their Jobs. */
 export class WorkerShares {
   readonly #entries = new Map<string, Entry>();
 
   /**
-   * Reserves request limits for up to `wanted.workers` workers of a new Job. Returns undefined if the free part of the
-   * user's limits is too small, or if pods of an earlier Job with the same name may still run.
+   * Reserves request limits for up to `wanted.workers` workers of a new Job. Returns undefined if the free share of the
+   * user's limits is too small, or if pods of an earlier Job with the same name may still be running.
    */
   reserve(job: string, wanted: HeldShare, limits: RequestLimits): HeldShare | undefined {
     const known = this.#entries.get(job);
@@ -145,7 +142,7 @@ export class WorkerShares {
 
   /**
    * Records the request limits that the workers of existing Jobs use. Releases the limits of Jobs that have ended or
-   * were deleted. Returns the time in ms until the next release.
+   * have been deleted. Returns the time in ms until the next release.
    */
   observe(observed: readonly ObservedShare[], nowMs: number): number {
     const seen = new Set<string>();
@@ -165,13 +162,13 @@ export class WorkerShares {
     return nextMs;
   }
 
-  /** Returns the shares that the workers of a user use. */
+  /** Returns the shares used by a user's workers. */
   of(user: string): readonly HeldShare[] {
     return [...this.#entries.values()].map(({ held }) => held).filter((held) => held.user === user);
   }
 }
 
-/** Returns whether enough of the request limits remains for the operator if workers use these shares. */
+/** Returns whether enough of the request limits remains for the operator while workers use these shares. */
 function fits(limits: RequestLimits, shares: readonly HeldShare[]): boolean {
   const { steps, concurrent } = freeOf(limits, shares);
   return steps >= stepsOf(operatorMinimum.requestsPerSecond) && concurrent >= operatorMinimum.maxConcurrentRequests;

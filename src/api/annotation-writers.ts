@@ -1,5 +1,5 @@
 /**
- * Reads who wrote logfleet's annotations, and when, from `metadata.managedFields`. The history of a rollout shows both.
+ * Reads from `metadata.managedFields` who wrote logfleet's annotations, and when. The history of a rollout shows both.
  */
 import { annotations } from './annotations.ts';
 import type { AnnotationWriter, AnnotationWriters } from './kinds.ts';
@@ -11,7 +11,7 @@ import type { AnnotationWriter, AnnotationWriters } from './kinds.ts';
 const maxManagerLength = 128;
 const ownAnnotations: readonly string[] = Object.values(annotations);
 
-/** Entry of `metadata.managedFields`: a field manager, and the fields that it wrote. */
+/** Entry of `metadata.managedFields`: a field manager and the fields that it wrote. */
 export interface ManagedFields {
   readonly manager?: string | undefined;
   readonly time?: string | undefined;
@@ -19,8 +19,7 @@ export interface ManagedFields {
 }
 
 /**
- * Returns the writer of each logfleet annotation. If several field managers wrote an annotation, the first writer
- * counts.
+ * Returns the writer of each logfleet annotation. If several field managers wrote an annotation, returns the first one.
  */
 export function readAnnotationWriters(managedFields: readonly ManagedFields[] = []): AnnotationWriters | undefined {
   const writers: Record<string, AnnotationWriter> = {};

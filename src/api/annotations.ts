@@ -1,20 +1,21 @@
 /**
  * Annotations with which a user acts on a resource. They are not fields of the spec, because a GitOps tool would undo a
- * change of the spec. An annotation that acts on a rollout contains the id of the rollout, so it has no effect on later
+ * change to the spec. An annotation that acts on a rollout contains the id of the rollout, so it has no effect on later
  * rollouts.
  */
 export const annotations = {
-  /** Pauses a resource if the value is `"true"`: no new work starts. */
+  /** Pauses a resource if the value is `"true"`, so that no new work starts. */
   paused: 'logfleet.dev/paused',
   /**
-   * Requests an immediate reconcile. Each new value is a new request, and is copied to `status.lastHandledReconcileAt`.
+   * Requests an immediate reconcile. Each new value is a new request, and is then copied to
+   * `status.lastHandledReconcileAt`.
    */
   requestedAt: 'logfleet.dev/requestedAt',
   /** Approves a stage of a rollout. Value: `ROLLOUT/STAGE` or `ROLLOUT/STAGE/ANYTHING-NEW`. */
   approve: 'logfleet.dev/approve',
   /** Continues a stopped rollout and retries failed collectors. Value: `ROLLOUT` or `ROLLOUT/ANYTHING-NEW`. */
   retry: 'logfleet.dev/retry',
-  /** Aborts a rollout: no further upgrade starts. Value: `ROLLOUT` or `ROLLOUT/ANYTHING-NEW`. */
+  /** Aborts a rollout, so that no further upgrades start. Value: `ROLLOUT` or `ROLLOUT/ANYTHING-NEW`. */
   abort: 'logfleet.dev/abort',
 } as const;
 
@@ -26,18 +27,18 @@ export interface Approval {
 export interface RolloutRequest {
   readonly rolloutId: string;
   /**
-   * Text after the id of the rollout in the annotation's value; may be empty. Users change this text to repeat a
-   * request, because an unchanged annotation has no effect.
+   * Text after the rollout id in the annotation's value. May be empty. Users change this text to repeat a request,
+   * because an unchanged annotation has no effect.
    */
   readonly suffix: string;
 }
 
-/** Id of a rollout: a number and the target version, as in `3-19.500-1`. */
+/** Id of a rollout: a number and the target version, for example `3-19.500-1`. */
 const rolloutIdForm = /^[1-9]\d*-[^\s/]+$/;
 const maxRolloutIdLength = 64;
-/** Form of a stage name, which is a DNS label. */
+/** Matches a stage name, which is a DNS label. */
 const stageForm = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
-/** Maximum length of a request's suffix, because the status stores the suffix. */
+/** Maximum length of a request's suffix. The length is limited because the status stores the suffix. */
 const maxSuffixLength = 64;
 
 /** Parses the annotation `approve`. Returns undefined if the value is invalid. */

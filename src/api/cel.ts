@@ -1,7 +1,7 @@
 /**
  * Evaluates the CEL rules of a schema (`x-kubernetes-validations`) as an API server does. The resource must already
- * have its defaults. A rule that contains `oldSelf` is evaluated only for updates. Cost limits of rules are not
- * checked.
+ * have its defaults. A rule that contains `oldSelf` is evaluated only for updates. The cost limits of rules are not
+ * enforced.
  *
  * This module loads the CEL engine, so import it lazily.
  */
@@ -19,8 +19,8 @@ export interface RuleViolation extends Explanation {
 }
 
 /**
- * Returns all violations of CEL rules in `value`. `previous` is the resource before an update. A path is not checked if
- * `skip` returns true for the path.
+ * Returns all violations of CEL rules in `value`. `previous` is the resource before an update. Paths for which `skip`
+ * returns true are not checked.
  */
 export function evaluateRules(
   schema: StructuralSchema,
@@ -50,7 +50,8 @@ function visit(place: ValuePlace, examine: (place: ValuePlace) => void): void {
   if (value === undefined || value === null) return;
   examine(place);
   if (Array.isArray(value)) {
-    // Items have no previous value: items of an `atomic` list have no identity, so old and new items cannot be matched.
+    // Items have no previous value, because items of an `atomic` list have no identity by which to match old and new
+    // items.
     const { items } = schema;
     if (items) {
       for (const [index, item] of value.entries()) {
@@ -67,7 +68,7 @@ function visit(place: ValuePlace, examine: (place: ValuePlace) => void): void {
   }
 }
 
-/** Size in bytes. CEL rules use it like the type `Quantity` of API servers. */
+/** Size in bytes. CEL rules use this type like the `Quantity` type of API servers. */
 class Quantity {
   readonly bytes: number;
 
@@ -102,7 +103,7 @@ function holds({ rule }: ValidationRule, { schema, value, previous }: ValuePlace
   try {
     return program({ self, oldSelf }) === true;
   } catch (error) {
-    // If the evaluation of a rule fails, the rule counts as violated, as in an API server.
+    // If the evaluation of a rule fails, the rule counts as violated, as it does in an API server.
     if (error instanceof Error) return false;
     throw error;
   }

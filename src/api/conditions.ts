@@ -16,13 +16,13 @@ export type { Condition };
 /**
  * Types of conditions, in the order in which a status lists them.
  *
- * - `Ready`: always present. True: the spec is fulfilled. False: the spec is not fulfilled yet, or a user must act.
+ * - `Ready`: always present. True: the spec is fulfilled. False: the spec is not yet fulfilled, or a user must act.
  *   Unknown: the resource is paused.
- * - `Reconciling`: logfleet is working, or waits for an event that needs no user.
- * - `Stalled`: a user must act. Never together with `Reconciling`.
+ * - `Reconciling`: logfleet is working, or is waiting for an event that does not depend on a user.
+ * - `Stalled`: a user must act. Never present together with `Reconciling`.
  * - `Outage`: a dependency has not worked for ten minutes. logfleet keeps retrying.
  * - `Overlapping`: another policy owns collectors that this policy selects.
- * - `OtherOperator`: an operator of another namespace manages the same resource.
+ * - `OtherOperator`: an operator in another namespace manages the same resource.
  * - `Complete`: all rows of an export are in files, and its manifest is written.
  * - `Failed`: an export has ended without being complete.
  */
@@ -40,7 +40,7 @@ const typeOrder: readonly string[] = types;
 
 export type ConditionType = (typeof types)[number];
 
-/** All reasons of conditions. Programs match on them, so a reason must never be renamed. */
+/** All reasons of conditions. Programs match on reasons, so a reason must never be renamed. */
 export const reasons = {
   // Reasons with Ready=True.
   /** Every collector runs the target version, except offline and skipped collectors. */
@@ -64,45 +64,47 @@ export const reasons = {
   observing: 'Observing',
   /** A user must approve the next stage. */
   awaitingApproval: 'AwaitingApproval',
-  /** All collectors of a stage run the target version, and are watched before the next stage starts. */
+  /** All collectors of a stage run the target version, and are being observed before the next stage starts. */
   soaking: 'Soaking',
-  /** After the soak of a stage, the log service counts the messages of its collectors. */
+  /** The soak of a stage is over, and the log service is counting the messages of the stage's collectors. */
   analyzing: 'Analyzing',
   /** The log service gives no reliable count of a stage's messages. logfleet repeats the search. */
   analysisUnavailable: 'AnalysisUnavailable',
   /** No upgrade starts until a maintenance window opens or an exclusion ends. */
   waitingForWindow: 'WaitingForWindow',
-  /** There is no target version yet: no build of the channel is at least `minAge` old. */
+  /** There is no target version yet, because no build of the channel is at least `minAge` old. */
   waitingForBuildAge: 'WaitingForBuildAge',
-  /** The failure policy stopped the rollout, and collectors return to their former versions. */
+  /** The failure policy stopped the rollout, and collectors are being returned to their former versions. */
   rollingBack: 'RollingBack',
-  /** The spec is new, and logfleet has not read the collectors or the destination yet. */
+  /** The spec is new, and logfleet has not yet read the collectors or the destination. */
   progressing: 'Progressing',
   /** A schedule is exporting past time ranges. */
   backfilling: 'Backfilling',
   /** Search jobs of an export are running, or will start. */
   exporting: 'Exporting',
-  /** All data that is older than `settleDelay` is exported. The export waits until newer data is old enough (E11). */
+  /** All data older than `settleDelay` has been exported. The export waits until newer data is old enough (E11). */
   waitingToSettle: 'WaitingToSettle',
   /** The Kubernetes Job of an export has no running pod yet. */
   jobPending: 'JobPending',
-  /** The Kubernetes Job of an export waits, because other Jobs use too large a share of the request limits (B8). */
+  /**
+   * The Kubernetes Job of an export is waiting, because other Jobs use too large a share of the request limits (B8).
+   */
   waitingForShare: 'WaitingForShare',
   /** The destination is full. The export continues when there is space. */
   destinationFull: 'DestinationFull',
-  /** The destination does not answer, or is temporarily unavailable. */
+  /** The destination does not respond, or is temporarily unavailable. */
   destinationUnavailable: 'DestinationUnavailable',
-  /** The log service does not answer. */
+  /** The log service does not respond. */
   serviceUnreachable: 'ServiceUnreachable',
-  /** The service answers with 5xx. */
+  /** The service responds with a 5xx status. */
   serviceUnavailable: 'ServiceUnavailable',
-  /** A response of the log service violates its API specification, for example because a proxy sent the response. */
+  /** A response from the log service violates its API specification, for example because a proxy sent the response. */
   responseInvalid: 'ResponseInvalid',
   /** The log service rejects a request as malformed. */
   requestRefused: 'RequestRefused',
-  /** Too many requests wait in the queue with which logfleet stays within the rate limits. */
+  /** Too many requests are waiting in the queue that keeps logfleet within the rate limits. */
   requestBudgetFull: 'RequestBudgetFull',
-  /** The log service answers 429, because other clients send requests as the same user. */
+  /** The log service responds with 429, because other clients send requests as the same user. */
   rateLimited: 'RateLimited',
   /** The log service has no upgrade task with the requested id. */
   taskNotFound: 'TaskNotFound',
@@ -127,7 +129,7 @@ export const reasons = {
   resultsMissing: 'ResultsMissing',
   /** The log service returned no reliable count for an interval (E6). */
   countMissing: 'CountMissing',
-  /** The log service runs its maximum number of search jobs, and none of them has ended for a long time. */
+  /** The log service is running its maximum number of search jobs, and none of them has ended for a long time. */
   jobsExhausted: 'JobsExhausted',
   /** The destination accepted data too slowly, so logfleet stopped the download of a page. */
   destinationSlow: 'DestinationSlow',
@@ -135,21 +137,21 @@ export const reasons = {
   internalError: 'InternalError',
 
   // Reasons with Ready=False and Stalled=True: a user must act.
-  /** Runs of a schedule failed. Only a user can start them again, for example with `logfleet retry`. */
+  /** Runs of a schedule failed. Only a user can restart them, for example with `logfleet retry`. */
   runsFailed: 'RunsFailed',
   /** A run of a schedule is stalled. */
   runStalled: 'RunStalled',
-  /** A run of a schedule cannot be created, because another SearchExport already has the name of the run. */
+  /** A run of a schedule cannot be created, because another SearchExport already has its name. */
   runNameTaken: 'RunNameTaken',
-  /** A value of the spec is wrong, such as an unknown time zone. */
+  /** A value in the spec is wrong, for example an unknown time zone. */
   invalidSpec: 'InvalidSpec',
   /** The selector matches no collector. */
   noCollectorsMatched: 'NoCollectorsMatched',
   /** The target version is older than some collectors, and `allowDowngrade` is false. */
   downgradeNotAllowed: 'DowngradeNotAllowed',
-  /** The failure policy stopped the rollout. No further upgrade starts. */
+  /** The failure policy stopped the rollout. No further upgrades start. */
   rolloutStopped: 'RolloutStopped',
-  /** The failure policy stopped the rollout, and collectors have returned to their former versions. */
+  /** The failure policy stopped the rollout, and collectors have been returned to their former versions. */
   rolledBack: 'RolledBack',
   /** No collector of a stage reached the target version. */
   stageInconclusive: 'StageInconclusive',
@@ -166,11 +168,11 @@ export const reasons = {
   /** The ledger (stored rollout state) is damaged, or another program has changed it. */
   ledgerUnreadable: 'LedgerUnreadable',
   /**
-   * The status shows a rollout, but the rollout's ledger is missing. The operator may lack the right to read the
+   * The status shows a rollout, but the rollout's ledger is missing. The operator might lack permission to read the
    * ledger.
    */
   ledgerMissing: 'LedgerMissing',
-  /** The CRDs are older than the operator: the API server does not know the kind Ledger. */
+  /** The CRDs are older than the operator, so the API server does not know the kind Ledger. */
   ledgerNotInstalled: 'LedgerNotInstalled',
   /** The ledger is too full to store another upgrade attempt, so no upgrade can start (U1). */
   ledgerFull: 'LedgerFull',
@@ -182,13 +184,13 @@ export const reasons = {
   maxBytesScannedReached: 'MaxBytesScannedReached',
   /** The export took longer than `activeDeadlineSeconds`. The condition `Failed` is True. */
   deadlineExceeded: 'DeadlineExceeded',
-  /** The operator cannot create Kubernetes Jobs, because it runs outside of a cluster or lacks the rights. */
+  /** The operator cannot create Kubernetes Jobs, because it runs outside a cluster or lacks the permissions. */
   jobsNotAvailable: 'JobsNotAvailable',
   /** The Kubernetes Job of an export failed, and no pod reported why. */
   jobFailed: 'JobFailed',
   /** The API server rejects the Kubernetes Job that the operator creates for an export. */
   jobRefused: 'JobRefused',
-  /** The ServiceAccount of an export's pod does not exist, or lacks the label that allows exports to use it. */
+  /** The ServiceAccount of an export's pod does not exist, or lacks the label that lets exports use it. */
   serviceAccountNotAllowed: 'ServiceAccountNotAllowed',
   /** Only one node can mount the PersistentVolumeClaim, but the export has several workers. */
   claimNotShared: 'ClaimNotShared',
@@ -196,7 +198,7 @@ export const reasons = {
   shareTooSmall: 'ShareTooSmall',
   /** The Secret now contains the credentials of another user of the log service, so the operator replaces the Job. */
   userChanged: 'UserChanged',
-  /** The operator has no volume with the name in `destination.volume`. */
+  /** The operator has no volume with the name given in `destination.volume`. */
   volumeNotFound: 'VolumeNotFound',
   /** The export names no Secret for its store, and the operator may not use its own credentials. */
   ambientCredentialsNotAllowed: 'AmbientCredentialsNotAllowed',
@@ -212,7 +214,7 @@ export const reasons = {
   destinationUnsupported: 'DestinationUnsupported',
   /** A file at the destination differs from the file that logfleet wrote. */
   destinationDamaged: 'DestinationDamaged',
-  /** The Secret in `credentialsSecretRef` does not exist. */
+  /** The Secret named in `credentialsSecretRef` does not exist. */
   secretNotFound: 'SecretNotFound',
   /** The Secret lacks a required key. */
   secretIncomplete: 'SecretIncomplete',
@@ -220,11 +222,11 @@ export const reasons = {
   secretInvalid: 'SecretInvalid',
   /** `baseURL` is not an `https://` address. */
   addressInvalid: 'AddressInvalid',
-  /** The log service's certificate is not trusted, or is for another name. */
+  /** The log service's certificate is not trusted, or is valid only for other names. */
   certificateNotTrusted: 'CertificateNotTrusted',
-  /** The log service answers 401: the access ID or the access key is wrong. */
+  /** The log service responds with 401, because the access ID or the access key is wrong. */
   unauthorized: 'Unauthorized',
-  /** The log service answers 403: its user lacks a permission. */
+  /** The log service responds with 403, because its user lacks a permission. */
   forbidden: 'Forbidden',
   /** The log service does not accept the query. */
   queryRefused: 'QueryRefused',
@@ -242,15 +244,15 @@ export const reasons = {
   redirectNotAllowed: 'RedirectNotAllowed',
 
   // Reasons with Ready=Unknown.
-  /** The resource or the whole operator is paused. */
+  /** The resource, or the whole operator, is paused. */
   paused: 'Paused',
 
-  // Only Events about an outage have this reason. The condition `Outage` copies the reason of `Ready` instead.
+  // This reason is used only by Events about an outage. The condition `Outage` copies the reason of `Ready` instead.
   /** A dependency, such as the log service, has not worked for ten minutes. */
   outage: 'Outage',
 
   // Reason of the condition OtherOperator=True.
-  /** Operators of two namespaces manage the same resource. The operator that started first manages it. */
+  /** Operators in two namespaces manage the same resource. Only the operator that started to manage it first acts. */
   otherOperator: 'OtherOperator',
 
   // Reason of the condition Overlapping=True.
@@ -258,7 +260,7 @@ export const reasons = {
   overlapping: 'Overlapping',
 } as const;
 
-/** Maximum length of a condition's message in characters. A longer message ends in `…`. */
+/** Maximum length, in characters, of a condition's message. A longer message is cut, and ends in `…`. */
 export const maxMessageLength = 1024;
 
 export interface ConditionChange {
@@ -273,7 +275,7 @@ export interface ConditionChange {
 const reasonForm = /^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$/;
 
 /**
- * Returns the conditions after a change. If `status` changes, `lastTransitionTime` becomes `nowIso`. If nothing
+ * Returns the conditions with a change applied. If `status` changes, `lastTransitionTime` becomes `nowIso`. If nothing
  * changes, returns the same array.
  */
 export function setCondition(

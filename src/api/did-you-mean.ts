@@ -1,4 +1,4 @@
-/** Returns the known name that is most similar to `written`, if it may be a typing error. */
+/** Returns the known name that is most similar to `written`, if `written` looks like a typing error. */
 export function nearest(written: string, known: readonly string[]): string | undefined {
   const rated = known.map((name) => ({ name, distance: editDistance(written, name) }));
   const [best] = rated.sort((left, right) => left.distance - right.distance);
@@ -13,23 +13,23 @@ export function suggestion(written: string, known: readonly string[], otherwise:
 }
 
 /**
- * Maximum number of changed letters in a misspelt name. It is less than 4, because `ServiceExport` differs from
- * `SearchExport` by 4 letters, but is not a misspelt `SearchExport`.
+ * Maximum number of changed letters in a misspelt name. The maximum is less than 4, because `ServiceExport` differs
+ * from `SearchExport` by 4 letters, but is not a misspelling of it.
  */
 const longestDistance = 3;
 
-/** Returns whether `written` becomes `name` by changing at most `longestDistance` letters. Case is ignored. */
+/** Returns whether changing at most `longestDistance` letters turns `written` into `name`. Case is ignored. */
 export function resembles(written: string, name: string): boolean {
   if (Math.abs(written.length - name.length) > longestDistance) return false;
   return editDistance(written, name) <= longestDistance;
 }
 
 /**
- * Maximum length in characters of a text that is compared with known names. A longer text counts as similar to no name.
+ * Maximum length in characters of a text that is compared with known names. A longer text is not similar to any name.
  */
 const longestCompared = 64;
 
-/** Returns how many letters must be changed to turn one text into the other. Case is ignored. */
+/** Returns the number of letters that must be changed to turn one text into the other. Case is ignored. */
 function editDistance(leftText: string, rightText: string): number {
   const [left, right] = [leftText.toLowerCase(), rightText.toLowerCase()];
   if (left.length > longestCompared || right.length > longestCompared) return Number.POSITIVE_INFINITY;

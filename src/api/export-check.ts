@@ -29,7 +29,7 @@ type WrittenSpec = Pick<SearchExportSpec, 'query'> & {
   readonly output?: Written<OutputSpec> | null;
 } & Written<Omit<SearchExportSpec, 'query' | 'timeRange' | 'destination' | 'output' | 'credentialsSecretRef'>>;
 
-/** Usual maximum delay in ms until a log message arrives at the log service. */
+/** Usual maximum delay, in ms, before a log message arrives at the log service. */
 const usualDelayMs = 60_000;
 /**
  * Minimum useful value of `ttlSecondsAfterFinished`. With a smaller value, the export is deleted before anyone can read
@@ -49,7 +49,7 @@ export function checkExport(spec: WrittenSpec, wallMs?: number): readonly Findin
   ];
 }
 
-/** Returns errors of an export's time range. This check runs even if other fields have errors. */
+/** Returns the errors in an export's time range. This check runs even if other fields have errors. */
 export function checkRange(spec: Pick<WrittenSpec, 'timeRange'>): readonly Finding[] {
   const { from, to, timeZone } = spec.timeRange;
   const range = readTimeRange({ from, to, timeZone: timeZone ?? undefined });
@@ -190,7 +190,7 @@ function* checkExecution({ execution, destination, activeDeadlineSeconds }: Writ
 }
 
 /**
- * Returns whether the export needs ambient credentials: the credentials of the operator or of the pod. It needs them if
+ * Returns whether the export needs ambient credentials, which are those of the operator or the pod. It needs them if
  * the destination is an object store without a Secret.
  */
 export function isAmbient({ s3, azureBlob, gcs }: WrittenSpec['destination']): boolean {
@@ -255,8 +255,8 @@ function* checkEndpoint({ endpoint, insecure }: Written<S3Spec | AzureBlobSpec |
 
 function* checkBucketHost({ bucket, endpoint, forcePathStyle }: Written<S3Spec>, path: JsonPath) {
   const url = endpoint ? URL.parse(endpoint) : null;
-  // Without path-style addresses, requests go to the host `BUCKET.HOST`. This host does not exist if `HOST` is
-  // `localhost` or a Service of the cluster.
+  // Without path-style addresses, requests go to the host `BUCKET.HOST`, which does not exist if `HOST` is `localhost`
+  // or a Service in the cluster.
   if (url && !forcePathStyle && /^[a-z0-9-]+$|\.svc(?:\.|$)/.test(url.hostname)) {
     yield warning([...path, 'endpoint'], 'Risky', {
       problem: `requests would go to the host ${bucket}.${url.hostname}, which does not exist in a cluster`,

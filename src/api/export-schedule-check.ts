@@ -15,8 +15,8 @@ type WrittenSchedule = Pick<SearchExportScheduleSpec, 'schedule' | 'template'> &
 };
 
 /**
- * Returns the start and end of a schedule in ms, or the error in these fields. Default start: 0. Default end: the end
- * of the year 9999.
+ * Returns the start and end of a schedule in ms, or the error in these fields. The start defaults to 0, and the end to
+ * the end of the year 9999.
  */
 export function scheduleRange({ timeZone, startTime, endTime }: WrittenSchedule): TimeRange | Finding {
   const range = readTimeRange({

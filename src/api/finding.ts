@@ -34,7 +34,7 @@ export interface Finding {
   /** `error`: the resource is rejected. `warning`: it probably does not work as intended. */
   readonly severity: 'error' | 'warning';
   readonly path: JsonPath;
-  /** Wrong part of the field: its name (`key`) or its value (`value`). */
+  /** Which part of the field is wrong: its name (`key`) or its value (`value`). */
   readonly part: 'key' | 'value';
   readonly reason: FindingReason;
   /** What is wrong, such as `must be a number`. Messages show this text after the field's name. */

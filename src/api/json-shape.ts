@@ -1,4 +1,4 @@
-/** Reads JSON files that users may have edited. A file with a wrong field is rejected. */
+/** Reads JSON files that users might have edited. A file with a wrong field is rejected. */
 import { Ajv } from 'ajv';
 import { recordOfJson } from '../base/record.ts';
 
@@ -6,19 +6,19 @@ const ajv = new Ajv();
 
 export const text = { type: 'string' } as const;
 export const texts = { type: 'array', items: text } as const;
-/** Name that Kubernetes allows (RFC 1123). It is also a valid file name. */
+/** Schema of a name that Kubernetes allows (RFC 1123). Such a name is also a valid file name. */
 export const resourceName = { type: 'string', pattern: '^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$' } as const;
 
 /**
- * Returns a JSON schema for an object with these fields. All fields are required, except those in `optional`. Other
- * fields are allowed.
+ * Returns a JSON schema for an object with these fields. All of these fields are required, except those in `optional`.
+ * Additional fields are allowed.
  */
 export function objectOf(properties: Readonly<Record<string, object>>, optional: readonly string[] = []): object {
   const required = Object.keys(properties).filter((name) => !optional.includes(name));
   return { type: 'object', properties, required };
 }
 
-/** Returns a function that parses JSON text. This function returns undefined if the text does not match the schema. */
+/** Returns a function that parses JSON text, and that returns undefined if the text does not match the schema. */
 export function jsonReader<T>(schema: object): (text: string | undefined) => T | undefined {
   const isOfShape = ajv.compile<T>(schema);
   return (content = '') => {

@@ -1,4 +1,4 @@
-/** The kinds of resources that users write. A table by kind does not compile if a kind is missing from it. */
+/** The kinds of resources that users write. A table with one entry per kind does not compile if a kind is missing. */
 import { annotations } from './annotations.ts';
 import type { CollectorVersionPolicySpec, CollectorVersionPolicyStatus } from './generated/collector-version-policy.ts';
 import type { SearchExportSpec, SearchExportStatus } from './generated/search-export.ts';
@@ -6,7 +6,7 @@ import type { SearchExportScheduleSpec, SearchExportScheduleStatus } from './gen
 
 export interface AnnotationWriter {
   /**
-   * Name of the writer: the field manager in a cluster, or the operating-system user in a directory. Undefined if
+   * Name of the writer: in a cluster, the field manager; in a directory, the operating-system user. Undefined if
    * unknown.
    */
   readonly by: string | undefined;
@@ -22,7 +22,7 @@ export interface ObjectMeta {
   readonly uid: string;
   readonly generation: number;
   readonly resourceVersion: string;
-  /** Creation time of the resource in RFC 3339. */
+  /** Creation time of the resource, in RFC 3339 format. */
   readonly creationTimestamp: string;
   readonly deletionTimestamp?: string;
   readonly annotations: Readonly<Record<string, string>>;

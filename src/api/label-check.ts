@@ -13,8 +13,8 @@ const labelValueForm = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
 const ownAnnotations: readonly string[] = Object.values(ownAnnotationNames);
 
 /**
- * Checks labels and annotations that logfleet copies to new resources. Without this check, the API server would report
- * their errors only when logfleet creates the resources.
+ * Checks labels and annotations that logfleet copies to new resources. Without this check, the API server would not
+ * report errors in them until logfleet creates the resources.
  *
  * @param path path of the field with `labels` and `annotations`
  * @param kind kind of the created resources; undefined if it is not a kind of logfleet
@@ -37,7 +37,7 @@ function membersOf(value: unknown): Members {
   return isRecord(value) ? value : {};
 }
 
-/** Maximum size of all annotations with their names, in bytes. */
+/** Maximum total size, in bytes, of all annotations including their names. */
 const maxAnnotationBytes = 262_144;
 
 function* checkSize(path: JsonPath, annotations: Members): Generator<Finding> {
@@ -85,8 +85,8 @@ function isQualifiedName(text: string): boolean {
 }
 
 /**
- * Checks annotations with logfleet's prefix. Warns if an annotation does not exist, does not apply to this kind, or has
- * no effect.
+ * Checks annotations with logfleet's prefix. Warns if an annotation is unknown, does not apply to this kind, or has no
+ * effect.
  */
 export function* checkOwnAnnotations(of: JsonPath, metadata: Members, known: readonly string[]): Generator<Finding> {
   for (const [name, value] of Object.entries(membersOf(metadata['annotations']))) {
@@ -108,7 +108,7 @@ export function* checkOwnAnnotations(of: JsonPath, metadata: Members, known: rea
   }
 }
 
-/** Explains why this value of an annotation has no effect. Undefined if the value has an effect. */
+/** Explains why this value of an annotation has no effect, or returns undefined if it has one. */
 function ineffectiveValue(name: string, value: string): Explanation | undefined {
   const shown = JSON.stringify(value);
   switch (name) {

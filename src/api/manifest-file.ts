@@ -1,7 +1,7 @@
 /**
  * Parses a manifest file (YAML or JSON) into documents. A document contains plain data and the position of each value.
- * Reads YAML like Kubernetes' tools: version 1.1, without timestamps and base-60 numbers. Any text is safe input,
- * because size, aliases and nesting are limited.
+ * YAML is read as Kubernetes tools read it: version 1.1, without timestamps or base-60 numbers. Any text is safe input,
+ * because its size, aliases and nesting are limited.
  */
 import {
   type Document,
@@ -25,7 +25,7 @@ import type { Explanation, Position } from './finding.ts';
 import type { JsonPath } from './json-path.ts';
 
 export interface ManifestDocument {
-  /** Plain JSON data of the document, never null. */
+  /** Content of the document as plain JSON data, never null. */
   readonly value: unknown;
   /**
    * Returns the position of the value at `path`. If `part` is `key`, returns the position of the value's field name. If
@@ -61,8 +61,8 @@ const nestedTooDeeply: Explanation = {
 };
 
 /**
- * Decodes a manifest file in UTF-8, or UTF-16 with a byte order mark (PowerShell 5). Returns a problem for other
- * encodings.
+ * Decodes a manifest file in UTF-8, or in UTF-16 with a byte order mark (as PowerShell 5 writes). Returns a problem for
+ * other encodings.
  */
 export function decodeManifestText(bytes: Uint8Array): { readonly text: string } | Explanation {
   const remedy = 'write it as UTF-8';
@@ -90,7 +90,7 @@ function problemAt(position: Position, problem: string, remedy: string): TextPro
   return { ...position, problem, remedy };
 }
 
-/** Forms of YAML text that Kubernetes' tools reject, each with a problem and a remedy for users. */
+/** YAML syntax that Kubernetes tools reject, each with a user-facing problem and remedy. */
 const unreadForms: readonly (readonly [RegExp, problem: string, remedy: string])[] = [
   [
     /[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u,
@@ -141,7 +141,7 @@ function parseDocuments(text: string): ManifestFile {
       const locate: ManifestDocument['locate'] = (path, part) => positionAt(lines, offsetOf(parsed, path, part));
       for (const document of unfoldList({ value, locate })) documents.push(document);
     } catch (error) {
-      // Only an alias causes this error: it has no anchor, or it expands to too many nodes.
+      // Only an alias can cause this error: either it has no anchor, or it expands to too many nodes.
       const dangling = firstDanglingAlias(parsed);
       const position = positionAt(lines, dangling ?? parsed.range?.[0] ?? 0);
       problems.push(problemAt(position, lowerFirst((error as Error).message), 'write out what the aliases stand for'));
@@ -154,7 +154,8 @@ function parseDocuments(text: string): ManifestFile {
 type DocumentProblem = Explanation & { readonly offset: number };
 
 /**
- * Returns the errors of the YAML parser. If there are none, returns the first problem that the parser accepts but Kubernetes' tools reject.
+ * Returns the errors of the YAML parser. If there are none, returns the first problem that the parser accepts but
+ * Kubernetes tools reject.
  */
 function problemsOf(parsed: Document.Parsed, text: string): readonly DocumentProblem[] {
   if (parsed.errors.length > 0) return parsed.errors.slice(0, maxProblems).map((error) => errorProblem(error, parsed));
@@ -190,9 +191,7 @@ function firstDanglingAlias(parsed: Document.Parsed): number | undefined {
   });
 }
 
-/**
- * Returns the offset of the first duplicate key. It replaces the YAML parser's own check, which takes quadratic time.
- */
+/** Returns the offset of the first duplicate key. Replaces the YAML parser's own check, which takes quadratic time. */
 function repeatedKey(parsed: Document.Parsed): number | undefined {
   let offset: number | undefined;
   visit(parsed, {
@@ -265,8 +264,8 @@ function kubernetesTags(tags: Tags): Tags {
 }
 
 /**
- * Returns the tag of the merge key `<<`. As in Kubernetes' tools, a merged field replaces an earlier field with the
- * same name.
+ * Returns the tag of the merge key `<<`. As in Kubernetes tools, a merged field replaces an earlier field with the same
+ * name.
  */
 function mergeInOrder(tag: ScalarTag): ScalarTag {
   return {
@@ -293,7 +292,8 @@ function setMember(mapping: unknown, name: unknown, value: unknown): void {
 function errorProblem({ code, message, pos: [offset] }: YAMLParseError, parsed: Document.Parsed): DocumentProblem {
   if (code === 'TAB_AS_INDENT') return { offset, problem: 'a tab as indentation', remedy: 'write spaces' };
   if (code === 'RESOURCE_EXHAUSTION') return { offset, ...nestedTooDeeply };
-  // The parser reports a missing closing quote at the end of the file. Users need the position of the opening quote.
+  // The parser reports a missing closing quote at the end of the file, but users need the position of the opening
+  // quote.
   const isOpen = code === 'MISSING_CHAR' && /^Missing closing .*quote$/.test(message);
   const opened = isOpen ? firstOffset(parsed, (node) => isQuoted(node) && (node.range?.[1] ?? 0) >= offset) : undefined;
   if (opened !== undefined)
@@ -343,7 +343,7 @@ function offsetOf(parsed: Document.Parsed, path: JsonPath, part: 'key' | 'value'
   return offset;
 }
 
-/** Replaces a `List` by its items, like kubectl. */
+/** Replaces a `List` with its items, as kubectl does. */
 function unfoldList(document: ManifestDocument): readonly ManifestDocument[] {
   const { apiVersion, kind, items } = document.value as Readonly<Record<string, unknown>>;
   if (typeof kind !== 'string' || !kind.endsWith('List') || !Array.isArray(items)) return [document];

@@ -17,7 +17,7 @@ export interface SourceFile {
 }
 
 export interface ManifestReport {
-  /** Errors and warnings, in the order of files and positions. */
+  /** Errors and warnings, ordered by file and position. */
   readonly findings: readonly PlacedFinding[];
   /** Number of checked resources and ConfigMaps, including invalid ones. */
   readonly checked: number;
@@ -73,7 +73,7 @@ export function checkManifests(
   return { findings, checked: resources.length + settings.length, passedOver: others.length - examined.size };
 }
 
-/** Checks the Secrets that the resources name, and the references to them. Returns the checked Secrets. */
+/** Checks the Secrets that the resources refer to, and the references themselves. Returns the checked Secrets. */
 function checkSecrets(
   resources: readonly Placed[],
   others: readonly Placed[],
@@ -104,7 +104,8 @@ function checkSecrets(
 }
 
 /**
- * Yields each duplicate document with its error. A duplicate has the kind, namespace and name of an earlier document.
+ * Yields each duplicate document with its error. A duplicate has the same kind, namespace and name as an earlier
+ * document.
  */
 function* duplicates(all: readonly Placed[]): Generator<readonly [Placed, Finding]> {
   const seen = new Map<string, Placed>();

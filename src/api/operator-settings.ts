@@ -1,6 +1,6 @@
 /**
- * The ConfigMap `logfleet-settings`, which configures the whole operator. In a cluster, it is in the operator's
- * namespace.
+ * The ConfigMap `logfleet-settings`, which configures the whole operator. In a cluster, this ConfigMap is in the
+ * operator's namespace.
  *
  * An unknown value of `paused` pauses the operator.
  */
@@ -10,15 +10,15 @@ import { error, type Finding, warning } from './finding.ts';
 
 export const settingsName = 'logfleet-settings';
 
-/** Key that pauses all policies and exports. Upgrades in flight continue. */
+/** Key of the setting that pauses all policies and exports. Upgrades in flight continue. */
 export const pausedMember = 'paused';
 
 export interface Pause {
-  /** Value of `paused` if it is neither `true` nor `false`, cut to 64 characters. Otherwise undefined. */
+  /** Value of `paused`, truncated to 64 characters, if it is neither `true` nor `false`. Otherwise undefined. */
   readonly oddValue: string | undefined;
 }
 
-/** Reads a value of `paused`. Returns undefined if the value pauses nothing. */
+/** Interprets a value of `paused`. Returns undefined if the value pauses nothing. */
 export function readPause(value: unknown): Pause | undefined {
   const text = String(value ?? '').trim();
   if (text === '' || text === 'false') return undefined;
@@ -26,7 +26,7 @@ export function readPause(value: unknown): Pause | undefined {
 }
 
 /**
- * Returns the text after "paused by" in a message: the ConfigMap that pauses the operator. Returns undefined if the
+ * Returns the text that follows "paused by" in a message and that names the ConfigMap. Returns undefined if the
  * ConfigMap pauses nothing.
  */
 export function pausedByConfigMap(value: unknown, place: string): string | undefined {

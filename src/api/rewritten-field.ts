@@ -1,15 +1,16 @@
 /**
- * Finds queries that overwrite or hide `_messagetime`, `_receipttime` or `_messageid`. An export needs these fields to
- * check its rows (E9).
+ * Finds queries that overwrite or hide `_messagetime`, `_receipttime` or `_messageid`, which an export needs to check
+ * its rows (E9).
  *
- * The query is not fully parsed. Operators that take field names from messages, such as `json auto`, are not detected.
+ * The query is not fully parsed, and operators that take field names from messages, such as `json auto`, are not
+ * detected.
  */
 import type { Explanation } from './finding.ts';
 
-/** Regular expression for the fields that an export needs to check its rows. */
+/** Source of a regular expression for the fields that an export needs to check its rows. */
 const provingFields = '_messagetime|_messageid|_receipttime';
 const isProvingField = new RegExp(`^(?:${provingFields})$`, 'i');
-/** Matches the whole name of such a field. */
+/** Source of a regular expression that matches the whole name of a field that an export needs. */
 const provingName = `(${provingFields})(?![\\w.-])`;
 
 /** Returns the first needed field that the query overwrites or hides, in lower case. */
@@ -23,24 +24,27 @@ export function rewrittenField(query: string): string | undefined {
 }
 
 interface OperatorText {
-  /** Text of one query operator. Each quoted string is replaced by a space, unless it is the name of a needed field. */
+  /**
+   * Text of one query operator. Each quoted string is replaced with a space, unless it is the name of a needed field.
+   */
   readonly outside: string;
   readonly texts: readonly string[];
 }
 
-/**
- * A quoted text is replaced by an index between two such characters. Queries do not contain this private-use character.
- */
+/** Mark before and after the index that replaces a quoted text. Queries do not contain this private-use character. */
 const mark = '\uE000';
 const markedText = new RegExp(`${mark}(\\d+)${mark}`, 'g');
-/** Matches an index with its marks. Also matches a `%` before the first mark, because it begins a quoted field name. */
+/**
+ * Matches an index with its marks. Also matches a `%` before the first mark, because `%` introduces a quoted field
+ * name.
+ */
 const markedName = new RegExp(`%?${mark}(\\d+)${mark}`, 'g');
 const quotedForm = /"((?:[^"\\]|\\[\s\S])*)"/g;
 
 /** Splits a query at its pipes outside of quotes. */
 function operatorsOf(query: string): readonly OperatorText[] {
   const texts: string[] = [];
-  // Each quoted text is replaced by its index, because a pipe in quotes must not split the query.
+  // Each quoted text is replaced with its index, so that a pipe in quotes does not split the query.
   const marked = query.replace(quotedForm, (_quoted, text: string) => `${mark}${texts.push(text) - 1}${mark}`);
   return marked.split('|').map((part) => {
     const own = [...part.matchAll(markedText)].map(([, index]) => texts[Number(index)] ?? '');

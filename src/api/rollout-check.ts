@@ -28,23 +28,23 @@ export interface WrittenRollout {
 }
 
 /**
- * Minimum useful soak in ms: the log service reports a dead collector as offline only after half an hour (service.md
- * 10.4).
+ * Minimum useful soak in ms. A shorter soak misses dead collectors, because the log service reports them as offline
+ * only after half an hour (service.md 10.4).
  */
 const shortestUsefulSoakMs = 35 * 60_000;
 /**
  * Minimum useful `duration` of a message analysis in ms. Healthy collectors pause between messages, so a shorter
- * analysis would count some of them as failed.
+ * analysis would count some of them as failures.
  */
 const shortestUsefulAnalysisMs = 10 * 60_000;
 /**
- * Maximum useful `minRatio` of a message analysis in percent. With a higher ratio, a normal decrease of messages would
+ * Maximum useful `minRatio` of a message analysis in percent. With a higher ratio, a normal drop in messages would
  * count as a failure.
  */
 const highestUsefulRatio = 90;
-/** Maximum duration of an upgrade in ms (service.md 3.2), and default of `cutoff`. */
+/** Maximum duration of an upgrade in ms (service.md 3.2), and the default for `cutoff`. */
 const longestUpgradeMs = 30 * 60_000;
-/** Minimum useful time in ms in which upgrades can start in a maintenance window. */
+/** Minimum useful time, in ms, during which upgrades can start in a maintenance window. */
 const shortestUsefulStartMs = 10 * 60_000;
 
 const stagesPath: JsonPath = ['spec', 'strategy', 'stages'];
@@ -71,7 +71,7 @@ function* checkStages(stages: readonly WrittenStage[]): Generator<Finding> {
   }
 }
 
-/** Warns if the first stage has a `size` but no soak. There is no warning if the next stage needs an approval. */
+/** Warns if the first stage has a `size` but no soak. Does not warn if the next stage needs an approval. */
 function* checkCanary([first, next]: readonly WrittenStage[]): Generator<Finding> {
   if (!first || !next || next.approval === 'Required') return;
   if (!isWritten(first.size) || isWritten(first.soakDuration)) return;
@@ -169,7 +169,7 @@ function* checkLimits(
   yield* checkMinSamples(minSamples, limits);
 }
 
-/** Checks whether `minSamples` fits the limits: it applies only to limits that are percentages. */
+/** Checks whether `minSamples` fits the limits, because it applies only to limits that are percentages. */
 function* checkMinSamples(
   minSamples: Written<FailurePolicy>['minSamples'],
   limits: readonly { readonly limit: Stage['maxFailures'] | null; readonly path: JsonPath }[],

@@ -66,7 +66,7 @@ function readSchedule(text: string): CronSchedule | undefined {
   try {
     return new CronSchedule(text);
   } catch {
-    // Ignores the error of the cron library, because the checks of single fields give better messages.
+    // Ignores the cron library's error, because the checks of individual fields give better messages.
     return undefined;
   }
 }
@@ -87,16 +87,16 @@ function range(from: number, to: number): string {
 }
 
 /**
- * Names of the tz database (IANA time zones), version 2026f, as API servers accept them. Go knows exactly these names.
- * Node also accepts other names, such as `PST`, and ignores case.
+ * Names of the tz database (IANA time zones), version 2026f, as API servers accept them. Go accepts exactly these
+ * names. Node.js also accepts other names, such as `PST`, and ignores case.
  *
- * The command below renews the list. `tzdata.zi` is a file of the tz database (https://www.iana.org/time-zones):
+ * The command below regenerates the list from `tzdata.zi`, a file in the tz database (https://www.iana.org/time-zones):
  *
  *     awk '$1 == "Z" { print $2 } $1 == "L" { print $3 }' tzdata.zi | LC_ALL=C sort | jq -nR '[inputs]'
  */
 export const timeZoneNames: ReadonlySet<string> = new Set(listedZones);
 
-/** Returns what is wrong with the name of a time zone, or undefined if the name is valid. Case matters. */
+/** Returns what is wrong with a time zone name, or undefined if the name is valid. Names are case-sensitive. */
 export function timeZoneProblem(zone: string): Explanation | undefined {
   if (isKnownName(zone) && timeZone(zone)) return undefined;
   const meant = spellingOf(zone) ?? meantZone(zone);
@@ -116,7 +116,7 @@ function spellingOf(zone: string): string | undefined {
   return spelling !== undefined && spelling !== zone && timeZone(spelling) ? spelling : undefined;
 }
 
-/** Well-known time zones that Node supports but does not list. */
+/** Well-known time zones that Node.js supports but does not list. */
 const otherNames = [
   'UTC',
   'Asia/Kolkata',

@@ -24,7 +24,7 @@ const ajv = new Ajv({
 });
 ajv.addKeyword({ keyword: listMapKeys, type: 'array', validate: haveDistinctKeys });
 
-/** Returns a function that finds all errors of a value. The first call compiles the schema. */
+/** Returns a function that finds all errors in a value. The first call to this function compiles the schema. */
 export function schemaChecker(schema: StructuralSchema): (value: unknown) => readonly Finding[] {
   let validate: ValidateFunction | undefined;
   return (value) => {
@@ -33,7 +33,7 @@ export function schemaChecker(schema: StructuralSchema): (value: unknown) => rea
   };
 }
 
-/** Checks that the items of a list differ in their identifying fields. */
+/** Checks that no two items of a list have the same identifying fields. */
 function haveDistinctKeys(...[keys, items, , place]: Parameters<SchemaValidateFunction>): boolean {
   const errors = [];
   for (const key of keys as readonly string[]) {
@@ -53,7 +53,7 @@ function haveDistinctKeys(...[keys, items, , place]: Parameters<SchemaValidateFu
 const dateTimeForm =
   /^(\d{4})-(\d\d)-(\d\d)T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
 
-/** Returns whether a text is an RFC 3339 time with an existing date. */
+/** Returns whether a text is an RFC 3339 time whose date exists. */
 function isDateTime(text: string): boolean {
   const [, year, month, day] = dateTimeForm.exec(text) ?? [];
   if (day === undefined) return false;
@@ -61,13 +61,13 @@ function isDateTime(text: string): boolean {
   return date.getUTCMonth() === Number(month) - 1 && date.getUTCDate() === Number(day);
 }
 
-/** Converts a CRD's schema to JSON Schema. Objects with listed fields have no other fields. */
+/** Converts a CRD's schema to JSON Schema. An object whose fields are listed may not have other fields. */
 function toJsonSchema(schema: StructuralSchema): object {
   return JSON.parse(JSON.stringify(schema), (_, value: StructuralSchema | null) => {
     if (value?.['x-kubernetes-int-or-string'] === true) return { ...value, type: ['integer', 'string'] };
     const { matchFields, matchExpressions } = value?.properties ?? {};
     if (matchFields && matchExpressions) {
-      // A CRD's schema lists the allowed keys of `matchExpressions`. It cannot list those of `matchFields`, which are
+      // A CRD's schema lists the allowed keys for `matchExpressions`. It cannot list those for `matchFields`, which are
       // the same.
       const propertyNames = matchExpressions.items?.properties?.['key'];
       const properties = { ...value?.properties, matchFields: { ...matchFields, propertyNames } };
@@ -80,7 +80,7 @@ function toJsonSchema(schema: StructuralSchema): object {
 
 const timeRemedy = 'write date, time and offset, as in 2026-12-20T00:00:00Z';
 
-/** Converts an error of ajv to a finding. */
+/** Converts an ajv error to a finding. */
 function findingOf({ instancePath, params, keyword, message = keyword, ...violated }: ErrorObject): readonly Finding[] {
   const { schema: limit, data: value } = violated;
   const schema = (violated.parentSchema ?? {}) as StructuralSchema;
@@ -104,7 +104,7 @@ function findingOf({ instancePath, params, keyword, message = keyword, ...violat
       );
     }
     case 'enum':
-      // Dropped, because ajv reports another error for the same value or key.
+      // This error is dropped, because ajv reports another error for the same value or key.
       if (typeof value !== 'string' || violated.propertyName !== undefined) return [];
       return at('Invalid', `${valueName(value)} is not allowed`, choice(value, schema.enum ?? []));
     case 'minimum':
@@ -199,8 +199,8 @@ function howToType(schema: StructuralSchema, value: unknown, path: JsonPath): st
 }
 
 /**
- * Returns a text that tells users how to write a list. `item` is the value that the user wrote instead of a list.
- * Unless items must be objects, the text shows this value as an item.
+ * Returns user-facing text that explains how to write a list. `item` is the value that the user wrote instead of a
+ * list. Unless items must be objects, the text shows this value as an item.
  */
 function howToList({ example, items }: StructuralSchema, item: string | undefined): string {
   if (example !== undefined) return `write a list, as in ${flowText(example)}`;

@@ -1,4 +1,4 @@
-/** Schema and defaults of each kind. Without an API server, logfleet fills in the defaults itself. */
+/** Schema and defaults of each kind. Without an API server, logfleet sets the defaults itself. */
 
 import type { StructuralSchema } from '../base/structural-schema.ts';
 import { collectorVersionPolicySchema } from './generated/collector-version-policy-schema.ts';
@@ -12,7 +12,7 @@ export const schemas: { readonly [K in KindName]: StructuralSchema } = {
   SearchExportSchedule: searchExportScheduleSchema,
 };
 
-/** Returns a copy of the resource with all defaults. `null` counts as absent. */
+/** Returns a copy of the resource with all defaults set. `null` counts as absent. */
 export function applyDefaults<R>(kind: KindName, resource: R): R {
   return withDefaults(schemas[kind], resource) as R;
 }

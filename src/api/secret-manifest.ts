@@ -1,5 +1,5 @@
 /**
- * Reads a Secret manifest like an API server, and checks its values. `stringData` overrides `data`.
+ * Reads a Secret manifest as an API server does, and checks its values. `stringData` overrides `data`.
  *
  * No error or warning contains a secret value.
  */
@@ -61,7 +61,7 @@ function decodeBase64(text: string): string | undefined {
 }
 
 export interface SecretRules {
-  /** Required keys of the Secret, each with the remedy in the message about the missing key. */
+  /** Required keys of the Secret, each with the remedy to show if the key is missing. */
   readonly required: Readonly<Record<string, string>>;
   /** All allowed keys. */
   readonly known: readonly string[];
@@ -105,10 +105,10 @@ export const azureMembers = {
   connectionString: 'connectionString',
 } as const;
 
-/** Required key of a Secret for Google Cloud Storage. The value is the JSON file of a service account key. */
+/** Required key of a Secret for Google Cloud Storage. The value is the content of a service account's JSON key file. */
 export const serviceAccountMember = 'serviceAccountKey';
 
-/** Checks the form of a Secret for each kind of store, by the name of the store in `spec.destination`. */
+/** Functions that check the keys and values of a Secret, by the name of the store in `spec.destination`. */
 export const storeSecretChecks = {
   s3(secret: Members): readonly Finding[] {
     const remedy = 'write the missing key under stringData, and copy its value from the object store';

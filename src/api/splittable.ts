@@ -1,16 +1,16 @@
 /**
- * Decides whether an export can run its query separately for each interval (E8). This needs operators that process each
- * row on its own. Unknown operators count as not splittable, because a wrong decision would export wrong rows. The
- * query is split at its pipes, and not fully parsed.
+ * Decides whether an export can run its query separately for each interval (E8). It can, if all operators process each
+ * row on its own. A query with unknown operators counts as not splittable, because a wrong decision would export wrong
+ * rows. The query is only split at its pipes, not fully parsed.
  */
 
 export type Splittability =
   | { readonly isSplittable: true }
   | {
       readonly isSplittable: false;
-      /** Reason why the query cannot be split: a sentence without a full stop. */
+      /** Reason why the query cannot be split, as a sentence without a full stop. */
       readonly reason: string;
-      /** True if the query could be split without its operators that select or sort rows, such as `limit`. */
+      /** True if the query could be split if the operators that select or sort rows, such as `limit`, were removed. */
       readonly onlyChooses: boolean;
     };
 
@@ -31,7 +31,7 @@ const choosingForm = /^(?:limit|sort|order)(?=\s|$)/i;
 function problemOf(query: string, overlooked?: RegExp): string | undefined {
   const quotes = readQuotes(query);
   if (!quotes.areClosed) return 'it has a quote without an end';
-  // If the begin and end of quotes are ambiguous, the whole query is searched for operators, including quoted texts.
+  // If it is ambiguous where quotes begin and end, the whole query is searched for operators, including quoted text.
   const text = doubts.some((doubt) => doubt.test(quotes.outside)) ? query : quotes.outside;
   if (text.includes('['))
     return 'a part of the query may be a subquery, which would run for the time range of each search instead of the whole time range';
@@ -43,7 +43,7 @@ function problemOf(query: string, overlooked?: RegExp): string | undefined {
   return undefined;
 }
 
-/** Replaces each text in double quotes by `" "`. A quote after a backslash does not end the text. */
+/** Replaces each text in double quotes with `" "`. A quote after a backslash does not end the text. */
 function readQuotes(query: string): { readonly outside: string; readonly areClosed: boolean } {
   const outside = query.replace(/"(?:\\[\s\S]|[^"\\])*"/g, '" "');
   return { outside, areClosed: !outside.replaceAll('" "', '').includes('"') };
@@ -88,10 +88,7 @@ function shown(text: string): string {
 const withoutMulti = /^(?![\s\S]*\bmulti)/i;
 const any = /^/;
 
-/**
- * Query operators that process each row separately. Each has a pattern that the text after the operator's name must
- * match.
- */
+/** Query operators that process each row separately, each with a pattern for the text after the operator's name. */
 const rowOperators: ReadonlyMap<string, RegExp> = new Map([
   ['where', any],
   ['fields', any],
@@ -105,7 +102,7 @@ const rowOperators: ReadonlyMap<string, RegExp> = new Map([
   ['kv', withoutMulti],
   ['split', withoutMulti],
   // Time slices must have a fixed length, so that they start at the same times in every search. If the query sets only
-  // the number of slices, their length depends on the time range of the search.
+  // the number of slices, their length depends on the search's time range.
   ['timeslice', /^\s+(?:\d+(?:ms|s|m|h|d|w))+(?:\s+as\s+[\w.-]+)?$/i],
 ]);
 

@@ -1,6 +1,6 @@
 /**
  * Recognizes a status that is older than its export, for example after a restore from a backup. logfleet ignores such a
- * status, because it may name files that no longer exist (E3).
+ * status, because it might refer to files that no longer exist (E3).
  */
 import { type Condition, findCondition } from './conditions.ts';
 import type { ObjectMeta } from './kinds.ts';
@@ -17,7 +17,7 @@ export function isOlderThanResource(
 }
 
 /**
- * Returns the time in ms for a new status. It is never before the creation of the export, so that the status does not
+ * Returns the time in ms for a new status. This time is never before the export's creation, so that the status does not
  * count as outdated.
  */
 export function statusTimeMs({ creationTimestamp }: Pick<ObjectMeta, 'creationTimestamp'>, nowMs: number): number {

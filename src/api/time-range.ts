@@ -2,7 +2,7 @@
  * Parses the time range of an export into ms since the epoch: `[fromMs, toMs)`.
  *
  * A time is a local date-time with a time zone, a date-time with an offset (RFC 3339), or milliseconds. If a local time
- * occurs twice, its first occurrence counts. A skipped local time moves forward by the length of the clock change
+ * occurs twice, its first occurrence is used. A skipped local time moves forward by the length of the clock change
  * (E12).
  */
 import { isoText } from '../base/time-text.ts';
@@ -49,8 +49,8 @@ export function readTimeRange(text: TimeRangeText): TimeRange | TimeRangeProblem
 }
 
 /**
- * Returns warnings about local times that a clock change repeats or skips. Each warning says how logfleet reads the
- * time.
+ * Returns warnings about local times that a clock change repeats or skips. Each warning says how logfleet interprets
+ * the time.
  */
 export function clockChangesIn(text: TimeRangeText): readonly TimeRangeProblem[] {
   const zone = zoneOf(text);
@@ -101,8 +101,8 @@ function zoneOf({ timeZone: name }: TimeRangeText): Zone | undefined {
 }
 
 /**
- * Problem with the start or the end of a time range. If another field must be corrected, such as `timeZone`, `member`
- * names it.
+ * Problem with the start or the end of a time range. If a different field must be corrected, such as `timeZone`,
+ * `member` names that field.
  */
 type InstantProblem = Explanation & Partial<TimeRangeProblem>;
 
@@ -110,17 +110,17 @@ type Zone = NonNullable<ReturnType<typeof timeZone>>;
 
 const forms =
   'a local time such as 2026-11-01T00:00:00 with a time zone, a time with an offset such as 2026-11-01T00:00:00+01:00, or milliseconds since the epoch such as 1793491200000';
-/** A time in milliseconds with at most 15 digits. A double represents such numbers exactly. */
+/** A time in milliseconds with at most 15 digits. A double-precision number represents such times exactly. */
 const millisecondsForm = /^\d{1,15}$/;
 /**
- * A number with ten digits is probably a time in seconds, between the years 2001 and 2286. In milliseconds, it would be
+ * A number with ten digits is probably a time in seconds, between the years 2001 and 2286. As milliseconds, it would be
  * in early 1970.
  */
 const secondsForm = /^\d{10}$/;
 const dateTimeForm = /^(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)?$/;
 /** Maximum length of a clock change in ms. */
 const maxClockChangeMs = 3 * hourMs;
-/** This long (in ms) after a local time, a nearby clock change is certainly over, and the new UTC offset applies. */
+/** Time, in ms, after which a clock change near a local time is certainly over, so that the new UTC offset applies. */
 const afterClockChangeMs = 36 * hourMs;
 const dateForm = /^\d{4}-\d\d-\d\d$/;
 
@@ -171,8 +171,8 @@ function withOffset(shown: string, localMs: number, offset: string): number | In
 const lengthsMs = { None: Number.POSITIVE_INFINITY, Day: 24 * hourMs, Hour: hourMs } as const;
 
 /**
- * Maximum number of partitions. It is below 10,000, because one search may write a file for each partition, and a
- * commit record lists at most 10,000 files.
+ * Maximum number of partitions. The maximum is below 10,000, because one search can write a file for each partition,
+ * and a commit record lists at most 10,000 files.
  */
 const maxPartitions = 9_000;
 

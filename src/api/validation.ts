@@ -1,6 +1,6 @@
 /**
- * Validates a resource without an API server. Checks the metadata, the schema and the CEL rules, and then what these
- * cannot express.
+ * Validates a resource without an API server. Checks the metadata, the schema and the CEL rules, and then the rules
+ * that neither a schema nor CEL can express.
  *
  * This module loads ajv and the CEL engine, so import it lazily.
  */
@@ -37,8 +37,8 @@ export function misnamedKind(document: unknown): Finding | undefined {
     });
   }
   const { apiVersion, kind, metadata } = document;
-  // Other Lists were already replaced by their items. A List that is empty or inside another List is an error, because
-  // kubectl rejects it.
+  // All other Lists have already been replaced with their items. A List that is empty or inside another List is an
+  // error, because kubectl rejects it.
   if (apiVersion === 'v1' && kind === 'List') {
     return error([], 'Invalid', {
       problem: 'is a List without items, or inside another List',
@@ -72,8 +72,7 @@ export function misnamedKind(document: unknown): Finding | undefined {
 const rightVersion = `apiVersion: ${ownVersion}`;
 
 /**
- * Returns the error for a document of logfleet's API group with a kind that does not exist or that users must not
- * write.
+ * Returns the error for a document in logfleet's API group whose kind does not exist, or must not be written by users.
  */
 function unknownKind(kind: unknown): Finding {
   const written = String(kind ?? '');
@@ -103,7 +102,7 @@ function namesKind(text: string): boolean {
   return kindNames.some((name) => resembles(text.replace(listSuffix, ''), name));
 }
 
-/** Searches a value at any depth for a kind or API version of logfleet. The name may be misspelt. */
+/** Searches a value, at any depth, for a logfleet kind or API version, even if it is misspelt. */
 function nameWithin(value: unknown): string | undefined {
   if (typeof value === 'string') {
     return namesKind(value) || (/^[^/]+\/v\d\w*$/.test(value) && namesGroup(value)) ? value : undefined;
@@ -137,7 +136,7 @@ export function validateResource(
   for (const violation of violations) {
     const { path } = violation;
     const { problem, remedy } = scheduleExplanation(path, valueAt(resource, path)) ?? violation;
-    // Several CEL rules can report the same problem of a cron schedule. Only the first report is kept.
+    // Several CEL rules can report the same problem in a cron schedule. Only the first report is kept.
     if (findings.some((known) => known.problem === problem && overlaps(path, [known.path]))) continue;
     findings.push(error(path, 'Invalid', { problem, remedy }));
   }
@@ -163,7 +162,7 @@ interface KindChecks {
   readonly checkForm: (resource: unknown) => readonly Finding[];
   /** Finds problems that neither the schema nor CEL rules can express. The spec must be valid according to both. */
   readonly checkValid: (spec: never, wallMs?: number) => readonly Finding[];
-  /** Check of one field that also runs if other fields have errors. */
+  /** Check of a single field, which runs even if other fields have errors. */
   readonly checkAlways?: { readonly path: JsonPath; readonly check: (spec: never) => readonly Finding[] };
 }
 
@@ -183,12 +182,12 @@ const checks: { readonly [K in KindName]: KindChecks } = {
   },
 };
 
-/** Returns whether the value at `path` is in a rejected value, or contains a rejected value. */
+/** Returns whether the value at `path` is inside a rejected value, or contains one. */
 function overlaps(path: JsonPath, refused: readonly JsonPath[]): boolean {
   return refused.some((bad) => isWithin(bad, path) || isWithin(path, bad));
 }
 
-/** Explains a wrong cron schedule or time zone. Undefined for other values. */
+/** Explains what is wrong with a cron schedule or time zone. Returns undefined for other values. */
 function scheduleExplanation(path: JsonPath, value: unknown): Explanation | undefined {
   const [, parent] = path;
   if (typeof value !== 'string') return undefined;

@@ -5,7 +5,7 @@ export function aborted(signal: AbortSignal): Promise<void> {
 }
 
 /**
- * Returns a promise with the result of `work`. The promise rejects with the signal's reason as soon as the signal is
+ * Returns a promise for the result of `work`. The promise rejects with the signal's reason as soon as the signal is
  * aborted.
  */
 export function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {

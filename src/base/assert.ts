@@ -1,4 +1,4 @@
-/** Assertions about the program itself. A failure is a bug of logfleet. */
+/** Assertions about the program itself. A failure is a bug in logfleet. */
 import { LogfleetError } from './errors.ts';
 
 export function assert(condition: unknown, message: string): asserts condition {

@@ -1,11 +1,11 @@
 /**
- * Lets tests stop the process immediately before or after an external effect, such as a request or the write of a
+ * Lets tests stop the process immediately before or after an external effect, such as sending a request or writing a
  * status.
  */
 import { channel } from 'node:diagnostics_channel';
 
 /**
- * Message about an external effect, such as a request. In phase `before`, the request is not sent yet. In phase
+ * Message about an external effect, such as a request. In phase `before`, the request has not been sent yet. In phase
  * `after`, the response has arrived, but no code has used it yet.
  */
 export interface BoundaryMessage {

@@ -1,5 +1,5 @@
 /**
- * Versions of collector builds such as `19.253-26` (section 9.3 of docs/service.md). They are not semantic versions.
+ * Versions of collector builds, such as `19.253-26` (section 9.3 of docs/service.md). They are not semantic versions.
  */
 
 export interface BuildVersion {
@@ -17,7 +17,7 @@ export function parseBuildVersion(text: string): BuildVersion | undefined {
   return { major: Number(match[1]), minor: Number(match[2]), build: Number(match[3]) };
 }
 
-/** Compares two build versions. Negative if `left` is older, positive if it is newer. */
+/** Compares two build versions. Returns a negative number if `left` is older, and a positive number if it is newer. */
 export function compareBuildVersions(left: BuildVersion, right: BuildVersion): number {
   return left.major - right.major || left.minor - right.minor || left.build - right.build;
 }

@@ -1,4 +1,4 @@
-/** Renders and compares JSON values regardless of the order of fields, which an API server may change. */
+/** Renders and compares JSON values regardless of field order, which an API server may change. */
 import { isRecord } from './record.ts';
 export function canonicalText(value: unknown): string {
   return JSON.stringify(value, inOrder);
@@ -14,7 +14,7 @@ function inOrder(_: string, member: unknown): unknown {
   return Object.fromEntries(Object.entries(member).sort(([left], [right]) => (left < right ? -1 : 1)));
 }
 
-/** Returns whether two JSON values are equal, regardless of the order of fields. */
+/** Returns whether two JSON values are equal, regardless of field order. */
 export function sameValue(left: unknown, right: unknown): boolean {
   if (left === right) return true;
   if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false;

@@ -1,16 +1,16 @@
 /**
  * Interface for time. Tests and simulations run on a virtual clock. Use `monotonic()` for ages and deadlines, and
- * `now()` for times that users or other machines see. Use `elapsedMs` for an age that must not be too small.
+ * `now()` for times that users or other machines see. Use `elapsedMs` for an age that must not be underestimated.
  */
 import { performance } from 'node:perf_hooks';
 
 export interface Timer {
-  /** Stops the timer. No effect after it has fired. */
+  /** Stops the timer. Has no effect once the timer has fired. */
   cancel(): void;
 }
 
 export interface Clock {
-  /** Returns the wall time in ms since the epoch. It may jump when the clock is set. */
+  /** Returns the wall time in ms since the epoch. This time may jump when the clock is set. */
   now(): number;
   /** Returns the monotonic time in ms, which never goes back. */
   monotonic(): number;
@@ -18,7 +18,7 @@ export interface Clock {
   after(delayMs: number, callback: () => void): Timer;
 }
 
-/** One point in time, read from the wall clock and from the monotonic clock. */
+/** A point in time, read from both the wall clock and the monotonic clock. */
 export interface Instant {
   readonly monotonicMs: number;
   readonly wallMs: number;
@@ -29,14 +29,14 @@ export function instant(clock: Clock): Instant {
 }
 
 /**
- * Returns the time since `start` in ms. Returns the longer of the times by the two clocks: the monotonic clock of Linux
- * stops while the machine sleeps, and the wall clock can be set back.
+ * Returns the time since `start`, in ms. Both clocks can run short: the monotonic clock of Linux stops while the
+ * machine sleeps, and the wall clock can be set back. Therefore, returns the longer of the times on the two clocks.
  */
 export function elapsedMs(clock: Clock, start: Instant): number {
   return Math.max(clock.monotonic() - start.monotonicMs, clock.now() - start.wallMs);
 }
 
-/** Maximum delay of Node's timers (31 bits). A longer delay would fire immediately. */
+/** Maximum delay of Node.js timers (31 bits). A longer delay would fire immediately. */
 const longestTimerMs = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
@@ -49,14 +49,14 @@ export const systemClock: Clock = {
 };
 
 /**
- * Calls `callback` after Node has delivered all network data that has already arrived. Use it only in code with real
- * sockets.
+ * Calls `callback` once Node.js has delivered all network data that has already arrived. Use this function only in code
+ * with real sockets.
  */
 export function afterArrivals(callback: () => void): void {
   setImmediate(callback);
 }
 
-/** Waits for `delayMs`. Rejects with the signal's reason if the signal is aborted before. */
+/** Waits for `delayMs`. Rejects with the signal's reason if the signal is aborted before then. */
 export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) {

@@ -1,21 +1,21 @@
 /**
- * Cron schedules: minute, hour, day of month, month, day of week. The library Croner finds days in UTC. `time-zone.ts`
- * converts local times, because Croner treats clock changes differently.
+ * Cron schedules: minute, hour, day of month, month, day of week. The library Croner finds the days, in UTC.
+ * `time-zone.ts` converts local times, because Croner treats clock changes differently.
  */
 import { Cron, CronPattern } from 'croner';
 import { dayMs, minuteMs } from './time-units.ts';
 
-/** Maximum number of days in the cache of a schedule. It is more than a year. */
+/** Maximum number of days in a schedule's cache. This is more than a year. */
 const maxDays = 500;
 
-/** Parsed cron schedule in local times without a time zone. */
+/** Parsed cron schedule, in local times without a time zone. */
 export class CronSchedule {
-  /** Times of day at which the schedule fires, in ms since midnight, ascending. */
+  /** Times of day at which the schedule fires, in ms since midnight, in ascending order. */
   readonly timesMs: readonly number[];
   readonly #dates: Cron;
   /**
-   * Cache of the days on which the schedule fires. The key is a local day. The value is the first day on which the
-   * schedule fires on or after the key. It is undefined if there is no such day.
+   * Cache of the days on which the schedule fires. The key is a local day. The value is the first day, on or after the
+   * key, on which the schedule fires, or undefined if there is no such day.
    */
   readonly #days = new Map<number, number | undefined>();
 
@@ -26,7 +26,7 @@ export class CronSchedule {
     this.#dates = new Cron(`0 0 ${date.join(' ')}`, { mode: '5-part', utcOffset: 0 });
   }
 
-  /** Yields the local times at which the schedule fires, starting at `localMs`, in ascending order. */
+  /** Yields, in ascending order and starting at `localMs`, the local times at which the schedule fires. */
   *from(localMs: number): Generator<number> {
     for (const day of this.days(localMs)) {
       for (const timeMs of this.timesMs) if (day + timeMs >= localMs) yield day + timeMs;

@@ -1,4 +1,4 @@
-/** Durations in the form of Kubernetes and Go: `1h30m`, `90s`, `500ms`. */
+/** Durations in the format of Kubernetes and Go: `1h30m`, `90s`, `500ms`. */
 import { hourMs, minuteMs, secondMs } from './time-units.ts';
 
 const unitsMs = { h: hourMs, m: minuteMs, s: secondMs, ms: 1 } as const;

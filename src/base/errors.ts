@@ -1,6 +1,6 @@
 /**
- * Base class of all errors. An error has a `code` for programs, a `message` for users, the `reason` of a condition, and
- * a `handling` for callers.
+ * Base class of all errors. An error has a machine-readable `code`, a user-facing `message`, a `reason` for conditions,
+ * and a `handling` that tells callers how to react.
  */
 
 /**
@@ -19,12 +19,12 @@ export type Handling =
   | { readonly kind: 'bug' };
 
 export interface LogfleetErrorOptions {
-  /** Code for programs, such as `secret.missing`. */
+  /** Machine-readable code, such as `secret.missing`. */
   readonly code: string;
-  /** Message for users: what is wrong, where, and what to do. It contains no secrets. */
+  /** User-facing message: what is wrong, where, and what to do. The message contains no secrets. */
   readonly message: string;
   readonly handling: Handling;
-  /** Reason of the condition that shows this error. Default: `InternalError`. */
+  /** Reason of the condition that shows this error. Defaults to `InternalError`. */
   readonly reason?: string;
   readonly cause?: unknown;
 }
@@ -43,7 +43,7 @@ export class LogfleetError extends Error {
   }
 }
 
-/** Creates an error whose `handling` is `kind`. */
+/** Creates an error with this `kind` of handling. */
 export function failure(
   kind: Exclude<Handling['kind'], 'retryAfter'>,
   code: string,
@@ -53,12 +53,12 @@ export function failure(
   return new LogfleetError({ code, message, handling: { kind }, ...more });
 }
 
-/** Returns whether a retry can succeed without an action by a user. */
+/** Returns whether a retry can succeed without user action. */
 export function mayPass({ handling }: LogfleetError): boolean {
   return handling.kind === 'backoff' || handling.kind === 'retryAfter';
 }
 
-/** Converts any thrown value to a LogfleetError. A value that is not a LogfleetError counts as a bug of logfleet. */
+/** Converts any thrown value to a LogfleetError. A value that is not a LogfleetError counts as a bug in logfleet. */
 export function asLogfleetError(error: unknown): LogfleetError {
   if (error instanceof LogfleetError) return error;
   return new LogfleetError({
@@ -74,7 +74,7 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Returns whether a file operation failed because a file or folder of its path does not exist. */
+/** Returns whether a file operation failed because a file or folder on its path does not exist. */
 export function isFileAbsent(error: unknown): boolean {
   return ['ENOENT', 'ENOTDIR'].includes(systemCode(error) ?? '');
 }

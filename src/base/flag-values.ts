@@ -29,7 +29,7 @@ export function wholeNumber(text: string): number {
   return value;
 }
 
-/** Adds a value of a repeatable flag to its earlier values. */
+/** Adds a value to the earlier values of a repeatable flag. */
 export function fileList(text: string, former: readonly string[] | undefined): readonly string[] {
   return [...(former ?? []), text];
 }

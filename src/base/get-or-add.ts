@@ -1,4 +1,4 @@
-/** Returns the value of a key. If the key is missing, adds it with the value that `create` returns. */
+/** Returns a key's value. If the key is missing, first adds it with the value that `create` returns. */
 export function getOrAdd<K, V>(map: Map<K, V>, key: K, create: () => V): V {
   const known = map.get(key);
   if (known !== undefined) return known;

@@ -1,4 +1,4 @@
-/** Bytes with a special meaning in JSON (RFC 8259), and a fast search for the end of a string. */
+/** Bytes that have a special meaning in JSON (RFC 8259), and a fast search for the end of a string. */
 
 export const char = {
   tab: 0x09,
@@ -32,8 +32,8 @@ export const char = {
 } as const;
 
 /**
- * Returns a table with one entry for each byte value. The entry is 1 for the characters of `text` (Latin-1), and
- * otherwise 0.
+ * Returns a table with one entry for each byte value. An entry is 1 if its byte is a character of `text` (in Latin-1),
+ * and otherwise 0.
  */
 export function marked(text: string): Uint8Array {
   const marks = new Uint8Array(256);
@@ -41,7 +41,7 @@ export function marked(text: string): Uint8Array {
   return marks;
 }
 
-/** Lookup table: 1 for each byte that is white space between JSON tokens. */
+/** Lookup table: 1 for each byte that is whitespace between JSON tokens. */
 export const whitespace: Uint8Array = marked(' \t\n\r');
 /** Lookup table: 1 for each byte that completes an escape sequence after a backslash, such as `n`. */
 export const simpleEscape: Uint8Array = marked('"\\/bfnrt');
@@ -68,14 +68,14 @@ export function plainEnd(bytes: Uint8Array, view: DataView, from: number, end: n
  * because the borrow of a subtraction can also set higher bits.
  */
 function marksIn(word: number): number {
-  // The XOR exchanges the codes of the quote (0x22) and the space (0x20). Then the quote and all control characters are
-  // below 0x21, and one comparison finds them.
+  // The XOR swaps the codes of the quote (0x22) and the space (0x20). The quote and all control characters are then
+  // below 0x21, so one comparison finds them all.
   const controls = word ^ 0x02020202;
   const backslashes = word ^ 0x5c5c5c5c;
   return (((controls - 0x21212121) & ~controls) | ((backslashes - 0x01010101) & ~backslashes)) & 0x80808080;
 }
 
-/** Returns the index of the byte that contains the lowest set bit. The least significant byte has index 0. */
+/** Returns the index of the byte that contains the lowest set bit, where the least significant byte has index 0. */
 function indexOfMark(marks: number): number {
   return (31 - Math.clz32(marks & -marks)) >>> 3;
 }
@@ -126,7 +126,7 @@ export function standsAt(bytes: Uint8Array, at: number, expected: Uint8Array): b
   return true;
 }
 
-/** Returns the text for a byte in error messages. */
+/** Returns the text that represents a byte in error messages. */
 export function nameOfByte(byte: number): string {
   const name = `0x${byte.toString(16).padStart(2, '0')}`;
   return byte > 0x20 && byte < 0x7f ? `${String.fromCharCode(byte)} (${name})` : name;

@@ -1,6 +1,6 @@
 /**
- * Writes logs as JSON lines: `{"level":"info","time":"…Z","message":"…", …fields}`. Secrets are replaced by `[secret]`.
- * The logger never throws.
+ * Writes logs as JSON lines: `{"level":"info","time":"…Z","message":"…", …fields}`. Secrets are replaced with
+ * `[secret]`. The logger never throws.
  */
 import { pino, stdTimeFunctions } from 'pino';
 import { renderError } from './error-rendering.ts';

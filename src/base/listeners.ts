@@ -9,7 +9,7 @@ export class Listeners<T = void> {
   }
 
   /**
-   * Calls each listener. During the call, listeners may add and remove listeners.
+   * Calls each listener. During the calls, listeners may add and remove listeners.
    * @param onError called with the error of a listener; the remaining listeners are still called. By default, the error
    * is thrown.
    */

@@ -1,4 +1,4 @@
-/** Interface for structured logs: a constant message with fields. */
+/** Interface for structured logs, in which each line has a constant message and fields. */
 
 export type LogFields = Readonly<Record<string, unknown>>;
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
@@ -21,7 +21,7 @@ export class FieldLogger implements Logger {
   readonly #write: (level: LogLevel, message: string, fields: LogFields) => void;
   readonly #fields: LogFields;
 
-  /** @param fields fields of every line */
+  /** @param fields fields to add to every line */
   constructor(write: (level: LogLevel, message: string, fields: LogFields) => void, fields: LogFields = {}) {
     this.#write = write;
     this.#fields = fields;

@@ -1,7 +1,8 @@
 /**
  * Interface for metrics. Tests can read them without Prometheus.
  *
- * Names end in a base unit or `_total`. Labels have few values and never contain ids or collector names.
+ * Metric names end in a base unit or `_total`. Labels have few distinct values, and never contain ids or collector
+ * names.
  */
 
 export type Labels = Readonly<Record<string, string>>;
@@ -12,7 +13,7 @@ export interface Counter {
 
 export interface Gauge {
   set(labels: Labels, value: number): void;
-  /** Removes the values of a metric for these labels. */
+  /** Removes the metric's value for these labels. */
   remove(labels: Labels): void;
 }
 
@@ -30,7 +31,8 @@ export interface Metrics {
    * Creates a gauge. `read` is called at each scrape and returns the series of the gauge. If several callers create the
    * same gauge, all their series are exported, and series with equal labels are summed.
    *
-   * During one scrape, all calls of `read` get the same object `scrape`. Gauges can use it as the key of a cache.
+   * During one scrape, all calls of `read` get the same object `scrape`. Gauges can use this object as the key of a
+   * cache.
    */
   observedGauge(
     name: string,
@@ -38,7 +40,7 @@ export interface Metrics {
     labelNames: readonly string[],
     read: (scrape: object) => Iterable<Sample>,
   ): void;
-  /** Creates a histogram. `buckets` are upper bounds in the unit of its name. */
+  /** Creates a histogram. `buckets` contains upper bounds, in the unit of the histogram's name. */
   histogram(name: string, help: string, labelNames: readonly string[], buckets: readonly number[]): Histogram;
 }
 

@@ -1,4 +1,4 @@
-/** Map from a key to a set of strings. A single value is stored without a set, to save memory. */
+/** Map from a key to a set of strings. To save memory, a single value is stored without a set. */
 export class Multimap {
   readonly #sets = new Map<string, string | Set<string>>();
 
@@ -11,7 +11,7 @@ export class Multimap {
     return this.#sets.keys();
   }
 
-  /** Returns the values of a key in insertion order. Do not change the map during the iteration. */
+  /** Returns the values of a key in insertion order. Do not change the map while iterating. */
   get(key: string): Iterable<string> {
     const values = this.#sets.get(key);
     return values === undefined ? [] : typeof values === 'string' ? [values] : values;

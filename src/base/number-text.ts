@@ -1,13 +1,13 @@
-/** Numbers and their nouns in messages. */
+/** Renders numbers and their nouns for messages. */
 
 const grouped = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
 
-/** Renders a whole number with groups of digits: `1,234,567`. */
+/** Renders a whole number with grouped digits: `1,234,567`. */
 export function groupedText(count: number): string {
   return grouped.format(count);
 }
 
-/** Returns `one` if `count` is 1, and otherwise `several`. Example: `is` and `are`. */
+/** Returns `one` (such as `is`) if `count` is 1, and otherwise `several` (such as `are`). */
 export function wordFor(count: number, one: string, several: string): string {
   return count === 1 ? one : several;
 }

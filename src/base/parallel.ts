@@ -1,6 +1,6 @@
 /**
  * Calls `run` for each item in order, with at most `atOnce()` calls at the same time. If a call rejects, no further
- * call starts. The result then rejects after all running calls have ended.
+ * calls start, and the result rejects once all running calls have ended.
  */
 export async function inParallel<T>(
   items: readonly T[],

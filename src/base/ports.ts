@@ -1,4 +1,4 @@
-/** Clock, random numbers, log and metrics, which tests can replace. */
+/** The clock, random numbers, log and metrics, all of which tests can replace. */
 import type { Clock } from './clock.ts';
 import type { Logger } from './log.ts';
 import type { Metrics } from './metrics.ts';

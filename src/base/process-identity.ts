@@ -1,6 +1,6 @@
 /**
- * Identity of a process across machines, containers and reboots. A pid is not enough, because pids are reused and
- * differ between containers. A pid can be checked only by a process with the same `scope`.
+ * Identity of a process across machines, containers and reboots. A pid alone is not enough, because pids are reused,
+ * and differ between containers. Only a process with the same `scope` can check a pid.
  */
 import { readFile, readlink } from 'node:fs/promises';
 import { hostname as machineName } from 'node:os';
@@ -9,7 +9,7 @@ export interface ProcessIdentity {
   readonly pid: number;
   /** Start time of the process in clock ticks since boot; empty if unknown. */
   readonly processStart: string;
-  /** Environment in which pids are unique: machine, boot and pid namespace. */
+  /** Environment in which pids are unique: the machine, boot and pid namespace. */
   readonly scope: string;
 }
 
@@ -19,22 +19,22 @@ export async function ownIdentity(): Promise<ProcessIdentity> {
 }
 
 /**
- * Returns whether a process still runs. The process must have the same `scope` (machine, boot and pid namespace) as
- * this process.
+ * Returns whether a process is still running. The process must have the same `scope` (machine, boot and pid namespace)
+ * as this process.
  */
 export async function isRunning({ pid, processStart }: Omit<ProcessIdentity, 'scope'>): Promise<boolean> {
   try {
     process.kill(pid, 0);
   } catch (error) {
-    // Error EPERM means that the process exists but belongs to another user.
+    // The error EPERM means that the process exists but belongs to another user.
     if (error instanceof Error && 'code' in error && error.code === 'ESRCH') return false;
   }
   return (await readProcessStart(pid)) === processStart;
 }
 
 /**
- * Returns the start time of a process, which is field 22 of `/proc/<pid>/stat`. Returns an empty text on systems other
- * than Linux. A zombie process counts as ended.
+ * Returns the start time of a process (field 22 of `/proc/<pid>/stat`), or `ended` for a zombie process. Returns an
+ * empty string if the time cannot be read, for example on systems other than Linux.
  */
 async function readProcessStart(pid: number): Promise<string> {
   try {

@@ -1,4 +1,4 @@
-/** Implements the metrics with prom-client. A second registration of the same name returns the existing metric. */
+/** Implements the metrics with prom-client. Registering the same name again returns the existing metric. */
 import {
   collectDefaultMetrics,
   Counter as PrometheusCounter,
@@ -9,17 +9,20 @@ import {
 import { assert } from './assert.ts';
 import type { Counter, Gauge, Histogram, Metrics, Sample } from './metrics.ts';
 
-/** Sampling interval of the event-loop delay in ms. The default of 10 ms takes much CPU time. */
+/** Sampling interval of the event-loop delay in ms. The default of 10 ms costs a lot of CPU time. */
 const loopPrecisionMs = 500;
 
-/** Gauges of prom-client that are not exported: their names end in `_total`, which Prometheus reserves for counters. */
+/**
+ * Gauges of prom-client that are not exported, because their names end in `_total`, which Prometheus reserves for
+ * counters.
+ */
 const misnamed = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
 interface MetricOptions {
   readonly name: string;
   readonly help: string;
   readonly labelNames: readonly string[];
-  /** Upper bounds of the buckets of a histogram. */
+  /** Upper bounds of a histogram's buckets. */
   readonly buckets?: number[];
   /** Computes the series of a gauge at each scrape. */
   readonly collect?: () => void;
@@ -28,7 +31,7 @@ interface MetricOptions {
 
 export class PrometheusMetrics implements Metrics {
   readonly #registry = new Registry();
-  /** Identity of the current scrape: `render` replaces this object at each scrape. */
+  /** Identity of the current scrape. `render` replaces this object at each scrape. */
   #scrape: object = {};
   /** Functions that return the series of each gauge, by the gauge's name. */
   readonly #readers = new Map<string, ((scrape: object) => Iterable<Sample>)[]>();

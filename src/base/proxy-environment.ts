@@ -1,8 +1,8 @@
 /**
- * Chooses the proxy for an origin from `HTTPS_PROXY` and `NO_PROXY`. Lower-case variables take precedence. Loopback
- * addresses never use a proxy.
+ * Chooses the proxy for an origin from `HTTPS_PROXY` and `NO_PROXY`. Variables with lower-case names take precedence.
+ * Loopback addresses never use a proxy.
  *
- * npm packages for this purpose do not support networks such as 10.0.0.0/8 in `NO_PROXY`, which clusters often need.
+ * Existing npm packages do not support networks such as 10.0.0.0/8 in `NO_PROXY`, but clusters often need them.
  */
 import { BlockList, isIP } from 'node:net';
 import { unescape as unescaped } from 'node:querystring';
@@ -27,8 +27,8 @@ export function proxyFor(origin: URL, environment: Environment): URL | undefined
 }
 
 /**
- * Returns the environment variables with which another process uses the same proxy. Returns none if the proxy's address
- * contains credentials, because the variables of a pod are not secret.
+ * Returns the environment variables that make another process use the same proxy. Returns none if the proxy's address
+ * contains credentials, because a pod's environment variables are not secret.
  */
 export function proxyVariables(environment: Environment): readonly ProxyVariable[] {
   const { proxy, exceptions } = proxySettings(environment);
@@ -51,7 +51,7 @@ export function proxyCredentials(proxy: URL): { readonly user: string; readonly 
   return { user: unescaped(proxy.username), password: unescaped(proxy.password) };
 }
 
-/** Reads the variables of the proxy. An empty variable counts as absent. */
+/** Reads the environment variables for the proxy. An empty variable counts as absent. */
 function proxySettings(environment: Environment) {
   return {
     proxy: environment.https_proxy || environment.HTTPS_PROXY,
@@ -61,7 +61,7 @@ function proxySettings(environment: Environment) {
 
 const httpProtocols: ReadonlySet<string> = new Set(['http:', 'https:']);
 
-/** Returns a host name without the brackets of IPv6 and without a trailing dot. */
+/** Returns a hostname without IPv6 brackets and without a trailing dot. */
 export function bareHost(url: URL): string {
   return url.hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '');
 }
@@ -75,7 +75,10 @@ function isLoopback(host: string): boolean {
   );
 }
 
-/** Returns whether an entry of `NO_PROXY` matches a host: `*`, a network, or a host with its subdomains. */
+/**
+ * Returns whether an entry of `NO_PROXY` matches a host. An entry is `*`, a network, or a host including its
+ * subdomains.
+ */
 function excepts(entry: string, host: string, port: string): boolean {
   if (entry === '*') return true;
   if (entry.includes('/')) return isInNetwork(entry, host);

@@ -7,7 +7,7 @@ export interface Random {
 
 export const systemRandom: Random = { next: () => Math.random() };
 
-/** Returns a random number generator (mulberry32). Two generators with the same seed return the same numbers. */
+/** Returns a random number generator (mulberry32). Generators with the same seed return the same numbers. */
 export function seededRandom(seed: number): Random {
   let state = seed >>> 0;
   return {
@@ -26,7 +26,7 @@ export function randomHex(random: Random, digits: number): string {
   return Array.from({ length: digits }, () => Math.floor(random.next() * 16).toString(16)).join('');
 }
 
-/** Returns a version 4 UUID, as an API server does. */
+/** Returns a version 4 UUID, like those from an API server. */
 export function createUid(random: Random): string {
   const variant = (8 + Math.floor(random.next() * 4)).toString(16);
   const [first, second, third, fourth, last] = [8, 4, 3, 3, 12].map((digits) => randomHex(random, digits));

@@ -3,20 +3,20 @@ import type { LogfleetError } from './errors.ts';
 import type { Random } from './random.ts';
 
 /**
- * Delay in ms before a retry after an error that a user must fix. logfleet retries because it does not learn when the
+ * Delay in ms before a retry after an error that a user must fix. logfleet retries, because it is not notified when the
  * error is fixed.
  */
 export const stallRetryMs = 30_000;
 /**
  * Delay in ms after the service has refused the credentials or a permission twice in a row. A change to the Secret ends
- * the delay.
+ * this delay.
  */
 const refusalRetryMs = 600_000;
 
 const firstRetryMs = 1_000;
 const longestRetryMs = 60_000;
 
-/** Codes of errors that mean refused credentials (401) or a missing permission (403). */
+/** Codes of the errors for refused credentials (401) and for a missing permission (403). */
 const refusals: ReadonlySet<string> = new Set(['service.unauthorized', 'service.forbidden', 'account.unauthorized']);
 
 /** Returns whether the service refused the credentials or a permission. Only a user can fix such an error. */
@@ -26,8 +26,8 @@ export function isRefusal(error: LogfleetError | undefined): boolean {
 
 /**
  * Returns the delay in ms until a resource with this error is checked again. The delay is short if the service rejected
- * the access key, but the key may be sent again now.
- * @param heldForMs time in ms for which a rejected access key must not be sent; Infinity if there is no such time
+ * the access key, but the key may now be sent again.
+ * @param heldForMs time in ms for which a rejected access key must not be sent, or Infinity if no key is rejected
  */
 export function holdMs(error: LogfleetError | undefined, heldForMs: number): number {
   const hasEnded = error?.code === 'account.unauthorized' && heldForMs === Number.POSITIVE_INFINITY;
@@ -42,7 +42,7 @@ export class FailureRecord {
   #count = 0;
   #untilMs = Number.NEGATIVE_INFINITY;
 
-  /** Error of the last failed request, as shown to users. Undefined if a request has succeeded since then. */
+  /** Error from the last failed request, as shown to users. Undefined if a request has succeeded since then. */
   get error(): LogfleetError | undefined {
     return this.#error;
   }
@@ -85,8 +85,8 @@ export class FailureRecord {
 }
 
 /**
- * Returns the number of failures from which to compute the next delay. This number is `count`, or 0 for the first
- * refusal of the credentials. The service sometimes refuses valid credentials (section 10.1 of docs/service.md).
+ * Returns the number of failures from which to compute the next delay. This is `count`, or 0 if the credentials were
+ * refused for the first time. The service sometimes refuses valid credentials (section 10.1 of docs/service.md).
  */
 export function countBefore(error: LogfleetError, before: LogfleetError | undefined, count: number): number {
   return isRefusal(error) && !isRefusal(before) ? 0 : count;
@@ -95,8 +95,8 @@ export function countBefore(error: LogfleetError, before: LogfleetError | undefi
 /**
  * Returns the delay in ms before a retry. If the error contains a longer delay, returns that delay.
  *
- * After a refusal of the credentials, the delay is long only if the service also refused them before. The service
- * sometimes refuses valid credentials (section 10.1 of docs/service.md).
+ * If the service refused the credentials, the delay is long only if the service had already refused them before. The
+ * service sometimes refuses valid credentials (section 10.1 of docs/service.md).
  * @param failures number of consecutive failures before this one
  */
 export function retryDelayMs(error: LogfleetError, failures: number, longestMs?: number): number {
@@ -107,7 +107,8 @@ export function retryDelayMs(error: LogfleetError, failures: number, longestMs?:
 }
 
 /**
- * Returns the delay in ms: one second after the first failure, doubled after each further failure, up to `longestMs`.
+ * Returns the delay in ms. The delay is one second after the first failure, and doubles after each further failure, up
+ * to `longestMs`.
  */
 export function backoffMs(failures: number, longestMs = longestRetryMs): number {
   return doubledMs(firstRetryMs, failures, longestMs);
@@ -118,7 +119,7 @@ export function doubledMs(firstMs: number, failures: number, longestMs = Number.
   return Math.min(longestMs, firstMs * 2 ** failures);
 }
 
-/** Shortens a delay by a random part, at most half, so that retries do not coincide. */
+/** Shortens a delay by a random amount, at most half of it, so that retries do not coincide. */
 export function scatteredMs(delayMs: number, random: Random): number {
   return delayMs * (1 - random.next() / 2);
 }

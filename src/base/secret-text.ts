@@ -1,4 +1,6 @@
-/** A secret string, such as an access key. It prints as `[secret]`. Call `reveal` only where the value is sent. */
+/**
+ * A secret string, such as an access key, which is printed as `[secret]`. Call `reveal` only where the value is sent.
+ */
 import { inspect } from 'node:util';
 
 export class SecretText {

@@ -1,4 +1,4 @@
-/** Quotes a word for a shell, if it needs quotes. */
+/** Quotes a word for use in a shell, if it needs quotes. */
 export function shellWord(text: string): string {
   return /^[\w./:@~+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

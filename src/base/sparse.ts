@@ -1,6 +1,6 @@
 /**
- * Maps and sets that use almost no memory while they are empty. Each of thousands of resources has many empty
- * collections.
+ * Maps and sets that use almost no memory while they are empty. There are thousands of resources, and each has many
+ * empty collections.
  */
 
 /** Read-only view of a set, without copying the set. */
@@ -49,7 +49,7 @@ export class SparseSets<L, T> {
     return this.#sets.get(label) ?? none;
   }
 
-  /** Adds `value` to the set of `label` if `isIn` is true. Removes `value` from this set if `isIn` is false. */
+  /** Adds `value` to the set for `label` if `isIn` is true, and removes it from this set if `isIn` is false. */
   put(label: L, value: T, isIn: boolean): void {
     const values = this.#sets.get(label);
     if (isIn && !values) this.#sets.set(label, new Set([value]));

@@ -3,11 +3,12 @@
 /** CEL rule that validates a value of a schema (`x-kubernetes-validations`). */
 export interface ValidationRule {
   readonly rule: string;
-  /** Message for users if a value violates the rule. By default, it says that the value is not allowed. */
+  /** User-facing message for a value that violates the rule. The default message says that the value is not allowed. */
   readonly problem?: string;
   readonly remedy: string;
   /**
-   * Path of the wrong field, relative to the validated value, such as `.values`. Default: the validated value itself.
+   * Path of the wrong field, relative to the validated value, such as `.values`. Defaults to the validated value
+   * itself.
    */
   readonly fieldPath?: string;
 }

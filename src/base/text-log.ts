@@ -9,7 +9,7 @@ import { FieldLogger, type LogFields, type Logger, type LogLevel } from './log.t
 
 export interface TextLogOptions {
   readonly level: LogLevel;
-  /** True to colour log levels. */
+  /** Whether to colour log levels. */
   readonly colors: boolean;
   readonly clock: Clock;
   /** Stream to which each line is written, for example `process.stderr`. */

@@ -1,15 +1,15 @@
 /**
- * Local times in IANA time zones. A local time is a number: the ms since the epoch of the same date and time in UTC. If
- * a local time occurs twice, the first occurrence counts. A skipped local time moves forward by the length of the clock
- * change.
+ * Local times in IANA time zones. A local time is a number: the ms from the epoch to the same date and time in UTC. If
+ * a local time occurs twice, the first occurrence is used. A skipped local time moves forward by the length of the
+ * clock change.
  */
 import { dayMs, hourMs } from './time-units.ts';
 
 /** Maximum number of cached time zones. */
 const maxZones = 1_000;
 /**
- * The UTC offsets this long (in ms) before and after a local time are compared. If they differ, clocks change near the
- * local time.
+ * Distance, in ms, before and after a local time at which UTC offsets are compared. If the two offsets differ, clocks
+ * change near the local time.
  */
 const changeDistanceMs = 36 * hourMs;
 /** Maximum number of days in each cache of a time zone. A cache that reaches this size is cleared. */
@@ -17,10 +17,7 @@ const maxDays = 500;
 
 const zones = new Map<string, TimeZone | undefined>();
 
-/**
- * Returns the time zone with this name, or undefined if the runtime does not know it. Upper and lower case do not
- * matter.
- */
+/** Returns the time zone with this name, or undefined if the runtime does not know it. Names are not case-sensitive. */
 export function timeZone(name: string): TimeZone | undefined {
   if (!zones.has(name)) {
     if (zones.size >= maxZones) zones.clear();
@@ -40,8 +37,8 @@ function readTimeZone(name: string): TimeZone | undefined {
 
 export class TimeZone {
   /**
-   * Name of the time zone in the runtime's list of time zones. It can differ from the constructor's argument, which may
-   * be an alias.
+   * Name of the time zone in the runtime's list of time zones. This name can differ from the constructor's argument,
+   * which may be an alias.
    */
   readonly name: string;
   readonly #format: Intl.DateTimeFormat;
@@ -69,14 +66,14 @@ export class TimeZone {
     this.name = this.#format.resolvedOptions().timeZone;
   }
 
-  /** Returns the local time at an instant in ms since the epoch. */
+  /** Returns the local time at an instant. An instant is in ms since the epoch. */
   localMs(wallMs: number): number {
     const beforeMs = this.#dayOffsetMs(wallMs);
     const afterMs = this.#dayOffsetMs(wallMs + dayMs);
     return wallMs + (beforeMs === afterMs || wallMs < this.#changeMs(wallMs) ? beforeMs : afterMs);
   }
 
-  /** Returns the instant of a local time in ms since the epoch. */
+  /** Returns the instant of a local time, in ms since the epoch. */
   instantOf(localMs: number): number {
     const steadyMs = this.steadyOffsetMs(localMs);
     if (steadyMs !== undefined) return localMs - steadyMs;
@@ -94,7 +91,8 @@ export class TimeZone {
   }
 
   /**
-   * Returns the UTC offset in ms that applies on the whole local day. Returns undefined if clocks change near that day.
+   * Returns the UTC offset, in ms, that applies throughout the local day. Returns undefined if clocks change near that
+   * day.
    */
   steadyOffsetMs(localMs: number): number | undefined {
     return cached(this.#steadyMs, localMs, (startMs) => this.#findSteadyMs(startMs));
@@ -113,7 +111,7 @@ export class TimeZone {
     return cached(this.#changesMs, wallMs, (startMs) => this.#findChangeMs(startMs));
   }
 
-  /** Finds the instant of a clock change by binary search. Clocks change at whole seconds. */
+  /** Finds the instant of a clock change by binary search. Clocks change only at whole seconds. */
   #findChangeMs(startMs: number): number {
     const beforeMs = this.#offsetMs(startMs);
     let [from, to] = [startMs / 1_000, (startMs + dayMs) / 1_000];

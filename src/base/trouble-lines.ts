@@ -1,5 +1,6 @@
 /**
- * Writes messages about a failure that logfleet retries: at its start, then less and less often, and at its end (H2).
+ * Writes messages about a failure that logfleet retries: when it starts, then less and less often, and when it ends
+ * (H2).
  */
 import type { Clock } from './clock.ts';
 import { renderDuration } from './duration.ts';
@@ -21,7 +22,7 @@ export class TroubleLines {
   readonly #write: (line: string) => void;
   readonly #troubles = new Map<string, Trouble>();
 
-  /** @param write writes a line, given without a line break */
+  /** @param write writes a line, which is passed without a line break */
   constructor(clock: Clock, write: (line: string) => void) {
     this.#clock = clock;
     this.#write = write;
@@ -45,7 +46,7 @@ export class TroubleLines {
     this.#write(`${subject}: trying again: ${sentence} This has lasted since ${known.since}.`);
   }
 
-  /** Reports that `subject` works again. Writes nothing if no line reported its failure. */
+  /** Reports that `subject` works again. Writes nothing if its failure was not reported. */
   works(subject: string): void {
     const known = this.#troubles.get(subject);
     if (!known) return;

@@ -1,6 +1,6 @@
 /**
- * Notifications about resources that users wait for, or that need an action by a user. This file chooses the Events
- * that become notifications, and renders webhook requests. A request contains no Secret.
+ * Notifications about resources that users are waiting for, or that need user action. This file chooses the Events that
+ * become notifications, and renders webhook requests. A request contains no secrets.
  */
 
 import { createHash } from 'node:crypto';
@@ -10,16 +10,16 @@ import type { OwnerRef, ResourceEvent } from '../host/host.ts';
 
 /**
  * Subject of a notification.
- * - `Stopped`: a rollout stopped, or is rolled back.
- * - `ApprovalWanted`: a stage of a rollout waits for an approval.
+ * - `Stopped`: a rollout has stopped, or is being rolled back.
+ * - `ApprovalWanted`: a stage of a rollout is waiting for approval.
  * - `Completed`: a policy is at its target, an export is complete, or a schedule has ended.
  * - `Incomplete`: logfleet could not prove that an export is complete.
- * - `Stalled`: a resource needs an action by a user for another reason.
+ * - `Stalled`: a resource needs user action for any other reason.
  */
 export type Subject = 'Stopped' | 'ApprovalWanted' | 'Completed' | 'Incomplete' | 'Stalled';
 
 export interface Notification {
-  /** Id of the reported change. Every attempt to deliver the notification sends the same id. */
+  /** Id of the reported change. All attempts to deliver the notification send the same id. */
   readonly id: string;
   /** Time of the change, in ISO format. */
   readonly time: string;
@@ -49,7 +49,7 @@ const subjects: ReadonlyMap<string, Subject> = new Map([
   [reasons.runsFailed, 'Incomplete'],
 ]);
 
-/** Returns the notification for an Event. Returns undefined if users need no notification about the Event. */
+/** Returns the notification for an Event, or undefined if users do not need to be notified about the Event. */
 export function notificationOf(owner: OwnerRef, event: ResourceEvent, timeMs: number): Notification | undefined {
   const subject = subjects.get(event.reason) ?? (event.stalled ? 'Stalled' : undefined);
   if (subject === undefined) return undefined;
@@ -84,7 +84,7 @@ function slackText({ subject, kind, namespace, name, reason, message }: Notifica
   return `*${titles[subject]}*: ${kind} ${escaped(`${namespace}/${name}`)} (${reason})\n${escaped(message)}`;
 }
 
-/** Escapes the special characters of Slack messages. */
+/** Escapes characters that are special in Slack messages. */
 function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }

@@ -2,9 +2,9 @@
  * Queue of notifications in this process. Delivers them one after another.
  *
  * Invariants:
- * - Callers never wait for a notification, and never fail because of it.
- * - The queue holds at most `maxQueued` notifications. Further ones are dropped and counted.
- * - A delivery is tried at most `maxTries` times, with a growing delay.
+ * - Callers never wait for a notification, and never fail because of one.
+ * - The queue holds at most `maxQueued` notifications. Further notifications are dropped and counted.
+ * - Each delivery is attempted at most `maxTries` times, with increasing delays.
  * - The queue is not stored, so undelivered notifications are lost when the process ends.
  */
 import { sleep } from '../base/clock.ts';
@@ -18,13 +18,13 @@ import { decodeWebhook, invalid, type Webhook } from './webhook.ts';
 
 const maxQueued = 100;
 /**
- * Maximum number of attempts to deliver a notification. With the delays of `backoffMs`, the last attempt is about five
- * minutes after the first.
+ * Maximum number of attempts to deliver a notification. With the delays from `backoffMs`, the last attempt is about
+ * five minutes after the first.
  */
 const maxTries = 10;
 
 export interface NotifierOptions extends Ports {
-  /** Secret with the address of the webhook. It is read before each delivery, so that changes apply at once. */
+  /** Secret with the webhook's address. It is read before each delivery, so that changes take effect immediately. */
   readonly secret: ResourceKey;
   readonly secrets: Pick<SecretReader, 'get'>;
   /** Sends a notification. Rejects if the delivery fails, or if the signal is aborted. */
@@ -43,7 +43,7 @@ export class Notifier {
     this.#outcomes = notificationCounter(options.metrics);
   }
 
-  /** Queues a notification about an Event, if the Event causes one. */
+  /** Queues a notification about an Event, if the Event calls for one. */
   announce(owner: OwnerRef, event: ResourceEvent): void {
     const notification = notificationOf(owner, event, this.#options.clock.now());
     if (!notification) return;
@@ -55,7 +55,7 @@ export class Notifier {
     this.#delivery ??= this.#deliverAll();
   }
 
-  /** Waits up to `graceMs` for the running delivery, and then aborts it. Drops all queued notifications. */
+  /** Waits up to `graceMs` for the running delivery to end, and then aborts it. Drops all queued notifications. */
   async stop(graceMs: number): Promise<void> {
     const timer = this.#options.clock.after(graceMs, () => this.#stopped.abort());
     await this.#delivery;
@@ -109,7 +109,7 @@ export function notificationCounter(metrics: Metrics): Counter {
     'Notifications, by outcome: sent, failed after all attempts, or dropped because the queue was full.',
     ['outcome'],
   );
-  // Creates the series with the value 0. Without it, an alert on the increase of the counter would miss the first
+  // Creates the series with the value 0. Without this value, an alert on the counter's increase would miss the first
   // failure.
   for (const outcome of ['sent', 'failed', 'dropped']) counter.add({ outcome }, 0);
   return counter;

@@ -10,14 +10,14 @@ export interface Webhook {
   /** Token for the header `Authorization: Bearer`. */
   readonly token: SecretText | undefined;
   readonly format: Format;
-  /** Certificate authorities in PEM form. They replace the machine's certificate authorities. */
+  /** Certificate authorities in PEM format, which replace the machine's certificate authorities. */
   readonly caCertificates: string | undefined;
 }
 
-/** Time limit in ms for the connection, and for the response headers. */
+/** Time limit, in ms, for each of two steps: connecting, and receiving the response headers. */
 const timeoutMs = 10_000;
 
-/** Reads the webhook from the keys of a Secret. The thrown error names the wrong key and contains no secret value. */
+/** Reads the webhook from the keys of a Secret. A thrown error names the invalid key, and contains no secret value. */
 export function decodeWebhook(members: ReadonlyMap<string, SecretText>): Webhook {
   const url = members.get('url');
   const type = members.get('type')?.reveal().trim() || 'json';
@@ -34,8 +34,9 @@ export function invalid(problem: string): LogfleetError {
 }
 
 /**
- * Sends a notification. Rejects with handling `backoff` if a later attempt may succeed, otherwise `stall`. Error
- * messages do not contain the webhook's address, because it is secret. An aborted signal ends the request.
+ * Sends a notification. Rejects with the handling `backoff` if a later attempt might succeed, and otherwise with
+ * `stall`. Error messages do not contain the webhook's address, because it is secret. An aborted signal ends the
+ * request.
  */
 export async function sendNotification(
   { url, token, format, caCertificates }: Webhook,
@@ -55,7 +56,7 @@ export async function sendNotification(
       },
       ...{ headersTimeout: timeoutMs, signal },
     });
-    // An endless response would block the queue.
+    // The response body is discarded, because an endless response would block the queue.
     body.on('error', () => {}).destroy();
     status = statusCode;
   } catch (error) {
@@ -81,7 +82,10 @@ function dispatcherFor(address: URL, environment: Environment, ca: string | unde
   return new ProxyAgent({ uri: proxy.origin, requestTls: tls, ...(user !== '' && { token }) });
 }
 
-/** Returns the code of a network error, such as ECONNREFUSED. The error's message could contain the secret address. */
+/**
+ * Returns the code of a network error, such as ECONNREFUSED, because the error's message could contain the secret
+ * address.
+ */
 function codeOf(error: unknown): string {
   const { code, name } = (error ?? {}) as { readonly code?: unknown; readonly name?: unknown };
   return String(code ?? name ?? 'unknown error');
