@@ -102,5 +102,5 @@ export function searchAgainAdvice(
   const names = [...(manifest === undefined ? [] : [manifest]), ...records];
   return damaged === undefined || names.length > maxNamed
     ? "move the export's folder away to start the export again"
-    : `remove $names.join(', ')to search the missing intervals again`;
+    : `remove ${names.join(', ')} to search the missing intervals again`;
 }

@@ -1,5 +1,5 @@
 /**
- * Reconciler of SearchExports. Each export with work has a runtime (C1). When the process is no longer the leader, all
+ * Reconciles SearchExports. Each export that has work to do has a runtime (C1). When the process loses leadership, all
  * runtimes end.
  */
 import type { Accounts } from '../account/accounts.ts';
@@ -32,13 +32,13 @@ export interface ExportReconcilerOptions extends Ports {
   readonly shares?: WorkerShares;
   readonly places: ExportPlaces;
   readonly settings?: Partial<ExportSettings>;
-  /** Returns the identity of this process for names of files. Tests replace this function. */
+  /** Returns the identity of this process for file names. Tests can replace this function. */
   readonly writer?: () => Promise<Writer>;
   /** Opens a destination. Tests can replace this function. */
   readonly openDestination?: (settings: DestinationSettings) => Promise<Destination>;
-  /** Wording of messages to users. The default is for SearchExports. */
+  /** Wording of user-facing messages. The default is the wording for SearchExports. */
   readonly wording?: ExportWording;
-  /** Number of this process among the workers of the export. */
+  /** Index of this process among the export's workers, and the number of workers. */
   readonly part?: WorkerPart;
   /** Called after each reconcile. The new status of the export can then be read. */
   readonly onReconciled?: (key: ResourceKey) => void;
@@ -51,7 +51,7 @@ export class ExportReconciler implements Reconciler {
   readonly #quirks = new QuirksOfServices();
   readonly #runtimes = new Map<string, ExportRuntime | JobRuntime>();
   readonly #jobShares: JobShares | undefined;
-  /** Unfinished work of dropped runtimes. */
+  /** Work of dropped runtimes that has not yet ended. */
   readonly #endings = new Set<Promise<void>>();
   readonly #unsubscribe: readonly (() => void)[];
   #writer: Promise<Writer> | undefined;
@@ -97,13 +97,13 @@ export class ExportReconciler implements Reconciler {
     try {
       return await runtime.reconcile(resource);
     } finally {
-      // Drops a runtime without work to save memory.
+      // Drops a runtime that has no work, to save memory.
       if (runtime.isDormant && this.#runtimes.get(name) === runtime) this.#runtimes.delete(name);
       this.#options.onReconciled?.(key);
     }
   }
 
-  /** Ends all work and prevents new work. */
+  /** Ends all work, and prevents new work. */
   drain(): void {
     this.#isDraining = true;
     for (const { key } of this.#runtimes.values()) this.#options.enqueue(key);
@@ -124,7 +124,9 @@ export class ExportReconciler implements Reconciler {
     return this.#options.host.resources('SearchExport');
   }
 
-  /** Drops all runtimes when leadership changes, because another leader may have worked in between. */
+  /**
+   * Drops all runtimes when leadership changes, because another leader may have worked on the exports in the meantime.
+   */
   #followLeadership(): void {
     const { leadership } = this.#options.host;
     if (leadership.isLeader() && leadership.term() === this.#term) return;
@@ -143,7 +145,7 @@ export class ExportReconciler implements Reconciler {
       draining: () => this.#isDraining,
     };
     if (resource.spec.execution.mode === 'Job') {
-      // A Kubernetes Job may use its own ServiceAccount for the object store.
+      // A Kubernetes Job may use its own ServiceAccount to access the object store.
       const ofPod = { ...places, allowAmbientCredentials: true };
       const choice = { ...options, ...this.#settings, secrets: accounts.secrets, places: ofPod };
       const destination = new DestinationChoice(choice);

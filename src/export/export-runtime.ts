@@ -1,7 +1,7 @@
 /**
- * Runs one SearchExport while this process is the leader: starts its work (`export-work.ts`) and writes its status. If
- * the account, the destination or the spec changes, running searches still use the previous values. If the new values
- * cannot be read, all work continues with the previous values.
+ * Runs one SearchExport while this process is the leader: starts its work (`export-work.ts`), and writes its status. If
+ * the account, destination or spec changes, running searches keep using the previous values. If the new values cannot
+ * be read, all work continues with the previous values.
  */
 import type { Account } from '../account/accounts.ts';
 import { annotations } from '../api/annotations.ts';
@@ -50,7 +50,7 @@ export interface ExportRuntimeOptions extends RuntimeOptions {
   readonly writer: Writer;
   readonly openDestination: (settings: DestinationSettings) => Promise<Destination>;
   readonly wording: ExportWording;
-  /** Number of this process among the workers of the export. */
+  /** Index of this process among the export's workers, and the number of workers. */
   readonly part: WorkerPart;
 }
 
@@ -75,7 +75,7 @@ export class ExportRuntime {
   readonly #pace = new ExportPace();
   #hasPace = false;
   /**
-   * Account, destination and settings of the export, as last read. Undefined until this process has read them for the
+   * The export's account, destination and settings, as last read. Undefined until this process has read them for the
    * first time.
    */
   #means: Means | undefined;
@@ -89,16 +89,19 @@ export class ExportRuntime {
   #startedAtMs: number | undefined;
   #handledRequest: string | undefined;
   /**
-   * Number of committed intervals that this process found at its start; undefined until it has read the destination.
+   * Number of committed intervals that this process found when it started; undefined until it has read the destination.
    */
   #doneAtFirst: number | undefined;
-  /** True if this process has replaced the conditions of an earlier process. */
+  /** True if this process has replaced the conditions that an earlier process wrote. */
   #hasVerdict = false;
-  /** Last error that was checked for refused credentials, so that one error does not discard the credentials twice. */
+  /**
+   * Last error that was checked for refused credentials. It is stored so that the same error does not discard the
+   * credentials twice.
+   */
   #lastCredentialsFailure: LogfleetError | undefined;
   /**
-   * Error for the status while the service rejects the access key (401). It names the Secret instead of the rejected
-   * request.
+   * Error shown in the status while the service rejects the access key (401). It names the Secret instead of the
+   * rejected request.
    */
   #rejection: LogfleetError | undefined;
   #newsTimer: Timer | undefined;
@@ -115,7 +118,7 @@ export class ExportRuntime {
     this.#publisher = exportStatusWriter(resource.metadata, options);
   }
 
-  /** True if the process may exit: no work is left, and the status shows no search jobs. */
+  /** True if the process may exit, because no work is left and the status shows no search jobs. */
   get isLeft(): boolean {
     return this.#isLeft;
   }
@@ -134,7 +137,7 @@ export class ExportRuntime {
       : this.#goOn(resource);
   }
 
-  /** True if no work is left and no status must be written. The runtime can then be dropped. */
+  /** True if no work is left and there is no status to write. The runtime can then be dropped. */
   get isDormant(): boolean {
     const { heldBack } = this.#publisher;
     return !this.#begun && !this.#ending && !this.#newsTimer && !heldBack && !this.#isClosed;
@@ -166,7 +169,7 @@ export class ExportRuntime {
     this.#handledRequest = asked;
     // From now on, the status shows new conditions, because the user has requested a retry.
     this.#hasVerdict = true;
-    this.#options.log.info('the export is checked again on request', { [annotations.requestedAt]: asked });
+    this.#options.log.info('the export is being checked again on request', { [annotations.requestedAt]: asked });
     this.#options.accounts.tryAgain(secretOf(resource));
     this.#destination.forget();
     // Reads the destination again, because the user may have removed the manifest.
@@ -176,7 +179,8 @@ export class ExportRuntime {
   }
 
   /**
-   * Returns the health of a complete, failed or paused export. It is known without reading the export's Secrets (C1).
+   * Returns the health of a complete, failed or paused export. It can be determined without reading the export's
+   * Secrets (C1).
    */
   #knownHealth(resource: SearchExport, isAsked: boolean): ExportHealth | undefined {
     const complete = shownComplete(resource);
@@ -230,7 +234,7 @@ export class ExportRuntime {
     return untilRemoval(this.#publisher.latest(resource), this.#options, delayMs, isIdle);
   }
 
-  /** Reads the account, the destination and the settings of the export. Returns the error if this fails. */
+  /** Reads the export's account, destination and settings. Returns the error if this fails. */
   async #readMeans(resource: SearchExport): Promise<LogfleetError | undefined> {
     try {
       const { account, definition } = await resolveDefinition(resource, this.#options.accounts);
@@ -242,7 +246,7 @@ export class ExportRuntime {
     }
   }
 
-  /** True if the running work must be replaced, because its account, its destination or its settings have changed. */
+  /** True if the running work must be replaced, because the export's account, destination or settings have changed. */
   get #isOutdated(): boolean {
     if (!this.#begun || !this.#means) return false;
     const { means: before, work } = this.#begun;
@@ -282,7 +286,7 @@ export class ExportRuntime {
     } else if (refusals.has(lastError.code)) this.#destination.forget();
   }
 
-  /** True if the status keeps showing the conditions that an earlier process wrote (H1). */
+  /** True if the status still shows the conditions that an earlier process wrote (H1). */
   #isShown(resource: SearchExport, health: ExportHealth, view: WorkView | undefined): boolean {
     const isLoaded = view !== undefined && view.stage !== 'loading';
     if (isLoaded) this.#doneAtFirst ??= view.progress?.intervalsDone ?? 0;
@@ -298,7 +302,7 @@ export class ExportRuntime {
     return Math.min(delayMs, this.#estimateDelayMs(resource));
   }
 
-  /** If a change of a Secret may solve the export's error, waits for a change of its Secrets (C2). */
+  /** If a change to a Secret may resolve the export's error, waits for a change to its Secrets (C2). */
   #awaitSecrets(resource: SearchExport, error: LogfleetError | undefined, changes: number): void {
     const { accounts, enqueue } = this.#options;
     const isForPeople = error !== undefined && (error.handling.kind === 'stall' || refusals.has(error.code));
@@ -318,20 +322,20 @@ export class ExportRuntime {
     return Math.min(delayMs, this.#estimateDelayMs(resource));
   }
 
-  /** Returns the time in ms until a wall time in the status. It is negative if the wall time has passed. */
+  /** Returns the time in ms until a wall time shown in the status. It is negative if the wall time has passed. */
   #untilMs(time: string): number {
     return Date.parse(time) - this.#options.clock.now();
   }
 
   /**
-   * Returns true if the estimated end will still be in the future at the next write of the status. The status must show
-   * no past time.
+   * Returns true if the estimated end will still be in the future at the next status write. The status must not show a
+   * time in the past.
    */
   #mayShow(leftMs: number): boolean {
     return leftMs >= this.#options.settings.statusIntervalMs + 2 * estimateMarginMs;
   }
 
-  /** Returns the time in ms until the status needs a new estimated end: until shortly before the shown end. */
+  /** Returns the time in ms until the status needs a new estimated end, shortly before the estimate that it shows. */
   #estimateDelayMs(resource: SearchExport): number {
     const { estimatedCompletionTime: end } = this.#publisher.latest(resource).status ?? {};
     if (end === undefined) return Number.POSITIVE_INFINITY;
@@ -339,8 +343,8 @@ export class ExportRuntime {
   }
 
   /**
-   * Returns the speed and the remaining time. After a restart, uses the remaining time in the status until this process
-   * has its own estimate (H1).
+   * Returns the speed and the remaining time. After a restart, uses the remaining time from the status until this
+   * process has its own estimate (H1).
    */
   #paceNow({ reason }: ExportHealth, before: SearchExport['status']): Pace {
     const pace = this.#pace.read();
@@ -387,21 +391,23 @@ export class ExportRuntime {
 }
 
 /**
- * The status gets a new estimate this long (in ms) before the shown end, because times in the status are rounded to
- * whole seconds.
+ * Time in ms before the shown end at which the status gets a new estimate. It allows for the rounding of times in the
+ * status to whole seconds.
  */
 const estimateMarginMs = 1_000;
 
 /** Error codes for object store credentials that are refused or lack a permission. */
 const refusals: ReadonlySet<string> = new Set(['destination.credentials', 'destination.denied']);
 
-/** Returns the condition `Complete` of a complete export, and undefined for other exports. */
+/** Returns the `Complete` condition of a complete export, or undefined for other exports. */
 function shownComplete({ spec, status }: SearchExport): Condition | undefined {
   const isUnwanted = status?.manifest?.complete === false && spec.incompletePolicy === 'Fail';
   return isUnwanted ? undefined : findCondition(status?.conditions, 'Complete');
 }
 
-/** Returns true if the status of the export names a manifest that no longer exists. Then the export starts again. */
+/**
+ * Returns true if the export's status names a manifest that no longer exists. In that case, the export starts again.
+ */
 function hasLostManifest({ status }: SearchExport, view: WorkView | undefined): boolean {
   return status?.manifest !== undefined && view !== undefined && view.stage !== 'loading' && !view.manifest;
 }
@@ -413,6 +419,6 @@ function startOf({ status }: SearchExport): number | undefined {
 function recheckMs(problem: LogfleetError): number {
   const { handling } = problem;
   if (handling.kind === 'retryAfter') return retryDelayMs(problem, 0);
-  // No timer is needed, because a change of the resource or its Secret causes a reconcile immediately (C2).
+  // No timer is needed, because a change to the resource or its Secret triggers a reconcile immediately (C2).
   return handling.kind === 'stall' ? Number.POSITIVE_INFINITY : stallRetryMs;
 }

@@ -1,17 +1,16 @@
-/** Collects bytes into chunks of a fixed length. The consumer returns each chunk, so that its memory is reused. */
+/** Collects bytes into chunks of a fixed length. The consumer returns each chunk so that its memory can be reused. */
 
-/** Length of a chunk in bytes, small enough for the processor's cache. */
+/** Length of a chunk in bytes. It is small enough for the CPU cache. */
 export const usualChunkBytes: number = 512 * 1024;
 /** Maximum number of unused chunks that are kept for reuse. */
 const maxSpare = 4;
-/** Unused chunks of the usual length, which all files share. */
+/** Unused chunks of the usual length, shared by all files. */
 const usualSpare: Buffer[] = [];
 const noBuffer = Buffer.alloc(0);
 
 export class ByteSpool {
   /**
-   * Chunk that is being filled. Its first `at` bytes are in use. Call `reserve` before you write into the chunk
-   * directly.
+   * Chunk that is being filled. Its first `at` bytes are in use. Call `reserve` before writing into the chunk directly.
    */
   buffer: Buffer = noBuffer;
   at = 0;
@@ -19,7 +18,7 @@ export class ByteSpool {
   readonly #waiting: Buffer[] = [];
   readonly #spare: Buffer[];
   #waitingBytes = 0;
-  /** Number of bytes in all full chunks. */
+  /** Total number of bytes in all full chunks. */
   #filledBytes = 0;
 
   constructor(chunkBytes: number = usualChunkBytes) {
@@ -60,21 +59,21 @@ export class ByteSpool {
     if (bytes > this.buffer.length - this.at) this.#nextChunk(Math.max(bytes, this.#chunkBytes));
   }
 
-  /** Removes and returns the oldest ended chunk. Returns undefined if there is no ended chunk. */
+  /** Removes and returns the oldest finished chunk, or returns undefined if there is none. */
   take(): Buffer | undefined {
     const chunk = this.#waiting.shift();
     if (chunk !== undefined) this.#waitingBytes -= chunk.length;
     return chunk;
   }
 
-  /** Ends the current chunk even if it is not full. */
+  /** Finishes the current chunk even if it is not full. */
   flush(): void {
     if (this.at === 0) return;
     this.#endChunk();
     this.buffer = noBuffer;
   }
 
-  /** Makes the memory of a chunk available for reuse. The caller must no longer use the chunk. */
+  /** Makes a chunk's memory available for reuse. After this call, the caller must not use the chunk. */
   recycle(chunk: Buffer): void {
     if (chunk.buffer.byteLength === this.#chunkBytes && this.#spare.length < maxSpare) {
       this.#spare.push(Buffer.from(chunk.buffer));

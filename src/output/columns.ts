@@ -1,8 +1,9 @@
 /**
- * Columns of an export's files: the fields that the user chose, or all known fields. All files have the same columns.
+ * Columns of an export's files: the fields that the user selected, or all known fields. All files have the same
+ * columns.
  */
 
-/** Type of a column. `integer` has 64 bits. `instant` is milliseconds since the epoch. */
+/** Type of a column. `integer` has 64 bits. `instant` is the number of milliseconds since the epoch. */
 export type ColumnType = 'text' | 'integer' | 'decimal' | 'truth' | 'instant';
 
 export interface Column {
@@ -18,18 +19,20 @@ export interface DescribedField {
 
 export interface ColumnSet {
   readonly columns: readonly Column[];
-  /** Name of the extra column. For each row, it contains all fields without a column, as one JSON object. */
+  /**
+   * Name of the extra column. For each row, it holds all fields that have no column of their own, as one JSON object.
+   */
   readonly restName: string;
-  /** True if an extra column stores the fields that have no column of their own. */
+  /** True if fields that have no column of their own are stored in an extra column. */
   readonly keepsOthers: boolean;
 }
 
-/** Returns the columns for an export of messages. If `chosen` is empty, every known field becomes a column. */
+/** Returns the columns for a message export. If `chosen` is empty, every known field becomes a column. */
 export function messageColumns(chosen: readonly string[], described: readonly DescribedField[]): ColumnSet {
   return recordColumns(chosen, [...documented, ...described]);
 }
 
-/** Returns the columns for an export of records (results of an aggregation). */
+/** Returns the columns for an export of records (aggregation results). */
 export function recordColumns(chosen: readonly string[], known: readonly DescribedField[]): ColumnSet {
   const fields = new Map<string, DescribedField>();
   for (const field of known) if (!fields.has(foldedName(field.name))) fields.set(foldedName(field.name), field);
@@ -39,8 +42,8 @@ export function recordColumns(chosen: readonly string[], known: readonly Describ
 }
 
 /**
- * Converts the name of a field that the service itself defines, such as `_messageTime`, to lower case, because its
- * spelling varies. Other names stay unchanged.
+ * Converts the name of a field that the service itself defines, such as `_messageTime`, to lower case, because the
+ * service varies its spelling. Leaves other names unchanged.
  */
 export function foldedName(name: string): string {
   return /^_[A-Za-z]+$/.test(name) ? name.toLowerCase() : name;
@@ -55,7 +58,7 @@ function restNameBeside(columns: readonly Column[]): string {
 const integers: ReadonlySet<string> = new Set(['long', 'int', 'integer', 'short']);
 const decimals: ReadonlySet<string> = new Set(['double', 'float', 'number', 'decimal']);
 const truths: ReadonlySet<string> = new Set(['boolean', 'bool']);
-/** Fields that contain times, although the service describes these fields as numbers. */
+/** Fields that contain times, although the service describes them as numbers. */
 const instants: ReadonlySet<string> = new Set(['_messagetime', '_receipttime', '_timeslice']);
 
 function columnType(name: string, fieldType: string | undefined): ColumnType {
@@ -65,7 +68,7 @@ function columnType(name: string, fieldType: string | undefined): ColumnType {
   return truths.has(type) ? 'truth' : 'text';
 }
 
-/** Fields that every message can have (section 2.5 of docs/service.md). */
+/** Fields that any message can have (section 2.5 of docs/service.md). */
 const documented: readonly DescribedField[] = [
   { name: '_messageid', fieldType: 'long' },
   { name: '_sourceid', fieldType: 'long' },

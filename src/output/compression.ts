@@ -1,30 +1,30 @@
 /**
  * Compresses data files with gzip or zstd on separate threads.
  *
- * With gzip, two chunks are compressed in parallel. This makes the file about 1 % larger, but every gzip reader can
- * read it.
+ * With gzip, two chunks are compressed in parallel. This makes the file about 1 % larger, but any gzip reader can read
+ * it.
  */
 import { promisify } from 'node:util';
 import { constants, crc32, createZstdCompress, deflateRaw, type ZstdCompress } from 'node:zlib';
 
 export type Compression =
   | { readonly kind: 'none' }
-  /** Level 1 is the fastest, and level 9 gives the smallest files. */
+  /** Level 1 is the fastest, and level 9 produces the smallest files. */
   | { readonly kind: 'gzip'; readonly level: number }
-  /** Compression by zstd with a level from 1 to 19. */
+  /** zstd compression with a level from 1 to 19. */
   | { readonly kind: 'zstd'; readonly level: number };
 
 /**
- * Compresses the chunks of one file. The compressed file consists of the results of all calls of `pack`, followed by
+ * Compresses the chunks of one file. The compressed file consists of the results of all calls to `pack`, followed by
  * the result of `end`.
  */
 export interface Packer {
-  /** Maximum number of parallel calls of `pack`. */
+  /** Maximum number of parallel calls to `pack`. */
   readonly parallel: number;
-  /** Compresses a chunk. The caller must not change the chunk before the promise resolves or rejects. */
+  /** Compresses a chunk. The caller must not change the chunk until the promise settles. */
   pack(chunk: Uint8Array): Promise<readonly Uint8Array[]>;
   end(): Promise<readonly Uint8Array[]>;
-  /** Releases the memory for the compression. */
+  /** Releases the memory used for compression. */
   close(): void;
 }
 
@@ -77,7 +77,7 @@ class ZstdStream implements Packer {
   }
 }
 
-/** Header of a gzip file. It contains no file name and no time, so equal rows always produce equal files. */
+/** Header of a gzip file. It contains no file name and no time, so identical rows always produce identical files. */
 const gzipHeader = Uint8Array.of(0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff);
 /** Empty last block of deflate data. */
 const lastBlock = Uint8Array.of(3, 0);
@@ -114,17 +114,17 @@ class ParallelGzip implements Packer {
 
 const deflateAll = promisify(deflateRaw);
 
-/** Compresses a chunk independently of other chunks. */
+/** Compresses a chunk independently of the other chunks. */
 async function deflate(chunk: Uint8Array, level: number): Promise<readonly Uint8Array[]> {
   const finishFlush = constants.Z_FULL_FLUSH;
   return [withoutRepeatedMarkers(await deflateAll(chunk, { level, memLevel: 9, chunkSize: 128 * 1024, finishFlush }))];
 }
 
-/** Last bytes of a chunk with two flush markers (empty deflate blocks) at its end. */
+/** Last bytes of a chunk that ends with two flush markers (empty deflate blocks). */
 const repeatedMarker = Buffer.of(0, 0, 0xff, 0xff, 0, 0, 0, 0xff, 0xff);
 const markerBytes = 5;
 
-/** Removes flush markers that zlib wrote more than once, so that equal rows always produce equal files. */
+/** Removes repeated flush markers that zlib may write, so that identical rows always produce identical files. */
 function withoutRepeatedMarkers(bytes: Buffer): Buffer {
   let end = bytes.length;
   while (bytes.subarray(0, end).subarray(-repeatedMarker.length).equals(repeatedMarker)) end -= markerBytes;

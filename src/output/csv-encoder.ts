@@ -1,7 +1,7 @@
 /**
  * Writes CSV (RFC 4180) with a header, CR LF line ends and UTF-8.
  *
- * Strings are written without JSON escapes, objects and arrays as JSON. Missing values become empty cells. Invalid
+ * Strings are written without JSON escapes, and objects and arrays as JSON. Missing values become empty cells. Invalid
  * UTF-8 becomes U+FFFD.
  */
 import { char, marked } from '../base/json-bytes.ts';
@@ -12,7 +12,7 @@ import { RowColumns, restBytes, valueKind, writeRest } from './row-columns.ts';
 import type { RawRow, RowEncoder } from './row-encoder.ts';
 
 export interface CsvOptions {
-  /** True to write `'` before cells that a spreadsheet would run as formulas. */
+  /** True to write `'` before cells that a spreadsheet would evaluate as formulas. */
   readonly formulaGuard: boolean;
 }
 
@@ -40,7 +40,7 @@ export class CsvEncoder implements RowEncoder {
     const row = this.#row;
     row.read(bytes);
     const columns = row.kinds.length;
-    // Maximum length of the line: each quote is written twice, so a line of only quotes is the longest.
+    // Maximum length of the line. Each quote is written twice, so a line consisting only of quotes becomes the longest.
     this.#reserve(bytes.length, columns + 1);
     const start = this.#spool.at;
     let at = start;
@@ -79,7 +79,7 @@ export class CsvEncoder implements RowEncoder {
     if (this.#text.length < textBytes + restBytes) this.#text = Buffer.allocUnsafeSlow(2 * (textBytes + restBytes));
   }
 
-  /** Ends a line. Writes `""` if the only cell of the line is empty, because CSV readers ignore empty lines. */
+  /** Ends a line. If the line consists of a single empty cell, writes `""`, because CSV readers ignore empty lines. */
   #endLine(start: number, end: number): void {
     const { buffer } = this.#spool;
     let at = end;
@@ -111,7 +111,7 @@ export class CsvEncoder implements RowEncoder {
     }
   }
 
-  /** Writes a text as a cell, in quotes if necessary. */
+  /** Writes a string as a cell, quoted if necessary. */
   #writeCell(at: number, text: Buffer, start: number, end: number): number {
     const { buffer } = this.#spool;
     const isQuoted = needsQuotes(text, start, end);
@@ -134,7 +134,10 @@ export class CsvEncoder implements RowEncoder {
 /** A cell that contains one of these characters needs quotes. */
 const separators = [char.comma, char.quote, char.lineFeed, char.carriageReturn];
 const isSeparator = marked(',"\n\r');
-/** Maximum length in bytes of a text in which a loop searches for separators. For longer texts, `indexOf` is faster. */
+/**
+ * Maximum length in bytes of a string in which separators are found with a loop. For longer strings, `indexOf` is
+ * faster.
+ */
 const maxSearchedByLoop = 32;
 
 function needsQuotes(bytes: Buffer, start: number, end: number): boolean {
@@ -147,12 +150,12 @@ function needsQuotes(bytes: Buffer, start: number, end: number): boolean {
 }
 
 /**
- * Returns whether a spreadsheet would run a cell as a formula (OWASP, "CSV Injection"). Numbers with a sign are no
- * formulas, because many ids are negative.
+ * Returns whether a spreadsheet would evaluate a cell as a formula (OWASP, "CSV Injection"). Signed numbers do not
+ * count as formulas, because many ids are negative.
  */
 function isFormula(bytes: Buffer, start: number, end: number): boolean {
   if (start === end || isSuspicious[bytes[start] as number] === 0) return false;
-  // Many cells contain negative integers. This fast check comes first and creates no string.
+  // Many cells contain negative integers, so this fast check comes first. It creates no string.
   if (bytes[start] === char.minus && end > start + 1 && areDigits(bytes, start + 1, end)) return false;
   const text = bytes.toString('utf8', start, end);
   return formulaStart.test(text) && !signedNumber.test(text);
@@ -169,6 +172,7 @@ function areDigits(bytes: Buffer, start: number, end: number): boolean {
 const formulaStart = /^[=+\-@\t\r\n＝＋－＠]/;
 const signedNumber = /^[+-]\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 /**
- * Table of all bytes, with 1 for each byte that can begin a formula. 0xef is the first UTF-8 byte of full-width signs.
+ * Table of all byte values, with 1 for each byte that can begin a formula. 0xef is the first UTF-8 byte of full-width
+ * signs.
  */
 const isSuspicious = marked('=+-@\t\r\n\xef');

@@ -1,11 +1,14 @@
 /**
- * Finds where JSON values end, and reads JSON strings. The text must be valid JSON, because these functions do not
+ * Finds the ends of JSON values, and reads JSON strings. The text must be valid JSON, because these functions do not
  * check the syntax.
  */
 import { isUtf8 } from 'node:buffer';
 import { char, plainEnd } from '../base/json-bytes.ts';
 
-/** Replaces line breaks by spaces. No value changes, because a valid JSON string contains no unescaped line break. */
+/**
+ * Replaces line breaks with spaces. This changes no value, because a valid JSON string contains no unescaped line
+ * breaks.
+ */
 export function withoutLineBreaks(text: Uint8Array): Uint8Array {
   if (text.indexOf(char.lineFeed) < 0) return text;
   return text.map((byte) => (byte === char.lineFeed || byte === char.carriageReturn ? char.space : byte));
@@ -31,7 +34,7 @@ export function nestedEnd(bytes: Uint8Array, view: DataView, from: number, end: 
   return at;
 }
 
-/** Replaces invalid UTF-8 by U+FFFD. Without this, readers would reject the whole file because of one wrong byte. */
+/** Replaces invalid UTF-8 with U+FFFD. Otherwise, one invalid byte would make readers reject the whole file. */
 export function validText(text: Uint8Array): Uint8Array {
   return isUtf8(text) ? text : Buffer.from(new TextDecoder().decode(text));
 }
@@ -73,7 +76,7 @@ export function writeText(target: Buffer, at: number, bytes: Buffer, view: DataV
   let end = at;
   let next = from;
   while (next < to) {
-    // The searched range includes the closing quote, so `plainEnd` stops at the quote at the latest.
+    // The searched range includes the closing quote, so `plainEnd` stops there at the latest.
     const plain = plainEnd(bytes, view, next, to + 1);
     end = copyBytes(target, end, bytes, next, plain);
     if (plain >= to) break;
@@ -85,7 +88,7 @@ export function writeText(target: Buffer, at: number, bytes: Buffer, view: DataV
   return end;
 }
 
-/** Character of each short JSON escape, by the byte after the backslash. */
+/** The character that each short JSON escape represents, keyed by the byte after the backslash. */
 const meaningOf = new Uint8Array(128);
 for (const [letter, meaning] of ['""', '\\\\', '//', 'b\b', 'f\f', 'n\n', 'r\r', 't\t']) {
   meaningOf[(letter as string).charCodeAt(0)] = (meaning as string).charCodeAt(0);

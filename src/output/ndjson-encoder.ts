@@ -1,6 +1,6 @@
 /**
- * Writes each row as received, as NDJSON. Line breaks inside a row become spaces, and invalid UTF-8 becomes U+FFFD. For
- * speed, line breaks are searched in many rows at once.
+ * Writes each row as received, as NDJSON. Line breaks within a row become spaces, and invalid UTF-8 becomes U+FFFD. For
+ * speed, many rows are searched for line breaks at once.
  */
 import { char } from '../base/json-bytes.ts';
 import type { ByteSpool } from './byte-spool.ts';
@@ -11,8 +11,8 @@ import type { RawRow, RowEncoder } from './row-encoder.ts';
 export class NdjsonEncoder implements RowEncoder {
   readonly #spool: ByteSpool;
   /**
-   * Start of the unfinished rows in the current chunk. Their line breaks are not replaced yet. `#lineEnds` contains the
-   * end of each unfinished row.
+   * Start of the unfinished rows in the current chunk, in which line breaks have not yet been replaced. `#lineEnds`
+   * contains the end of each unfinished row.
    */
   #from = 0;
   readonly #lineEnds: number[] = [];
@@ -57,13 +57,13 @@ export class NdjsonEncoder implements RowEncoder {
 }
 
 /**
- * Writes only the chosen fields, in the chosen order, as NDJSON. Values are written as received, and missing fields are
- * omitted.
+ * Writes only the selected fields, in the selected order, as NDJSON. Values are written as received, and missing fields
+ * are omitted.
  */
 export class NdjsonFieldsEncoder implements RowEncoder {
   readonly #spool: ByteSpool;
   readonly #row: RowColumns;
-  /** Text before each value: comma, name and colon. */
+  /** Text before each value: comma, field name and colon. */
   readonly #heads: readonly Buffer[];
   readonly #headsBytes: number;
 
@@ -88,7 +88,7 @@ export class NdjsonFieldsEncoder implements RowEncoder {
       at = copyBytes(buffer, at, head, 0, head.length);
       at = copyBytes(buffer, at, row.bytes, row.starts[column] as number, row.ends[column] as number);
     }
-    // Each field begins with a comma, so the opening brace replaces the first comma.
+    // The text of each field begins with a comma, so the opening brace replaces the first comma.
     if (at === start) at++;
     buffer[start] = char.objectStart;
     buffer[at++] = char.objectEnd;

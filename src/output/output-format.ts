@@ -1,4 +1,4 @@
-/** Formats and compressions of files. Creates encoders and compressors. */
+/** File formats and compression methods. Creates encoders and compressors. */
 import type { ByteSpool } from './byte-spool.ts';
 import type { ColumnSet } from './columns.ts';
 import type { Compression } from './compression.ts';
@@ -8,7 +8,7 @@ import { ParquetEncoder, ParquetMemory } from './parquet-encoder.ts';
 import type { RowEncoder } from './row-encoder.ts';
 
 export type OutputFormat =
-  /** NDJSON with the chosen fields. If `fields` is empty, rows are written as received. */
+  /** NDJSON with the selected fields. If `fields` is empty, rows are written as received. */
   | { readonly kind: 'ndjson'; readonly fields: readonly string[] }
   | { readonly kind: 'csv'; readonly columns: ColumnSet; readonly formulaGuard: boolean }
   | { readonly kind: 'parquet'; readonly columns: ColumnSet };

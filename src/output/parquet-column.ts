@@ -1,4 +1,4 @@
-/** A column of a Parquet file with the values of the current row group. */
+/** A column of a Parquet file, with the values of the current row group. */
 import type { SchemaElement } from 'hyparquet-writer';
 import type { Column, ColumnType } from './columns.ts';
 import type { Bounds } from './parquet-footer.ts';
@@ -8,12 +8,12 @@ import { TextStore } from './text-store.ts';
 import { decimalOf, instantOf, integerOf, misfit, type TypedValue, truthOf } from './typed-value.ts';
 import { type WordDictionary, WordStore } from './word-store.ts';
 
-/** Values of one column in the rows of a row group. */
+/** Values of one column for the rows of a row group. */
 interface ColumnStore {
-  /** Memory in bytes that the rows of the column use. */
+  /** Memory in bytes used by the column's rows. */
   readonly bytes: number;
   addNull(): void;
-  /** Writes all values of the column, and returns the smallest and the largest value. */
+  /** Writes all values of the column, and returns the smallest and largest value. */
   write(pages: PageWriter, dictionary: WordDictionary): Bounds | undefined;
   clear(): void;
 }
@@ -21,7 +21,7 @@ interface ColumnStore {
 export interface ParquetColumn {
   readonly element: SchemaElement;
   readonly store: ColumnStore;
-  /** Adds a row's value to this column. Returns false if the value does not have the type of the column. */
+  /** Adds a row's value to this column. Returns false if the value does not match the column's type. */
   add(row: RowColumns, column: number): boolean;
 }
 
@@ -50,7 +50,7 @@ export function parquetColumn({ name, type }: Column): ParquetColumn {
   }
 }
 
-/** Creates a column of texts. Values other than strings are stored as JSON. */
+/** Creates a text column. Values other than strings are stored as JSON. */
 export function textColumn(name: string): ParquetColumn & { readonly store: TextStore } {
   const store = new TextStore();
   const add = (row: RowColumns, column: number) => {
@@ -80,8 +80,7 @@ function integerAdder(store: WordStore, maxPlainDigits: number, read: (text: str
 }
 
 /**
- * Parses a value with `read` and adds it to the column. Returns false if the value does not have the type of the
- * column.
+ * Parses a value with `read`, and adds it to the column. Returns false if the value does not match the column's type.
  */
 function addTyped<T>(
   store: { addNull(): void; add(value: T): void },
@@ -96,7 +95,7 @@ function addTyped<T>(
   return fits;
 }
 
-/** Returns a value as text: '' if missing, undefined for an object or array. */
+/** Returns a value as text: '' if it is missing, and undefined if it is an object or array. */
 function textOf(row: RowColumns, column: number): string | undefined {
   const start = row.starts[column] as number;
   const end = row.ends[column] as number;
@@ -115,7 +114,7 @@ function textOf(row: RowColumns, column: number): string | undefined {
   }
 }
 
-/** Estimated memory in bytes of one boolean. */
+/** Estimated memory in bytes per boolean. */
 const bytesPerBoolean = 8;
 
 class TruthStore implements ColumnStore {

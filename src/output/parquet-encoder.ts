@@ -1,6 +1,6 @@
 /**
  * Writes Parquet. Numbers, times and booleans have typed columns. A value of another type is stored in an extra column,
- * so no value is lost.
+ * so that no value is lost.
  *
  * Rows stay in memory until a row group is full.
  */
@@ -17,28 +17,31 @@ import { RowColumns, restBytes, writeRest } from './row-columns.ts';
 import type { RawRow, RowEncoder } from './row-encoder.ts';
 import { WordDictionary } from './word-store.ts';
 
-/** Memory in bytes at which a row group is full. */
+/** Memory use in bytes at which a row group counts as full. */
 const usualGroupBytes = 4 * 1024 * 1024;
-/** Size of the footer in bytes at which a file is full. Readers load the whole footer into memory. */
+/** Footer size in bytes at which a file counts as full. Readers load the whole footer into memory. */
 const usualFooterBytes = 4 * 1024 * 1024;
 
 export interface ParquetOptions {
   readonly compression: Compression;
   readonly groupBytes?: number;
   readonly footerBytes?: number;
-  /** Buffers that this file shares with other files. All these files must have the same columns. */
+  /** Buffers shared with other files. All these files must have the same columns. */
   readonly memory?: ParquetMemory;
 }
 
 interface RowGroup {
   readonly columns: readonly ParquetColumn[];
-  /** Extra column for values that have no column or the wrong type. Absent if the file needs no extra column. */
+  /**
+   * Extra column for values that have no column or do not match their column's type. Absent if the file needs no extra
+   * column.
+   */
   readonly rest: ReturnType<typeof textColumn> | undefined;
   /** All columns, including the extra column. */
   readonly all: readonly ParquetColumn[];
 }
 
-/** Buffers that Parquet files with the same columns share, so that they are not allocated again for each file. */
+/** Buffers shared by Parquet files with the same columns, so that the buffers are not allocated again for each file. */
 export class ParquetMemory {
   readonly set: ColumnSet;
   readonly row: RowColumns;
@@ -55,7 +58,7 @@ export class ParquetMemory {
     return this.#free.pop() ?? emptyGroup(this.set);
   }
 
-  /** Stores an empty row group for the next file. */
+  /** Stores an empty row group for reuse by the next file. */
   giveBack(group: RowGroup): void {
     this.#free.push(group);
   }
@@ -74,7 +77,7 @@ export class ParquetEncoder implements RowEncoder {
   readonly #memory: ParquetMemory;
   readonly #group: RowGroup;
   readonly #spool: ByteSpool;
-  /** Bytes of the file that are not in `spool` yet. */
+  /** Bytes of the file that have not yet been moved to `spool`. */
   readonly #out = new ByteWriter();
   readonly #pages: PageWriter;
   readonly #groups: ParquetFooter;

@@ -1,6 +1,6 @@
 /**
- * Builds the footer of a Parquet file. The footer describes the columns, and says where each row group is stored.
- * Entries of row groups are encoded immediately to save memory.
+ * Builds the footer of a Parquet file, which describes the columns and states where each row group is stored. Row group
+ * entries are encoded immediately to save memory.
  */
 import { ByteWriter, type SchemaElement } from 'hyparquet-writer';
 import { logicalType } from 'hyparquet-writer/src/metadata.js';
@@ -8,10 +8,10 @@ import { serializeTCompactProtocol } from 'hyparquet-writer/src/thrift.js';
 import { unconvertStatistics } from 'hyparquet-writer/src/unconvert.js';
 import type { PageEncoding, PageTotals } from './parquet-pages.ts';
 
-/** Smallest or largest value of a column. A text is stored as its bytes. */
+/** Smallest or largest value of a column. Text is stored as its bytes. */
 export type ValueBound = bigint | number | boolean | Uint8Array;
 
-/** Minimum and maximum of the values of a column. */
+/** Minimum and maximum values of a column. */
 export interface Bounds {
   readonly min?: ValueBound | undefined;
   readonly max?: ValueBound | undefined;
@@ -26,11 +26,11 @@ export type ValueType = 'BOOLEAN' | 'INT64' | 'DOUBLE' | 'BYTE_ARRAY';
 /** Pages of one column in one row group. */
 export interface ColumnChunk extends PageTotals {
   readonly element: SchemaElement;
-  /** Minimum and maximum of the column in this row group. Absent if most texts in the column are different. */
+  /** Minimum and maximum of the column in this row group. Absent if the column contains mostly distinct texts. */
   readonly bounds: Bounds | undefined;
 }
 
-/** Codes of the compressions (parquet.thrift). */
+/** Compression codes (parquet.thrift). */
 const codecs: Readonly<Record<Codec, number>> = { UNCOMPRESSED: 0, GZIP: 2, ZSTD: 6 };
 const valueTypes: Readonly<Record<ValueType, number>> = { BOOLEAN: 0, INT64: 2, DOUBLE: 5, BYTE_ARRAY: 6 };
 const encodings: Readonly<Record<PageEncoding, number>> = { PLAIN: 0, RLE: 3, RLE_DICTIONARY: 8 };

@@ -1,8 +1,8 @@
 /**
- * Writes the pages of one column of a Parquet row group. Reuses memory and creates no object for each value.
+ * Writes the pages of one column of a Parquet row group. Reuses memory, and creates no object per value.
  *
- * The Parquet library's writer would take 1.3 times (gzip) to 1.5 times (zstd) the CPU time of an export (`npm run
- * bench -- export`).
+ * With the Parquet library's writer, an export would use 1.3 times (gzip) to 1.5 times (zstd) as much CPU time (`npm
+ * run bench -- export`).
  */
 import { ByteWriter } from 'hyparquet-writer';
 import { writePageHeader } from 'hyparquet-writer/src/datapage.js';
@@ -12,7 +12,7 @@ import type { ByteSpool } from './byte-spool.ts';
 /** Function that compresses a page. */
 export type PagePacker = (page: Uint8Array) => Uint8Array;
 
-/** Encoding of the values in a page. The names come from the Parquet specification. */
+/** Encoding of a page's values. The names come from the Parquet specification. */
 export type PageEncoding = 'PLAIN' | 'RLE' | 'RLE_DICTIONARY';
 
 /** Values of consecutive rows, written as one page. */
@@ -28,14 +28,14 @@ export interface DataPage {
 /** Approximate size of a page in bytes. Smaller pages compress worse. */
 export const usualPageBytes: number = 1024 * 1024;
 
-/** Totals of the pages of a column. */
+/** Totals for a column's pages. */
 export interface PageTotals {
   readonly start: number;
   /** Position of the column's dictionary in the file. Undefined if the column has no dictionary. */
   readonly dictionaryAt: number | undefined;
   readonly dataAt: number;
   readonly rows: number;
-  /** Size of the column's pages in bytes after compression. `unpackedBytes` is the size before compression. */
+  /** Size of the column's pages in bytes after compression. `unpackedBytes` is their size before compression. */
   readonly bytes: number;
   readonly unpackedBytes: number;
   readonly encoding: PageEncoding;
@@ -43,7 +43,7 @@ export interface PageTotals {
 }
 
 export class PageMemory {
-  /** Buffer for the definition levels of a page, which tell readers which rows have a value. */
+  /** Buffer for the definition levels of a page, which indicate which rows have a value. */
   readonly levels = new ByteWriter();
   /** Encoded values. */
   readonly values = new ByteWriter();
@@ -85,7 +85,7 @@ export class PageWriter {
     this.#dataPages = 0;
   }
 
-  /** Totals of all pages since `begin`. */
+  /** Totals for all pages since `begin`. */
   get totals(): PageTotals {
     return {
       start: this.#start,
@@ -104,7 +104,7 @@ export class PageWriter {
     return this.#memory.texts(bytes);
   }
 
-  /** Writes a dictionary page of `count` values. */
+  /** Writes a dictionary page with `count` values. */
   dictionary(values: Uint8Array, count: number): void {
     const start = this.#out.offset;
     this.#dictionaryAt = start;
@@ -157,7 +157,7 @@ export class PageWriter {
     this.#out.offset += packed.length;
   }
 
-  /** Writes pages of indexes into a dictionary. The dictionary has `dictionarySize` values. */
+  /** Writes pages of dictionary indexes. The dictionary has `dictionarySize` values. */
   indexes(present: Uint8Array, indexes: Int32Array, dictionarySize: number): void {
     const bits = Math.ceil(Math.log2(dictionarySize));
     const { values } = this.#memory;
@@ -169,7 +169,7 @@ export class PageWriter {
     }
   }
 
-  /** Writes pages of integers or doubles. The bytes in `words` already have the layout that Parquet requires. */
+  /** Writes pages of integers or doubles. The bytes in `words` are already in the layout that Parquet requires. */
   words(present: Uint8Array, words: Uint8Array): void {
     for (const page of evenPages(present, bytesPerWord)) {
       this.data({
@@ -194,7 +194,7 @@ export class PageWriter {
 
 const bytesPerWord = 8;
 
-/** Divides rows into pages with the same number of rows. `from` and `to` are the start and end of a page's values. */
+/** Divides rows into pages with equal numbers of rows. `from` and `to` are the start and end of a page's values. */
 function* evenPages(present: Uint8Array, bytesOfValue: number) {
   const rowsOfPage = usualPageBytes / bytesOfValue;
   let from = 0;

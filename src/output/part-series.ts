@@ -1,8 +1,8 @@
 /**
  * Writes rows to data files of limited size (parts). Each part belongs to one partition, such as an hour.
  *
- * The number of open parts is limited, because a part takes about 1 MB of memory (Parquet: 6 MB). If the limit is
- * reached, a new partition ends the part that has received no row for the longest time.
+ * The number of open parts is limited, because each part uses about 1 MB of memory (Parquet: 6 MB). When the limit is
+ * reached and a new partition begins, the part that has gone longest without a row is ended.
  */
 import { type PartOptions, type PartSummary, PartWriter } from './part-writer.ts';
 import type { RawRow } from './row-encoder.ts';
@@ -11,7 +11,7 @@ import type { RawRow } from './row-encoder.ts';
 const maxFinishingParts = 8;
 
 interface OpenPart {
-  /** Number of the part in the series. */
+  /** Number of the part within the series. */
   readonly index: number;
   readonly partition: string;
   readonly writer: PartWriter;
@@ -20,17 +20,17 @@ interface OpenPart {
 export class PartSeries {
   readonly #optionsOf: (index: number, partition: string) => PartOptions;
   readonly #maxOpenParts: number;
-  /** Results of ended parts, by number. */
+  /** Results of ended parts, by part number. */
   readonly #ended: Promise<PartSummary>[] = [];
   readonly #unfinished = new Set<PartWriter>();
-  /** Parts that accept rows, by partition. The last part in the map has received the latest row. */
+  /** Parts that accept rows, by partition. The last part in the map has received the most recent row. */
   readonly #open = new Map<string, OpenPart>();
-  /** Part that received the latest row. */
+  /** Part that received the most recent row. */
   #current: OpenPart | undefined;
   #begun = 0;
   /** Number of ended parts that are still being written. */
   #finishing = 0;
-  /** Resolves when an ended part is completely written. Undefined if no caller waits for a part. */
+  /** Resolves when an ended part has been completely written. Undefined if no caller is waiting for a part. */
   #finished: PromiseWithResolvers<void> | undefined;
   #failure: { readonly error: unknown } | undefined;
 
@@ -44,12 +44,12 @@ export class PartSeries {
     this.#maxOpenParts = maxOpenParts;
   }
 
-  /** Writes a row to its partition. Without partitions, the partition is ''. */
+  /** Writes a row to its partition. If files are not partitioned, the partition is ''. */
   row(row: RawRow, partition = ''): void {
     this.#partOf(partition).row(row);
   }
 
-  /** Returns a promise if the caller must wait before the next row, because too much data is unwritten. */
+  /** Returns a promise if too much data is unwritten, so that the caller must wait before the next row. */
   drained(): Promise<void> | undefined {
     if (this.#failure) return Promise.reject(this.#failure.error);
     const draining = this.#current?.writer.drained();
@@ -60,10 +60,7 @@ export class PartSeries {
     return this.#finished.promise;
   }
 
-  /**
-   * Ends all parts, and returns their summaries in the order of their numbers. If a part fails, aborts all parts and
-   * rejects.
-   */
+  /** Ends all parts, and returns their summaries by part number. If a part fails, aborts all parts and rejects. */
   async end(): Promise<PartSummary[]> {
     for (const part of this.#open.values()) this.#endPart(part);
     try {
@@ -79,7 +76,7 @@ export class PartSeries {
     await Promise.all([...this.#unfinished].map((part) => part.abort()));
   }
 
-  /** Returns the part to which the next row of a partition is written. If the open part is full, begins a new part. */
+  /** Returns the part to which a partition's next row is written. Begins a new part if the open part is full. */
   #partOf(partition: string): PartWriter {
     if (this.#failure) throw this.#failure.error;
     if (this.#current?.partition !== partition) this.#current = this.#switchTo(partition);
@@ -90,7 +87,7 @@ export class PartSeries {
     return this.#current.writer;
   }
 
-  /** Returns the open part of a partition. Begins a new part if the partition has no open part. */
+  /** Returns the open part of a partition. Begins a new part if the partition has none. */
   #switchTo(partition: string): OpenPart {
     const part = this.#open.get(partition);
     if (!part) return this.#begin(partition);

@@ -1,6 +1,6 @@
 /**
- * Writes one data file (a part): encodes, compresses and uploads its rows. Callers should wait for `drained` between
- * two rows, so that the memory stays bounded. After a failure, every call throws the error.
+ * Writes one data file (a part): encodes, compresses and uploads its rows. To limit memory use, callers should wait for
+ * `drained` between rows. After a failure, every call throws the error.
  */
 import { createHash } from 'node:crypto';
 import { ByteSpool, usualChunkBytes } from './byte-spool.ts';
@@ -9,11 +9,11 @@ import type { RawRow, RowEncoder } from './row-encoder.ts';
 
 /** Receives the bytes of one data file, for example to upload them. */
 export interface PartSink {
-  /** Writes a chunk. The caller waits for the promise before the next call, and then reuses the memory of the chunk. */
+  /** Writes a chunk. The caller waits for the promise before the next call, and then reuses the chunk's memory. */
   write(chunk: Uint8Array): Promise<void>;
   /** Ends the file. When the promise resolves, the file is durable. */
   finish(): Promise<void>;
-  /** Removes everything that was written to the file. */
+  /** Removes everything that has been written to the file. */
   abort(): Promise<void>;
 }
 
@@ -32,13 +32,13 @@ export interface PartSummary {
   readonly bytes: number;
   /** Size of the file in bytes before compression. */
   readonly encodedBytes: number;
-  /** SHA-256 of the file, in hexadecimal digits. */
+  /** SHA-256 of the file in hexadecimal. */
   readonly sha256: string;
   /** Number of values that do not match the type of their column. */
   readonly misfits: number;
 }
 
-/** Maximum number of unwritten bytes. Beyond this number, callers should wait. */
+/** Maximum number of unwritten bytes. Callers should wait while it is exceeded. */
 const maxWaitingBytes = 512 * 1024;
 /** Minimum length of a chunk in bytes. */
 const minChunkBytes = 4 * 1024;
@@ -49,13 +49,13 @@ export class PartWriter {
   readonly #options: PartOptions;
   readonly #packer: Packer;
   readonly #hash = createHash('sha256');
-  /** Resolves when all chunks that the compressor has received are written to the sink. */
+  /** Resolves when all chunks passed to the compressor have been written to the sink. */
   #written = Promise.resolve();
-  /** Number of chunks that the compressor has received, but that are not written to the sink yet. */
+  /** Number of chunks passed to the compressor that have not yet been written to the sink. */
   #running = 0;
   #sink: PartSink | undefined;
   #rows = 0;
-  /** Total size, in bytes before compression, of the chunks that are written to the sink. */
+  /** Total size, in bytes before compression, of the chunks that have been written to the sink. */
   #packedBytes = 0;
   #bytes = 0;
   #ended: Promise<PartSummary> | undefined;
@@ -73,13 +73,13 @@ export class PartWriter {
     return this.#rows;
   }
 
-  /** Estimated size of the file in bytes, computed with the compression ratio of earlier rows. */
+  /** Estimated size of the file in bytes, based on the compression ratio of earlier rows. */
   get bytes(): number {
     const unpackedBytes = this.#spool.totalBytes - this.#packedBytes + (this.#encoder.heldBytes ?? 0);
     return this.#bytes + unpackedBytes * (this.#packedBytes > 0 ? this.#bytes / this.#packedBytes : 1);
   }
 
-  /** True if the file has its maximum size. */
+  /** True if the file has reached its maximum size. */
   get isFull(): boolean {
     return this.#encoder.isFull === true || this.bytes >= this.#options.maxPartBytes;
   }
@@ -93,7 +93,8 @@ export class PartWriter {
   }
 
   /**
-   * Returns a promise if too much data is unwritten, and the caller must wait. The promise rejects if a write fails.
+   * Returns a promise if too much data is unwritten, so that the caller must wait. The promise rejects if a write
+   * fails.
    */
   drained(): Promise<void> | undefined {
     if (this.#failure) return Promise.reject(this.#failure.error);
@@ -102,13 +103,13 @@ export class PartWriter {
     return this.#drained.promise;
   }
 
-  /** Writes all remaining rows and finishes the file. If this fails, aborts the file and rejects. */
+  /** Writes all remaining rows, and finishes the file. If this fails, aborts the file and rejects. */
   end(): Promise<PartSummary> {
     this.#ended ??= this.#end();
     return this.#ended;
   }
 
-  /** Aborts the file and removes its data. If the removal fails, another process removes the data later (E15). */
+  /** Aborts the file, and removes its data. If the removal fails, another process removes the data later (E15). */
   async abort(): Promise<void> {
     this.#fail(new DOMException('The data file was aborted.', 'AbortError'));
     await this.end().catch(() => {});

@@ -1,4 +1,4 @@
-/** Converts records of an aggregation to rows. */
+/** Converts aggregation records to rows. */
 import type { RawRow } from './row-encoder.ts';
 
 /** Converts a record to a row. `record` contains the values by field name. */

@@ -1,23 +1,23 @@
 /**
- * Finds the values of columns in a row without parsing it. Most rows have the same names in the same order, so names
- * are compared with the previous row.
+ * Finds the column values in a row without parsing the whole row. Most rows have the same names in the same order, so
+ * names are compared with those of the previous row.
  *
- * If a name occurs twice, the last value counts, as with JSON.parse.
+ * If a name occurs twice, the last value is used, as in JSON.parse.
  */
 import { char, plainEnd, standsAt } from '../base/json-bytes.ts';
 import { foldedName } from './columns.ts';
 import { nestedEnd, stringEnd, tokenStart, wordEnd } from './json-text.ts';
 
-/** Kinds of JSON values. A `plain` string contains no backslash, and an `escaped` string contains at least one. */
+/** Kinds of JSON values. A `plain` string contains no backslashes, and an `escaped` string contains at least one. */
 export const valueKind = { absent: 0, plain: 1, escaped: 2, number: 3, truth: 4, null: 5, nested: 6 } as const;
 
 export type ValueKind = (typeof valueKind)[keyof typeof valueKind];
 
 /** Field name that occurred in earlier rows. */
 interface KnownName {
-  /** The name as written in the row, with quotes. */
+  /** The name as written in the row, including the quotes. */
   readonly bytes: Uint8Array;
-  /** Column with this name; -1 if there is none. */
+  /** Index of the column with this name, or -1 if there is none. */
   readonly column: number;
 }
 
@@ -38,21 +38,21 @@ export class RowColumns {
   readonly ends: Int32Array;
   /** Start of each column's field name in the row: the position of the opening quote. */
   readonly nameStarts: Int32Array;
-  /** Fields without a column: for each field, the start of its name and the end of its value. */
+  /** Fields that have no column: for each field, the start of its name and the end of its value. */
   readonly others: number[] = [];
 
   readonly #columnOf: ReadonlyMap<string, number>;
   readonly #known = new Map<string, KnownName>();
   /** Field names of the previous row, in order. */
   readonly #order: KnownName[] = [];
-  /** Field name from which each column got its value. Several spellings of a name can belong to the same column. */
+  /** Field name from which each column got its value. Several spellings of a name can map to the same column. */
   readonly #filledBy: KnownName[];
-  /** Kind of the value that was skipped last. */
+  /** Kind of the most recently skipped value. */
   #kind: ValueKind = valueKind.absent;
   #memory: ArrayBufferLike | undefined;
 
   constructor(names: readonly string[]) {
-    // Exact names are added last, because they take precedence over lower-case names.
+    // Exact names are added last, so that they take precedence over lower-case names.
     const folded = names.map((name, index) => [foldedName(name), index] as const);
     this.#columnOf = new Map([...folded.reverse(), ...names.map((name, index) => [name, index] as const)]);
     this.kinds = new Uint8Array(names.length);
@@ -62,7 +62,7 @@ export class RowColumns {
     this.#filledBy = names.map(() => noName);
   }
 
-  /** Finds the values of a row. The results are valid until the next call. */
+  /** Finds the values in a row. The results are valid until the next call. */
   read(row: Uint8Array): void {
     if (row.buffer !== this.#memory) {
       this.#memory = row.buffer;
@@ -151,7 +151,7 @@ export class RowColumns {
   }
 }
 
-/** Maximum number of bytes that `writeRest` writes in addition to the length of the row. */
+/** Maximum number of bytes that `writeRest` writes beyond the length of the row. */
 export const restBytes = 2;
 
 /**

@@ -1,7 +1,7 @@
-/** Interface of the encoders. An encoder converts rows to the bytes of one data file. */
+/** Encoder interface. An encoder converts rows into the bytes of one data file. */
 
 /**
- * Row as the service sent it: a valid JSON object. Use the bytes only during the call, because their memory is reused.
+ * Row as sent by the service: a valid JSON object. Use the bytes only during the call, because their memory is reused.
  */
 export interface RawRow {
   readonly bytes: Uint8Array;
@@ -10,12 +10,12 @@ export interface RawRow {
 /** Encodes the rows of one file. Call `end` once, after the last row. */
 export interface RowEncoder {
   row(row: RawRow): void;
-  /** Writes all remaining rows and the end of the file. */
+  /** Writes all remaining rows, and then the end of the file. */
   end(): void;
-  /** Memory in bytes that the unwritten rows use. Absent if the encoder writes each row immediately. */
+  /** Memory in bytes used by unwritten rows. Absent if the encoder writes each row immediately. */
   readonly heldBytes?: number;
-  /** True if no more rows may be added to the file. Absent if the format sets no limit of its own. */
+  /** True if no more rows may be added to the file. Absent if the format has no limit of its own. */
   readonly isFull?: boolean;
-  /** Number of values that are in the extra column because they do not have the type of their own column. */
+  /** Number of values stored in the extra column because they do not match the type of their own column. */
   readonly misfits?: number;
 }

@@ -1,20 +1,22 @@
 /**
- * Stores the texts of one Parquet column for a row group. Equal texts are stored once, unless most texts are different.
+ * Stores the texts of one Parquet column for a row group. Equal texts are stored once, unless most texts are distinct.
  */
 import { copyBytes, writeText } from './json-text.ts';
 import type { Bounds } from './parquet-footer.ts';
 import { type PageWriter, usualPageBytes } from './parquet-pages.ts';
 
 /**
- * After this number of texts, a column decides whether to continue the search for equal texts. The search ends if more
- * than half of the texts are different.
+ * After this number of texts, a column decides whether to keep looking for equal texts. It stops if more than half of
+ * the texts are distinct.
  */
 const textsOnTrial = 1_000;
-/** Maximum length in bytes of a text that is compared with earlier texts. A longer text is stored for each row. */
+/**
+ * Maximum length in bytes of a text that is compared with earlier texts. A longer text is stored again for each row.
+ */
 const maxSharedLength = 256;
 /** Initial number of slots in the hash table. It must be a power of two. */
 const initialSlots = 1_024;
-/** Initial memory of a column in bytes. Small, because a file may have hundreds of columns. */
+/** Initial memory of a column in bytes. It is small, because a file may have hundreds of columns. */
 const initialBytes = 4 * 1024;
 const initialRows = 256;
 const lengthBytes = 4;
@@ -31,14 +33,14 @@ export class TextStore {
   /** One byte for each row: 1 if the row has a text, otherwise 0. */
   #present = new Uint8Array(initialRows);
   #rows = 0;
-  /** Size in bytes of the column without sharing of equal texts. */
+  /** Size of the column in bytes if equal texts were not shared. */
   #plainBytes = 0;
   /** Hash table of the stored texts. A slot contains the index of a text plus 1, or 0 if the slot is free. */
   #slots = new Int32Array(initialSlots);
   #usedSlots = 0;
   #shares = true;
 
-  /** Memory in bytes that the rows of the column use. */
+  /** Memory in bytes used by the column's rows. */
   get bytes(): number {
     return this.#end + indexBytes * (this.#kept + this.#textRows) + this.#rows;
   }
@@ -59,10 +61,7 @@ export class TextStore {
     this.#addRow(0);
   }
 
-  /**
-   * Writes all texts of the column. Returns the smallest and the largest text. Returns undefined if most texts are
-   * different.
-   */
+  /** Writes all texts of the column. Returns the smallest and largest text, or undefined if most texts are distinct. */
   write(pages: PageWriter): Bounds | undefined {
     const present = this.#present.subarray(0, this.#rows);
     if (!this.#repeats) {
@@ -93,19 +92,19 @@ export class TextStore {
     return this.#kept === 0 ? 0 : (this.#ends[this.#kept - 1] as number);
   }
 
-  /** True if the column has at least twice as many rows as different texts. */
+  /** True if the column has at least twice as many rows as distinct texts. */
   get #repeats(): boolean {
     return this.#shares && this.#kept <= this.#rows / 2;
   }
 
-  /** True if a dictionary reduces the size of the column to half or less. */
+  /** True if a dictionary reduces the column to half its size or less. */
   get #dictionaryPays(): boolean {
     const indexBits = this.#textRows * Math.ceil(Math.log2(this.#kept));
     return this.#kept > 0 && 2 * (this.#end + indexBits / 8) <= this.#plainBytes;
   }
 
   #writePlain(pages: PageWriter, present: Uint8Array): void {
-    // If no text is shared by rows, the texts are already stored in the order of the rows.
+    // If no rows share a text, the texts are already stored in row order.
     const isInOrder = this.#kept === this.#textRows;
     // Divides the column into pages of equal size, because a short last page compresses worse.
     const pageBytes = this.#plainBytes / Math.max(1, Math.round(this.#plainBytes / usualPageBytes));
@@ -164,14 +163,14 @@ export class TextStore {
   }
 
   /**
-   * Returns the position in `#bytes` at which the entry of a text begins. An entry contains the length of the text, and
-   * then the text.
+   * Returns the position in `#bytes` at which a text's entry begins. An entry consists of the length of the text,
+   * followed by the text.
    */
   #start(text: number): number {
     return text === 0 ? 0 : (this.#ends[text - 1] as number);
   }
 
-  /** Returns the size in bytes of the entry of a text. The entry includes the length of the text. */
+  /** Returns the size in bytes of a text's entry, including the length field. */
   #length(text: number): number {
     return (this.#ends[text] as number) - this.#start(text);
   }
@@ -220,14 +219,14 @@ export class TextStore {
     }
   }
 
-  /** Computes the FNV-1a hash of a text, and mixes the high bits into the low ones. */
+  /** Computes the FNV-1a hash of a text, and mixes the high bits into the low bits. */
   #hash(start: number, end: number): number {
     let hash = 0x811c9dc5;
     for (let at = start; at < end; at++) hash = Math.imul(hash ^ (this.#bytes[at] as number), 0x01000193);
     return hash ^ (hash >>> 15);
   }
 
-  /** Reserves memory for a text. Returns the index at which the caller must write the text. */
+  /** Reserves memory for a text, and returns the index at which the caller must write the text. */
   #reserve(bytes: number): number {
     const start = this.#end;
     const end = start + lengthBytes + bytes;

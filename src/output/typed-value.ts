@@ -1,6 +1,6 @@
 /**
  * Parses values for typed columns. The service writes all values as strings, and some integers as `1.788E12` (sections
- * 2.5 and 10.3 of docs/service.md). A text that would lose precision is stored in the extra column.
+ * 2.5 and 10.3 of docs/service.md). Text that would lose precision is stored in the extra column.
  */
 
 /** Parsed text. `fits` is false if the type cannot represent the text exactly. */
@@ -24,13 +24,13 @@ export function integerOf(text: string): TypedValue<bigint> {
     return value >= smallest && value <= largest ? { value, fits: true } : misfit;
   }
   const value = numberForm.test(text) ? Number(text) : Number.NaN;
-  // Rejects a number with more digits, because parsing may have dropped a fraction.
+  // Rejects a number with more digits, because parsing may have dropped its fraction.
   return Number.isSafeInteger(value) && digitsOf(text).length <= exactDigits
     ? { value: BigInt(value), fits: true }
     : misfit;
 }
 
-/** Start and end of the years 1 to 9999 in ms. All readers support these years. */
+/** First and last millisecond of the years 1 to 9999. All readers support these years. */
 const earliestMs = -62_135_596_800_000n;
 const latestMs = 253_402_300_799_999n;
 
@@ -39,7 +39,7 @@ export function instantOf(text: string): TypedValue<bigint> {
   return value !== null && (value < earliestMs || value > latestMs) ? misfit : { value, fits };
 }
 
-/** Maximum number of decimal digits of a number that a double always represents exactly. */
+/** Maximum number of decimal digits at which a double represents every number exactly. */
 const exactDigits = 15;
 /** Maximum number of digits needed to write a double. */
 const maxDoubleDigits = 17;
@@ -64,7 +64,7 @@ export function truthOf(text: string): TypedValue<boolean> {
   return value === 'true' || value === 'false' ? { value: value === 'true', fits: true } : misfit;
 }
 
-/** Returns whether the double `value` keeps all significant digits of `text`. */
+/** Returns whether the double `value` preserves all significant digits of `text`. */
 function isKept(text: string, value: number): boolean {
   const digits = digitsOf(text);
   if (digits === '' || value === 0) return digits === '';

@@ -1,5 +1,5 @@
 /**
- * Stores the integers or doubles of one Parquet column for a row group. Integers are written as two halves of 32 bits,
+ * Stores the integers or doubles of one Parquet column for a row group. Integers are written as two 32-bit halves,
  * because creating BigInts is slow.
  */
 import type { Bounds } from './parquet-footer.ts';
@@ -17,7 +17,7 @@ export class WordStore {
   /** 64-bit values of the rows that have a value. */
   #integers = new BigInt64Array(initialRows);
   #doubles = new Float64Array(this.#integers.buffer);
-  /** The memory of `#integers` as 32-bit numbers. The lower half of an integer comes first. */
+  /** The memory of `#integers` as 32-bit numbers. The lower half of each integer comes first. */
   #halves = new Int32Array(this.#integers.buffer);
   #words = 0;
   /** One byte for each row: 1 if the row has a value, otherwise 0. */
@@ -29,7 +29,7 @@ export class WordStore {
     this.#kind = kind;
   }
 
-  /** Memory in bytes that the rows of the column use. */
+  /** Memory in bytes used by the column's rows. */
   get bytes(): number {
     return BigInt64Array.BYTES_PER_ELEMENT * this.#words + this.#rows;
   }
@@ -79,7 +79,7 @@ export class WordStore {
     return true;
   }
 
-  /** Writes all values of the column, and returns the smallest and the largest value. */
+  /** Writes all values of the column, and returns the smallest and largest value. */
   write(pages: PageWriter, dictionary: WordDictionary): Bounds {
     const present = this.#present.subarray(0, this.#rows);
     const halves = this.#halves.subarray(0, 2 * this.#words);
@@ -105,8 +105,8 @@ export class WordStore {
   }
 
   /**
-   * Returns the smallest and the largest double. As Parquet requires, NaN is ignored. A smallest value of zero becomes
-   * -0, and a largest value of zero becomes +0.
+   * Returns the smallest and largest double. As Parquet requires, NaN is ignored, a smallest value of zero becomes -0,
+   * and a largest value of zero becomes +0.
    */
   get doubleBounds(): Bounds {
     const doubles = this.#doubles.subarray(0, this.#words);
@@ -134,7 +134,7 @@ export class WordStore {
     return (halves[2 * left] as number) >>> 0 < (halves[2 * right] as number) >>> 0;
   }
 
-  /** Adds a row that has a value. Returns the index at which the caller must store the value. */
+  /** Adds a row that has a value, and returns the index at which the caller must store the value. */
   #addWord(): number {
     this.#addRow(1);
     if (this.#words === this.#integers.length) {
@@ -157,9 +157,9 @@ function bytesOf(halves: Int32Array<ArrayBuffer>): Uint8Array {
   return new Uint8Array(halves.buffer, halves.byteOffset, halves.byteLength);
 }
 
-/** Dictionary of the different 64-bit values of a column. The memory is reused for each column. */
+/** Dictionary of the distinct 64-bit values of a column. Its memory is reused for each column. */
 export class WordDictionary {
-  /** Different values in the order of their first occurrence. Each value is stored as two halves of 32 bits. */
+  /** Distinct values in the order of their first occurrence, each stored as two 32-bit halves. */
   words = new Int32Array(0);
   /** Index of each row's value in `words`. */
   indexes = new Int32Array(0);
@@ -168,7 +168,7 @@ export class WordDictionary {
   #slots = new Int32Array(0);
 
   /**
-   * Collects the different values of a column. Returns false if a dictionary would not reduce the column to half of its
+   * Collects the distinct values of a column. Returns false if a dictionary would not reduce the column to half its
    * size.
    */
   take(halves: Int32Array): boolean {

@@ -1,5 +1,5 @@
 /**
- * Builds the Kubernetes Job of an export. Its pods run `logfleet export`, with Secrets mounted as files. They comply
+ * Builds the Kubernetes Job for an export. Its pods run `logfleet export`, with Secrets mounted as files. They comply
  * with the Pod Security Standard `restricted`.
  */
 import { createHash } from 'node:crypto';
@@ -14,27 +14,27 @@ import { exportLabel } from '../../host/worker-jobs.ts';
 import { secretNames } from '../resource/export-resource.ts';
 import { claimVolume, manifestFile, needsPersonStatus, workerFolders, workerVariables } from './worker-environment.ts';
 
-/** Annotations of a Job. Its pods have them, too. */
+/** Annotations on a Job and its pods. */
 export const jobAnnotations = {
-  /** Hash of everything that decides what the pods do. If this hash changes, the Job is replaced. */
+  /** Hash of everything that determines what the pods do. If this hash changes, the Job is replaced. */
   work: 'logfleet.dev/work',
   /**
-   * Hash of everything that may let a failed Job succeed, such as credentials, image and the user's retry request. If
-   * this hash changes, an ended Job is replaced.
+   * Hash of everything that might allow a failed Job to succeed, such as credentials, image and the user's retry
+   * request. If this hash changes, a Job that has ended is replaced.
    */
   cause: 'logfleet.dev/cause',
-  /** Share of the request budget, in JSON. */
+  /** Share of the request budget, as JSON. */
   share: 'logfleet.dev/share',
-  /** Manifest of the export for the pod. */
+  /** Manifest of the export, for the pod to read. */
   manifest: 'logfleet.dev/search-export',
 } as const;
 
-/** Exit status of `logfleet export` for invalid input. */
+/** Exit status with which `logfleet export` reports invalid input. */
 const usageStatus = 2;
 const userId = 65_532;
 /** Default limits of a Job (`spec.execution.job`). */
 const jobDefaults = { backoffLimitPerIndex: 6, ttlSecondsAfterFinished: 3_600 } as const;
-/** Rules for failures of a pod that are ignored or end the Job. After any other failure, the pod is replaced. */
+/** Rules for pod failures that are ignored or that end the Job. After any other failure, the pod is replaced. */
 const podFailurePolicy = {
   rules: [
     { action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] },
@@ -52,19 +52,19 @@ export interface JobInput {
   readonly share: HeldShare;
   /** Hash of the credentials for the service and the store. */
   readonly credentials: string;
-  /** True if the pods get a token of their ServiceAccount. They need it to write progress to the export's status. */
+  /** True if the pods get a token for their ServiceAccount. They need it to write progress to the export's status. */
   readonly showsProgress?: boolean;
   /** Environment variables with the operator's proxy settings. */
   readonly proxy?: readonly ProxyVariable[];
 }
 
-/** Returns a hash of everything that decides what the pods do, except request limits. */
+/** Returns a hash of everything that determines what the pods do, except request limits. */
 export function workHash({ resource, share }: Pick<JobInput, 'resource' | 'share'>): string {
   const { execution, activeDeadlineSeconds } = resource.spec;
   return hashOf([workerManifest(resource), execution.job, activeDeadlineSeconds, share.user]);
 }
 
-/** Returns a hash of everything that can let a failed Job succeed, such as credentials and image. */
+/** Returns a hash of everything that might allow a failed Job to succeed, such as credentials and image. */
 export function causeHash({
   resource,
   credentials,
@@ -74,11 +74,11 @@ export function causeHash({
   return hashOf([resource.metadata.annotations[annotations.requestedAt], credentials, image, ...proxy]);
 }
 
-/** Returns the name of a Job. It contains a hash of the Job, so the same Job cannot be created twice. */
+/** Returns the name of a Job. The name contains a hash of the Job, so the same Job cannot be created twice. */
 export function jobName(input: JobInput): string {
   const { name, uid } = input.resource.metadata;
   const hash = hashOf([uid, workHash(input), causeHash(input)]).slice(0, 10);
-  // Shortens the name, because it becomes part of a pod's hostname of at most 63 characters.
+  // Shortens the name, because it becomes part of a pod's hostname, which has at most 63 characters.
   const readable = name.slice(0, 45).replaceAll('.', '-').replace(/-+$/, '');
   return `${readable}-${hash}`;
 }
@@ -114,7 +114,7 @@ export function buildJob(input: JobInput): object {
       ...{ completions: share.workers, parallelism: share.workers, backoffLimitPerIndex, ttlSecondsAfterFinished },
       // The Kubernetes Job succeeds as soon as one worker has written the manifest.
       successPolicy: { rules: [{ succeededCount: 1 }] },
-      // A replacement pod waits for the replaced pod, because both use the same request limits.
+      // A replacement pod starts only after the pod it replaces has ended, because both use the same request limits.
       podReplacementPolicy: 'Failed',
       podFailurePolicy,
       ...(spec.activeDeadlineSeconds === undefined ? {} : { activeDeadlineSeconds: spec.activeDeadlineSeconds }),
@@ -129,7 +129,7 @@ export function buildJob(input: JobInput): object {
   };
 }
 
-/** Returns the reference by which Kubernetes deletes the Job together with its export. */
+/** Returns the owner reference that makes Kubernetes delete the Job together with its export. */
 function ownerReference({ name, uid }: SearchExport['metadata']): object {
   return { apiVersion, kind: 'SearchExport', name, uid, controller: true };
 }
@@ -187,7 +187,7 @@ function exportContainer(input: JobInput, resources: object): object {
   };
 }
 
-/** Returns the container's environment variables: paths, the Job, its share of the request budget, and proxies. */
+/** Returns the container's environment variables: paths, Job name, share of the request budget, and proxies. */
 function containerVariables(input: JobInput): readonly object[] {
   const { resource, share, proxy = [] } = input;
   return [
@@ -203,7 +203,9 @@ function containerVariables(input: JobInput): readonly object[] {
   ];
 }
 
-/** Returns the volumes with the manifest of the export, temporary files, the Secrets, and the claim of the export. */
+/**
+ * Returns the volumes for the export's manifest, temporary files, the Secrets, and the export's PersistentVolumeClaim.
+ */
 function podVolumes(resource: SearchExport): readonly object[] {
   const { persistentVolumeClaim: claim } = resource.spec.destination;
   return [
@@ -221,7 +223,7 @@ function podVolumes(resource: SearchExport): readonly object[] {
 
 /**
  * Returns the SearchExport for a pod as JSON, without the fields that only the operator uses. The fingerprint does not
- * depend on these fields (E1).
+ * depend on the omitted fields (E1).
  */
 export function workerManifest({ apiVersion, kind, metadata, spec }: SearchExport): string {
   const { execution: _, paused: __, ttlSecondsAfterFinished: ___, activeDeadlineSeconds: ____, ...rest } = spec;

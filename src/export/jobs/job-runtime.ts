@@ -38,25 +38,25 @@ import type { WorkerReport } from './worker-report.ts';
 
 export interface JobRuntimeOptions extends RuntimeOptions {
   readonly destination: DestinationChoice;
-  /** Request limits of Jobs. Undefined if exports cannot run in Jobs. */
+  /** Request limits of the Jobs. Undefined if exports cannot run in Jobs. */
   readonly shares: JobShares | undefined;
-  /** Variables of the operator's proxy, for the pods. */
+  /** Environment variables with the operator's proxy settings, for the pods. */
   readonly proxy: readonly ProxyVariable[];
 }
 
-/** Delay in ms before a state is checked again if no event reports its changes. */
+/** Delay in ms before checking again a state whose changes trigger no event. */
 const soonMs = 1_000;
 const quotaRetryMs = 30_000;
-/** Label of ServiceAccounts that exports may use. */
+/** Label on ServiceAccounts that exports may use. */
 const workerLabel = 'logfleet.dev/export-worker';
-/** Label with which a user allows the pods of a ServiceAccount to write progress to the export's status. */
+/** Label with which a user allows a ServiceAccount's pods to write progress to the export's status. */
 const progressLabel = 'logfleet.dev/export-progress';
-const component = 'apply the component manifests/export-jobs of the operator';
+const component = 'apply the operator component manifests/export-jobs';
 const noCluster =
-  'Kubernetes Jobs need a cluster, but this export is in a directory: remove execution from its manifest, and logfleet exports in its own process';
+  "Kubernetes Jobs need a cluster, but this export is in a directory: remove spec.execution from its manifest to run the export in logfleet's own process";
 
 const afterFormerJob =
-  'The export starts a new Kubernetes Job about a minute after the former Job and its pods have ended.';
+  'The export starts a new Kubernetes Job about a minute after the previous Job and its pods have ended.';
 
 /** Result of one reconcile. `delayMs` is the time until the next reconcile. */
 interface Found {
@@ -86,13 +86,14 @@ export class JobRuntime {
     this.#publisher = exportStatusWriter(metadata, options);
   }
 
-  /** True if this process is shutting down. Its Job continues to run. */
+  /** True if this process is shutting down. Its Job keeps running. */
   get isLeft(): boolean {
     return this.#isLeft;
   }
 
   /**
-   * True if the export has ended or waits for a user, and no status must be written. The runtime can then be dropped.
+   * True if the export has ended or is waiting for a user, and there is no status to write. The runtime can then be
+   * dropped.
    */
   get isDormant(): boolean {
     return this.#isDormant && !this.#publisher.heldBack;
@@ -136,7 +137,7 @@ export class JobRuntime {
     return found;
   }
 
-  /** Finds or creates the Job of the export, unless the export is paused. Throws if no Job can be created. */
+  /** Finds or creates the export's Job, unless the export is paused. Throws if the Job cannot be created. */
   async #findJob(resource: SearchExport, isAsked: boolean): Promise<Found> {
     const { host, shares } = this.#options;
     const store = host.workerJobs;
@@ -168,12 +169,12 @@ export class JobRuntime {
       if (other !== job && other.metadata.deletionTimestamp === undefined) await store.remove(other);
     }
     if (job) return this.#show(resource, job, store);
-    // A stalled export is still stalled after Kubernetes has removed its Job.
+    // A stalled export remains stalled after Kubernetes has removed its Job.
     const shown = findCondition(resource.status?.conditions, 'Stalled');
     if (shown && resource.status?.kubernetesJob?.name === name && !isAsked && !shares.get({ ...this.key, name })) {
       return { health: { ...stalled, reason: shown.reason, message: shown.message }, job: name };
     }
-    // The request limits of the previous Job are in use until all its pods have ended, so a new Job must wait.
+    // The previous Job's request limits remain in use until all its pods have ended, so a new Job must wait.
     if (jobs.length > 0 || this.#hasPods(store)) return { health: waiting(reasons.jobPending, afterFormerJob) };
     this.#startedAtMs ??= clock.now();
     return this.#create(resource, account, input, store, shares);
@@ -208,12 +209,12 @@ export class JobRuntime {
     if (!share) {
       if (shares.get(job)) return { health: waiting(reasons.jobPending, afterFormerJob) };
       const message =
-        'The Kubernetes Jobs of other exports use all requests that the service allows this user. The export starts when one of these Jobs ends.';
+        'The Kubernetes Jobs of other exports are using all requests that the service allows this user. The export will start when one of these Jobs ends.';
       return { health: waiting(reasons.waitingForShare, message) };
     }
     if (!accounts.isWithinLimits(account)) {
       const message =
-        "The Kubernetes Job starts when some of the operator's requests to the service have ended, because both share the request limits.";
+        "The Kubernetes Job will start when some of the operator's requests to the service have ended, because the Job and the operator share the request limits.";
       return { health: waiting(reasons.waitingForShare, message), delayMs: soonMs };
     }
     // Only the leader may create a Job. Another process may have become the leader in the meantime.
@@ -224,13 +225,13 @@ export class JobRuntime {
     } catch (error) {
       return this.#refused(error, job, shares);
     }
-    const message = `The Kubernetes Job ${name} is created.${fewerText(share, input.share)}`;
+    const message = `The Kubernetes Job ${name} has been created.${fewerText(share, input.share)}`;
     return { health: waiting(reasons.jobPending, message), job: name, delayMs: stallRetryMs };
   }
 
   /**
-   * Handles a failed creation of a Kubernetes Job. Releases the Job's request limits if the Job was certainly not
-   * created.
+   * Handles a failure to create a Kubernetes Job. Releases the Job's request limits if it is certain that the Job was
+   * not created.
    */
   #refused(error: unknown, job: ResourceKey, shares: JobShares): Found {
     if (!(error instanceof LogfleetError)) throw error;
@@ -239,7 +240,7 @@ export class JobRuntime {
     shares.cancel(job);
     if (code === 'host.denied' && message.includes('exceeded quota')) {
       return {
-        health: waiting(reasons.jobPending, `A ResourceQuota of the namespace is full: ${message}`),
+        health: waiting(reasons.jobPending, `A ResourceQuota of the namespace is exhausted: ${message}`),
         delayMs: quotaRetryMs,
       };
     }
@@ -247,15 +248,20 @@ export class JobRuntime {
     throw mendable(reasons.jobRefused, `${message}. Correct spec.execution.job.`);
   }
 
-  /** Throws if the export may not use its ServiceAccount. Returns whether its pods may write progress to the status. */
+  /**
+   * Throws if the export may not use its ServiceAccount. Returns whether the ServiceAccount's pods may write progress
+   * to the status.
+   */
   async #checkServiceAccount({ spec }: SearchExport, store: WorkerJobs): Promise<boolean> {
     const { serviceAccountName: name } = spec.execution.job ?? {};
     if (name === undefined) return false;
     const labels = await store.serviceAccountLabels({ namespace: this.key.namespace, name });
     if (labels?.[workerLabel] === 'true') return labels[progressLabel] === 'true';
-    const what = labels ? `lacks the label ${workerLabel}: "true"` : 'does not exist';
-    const advice = labels ? 'add the label if exports may use its identity' : 'create it with that label';
-    const message = `The ServiceAccount ${this.key.namespace}/${name} ${what}: ${advice} (${workerLabel}: "true").`;
+    const label = `the label ${workerLabel}: "true"`;
+    const problem = labels
+      ? `lacks ${label}: add the label if exports may use this identity`
+      : `does not exist: create it with ${label}`;
+    const message = `The ServiceAccount ${this.key.namespace}/${name} ${problem}.`;
     throw mendable(reasons.serviceAccountNotAllowed, message);
   }
 
@@ -267,7 +273,7 @@ export class JobRuntime {
     if (!modes || modes.includes('ReadWriteMany')) return;
     const name = `${this.key.namespace}/${claim.claimName}`;
     const message =
-      `The PersistentVolumeClaim ${name} has the access mode ${modes.join(' and ')}, so only one node can write to it, but the export has ${workers} workers. ` +
+      `The PersistentVolumeClaim ${name} has the access mode ${modes.join(' and ')}, so only one node can write to the claim, but the export has ${workers} workers. ` +
       'Set spec.execution.job.workers to 1, or create another export that writes to a claim with ReadWriteMany.';
     throw mendable(reasons.claimNotShared, message);
   }
@@ -276,20 +282,20 @@ export class JobRuntime {
   #wantedShare({ spec }: SearchExport, account: Account, isSplittable: boolean): HeldShare {
     const limits = this.#options.accounts.limitsOf(account);
     const size = shareSize(limits);
-    // Only one worker is used if the query cannot be split, or if the spec limits the number of rows.
+    // Uses a single worker if the query cannot be split, or if the spec limits the number of rows.
     const isForOne = !isSplittable || spec.limits?.maxMessages !== undefined;
     const workers = isForOne ? 1 : (spec.execution.job?.workers ?? 1);
     if (size && size.workers >= workers) return { user: account.user, workers, share: size.share };
     const { requestsPerSecond, maxConcurrentRequests } = limits;
-    const what = `The limits of the service's user (${requestsPerSecond} requests per second, ${maxConcurrentRequests} at once)`;
+    const what = `The limits of the service's user (${requestsPerSecond} requests per second, ${maxConcurrentRequests} concurrent requests)`;
     const message = size
       ? `${what} allow only ${counted(size.workers, 'worker')}, but the export requests ${workers}. Lower spec.execution.job.workers, or raise requestsPerSecond and maxConcurrentRequests in the Secret.`
-      : `${what} are too low for a Kubernetes Job: the operator keeps one request per second and two at once, and a worker needs two at once. Create another export with spec.execution.mode Operator, or raise requestsPerSecond and maxConcurrentRequests in the Secret.`;
+      : `${what} are too low for a Kubernetes Job: the operator reserves one request per second and two concurrent requests, and a worker needs two concurrent requests. Create another export with spec.execution.mode Operator, or raise requestsPerSecond and maxConcurrentRequests in the Secret.`;
     throw mendable(reasons.shareTooSmall, message);
   }
 
   /**
-   * Returns a hash of the store's credentials, or an empty text for a PersistentVolumeClaim. Throws if the Secret is
+   * Returns a hash of the store's credentials, or an empty string for a PersistentVolumeClaim. Throws if the Secret is
    * incomplete.
    */
   async #storeCredentials(resource: SearchExport): Promise<string> {
@@ -297,7 +303,7 @@ export class JobRuntime {
     return resource.spec.destination.persistentVolumeClaim ? '' : (await destination.current(resource)).fingerprint;
   }
 
-  /** Returns true while a pod of the export runs or may start. */
+  /** Returns true while a pod of the export is running or may start. */
   #hasPods(store: WorkerJobs): boolean {
     return [...store.pods()].some((pod) => pod.metadata.labels[exportLabel] === this.uid && !isEnded(pod));
   }
@@ -306,7 +312,7 @@ export class JobRuntime {
     return [...store.jobs()].filter(({ metadata }) => metadata.labels[exportLabel] === this.uid);
   }
 
-  /** Makes a stalled export wait for a change of its Secrets (C2). */
+  /** Makes a stalled export wait for a change to its Secrets (C2). */
   #awaitSecrets(resource: SearchExport, { stalled, reason }: ExportHealth, changes: number): void {
     const { accounts, enqueue } = this.#options;
     const keys = stalled && reason !== reasons.jobsNotAvailable ? secretsOf(resource) : [];
@@ -326,14 +332,16 @@ export class JobRuntime {
     });
     const failedPods = state?.failedPods ?? 0;
     const shown = job === undefined ? undefined : { name: job, ...(failedPods > 0 ? { failedPods } : {}) };
-    // After Kubernetes has removed a Job, only an ended export still shows the Job's name in its status.
+    // After Kubernetes has removed a Job, only an export that has ended still shows the Job's name in its status.
     const known = health.isComplete || health.isFailed ? before?.kubernetesJob : undefined;
     const kubernetesJob = shown ?? known;
     return { ...essentials, ...state?.report?.status, ...(kubernetesJob && { kubernetesJob }) };
   }
 }
 
-/** Returns the newest progress that the workers of a Job have reported, which has the highest row count. */
+/**
+ * Returns the status of a Job's workers, and the most recent progress among them: the one with the highest row count.
+ */
 function describeWorkers(
   { status }: SearchExport,
   { job, state, health }: Found,
@@ -353,10 +361,10 @@ function waiting(reason: string, message: string): ExportHealth {
   return { ...atWork, reason, message };
 }
 
-/** Returns a sentence about a Job with fewer workers than requested, or an empty text for other Jobs. */
+/** Returns a sentence about a Job that has fewer workers than requested, or an empty string for other Jobs. */
 function fewerText({ workers }: HeldShare, wanted: HeldShare): string {
   if (workers === wanted.workers) return '';
-  return ` It has ${workers} of the ${wanted.workers} requested workers, because other Jobs use the rest of the request limits.`;
+  return ` It has ${workers} of the ${wanted.workers} requested workers, because other Jobs are using the rest of the request limits.`;
 }
 
 function readEnd(job: WorkerJob, store: WorkerJobs): boolean {
@@ -370,13 +378,13 @@ function podsOf(store: WorkerJobs, { metadata }: WorkerJob) {
 }
 
 function healthOf({ end, reason, message: text }: WorkerReport): ExportHealth {
-  // With the reason `userChanged`, the Secret has the credentials of another user. Then the Job is replaced without a
-  // request.
+  // The reason `userChanged` means that the Secret now has the credentials of another user. In this case, the Job is
+  // replaced without a request by a user.
   const needsRequest = end === 'stalled' && reason !== reasons.userChanged;
   return endedHealth(end, reason, needsRequest ? `${text.replace(/\.?$/, '.')} ${againText}` : text);
 }
 
-/** Returns the result of an ended export from its status, or undefined if the export has not ended. */
+/** Returns the result of an export from its status, or undefined if the export has not ended. */
 function endOf({ metadata, status }: SearchExport): ExportHealth | undefined {
   const complete = findCondition(status?.conditions, 'Complete');
   if (complete) return shownHealth(complete);
@@ -384,7 +392,7 @@ function endOf({ metadata, status }: SearchExport): ExportHealth | undefined {
   return failed?.observedGeneration === metadata.generation ? shownHealth(failed) : undefined;
 }
 
-/** Returns why Jobs and pods cannot be listed, for example because a permission is missing. */
+/** Returns the reason why Jobs and pods cannot be listed, for example a missing permission. */
 function listProblem(store: WorkerJobs): LogfleetError {
   const problem = store.problem();
   if (problem?.code === 'host.forbidden') return noJobs(`${problem.message}; or ${component}`);

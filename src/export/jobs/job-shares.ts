@@ -1,5 +1,5 @@
 /**
- * Tracks the part of the request budget that each Kubernetes Job uses (B8). The operator lowers its own request limits
+ * Tracks the share of the request budget that each Kubernetes Job uses (B8). The operator lowers its own request limits
  * before it creates a Job, and raises them again after the Job's pods have ended.
  */
 import type { Accounts } from '../../account/accounts.ts';
@@ -11,7 +11,7 @@ import { jobNameLabel, type WorkerJob, type WorkerJobs, type WorkerPod } from '.
 import { readShare } from './job-manifest.ts';
 import { hasEnded } from './job-state.ts';
 
-/** After this time in ms, reserved request limits become free again if no Job was created. */
+/** Time in ms after which reserved request limits are released if no Job has been created. */
 const reservationMs = 120_000;
 
 export interface JobSharesOptions {
@@ -19,7 +19,7 @@ export interface JobSharesOptions {
   readonly shares: WorkerShares;
   readonly accounts: Pick<Accounts, 'sharesChanged'>;
   readonly clock: Clock;
-  /** Called when a part of the request budget may have become free. */
+  /** Called when part of the request budget may have become free. */
   readonly onFree: () => void;
 }
 
@@ -36,12 +36,12 @@ export class JobShares {
     this.observe();
   }
 
-  /** Returns the request limits that are reserved for a Job. Returns undefined if nothing is reserved. */
+  /** Returns the request limits reserved for a Job, or undefined if there are none. */
   get(job: ResourceKey): HeldShare | undefined {
     return this.#options.shares.get(keyText(job));
   }
 
-  /** Reserves request limits for a Job, at most `wanted`. Returns undefined if nothing is left. */
+  /** Reserves request limits for a Job, up to `wanted`. Returns undefined if none are left. */
   reserve(job: ResourceKey, wanted: HeldShare, limits: RequestLimits): HeldShare | undefined {
     const { shares, accounts } = this.#options;
     const name = keyText(job);
@@ -64,7 +64,7 @@ export class JobShares {
     onFree();
   }
 
-  /** Compares the reservations with the existing Jobs and pods, and corrects them. */
+  /** Compares the reservations with the existing Jobs and pods, and corrects the reservations. */
   observe(): void {
     const { store, shares, accounts, clock, onFree } = this.#options;
     this.#timer?.cancel();
@@ -86,7 +86,7 @@ export class JobShares {
     for (const timer of this.#reservations.values()) timer.cancel();
   }
 
-  /** Ends the reservation of a Job that was never created. */
+  /** Releases the reservation of a Job that was never created. */
   #expire(job: ResourceKey): void {
     const { clock, store } = this.#options;
     const timer = clock.after(reservationMs, async () => {
@@ -105,8 +105,8 @@ function observedShares(store: WorkerJobs): readonly ObservedShare[] {
     keyText({ namespace, name: labels[jobNameLabel] ?? '' }),
   );
   const found: ObservedShare[] = [];
-  // A user may have removed the annotation from the Job or from some of its pods. Uses the first object that still has
-  // the annotation.
+  // A user may have removed the annotation from the Job or from some of its pods. Therefore, the first object that
+  // still has the annotation is used.
   const add = (job: string, from: readonly (WorkerJob | WorkerPod)[], ended: boolean) => {
     const [held] = from.flatMap(({ metadata }) => readShare(metadata.annotations) ?? []);
     if (held) found.push({ job, held, hasEnded: ended });

@@ -1,4 +1,4 @@
-/** Reads the state of an export's Kubernetes Job from the Job and its pods. */
+/** Determines the state of an export's Kubernetes Job from the Job and its pods. */
 import { annotations } from '../../api/annotations.ts';
 import { reasons } from '../../api/conditions.ts';
 import type { WorkerStatus } from '../../api/generated/search-export.ts';
@@ -12,23 +12,23 @@ import {
 } from '../../host/worker-jobs.ts';
 import { readReport, type WorkerReport } from './worker-report.ts';
 
-/** Instruction that starts another Job. */
+/** Advice on how to start another Job. */
 export const againText = `Give the annotation ${annotations.requestedAt} a new value to start another Job.`;
 
 export interface JobState {
-  /** `running`: a pod runs. `waiting`: no pod runs yet. `complete` and `failed`: the Job has ended. */
+  /** `running`: a pod is running. `waiting`: no pod is running yet. `complete` and `failed`: the Job has ended. */
   readonly phase: 'running' | 'waiting' | 'complete' | 'failed';
-  /** Reason and message for the export's status until a pod has reported a result. */
+  /** Reason and message shown in the export's status until a pod has reported a result. */
   readonly reason: string;
   readonly message: string;
   /** Report of the pod that decides the Job's result. Undefined until this pod has reported. */
   readonly report: WorkerReport | undefined;
   readonly failedPods: number;
-  /** True if no running pod can continue. */
+  /** True if none of the running pods can continue. */
   readonly isHeldUp?: boolean;
 }
 
-/** Reads the state of a Kubernetes Job. `workers` contains the reports of the Job's pods in the export's status. */
+/** Determines the state of a Kubernetes Job. `workers` contains the pods' reports from the export's status. */
 export function readJob(job: WorkerJob, pods: readonly WorkerPod[], workers: readonly WorkerStatus[] = []): JobState {
   const { status } = job;
   const failedPods = status.failed ?? 0;
@@ -36,14 +36,14 @@ export function readJob(job: WorkerJob, pods: readonly WorkerPod[], workers: rea
   const end = endOf(job);
   if (end) {
     const reports = pods.flatMap((pod) => readReport(terminationOf(pod)?.message) ?? []);
-    // It is enough if one pod reports a complete export, even if other pods failed.
+    // A single report of a complete export is sufficient, even if other pods failed.
     const complete = reports.find((report) => report.end === 'complete');
     const phase = complete || end.type === 'Complete' ? 'complete' : 'failed';
     const report = complete ?? (phase === 'failed' ? reports[0] : undefined);
     const isLate = phase === 'failed' && end.reason === 'DeadlineExceeded';
-    // The Job still counts as running until its pods have ended, because their reports may be missing.
+    // The Job still counts as running until its pods have ended, because their reports may not have arrived yet.
     if (!report && !isLate && !pods.every(isEnded)) {
-      const message = `The Kubernetes Job ${name} has ended, and its pods are ending.`;
+      const message = `The Kubernetes Job ${name} has ended, and its pods are terminating.`;
       return { phase: 'running', reason: reasons.exporting, message, report, failedPods };
     }
     const reason = isLate ? reasons.deadlineExceeded : reasons.jobFailed;
@@ -55,7 +55,7 @@ export function readJob(job: WorkerJob, pods: readonly WorkerPod[], workers: rea
   const running = pods.filter((pod) => pod.status.phase === 'Running');
   const count = running.length;
   if (count > 0) {
-    const rest = count < parallelism ? ` Another pod does not run: ${waitText(job, pods)}.` : '';
+    const rest = count < parallelism ? ` Another pod is not running: ${waitText(job, pods)}.` : '';
     const held = heldWorkers(name, running, workers);
     const [first] = held;
     const obstacle = first ? ` Pod ${first.index} cannot continue: ${first.obstacle.message}` : '';
@@ -65,7 +65,7 @@ export function readJob(job: WorkerJob, pods: readonly WorkerPod[], workers: rea
       return { phase: 'running', reason, message, isHeldUp: true, ...common };
     }
     const workingPods = parallelism === 1 ? 'A pod' : `${count} of ${parallelism} pods`;
-    const message = `${workingPods} of the Kubernetes Job ${name} ${count === 1 ? 'exports' : 'export'} the rows.${obstacle}${rest}${tries}`;
+    const message = `${workingPods} of the Kubernetes Job ${name} ${count === 1 ? 'is' : 'are'} exporting rows.${obstacle}${rest}${tries}`;
     return { phase: 'running', reason: reasons.exporting, message, ...common };
   }
   const message = `The Kubernetes Job ${name} has no running pod: ${waitText(job, pods)}.${tries}`;
@@ -74,7 +74,7 @@ export function readJob(job: WorkerJob, pods: readonly WorkerPod[], workers: rea
 
 type HeldWorker = WorkerStatus & Required<Pick<WorkerStatus, 'obstacle'>>;
 
-/** Returns the running workers that cannot continue. The worker that stopped first comes first. */
+/** Returns the running workers that cannot continue, beginning with the worker that stopped first. */
 function heldWorkers(
   job: string,
   running: readonly WorkerPod[],
@@ -108,27 +108,28 @@ function terminationOf({ status }: WorkerPod): ContainerState['terminated'] {
 
 function endText(name: string, end: KubernetesCondition, isLate: boolean): string {
   if (isLate) {
-    return `The Kubernetes Job ${name} took longer than activeDeadlineSeconds. Finished files are kept. To continue, raise activeDeadlineSeconds.`;
+    return `The Kubernetes Job ${name} took longer than activeDeadlineSeconds. Finished files are kept. To continue the export, raise activeDeadlineSeconds.`;
   }
   if (end.type === 'Complete') {
     return `The Kubernetes Job ${name} is complete, but none of its pods reported a result. ${againText}`;
   }
   const cause = end.message ? ` (${end.message})` : '';
-  return `The Kubernetes Job ${name} failed${cause}. Read kubectl logs job/${name}. ${againText}`;
+  return `The Kubernetes Job ${name} failed${cause}. For details, run: kubectl logs job/${name}. ${againText}`;
 }
 
 function waitText({ spec, status }: WorkerJob, pods: readonly WorkerPod[]): string {
-  if (spec.suspend) return 'the Job is suspended, for example because a queue has not admitted it yet';
+  if (spec.suspend) return 'the Job is suspended, for example because a queue has not yet admitted it';
   const [pod] = pods.filter((each) => !isEnded(each) && each.status.phase !== 'Running');
   if (!pod) {
-    if (pods.some((each) => each.status.phase === 'Succeeded')) return 'a pod is complete, and Kubernetes ends the Job';
+    if (pods.some((each) => each.status.phase === 'Succeeded'))
+      return 'a pod is complete, and Kubernetes is ending the Job';
     return (status.failed ?? 0) > 0 || pods.length > 0
-      ? 'Kubernetes starts another pod after a delay'
-      : 'Kubernetes has created no pod yet; kubectl describe shows why, for example a full ResourceQuota';
+      ? 'Kubernetes will start another pod after a delay'
+      : 'Kubernetes has not created a pod yet; kubectl describe shows the reason, for example an exhausted ResourceQuota';
   }
   const unscheduled = pod.status.conditions?.find(({ type, status }) => type === 'PodScheduled' && status === 'False');
   if (unscheduled)
-    return `the pod ${pod.metadata.name} has no node (${unscheduled.message ?? unscheduled.reason ?? 'unknown'})`;
+    return `the pod ${pod.metadata.name} has not been scheduled to a node (${unscheduled.message ?? unscheduled.reason ?? 'unknown'})`;
   const waiting = pod.status.containerStatuses?.find(({ state }) => state?.waiting)?.state?.waiting;
   if (!waiting) return `the pod ${pod.metadata.name} is starting`;
   const detail = waiting.message === undefined ? '' : `: ${waiting.message.slice(0, 200)}`;

@@ -1,10 +1,10 @@
-/** Environment variables and folders with which the operator passes an export to a worker pod. */
+/** Environment variables and folders through which the operator passes an export to a worker pod. */
 
 /** Environment variables of a worker pod. */
 export const workerVariables = {
   /** File to which the worker writes its report. If this variable is set, `logfleet export` runs as a worker. */
   report: 'LOGFLEET_WORKER_REPORT',
-  /** Folder with the Secrets of the export. It has a subfolder for each Secret, with a file for each key. */
+  /** Folder with the export's Secrets. It has a subfolder for each Secret, which contains a file for each key. */
   secrets: 'LOGFLEET_WORKER_SECRETS',
   /** User of the service whose request limits the worker shares. */
   user: 'LOGFLEET_WORKER_USER',
@@ -12,7 +12,7 @@ export const workerVariables = {
   workers: 'LOGFLEET_WORKERS',
   /** Index of this worker, starting at 0. Kubernetes sets this variable in the pods of Indexed Jobs. */
   index: 'JOB_COMPLETION_INDEX',
-  /** Name of the Kubernetes Job of the worker. */
+  /** Name of the worker's Kubernetes Job. */
   job: 'LOGFLEET_WORKER_JOB',
   /** Uid of the SearchExport. */
   exportUid: 'LOGFLEET_WORKER_EXPORT_UID',
@@ -20,7 +20,7 @@ export const workerVariables = {
   maxConcurrentRequests: 'LOGFLEET_WORKER_MAX_CONCURRENT_REQUESTS',
 } as const;
 
-/** Folders in the container of a worker. */
+/** Folders in a worker's container. */
 export const workerFolders = {
   export: '/logfleet-worker/export',
   secrets: '/logfleet-worker/secrets',

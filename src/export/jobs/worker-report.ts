@@ -1,5 +1,5 @@
 /**
- * Result of an export in a Kubernetes Job. The worker writes it as the termination message of its container, at most
+ * Result of an export in a Kubernetes Job. The worker writes it as its container's termination message, in at most
  * 4,096 bytes.
  */
 import { isRecord, recordOfJson } from '../../base/record.ts';
@@ -9,16 +9,16 @@ const maxMessage = 1_024;
 const shortMessage = 256;
 
 export interface WorkerReport {
-  /** Result of the export. After `stalled` and `failed`, a user must correct something. */
+  /** Result of the export. After `stalled` or `failed`, a user must correct something. */
   readonly end: 'complete' | 'failed' | 'stalled';
-  /** Reason of the condition `Ready`. */
+  /** Reason for the condition `Ready`. */
   readonly reason: string;
   readonly message: string;
   /** Fields of the export's status that only the worker knows. */
   readonly status: Readonly<Record<string, unknown>>;
 }
 
-/** Fields of the status that a report may contain. */
+/** Status fields that a report may contain. */
 const reportedMembers = ['timeRange', 'fingerprint', 'location', 'manifest', 'summary', 'progress'] as const;
 
 /** Encodes a report in at most 4,096 bytes. Shortens or omits fields that are too long. */
@@ -26,7 +26,7 @@ export function renderReport(report: WorkerReport): string {
   const known = Object.fromEntries(
     reportedMembers.flatMap((name) => (report.status[name] === undefined ? [] : [[name, report.status[name]]])),
   );
-  // Drops the manifest and the fingerprint last, because a schedule needs them.
+  // Drops the manifest and the fingerprint last, because a schedule needs both.
   const { manifest, fingerprint } = known;
   const candidates = [
     { ...report, message: report.message.slice(0, maxMessage), status: known },

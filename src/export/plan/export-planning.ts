@@ -1,8 +1,9 @@
 /**
- * Plans an export: divides its time range into segments and writes the plan (E2). The first search job covers the whole
- * range, so a small export needs only one job. If the service does not return all rows of this search, rows are counted
- * or estimated, and the range is divided accordingly. A query that cannot be split (E8) gets a single segment. While
- * the range is too recent to be searched (E11), a test search finds mistakes in the credentials and the query.
+ * Plans an export: divides its time range into segments, and writes the plan (E2). The first search job covers the
+ * whole range, so a small export needs only one job. If the service does not return all rows of this search, rows are
+ * counted or estimated, and the range is divided accordingly. A query that cannot be split (E8) gets a single segment.
+ * While the range is still too recent to be searched (E11), a test search detects mistakes in the credentials and the
+ * query.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { crossing } from '../../base/boundary.ts';
@@ -28,23 +29,23 @@ import { countSlices } from './slice-counts.ts';
 export type PlanningTools = Pick<SearchTools, 'definition' | 'quirks' | 'log'>;
 
 export interface PlanOptions {
-  /** Minimum age in ms of searched rows, because newer rows may still arrive (E11). */
+  /** Minimum age in ms of rows that are searched, because newer rows may still be arriving (E11). */
   readonly settleDelayMs: number;
-  /** Search jobs of the planning. If planning fails, the caller closes them. */
+  /** Search jobs opened during planning. If planning fails, the caller closes them. */
   readonly jobs: JobSet;
   /** Called when the `PlanningWait` changes. */
   readonly onWait?: (wait: PlanningWait) => void;
 }
 
-/** State of the planning while it waits until the time range of the export is old enough to be searched (E11). */
+/** State of planning while it waits for the export's time range to become old enough to be searched (E11). */
 export interface PlanningWait {
-  /** Wall time at which the planning continues; undefined if it does not wait. */
+  /** Wall time at which planning continues; undefined if it is not waiting. */
   readonly settlesAtMs: number | undefined;
   /** True if a test search has shown that the service accepts the credentials and the query. */
   readonly isTried: boolean;
 }
 
-/** Open search job, and the interval for which its rows are read. */
+/** Open search job, and the interval whose rows are read from it. */
 export interface FirstSearch extends OpenedJob {
   readonly order: SearchOrder;
 }
@@ -55,41 +56,44 @@ export interface ProposedPlan {
   readonly forecast: ExportForecast;
 }
 
-/** Method that determined the number of rows before the first search of a segment. */
+/** Method by which the number of rows was determined before the first search of a segment. */
 export type RowsBasis =
   /** An aggregation or a single complete search counted the rows. */
   | 'Counted'
-  /** The number of rows is an estimate from the rows that the first search found. */
+  /** The number of rows is an estimate based on the rows that the first search found. */
   | 'Estimated'
   /** The first search found at least this number of rows. */
   | 'Minimum';
 
-/** Expected effort of an export: its segments, rows and requests. */
+/** Expected size of an export: its segments, rows and requests. */
 export interface ExportForecast {
-  /** Segments in order of time, without the part of the range that is too recent to be searched. */
+  /** Segments in chronological order, without the part of the range that is too recent to be searched. */
   readonly segments: readonly SegmentCount[];
   readonly rowsBasis: RowsBasis;
-  /** True if an aggregation was requested to count the rows, but returned no valid count. */
+  /** True if an aggregation was asked to count the rows, but returned no valid count. */
   readonly isCountRefused: boolean;
-  /** Number of rows at which the service has cut a search short; undefined if it has not. */
+  /** Number of rows at which the service has cut a search short; undefined if it has not cut any search short. */
   readonly limit: number | undefined;
   /** Minimum number of requests for the whole export. */
   readonly requests: number;
 }
 
 export interface PlannedExport {
-  /** Plan that is stored at the destination. This process or another process wrote it. */
+  /** Plan stored at the destination by this process or another process. */
   readonly plan: ExportPlan;
-  /** First search of the export, whose job is open. Undefined if another process wrote a plan with other segments. */
+  /**
+   * First search of the export, whose job is still open. Undefined if another process wrote a plan with other segments.
+   */
   readonly first: FirstSearch | undefined;
 }
 
-/** Plans an export and writes the plan. Rejects with a `LogfleetError` or the signal's reason. */
+/** Plans an export, and writes the plan. Rejects with a `LogfleetError` or the signal's reason. */
 export async function planExport(tools: SearchTools, options: PlanOptions): Promise<PlannedExport> {
   const { destination, definition } = tools;
   const { plan, first } = await proposePlan(tools, options);
   const existing = await crossing('export.plan', () => storePlanOnce(destination, definition.layout, plan));
-  // If another process wrote the same segments, the open search job is still useful: it searches one of these segments.
+  // If another process wrote the same segments, the open search job is still useful, because it searches one of these
+  // segments.
   if (isDeepStrictEqual(existing.boundariesMs, plan.boundariesMs)) {
     options.jobs.release(first.job);
     return { plan: existing, first };
@@ -103,28 +107,30 @@ export function proposePlan(tools: PlanningTools, options: PlanOptions): Promise
   return new RangePlanning(tools, options).propose();
 }
 
-/** Maximum wait in ms for the end of the first search. If the search takes longer, the range becomes one segment. */
+/**
+ * Maximum time in ms to wait for the first search to end. If the search takes longer, the range becomes one segment.
+ */
 const longestWaitMs = 30 * 60_000;
 /**
- * Maximum wait in ms for a free search job that counts rows. It is limited, because the first search of the planning
- * may occupy the only search job.
+ * Maximum time in ms to wait for a free search-job slot for counting rows. It is limited, because planning's own first
+ * search may occupy the only slot.
  */
 const longestTurnMs = 60_000;
 /**
- * Maximum ratio of a segment's rows to the message limit in searches by receipt time. It is below 1, because row counts
- * by receipt time are estimates.
+ * Maximum ratio of a segment's rows to the message limit for searches by receipt time. It is below 1, because row
+ * counts by receipt time are estimates.
  */
 const receiptRatio = 0.9;
 /**
- * Maximum length in ms of a short wait. For a short wait, the planning runs no test search, and does not plan a part of
+ * Maximum length in ms of a short wait. During a short wait, planning runs no test search, and does not plan part of
  * the range early.
  */
 const shortWaitMs = 10_000;
-/** Length in ms of the time range of a test search. */
+/** Length in ms of the time range that a test search covers. */
 const trialMs = 1_000;
 /**
- * Maximum duration of one sleep in ms. A longer wait consists of several sleeps, because the wall clock may change
- * during the wait.
+ * Maximum length in ms of one sleep. A longer wait consists of several sleeps, because the wall clock may change during
+ * the wait.
  */
 const longestSleepMs = 60_000;
 
@@ -149,7 +155,7 @@ class RangePlanning {
     const { segments, basis, isCountRefused = false } = segmentation;
     const areCounted = basis === 'Counted';
     const boundariesMs = [range.fromMs, ...segments.map(({ toMs }) => toMs)];
-    // The recent part of the range is searched later.
+    // The recent part of the range will be searched later.
     if (range.toMs < definition.identity.toMs) boundariesMs.push(definition.identity.toMs);
     const segment = segments.length - 1;
     const { fromMs, toMs, rows } = segments[segment] as SegmentCount;
@@ -183,8 +189,8 @@ class RangePlanning {
   }
 
   /**
-   * Waits until at least half of the export's time range is old enough to be searched. Returns the part of the range
-   * that is old enough.
+   * Waits until at least half of the export's time range is old enough to be searched. Returns the part that is old
+   * enough.
    */
   async #settledRange(): Promise<Interval> {
     const { definition, quirks } = this.#tools;
@@ -208,7 +214,7 @@ class RangePlanning {
   }
 
   /**
-   * Runs a test search. Rejects if the service refuses the credentials or the query. Does nothing if no search job
+   * Runs a test search. Rejects if the service refuses the credentials or the query. Does nothing if no search-job slot
    * becomes free within `turnMs`.
    */
   async #tryOut(toMs: number, turnMs: number): Promise<void> {
@@ -223,13 +229,13 @@ class RangePlanning {
     }
   }
 
-  /** Returns the latest time in ms for which rows are old enough to be searched. */
+  /** Returns the latest time in ms at which rows are old enough to be searched. */
   #settledMs(clockBehindMs: number): number {
     const { settleDelayMs, jobs } = this.#options;
     return Math.floor(jobs.clock.now() - settlingMs(settleDelayMs, clockBehindMs));
   }
 
-  /** Waits for the end of the first search. Returns false if this takes longer than `longestWaitMs`. */
+  /** Waits for the first search to end. Returns false if this takes longer than `longestWaitMs`. */
   async #finishedInTime(job: SearchJob): Promise<boolean> {
     const { quirks, definition } = this.#tools;
     const { clock, signal } = this.#options.jobs;
@@ -248,7 +254,7 @@ class RangePlanning {
     }
   }
 
-  /** Returns the fields that the service describes, for CSV and Parquet. Returns undefined for other formats. */
+  /** Returns the service's descriptions of the fields for CSV and Parquet, or undefined for other formats. */
   async #describedFields(job: SearchJob): Promise<readonly PlannedField[] | undefined> {
     const { results, output } = this.#tools.definition.identity;
     if (results === 'Records' || output.format === 'NDJSON') return undefined;
@@ -264,8 +270,8 @@ class RangePlanning {
     if (!isCut || !definition.isSplittable) return asOne(job, range);
     const limit = this.#limitOf(job);
     const { byReceiptTime } = definition.identity;
-    // If the service cut a search by receipt time short, rows may be missing anywhere in its range. So its result does
-    // not show the newest segment.
+    // If the service cut a search by receipt time short, rows may be missing anywhere in its range. Therefore, its
+    // result cannot show a newest segment in which all rows were found.
     const newest = byReceiptTime ? undefined : newestOf(job, range);
     const rest = newest && restOf(range, newest);
     if (rest && rest.rows < limit) {
@@ -285,7 +291,7 @@ class RangePlanning {
       return { segments: firstSegments({ range, slices, ...found }), basis: 'Counted' };
     }
     log.info(
-      'The service could not count the rows of an export by short periods, so the plan divides the time range by estimates.',
+      'The service could not count the rows of an export in short periods, so the plan divides the time range based on estimates.',
       { reason: counts.reason },
     );
     if (rest) {
@@ -305,20 +311,20 @@ class RangePlanning {
   }
 
   /**
-   * Returns the estimated message limit. It is the smallest row count at which the service has cut a search short. If
-   * there is none, it is the row count of this search.
+   * Returns the estimated message limit: the smallest row count at which the service has cut a search short. If it has
+   * not cut any search short, returns the row count of this search.
    */
   #limitOf(job: SearchJob): number {
     return this.#tools.quirks.smallestLimit ?? Math.max(1, job.progress.messageCount);
   }
 }
 
-/** Segments of the planned range in order of time. */
+/** Segments of the planned range, in chronological order. */
 interface Segmentation {
   readonly segments: readonly SegmentCount[];
   /**
-   * How the row counts of the segments were determined. `Counted` means: by an aggregation if the service cut the first
-   * search short, otherwise by this search.
+   * How the row counts of the segments were determined. `Counted` means that an aggregation counted the rows if the
+   * service cut the first search short, and that this search counted them otherwise.
    */
   readonly basis: RowsBasis;
   readonly isCountRefused?: true;
@@ -328,15 +334,17 @@ function asOne(job: SearchJob, range: Interval): Segmentation {
   return { segments: [{ ...range, rows: job.progress.messageCount }], basis: 'Minimum' };
 }
 
-/** Returns the newest part of a search's time range, in which a search that was cut short has found all rows. */
+/**
+ * Returns the newest part of a search's time range, in which the search found all rows even though it was cut short.
+ */
 function newestOf(job: SearchJob, range: Interval): SegmentCount | undefined {
   const whole = wholeBuckets(job.histogram(), range);
   return whole && { fromMs: whole.atMs, toMs: range.toMs, rows: whole.rows };
 }
 
 /**
- * Returns the part of the range before the newest segment. Its number of rows is estimated from the density of rows in
- * the newest segment.
+ * Returns the part of the range before the newest segment. Its row count is estimated from the row density in the
+ * newest segment.
  */
 function restOf({ fromMs }: Interval, newest: SegmentCount): SegmentCount {
   const rows = Math.ceil((newest.rows / (newest.toMs - newest.fromMs)) * (newest.fromMs - fromMs));

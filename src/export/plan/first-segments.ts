@@ -1,6 +1,6 @@
 /**
- * Divides an export's time range into segments by row counts. A segment has at most as many rows as one search can
- * return. If it turns out to have more rows, it is divided during the search (E4).
+ * Divides an export's time range into segments, based on row counts. Each segment has at most as many rows as one
+ * search can return. If a segment turns out to have more rows, it is divided during the search (E4).
  */
 import { maxSegments } from '../../destination/plan-object.ts';
 import { maxPageRows } from '../../service/jobs/search-service.ts';
@@ -18,33 +18,33 @@ export interface SegmentCount extends Interval {
 
 export interface SegmentsInput {
   readonly range: Interval;
-  /** Row counts of short periods, in order of time. */
+  /** Row counts for short periods, in chronological order. */
   readonly slices: readonly SliceCount[];
   /** Expected message limit: the number of rows at which the service cuts a search short. */
   readonly limit: number;
   /**
-   * Number of newest rows that the first search has already found. Unless it is 0, the newest segment has at most this
-   * number of rows.
+   * Number of newest rows that the first search has already found. Unless this number is 0, the newest segment has at
+   * most this number of rows.
    */
   readonly foundRows: number;
 }
 
-/** Number of requests for one search besides its pages: creation, status and deletion of the job. */
+/** Number of requests that one search needs besides its pages: job creation, status and deletion. */
 const requestsBesidesPages = 3;
-/** Number of requests for one aggregation: creation, status, one page and deletion of the job. */
+/** Number of requests that one aggregation needs: job creation, status, one page, and job deletion. */
 export const requestsOfCount = 4;
 
-/** Returns the segments in order of time. A range without rows is one segment. */
+/** Returns the segments in chronological order. A range without rows becomes one segment. */
 export function firstSegments(input: SegmentsInput): readonly SegmentCount[] {
   const { limit } = input;
-  // If there are too many segments for a plan, makes the segments larger.
+  // If there are too many segments for a plan, tries larger segments.
   for (let times = 1; ; times *= 2) {
     const segments = segmentsOf(input, times * fullestRows(limit));
     if (segments.length <= maxSegments) return segments;
   }
 }
 
-/** Maximum number of equal segments if rows were not counted. */
+/** Maximum number of equal segments if the rows have not been counted. */
 const maxEvenSegments = 16;
 
 /** Divides an interval into `wanted` segments of equal length. */
@@ -58,7 +58,7 @@ export function evenSegments({ fromMs, toMs, rows }: SegmentCount, wanted = maxE
   }));
 }
 
-/** Returns the number of rows for which a search needs the fewest requests per row. */
+/** Returns the number of rows at which a search needs the fewest requests per row. */
 export function fullestRows(limit: number): number {
   const max = Math.max(1, limit - 1);
   const inWholePages = Math.floor(max / maxPageRows) * maxPageRows;
@@ -70,14 +70,14 @@ function requestsOf(rows: number): number {
   return requestsBesidesPages + Math.ceil(rows / maxPageRows);
 }
 
-/** Returns the minimum number of requests to search all the given segments. */
+/** Returns the minimum number of requests for searching all the given segments. */
 export function requestsOfSegments(segments: readonly SegmentCount[], limit: number): number {
   return segments.reduce((sum, { rows }) => sum + requestsOfSegment(rows, limit), 0);
 }
 
 /**
  * Returns the minimum number of requests for a segment. If a segment has more rows than one search returns, several
- * searches are needed. A count follows each search that the service cuts short.
+ * searches are needed, and a count follows each search that the service cuts short.
  */
 function requestsOfSegment(rows: number, limit: number): number {
   const cuts = Math.floor(rows / limit);
@@ -87,7 +87,7 @@ function requestsOfSegment(rows: number, limit: number): number {
 function segmentsOf({ range, slices, foundRows }: SegmentsInput, fullest: number): SegmentCount[] {
   const downwards: SegmentCount[] = [];
   let { toMs } = range;
-  /** Periods that have been added to the current segment, from the newest to the oldest. */
+  /** Periods that have been added to the current segment, newest first. */
   let inside: SliceCount[] = [];
   let rows = 0;
   const fill = (slice: SliceCount) => {
@@ -95,8 +95,8 @@ function segmentsOf({ range, slices, foundRows }: SegmentsInput, fullest: number
     rows += slice.rows;
   };
   const close = () => {
-    // A search with a round row count, such as 20,000, looks as if the service cut it short. So planned segments avoid
-    // round row counts.
+    // A search with a round row count, such as 20,000, looks as if the service had cut it short. Therefore, planned
+    // segments avoid round row counts.
     const isFound = downwards.length === 0 && foundRows > 0;
     const left = !isFound && isRoundCount(rows) && inside.length > 1 ? inside.pop() : undefined;
     const fromMs = inside.at(-1)?.startMs ?? range.fromMs;

@@ -1,4 +1,4 @@
-/** Counts the rows of an interval in short periods, with one aggregation of the service. */
+/** Counts the rows of an interval in short periods, with one aggregation. */
 import { asLogfleetError } from '../../base/errors.ts';
 import { figureOf } from '../../service/jobs/aggregation.ts';
 import type { JobOrder, RecordPage } from '../../service/jobs/search-service.ts';
@@ -11,10 +11,10 @@ import type { SliceCount } from './first-segments.ts';
 export type SliceCounts =
   | {
       readonly kind: 'counted';
-      /** Row counts of short periods, in order of time. */
+      /** Row counts for short periods, in chronological order. */
       readonly slices: readonly SliceCount[];
     }
-  /** The service gave no valid count. `reason` is for users. */
+  /** The service returned no valid count. `reason` is the user-facing reason. */
   | { readonly kind: 'none'; readonly reason: string };
 
 export interface SliceTools {
@@ -24,7 +24,7 @@ export interface SliceTools {
   readonly wishes: OpenWishes;
 }
 
-/** Counts the rows of an interval. Errors of the service are part of the result. */
+/** Counts the rows of an interval. Errors from the service are part of the result. */
 export async function countSlices(interval: Interval, tools: SliceTools): Promise<SliceCounts> {
   const { text } = sliceLength(interval);
   try {
@@ -41,7 +41,7 @@ export async function countSlices(interval: Interval, tools: SliceTools): Promis
   }
 }
 
-/** Returns the counted periods in order of time, or undefined if a record is invalid. */
+/** Returns the counted periods in chronological order, or undefined if a record is invalid. */
 export function slicesOf(
   records: RecordPage['records'],
   { fromMs, toMs }: Interval,
@@ -55,7 +55,8 @@ export function slicesOf(
     seen.add(startMs);
     // Ignores rows at the end of the interval, because some services include the end (E10).
     if (rows === 0 || startMs >= toMs) continue;
-    // A counted period may begin before the interval. Then its rows count as rows at the start of the interval.
+    // A counted period may begin before the interval. In that case, its rows count as rows at the start of the
+    // interval.
     const atMs = Math.max(startMs, fromMs);
     rowsAt.set(atMs, (rowsAt.get(atMs) ?? 0) + rows);
   }

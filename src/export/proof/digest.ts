@@ -2,8 +2,8 @@
  * Compares the written rows with the service's own counts, sizes and times for short periods. This comparison is called
  * a digest (E6). The functions are pure; `proving.ts` sends the requests.
  *
- * A commit record contains a hash of the values of all periods, or a weighted sum in searches by receipt time. A number
- * such as `1.788E12` is rounded. If rounding may explain a difference, the value counts as not compared.
+ * A commit record contains a hash over the values of all periods, or a weighted sum for searches by receipt time. A
+ * number such as `1.788E12` is rounded. If rounding may explain a difference, the value counts as not compared.
  */
 import { defined } from '../../base/record.ts';
 import type { CommitRecord, RepeatedMessage } from '../../destination/commit-record.ts';
@@ -38,15 +38,13 @@ export function areWhole(whole: DigestGroup, parts: readonly DigestGroup[]): boo
   return addWeightedSums(parts.map(rowsIn)) === rowsIn(whole);
 }
 
-/**
- * A number that the service returned. `reach` is the maximum rounding error of the number. It is 0 for an exact number.
- */
+/** A number that the service returned. `reach` is its maximum rounding error, or 0 if the number is exact. */
 export interface Figure {
   readonly value: number;
   readonly reach: number;
 }
 
-/** Count, size and times of rows according to the service. A value is undefined if the service did not report it. */
+/** Count, sizes and times of rows according to the service. A value is undefined if the service did not report it. */
 interface CountedFigures {
   readonly rows: number;
   readonly bytes: Figure | undefined;
@@ -66,19 +64,19 @@ const offsets = 'logfleet_offsets';
 
 /**
  * Returns the query operators that compute counts, sizes and times for each period. Times are relative to the start of
- * their period, so their sums are small enough to be exact.
+ * their period, so that their sums are small enough to be exact.
  */
 export function digestOperators(sliceText: string): string {
   const figures = `count, sum(_size), min(${offset}), max(${offset}), sum(${offset}) as ${offsets}`;
   return `timeslice ${sliceText} as ${slice} | _messagetime - ${slice} as ${offset} | ${figures} by ${slice}`;
 }
 
-/** Returns the periods in the service's response in order of time, or undefined if a record is invalid. */
+/** Returns the periods in the service's response in chronological order, or undefined if a record is invalid. */
 export function digestSlices(records: RecordPage['records'], lengthMs: number): readonly DigestSlice[] | undefined {
   const slices: DigestSlice[] = [];
   const seen = new Set<number>();
   for (const record of records) {
-    // Messages before 1970 have a negative time, so the start of a period can be negative.
+    // Messages before 1970 have negative times, so the start of a period can be negative.
     const start = readFigure(textOf(record, slice));
     const fromMs = start?.reach === 0 && Number.isSafeInteger(start.value) ? start.value : undefined;
     const count = readFigure(textOf(record, '_count'));
@@ -103,7 +101,7 @@ function isWholeNumber(figure: Figure | undefined): figure is Figure {
   return figure?.reach === 0 && Number.isSafeInteger(figure.value) && figure.value >= 0;
 }
 
-/** Matches whole numbers of up to 15 digits. JavaScript represents them exactly. */
+/** Matches integers of up to 15 digits, which JavaScript can represent exactly. */
 const plainForm = /^\d{1,15}$/;
 const figureForm = /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
@@ -132,8 +130,8 @@ export function groupsOf(intervals: readonly CommitRecord[], slices: readonly Di
   let next = 0;
   let reachedMs = Number.NEGATIVE_INFINITY;
   for (const interval of intervals) {
-    // If an interval shares a period with the interval before it, both belong to the same group: the service counts all
-    // rows of a period together, so their rows cannot be compared separately.
+    // If an interval shares a period with the previous interval, both belong to the same group. The service counts all
+    // rows of a period together, so the rows of the two intervals cannot be compared separately.
     const group = reachedMs > interval.fromMs ? groups.at(-1) : undefined;
     const own = group ?? { intervals: [], slices: [] };
     if (!group) groups.push(own);
@@ -154,12 +152,14 @@ export type Comparison =
   | { readonly kind: 'same'; readonly range: ProvenRange }
   | { readonly kind: 'differs'; readonly range: DifferingRange };
 
-/** Result of the comparison of one value. `unknown`: the value is missing, or rounding may explain a difference. */
+/**
+ * Result of comparing one value. `unknown` means that the value is missing, or that rounding may explain a difference.
+ */
 type Agreement = 'same' | 'differs' | 'unknown';
 
 /**
- * Compares the service's values with the written rows. `confirmed` lists messages that the service stores more than
- * once.
+ * Compares the service's values with the written rows. `confirmed` lists messages that the service is known to store
+ * more than once.
  */
 export function compare({ intervals, slices }: DigestGroup, confirmed: readonly ConfirmedMessage[] = []): Comparison {
   const repeated = sumOfConfirmed(confirmed);
@@ -201,8 +201,8 @@ function joinOutcomes(outcomes: readonly Agreement[]): Agreement {
 }
 
 /**
- * Compares the values of each period. Returns undefined if the commit records and the service's response have different
- * periods.
+ * Compares the values for each period. Returns undefined if the periods in the commit records differ from those in the
+ * service's response.
  */
 function outcomesBySlice(
   intervals: readonly CommitRecord[],
@@ -252,7 +252,7 @@ function haveSameSlices(
 
 const noRows = { rows: 0, bytes: undefined, oldestMs: undefined, newestMs: undefined, offsetsMs: undefined };
 
-/** Pairs the service's values with the written values of the same period. */
+/** Pairs each of the service's values with the written value for the same period. */
 function pairsOf(
   counted: readonly DigestSlice[],
   written: readonly SliceFigures[],
@@ -266,8 +266,8 @@ function pairsOf(
 }
 
 /**
- * Compares the service's values of one kind, such as message sizes, with the values of the written rows. `ours` is the
- * hash or weighted sum of the written values. `shorten` computes the same hash or sum from the service's values.
+ * Compares the service's values of one kind, such as message sizes, with those of the written rows. `ours` is the hash
+ * or weighted sum of the written values. `shorten` computes the same hash or sum from the service's values.
  */
 function agreementOf(
   slices: readonly DigestSlice[],
@@ -288,7 +288,7 @@ function agreementOf(
   return isRounded ? 'unknown' : 'differs';
 }
 
-/** Returns the service's values without the additional copies of messages. */
+/** Returns the service's values with additional copies of messages subtracted. */
 function withoutRepeats(
   slices: readonly DigestSlice[],
   confirmed: readonly ConfirmedMessage[],
@@ -374,8 +374,8 @@ export function againOf(
     return intervals.flatMap(({ fromMs, toMs }) => evenSegments({ fromMs, toMs, rows: 0 }, 2)).map(timeRange);
   }
   const range = rangeOf(intervals);
-  // The service's message limit is not known here. Uses the number of rows in the largest interval, because one search
-  // has returned all of them.
+  // The service's message limit is not known here. The number of rows in the largest interval is used instead, because
+  // one search has returned all of them.
   const min = Math.ceil(maxPageRows / 2 ** (round - 1));
   const limit = intervals.reduce((max, { written }) => Math.max(max, written), min);
   const counts = slices
@@ -395,7 +395,7 @@ export function rangeOf(intervals: readonly TimeRange[]): TimeRange {
   return { fromMs: intervals[0]?.fromMs ?? 0, toMs: intervals.at(-1)?.toMs ?? 0 };
 }
 
-/** Maximum number of messages in one query by id, because a query has at most 10,000 characters. */
+/** Maximum number of messages that one query can select by id, because a query has at most 10,000 characters. */
 export const maxConfirmed = 100;
 
 /**
@@ -411,7 +411,7 @@ export function repeatedOf({ intervals }: DigestGroup): readonly RepeatedMessage
 
 /**
  * Returns true if rows were received more than once, but no query can show whether the service stores several copies of
- * them.
+ * these rows.
  */
 export function hasUnconfirmed(group: DigestGroup): boolean {
   return group.intervals.some(({ duplicates }) => duplicates > 0) && repeatedOf(group) === undefined;
@@ -430,7 +430,7 @@ export interface ConfirmedMessage {
 }
 
 /**
- * Returns the number of additional copies of each message that the service stores. Returns undefined if the service's
+ * Returns the number of additional copies of each message that the service stores, or undefined if the service's
  * response contains an impossible number.
  */
 export function confirmedOf(

@@ -1,7 +1,7 @@
 /**
- * Requests counts from the service and compares them with the written rows (`digest.ts`, E6). Searches by receipt time
- * are compared together. If there is a difference, the range is halved until the intervals with the difference are
- * found.
+ * Requests counts from the service, and compares them with the written rows (`digest.ts`, E6). Intervals from searches
+ * by receipt time are compared together. If there is a difference, the range is halved repeatedly until the differing
+ * intervals are found.
  */
 import { failure, type LogfleetError } from '../../base/errors.ts';
 import type { CommitRecord, RepeatedMessage } from '../../destination/commit-record.ts';
@@ -31,17 +31,17 @@ import {
 } from './digest.ts';
 
 export interface ProvingTools extends Pick<SearchTools, 'definition' | 'quirks'> {
-  /** Search jobs of the aggregations. */
+  /** Search jobs that run the aggregations. */
   readonly jobs: JobSet;
 }
 
-/** Result of the comparison of all unchecked intervals with the service. */
+/** Result of comparing all unchecked intervals with the service's counts. */
 export interface DigestResult {
   readonly proven: readonly ProvenRange[];
   readonly differing: readonly DifferingRange[];
   /**
-   * Ranges with too many repeated rows for a query about each row. So it is unknown whether the service stores these
-   * rows several times.
+   * Ranges with too many repeated rows to query each of them. Therefore, it is unknown whether the service stores these
+   * rows more than once.
    */
   readonly unconfirmed: ReadonlySet<DifferingRange>;
   /** Segments that replace the differing ranges. */
@@ -54,7 +54,7 @@ interface ComparedGroup {
 }
 
 /**
- * Compares the rows of the intervals with the service. `round` is 1 for the first comparison. Rejects with the
+ * Compares the rows of the intervals with the service's counts. `round` is 1 for the first comparison. Rejects with the
  * service's error or an `AbortError`.
  */
 export async function prove(
@@ -64,8 +64,8 @@ export async function prove(
 ): Promise<DigestResult> {
   const { definition, quirks } = tools;
   const { byReceiptTime } = definition.identity;
-  // A commit record can show that the service also returns rows at the exclusive end of a range. Then the aggregations
-  // end one millisecond earlier (E10).
+  // A commit record can show that the service also returns rows at the exclusive end of a range. In that case, the
+  // aggregations end one millisecond earlier (E10).
   if (intervals.some(({ endInclusive }) => endInclusive)) quirks.isEndInclusive = true;
   const compared: ComparedGroup[] = [];
   for (const run of runsOf(intervals)) compared.push(...(await compareRun(run, tools)));
@@ -80,7 +80,7 @@ export async function prove(
   };
 }
 
-/** Compares the written rows of neighbouring intervals with the service by one aggregation. */
+/** Compares the written rows of adjacent intervals with the service's counts, using one aggregation. */
 async function compareRun(run: readonly CommitRecord[], tools: ProvingTools): Promise<readonly ComparedGroup[]> {
   const slices = await requestDigest(rangeOf(run), tools);
   if (!tools.definition.identity.byReceiptTime) {
@@ -94,8 +94,8 @@ async function compareRun(run: readonly CommitRecord[], tools: ProvingTools): Pr
   const halves = [...(await compareRun(run.slice(0, middle), tools)), ...(await compareRun(run.slice(middle), tools))];
   const isFound = halves.some(({ comparison }) => comparison.kind === 'differs');
   const groups = halves.map(({ group }) => group);
-  // Halves without a difference replace the whole range only if the service counted as many rows in both halves as in
-  // the whole range.
+  // Two halves without a difference replace the whole range only if the service counted as many rows in both halves
+  // together as in the whole range.
   return isFound || areWhole(whole.group, groups) ? halves : [whole];
 }
 
@@ -115,7 +115,7 @@ async function requestDigest(
   for (;;) {
     const isMoved = quirks.isEndInclusive;
     // Some services return rows at the end of a range, although the end is exclusive. For such a service, the query
-    // leaves out these rows (E10).
+    // excludes these rows (E10).
     const before = isMoved ? `where ${byReceiptTime ? '_receipttime' : '_messagetime'} < ${range.toMs} | ` : '';
     const { records, messageCount } = await request(
       definition.order(range, false),
@@ -131,7 +131,7 @@ async function requestDigest(
   }
 }
 
-/** Asks the service for the number of copies of each repeated message. */
+/** Asks the service how many copies of each repeated message it stores. */
 async function confirm(
   group: DigestGroup,
   repeated: readonly RepeatedMessage[],
@@ -172,7 +172,7 @@ export function verdictOf(
     : { round, proven, differing, segments, incomplete: [] };
 }
 
-/** Groups intervals without gaps between them. */
+/** Groups intervals that follow one another without gaps. */
 function runsOf(intervals: readonly CommitRecord[]): readonly (readonly CommitRecord[])[] {
   const runs: CommitRecord[][] = [];
   for (const interval of intervals) {
@@ -185,7 +185,7 @@ function runsOf(intervals: readonly CommitRecord[]): readonly (readonly CommitRe
 
 function digestRefused(cause: ServiceError): LogfleetError {
   const { serviceCode = 'no code' } = cause;
-  const message = `The service refuses the aggregation with which logfleet proves that no row is missing (${serviceCode}): set spec.proof to Count, so that logfleet compares only the row counts of the searches.`;
+  const message = `The service refuses the aggregation with which logfleet proves that no row is missing (${serviceCode}): set spec.proof to Count to compare only the row counts of the searches.`;
   return failure('stall', 'export.digestRefused', message, { reason: 'CountMissing', cause });
 }
 

@@ -1,6 +1,6 @@
 /**
- * Finds the destination of an export: a volume, or a bucket or container with credentials from a Secret. A namespace
- * can write only to its own folder (E1).
+ * Determines the destination of an export: a volume, or a bucket or container with credentials from a Secret. A
+ * namespace can write only to its own folder (E1).
  */
 import { createHash } from 'node:crypto';
 import type { AwaitedSecrets } from '../../account/awaited-secrets.ts';
@@ -32,7 +32,7 @@ import type { ExportPlaces } from './export-settings.ts';
 
 export interface ChosenDestination {
   readonly settings: DestinationSettings;
-  /** Hash of the settings and credentials of the destination. */
+  /** Hash of the destination's settings and credentials. */
   readonly fingerprint: string;
 }
 
@@ -52,28 +52,26 @@ export interface DestinationChoiceOptions {
 export class DestinationChoice {
   readonly #options: DestinationChoiceOptions;
   #known: { readonly chosen: ChosenDestination; readonly atMs: number } | undefined;
-  /** Monotonic time of the last call of `forget`. Secrets that were read before must be read again. */
+  /** Monotonic time of the last call to `forget`. Secrets that were read before this time must be read again. */
   #forgottenAtMs: number | undefined;
 
   constructor(options: DestinationChoiceOptions) {
     this.#options = options;
   }
 
-  /**
-   * Returns the destination. Reads its Secret again after `secretMaxAgeMs`. Throws an error with advice for the user.
-   */
+  /** Returns the destination. Rereads its Secret after `secretMaxAgeMs`. Throws an error with advice for the user. */
   async current(resource: NeedsDestination): Promise<ChosenDestination> {
     const { clock, secretMaxAgeMs } = this.#options;
     const atMs = clock.monotonic();
     if (this.#known && atMs - this.#known.atMs < secretMaxAgeMs) return this.#known.chosen;
-    // Drops the old settings before it reads the Secret, so that they are not used if the read fails.
+    // Drops the old settings before reading the Secret, so that they are not used if the read fails.
     this.#known = undefined;
     const chosen = withFingerprint(await this.#choose(resource));
     this.#known = { chosen, atMs };
     return chosen;
   }
 
-  /** Discards the Secret in memory, because the store refused its credentials or a user requested a retry. */
+  /** Discards the cached Secret, because the store refused its credentials or a user requested a retry. */
   forget(): void {
     this.#known = undefined;
     this.#forgottenAtMs = this.#options.clock.monotonic();
@@ -99,7 +97,7 @@ export class DestinationChoice {
       const settings = await this.#store('gcs', gcs, namespace, [serviceAccountMember], gcsCredentials);
       return { kind: 'gcs', settings };
     }
-    throw mendable(reasons.invalidSpec, 'spec.destination names no volume, s3, azureBlob or gcs: write one of them.');
+    throw mendable(reasons.invalidSpec, 'spec.destination names no destination: set volume, s3, azureBlob or gcs.');
   }
 
   #volume({ name, path = '' }: VolumeSpec, namespace: string): DestinationSettings {
@@ -112,8 +110,8 @@ export class DestinationChoice {
   }
 
   /**
-   * Returns the settings of an object store with the credentials from its Secret. If the spec names no Secret, the
-   * operator's own credentials are used, if exports may use them.
+   * Returns the settings of an object store, with the credentials from its Secret. If the spec names no Secret, uses
+   * the operator's own credentials, provided that exports may use them.
    */
   async #store<Spec extends StoreSpec, Credentials>(
     kind: 's3' | 'azureBlob' | 'gcs',
@@ -123,34 +121,34 @@ export class DestinationChoice {
     read: (secret: StoreSecret) => Credentials,
   ) {
     if (!ref && !this.#options.places.allowAmbientCredentials) {
-      const message = `spec.destination.${kind} names no credentials, and exports may not use the operator's own credentials: write credentialsSecretRef, or start the operator with --allow-ambient-credentials.`;
+      const message = `spec.destination.${kind} names no credentials, and exports may not use the operator's own credentials: set credentialsSecretRef, or start the operator with --allow-ambient-credentials.`;
       throw mendable(reasons.ambientCredentialsNotAllowed, message);
     }
     const credentials = ref ? read(await this.#secret({ namespace, name: ref.name }, wanted)) : 'ambient';
     return { ...store, root: bucketRoot(prefix, namespace), credentials } as const;
   }
 
-  /** Reads the Secret of an object store. `wanted` lists the keys that an error message asks for. */
+  /** Reads an object store's Secret. `wanted` lists the keys that an error message asks for. */
   async #secret(key: ResourceKey, wanted: readonly string[]): Promise<StoreSecret> {
     const { secrets } = this.#options;
-    // Environment variables cannot replace the Secret of an object store.
+    // Environment variables cannot replace an object store's Secret.
     const members = secrets.takesVariables(key) ? undefined : await secrets.get(key, this.#forgottenAtMs);
     const name = `Secret ${key.namespace}/${key.name}`;
     if (!members) {
-      const advice = `create the Secret with the keys ${wanted.join(' and ')} of the store`;
+      const advice = `create the Secret with the store's keys ${wanted.join(' and ')}`;
       throw mendable(reasons.secretNotFound, `${name} does not exist: ${advice}.`);
     }
-    // Removes the line break at the end of Secret values, which often come from files.
+    // Removes the trailing line break of Secret values, because they often come from files.
     return { name, text: (member) => members.get(member)?.reveal().trim() || undefined };
   }
 }
 
-/** Fields that the specs of all object stores have. */
+/** Fields that the specs of all object stores share. */
 type StoreSpec = Pick<S3Spec & AzureBlobSpec & GcsSpec, 'prefix' | 'credentialsSecretRef'>;
 
 /** Secret with the credentials of a store. */
 interface StoreSecret {
-  /** Name of the Secret in messages. */
+  /** Name of the Secret as shown in messages. */
   readonly name: string;
   /** Returns the value of a key in the Secret, or undefined if the key is missing or its value is empty. */
   text(member: string): string | undefined;
@@ -203,7 +201,7 @@ function incomplete(secret: string, problem: string): LogfleetError {
 
 function withFingerprint(settings: DestinationSettings): ChosenDestination {
   const secrets: string[] = [];
-  // Adds the real credentials to the hash, because the JSON text contains `[secret]` instead.
+  // Adds the actual credentials to the hash, because the JSON text contains `[secret]` in their place.
   const text = JSON.stringify(settings, function (this: Readonly<Record<string, unknown>>, key, value) {
     const original = this[key];
     if (original instanceof SecretText) secrets.push(original.reveal());

@@ -1,4 +1,4 @@
-/** Code shared by exports in the operator's process and in Kubernetes Jobs. */
+/** Code shared by exports that run in the operator's process and in Kubernetes Jobs. */
 import type { Account, Accounts } from '../../account/accounts.ts';
 import { reasons } from '../../api/conditions.ts';
 import { renderExplanation } from '../../api/finding.ts';
@@ -24,7 +24,7 @@ export interface RuntimeOptions {
   readonly draining: () => boolean;
 }
 
-/** Returns the key of the Secret with the credentials of the log service. */
+/** Returns the key of the Secret with the credentials for the log service. */
 export function secretOf({ metadata: { namespace }, spec }: SearchExport): ResourceKey {
   return { namespace, name: spec.credentialsSecretRef.name };
 }
@@ -34,13 +34,13 @@ export function storeSecretName({ s3, azureBlob, gcs }: DestinationSpec): string
   return (s3 ?? azureBlob ?? gcs)?.credentialsSecretRef?.name;
 }
 
-/** Returns the names of all Secrets in a spec. */
+/** Returns the names of all Secrets that a spec refers to. */
 export function secretNames({ spec }: Pick<SearchExport, 'spec'>): readonly string[] {
   const ofStore = storeSecretName(spec.destination);
   return [...new Set([spec.credentialsSecretRef.name, ...(ofStore === undefined ? [] : [ofStore])])];
 }
 
-/** Returns the keys of the Secrets that an export refers to. */
+/** Returns the keys of all Secrets that an export refers to. */
 export function secretsOf(resource: SearchExport): readonly ResourceKey[] {
   const { namespace } = resource.metadata;
   return secretNames(resource).map((name) => ({ namespace, name }));
@@ -58,12 +58,12 @@ export async function resolveDefinition(
   throw failure('stall', 'export.spec', message, { reason: reasons.invalidSpec });
 }
 
-/** Returns the identifier with which an export waits for changes of its Secrets. */
+/** Returns the identifier under which an export waits for changes to its Secrets. */
 export function waiterOf({ namespace, name }: ResourceKey): string {
   return `SearchExport ${namespace}/${name}`;
 }
 
-/** Removes the export if `ttlSecondsAfterFinished` has passed. Otherwise requests a reconcile at that time. */
+/** Removes the export if `ttlSecondsAfterFinished` has passed. Otherwise, requests a reconcile at that time. */
 export async function untilRemoval(
   resource: SearchExport,
   { host, clock, log }: Pick<RuntimeOptions, 'host' | 'clock' | 'log'>,

@@ -3,9 +3,9 @@
 export interface ExportSettings {
   /** Minimum time in ms between two writes of progress to the status. */
   readonly statusIntervalMs: number;
-  /** Maximum age in ms of a store's Secret. An older Secret is read again. */
+  /** Maximum age in ms of a store's cached Secret. After that, the Secret is read again. */
   readonly secretMaxAgeMs: number;
-  /** Delay in ms from a change of a search job's state to the reconcile of its export. */
+  /** Delay in ms between a change to a search job's state and the reconcile of its export. */
   readonly newsDelayMs: number;
 }
 
@@ -15,13 +15,13 @@ export const exportSettings: ExportSettings = {
   newsDelayMs: 1_000,
 };
 
-/** Places that exports may write to. */
+/** Destinations that exports may write to. */
 export interface ExportPlaces {
-  /** Directories of volumes by name (`spec.destination.volume.name`). */
+  /** Directories of volumes by volume name (`spec.destination.volume.name`). */
   readonly volumes: ReadonlyMap<string, string>;
   /** True if an export without a Secret may use the operator's credentials for its object store. */
   readonly allowAmbientCredentials: boolean;
-  /** Environment with `HTTPS_PROXY` and `NO_PROXY`. */
+  /** Environment variables, such as `HTTPS_PROXY` and `NO_PROXY`. */
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 

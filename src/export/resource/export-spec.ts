@@ -1,4 +1,4 @@
-/** Converts the spec of a SearchExport to settings and limits. */
+/** Converts the spec of a SearchExport into settings and limits. */
 import type { SearchExport } from '../../api/kinds.ts';
 import { assert } from '../../base/assert.ts';
 import { parseDuration } from '../../base/duration.ts';
@@ -16,7 +16,7 @@ export function requestOf({ metadata, spec }: SearchExport): ExportRequest {
     output: {
       ...{ format, compression, fields },
       maxPartBytes: read(maxPartSize, parseQuantity),
-      // Only CSV files depend on `formulaGuard`, so this setting must not change the fingerprint of other formats.
+      // Only CSV files depend on `formulaGuard`, so this setting must not change the fingerprint for other formats.
       csv: { formulaGuard: csv?.formulaGuard ?? true },
       ...(compressionLevel === undefined ? {} : { compressionLevel }),
       ...(partitionBy === 'None' ? {} : { partitionBy }),
@@ -26,7 +26,7 @@ export function requestOf({ metadata, spec }: SearchExport): ExportRequest {
 
 /**
  * Returns the limits of the export's work. `parallelism` and `maxBytesScanned` are divided among the workers.
- * `startedAtMs` is wall time.
+ * `startedAtMs` is a wall time.
  */
 export function limitsOf(
   { spec }: SearchExport,
@@ -47,9 +47,12 @@ export function limitsOf(
   };
 }
 
-/** Parses a duration or an amount of bytes. Throws if it is invalid, because a delay of 0 could lose late rows. */
+/**
+ * Parses a duration or a number of bytes. Throws if it is invalid, because falling back to a delay of 0 could lose late
+ * rows.
+ */
 function read(text: string, parse: (text: string) => number | undefined): number {
   const value = parse(text);
-  assert(value !== undefined, `${text} is neither a duration nor an amount of bytes`);
+  assert(value !== undefined, `${text} is neither a duration nor a number of bytes`);
   return value;
 }

@@ -235,13 +235,13 @@ describe('the state of a Kubernetes Job', () => {
       'whose only pod was deleted',
       jobOf({}),
       [ended(130)],
-      { phase: 'waiting', message: expect.stringContaining('starts another pod') },
+      { phase: 'waiting', message: expect.stringContaining('will start another pod') },
     ],
     [
       'whose pod is complete, but the Job is not',
       jobOf({}),
       [ended(0, renderReport(report))],
-      { phase: 'waiting', message: expect.stringContaining('ends the Job') },
+      { phase: 'waiting', message: expect.stringContaining('is ending the Job') },
     ],
     [
       'with a running pod after one that failed',
