@@ -56,7 +56,7 @@ function switchCommand(name: 'pause' | 'resume', description: string): CommandDe
     ...common,
     flags: [
       ...targetFlags,
-      flag('--all', 'All resources of the operator, in all namespaces.'),
+      flag('--all', 'All resources that the operator manages, in all namespaces.'),
       flag(
         '--operator-namespace <namespace>',
         'Namespace of the operator to which --all applies (default: the namespace that contains its Lease).',

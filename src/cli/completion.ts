@@ -25,7 +25,7 @@ interface Subcommand {
   readonly name: string;
   readonly description: string;
   readonly flags: readonly Flag[];
-  /** Words for the first argument. If there are none, the shell completes file names. */
+  /** Completions for the first argument. If there are none, the shell completes file names. */
   readonly words: readonly string[];
 }
 
@@ -61,8 +61,8 @@ function firstSentence(text: string): string {
 }
 
 /**
- * Puts a text in quotes for bash, zsh and fish. Replaces apostrophes with typographic apostrophes, because each shell
- * escapes apostrophes differently.
+ * Quotes a string for bash, zsh and fish. Replaces apostrophes with typographic apostrophes, because each shell escapes
+ * apostrophes differently.
  */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", '’')}'`;
@@ -172,7 +172,7 @@ function zshFlag({ names, description, takesValue, values }: Flag): string {
   return names.map((name) => quoted(`*${spelling(name)}[${plain(description)}]${value}`)).join(' ');
 }
 
-/** Returns the zsh specification that completes the first argument of a command from these words. */
+/** Returns the zsh specification that completes a command's first argument with these words. */
 function zshWords(words: readonly string[]): string {
   const isPrefix = words.every((word) => word.endsWith('/'));
   return quoted(isPrefix ? `1:argument:compadd -S "" -- ${words.join(' ')}` : `1:argument:(${words.join(' ')})`);

@@ -1,6 +1,6 @@
 /**
  * Implements `CommandContext` with the real streams, environment and signals of the process. After the first signal,
- * the command cleans up and ends. A second signal ends the process immediately. No stored state is lost.
+ * the command cleans up and ends. A second signal ends the process immediately, but no stored state is lost.
  */
 import { systemClock } from '../base/clock.ts';
 import { type CommandContext, exitStatus, type Output, type StopSignal } from './command/context.ts';
@@ -11,7 +11,7 @@ import { type CommandContext, exitStatus, type Output, type StopSignal } from '.
  */
 const sameWishMs = 300;
 
-/** Exit status when the program that reads stdout has closed the pipe: 128 plus the number of SIGPIPE. */
+/** Exit status if the program that reads stdout has closed the pipe: 128 plus the signal number of SIGPIPE. */
 const brokenPipe = 141;
 
 export function processContext(): CommandContext {
@@ -41,7 +41,7 @@ function output(stream: NodeJS.WriteStream): Output {
     if (error.code === 'EPIPE') process.exit(brokenPipe);
     // This error means that the terminal was closed, in which case SIGHUP ends the command.
     if (error.code === 'EIO' && stream.isTTY) return;
-    // If stderr cannot be written, the command continues without these lines.
+    // If stderr cannot be written to, the command continues without these lines.
     if (stream === process.stderr) return;
     process.stderr.write(
       `logfleet: cannot write to standard output: ${error.message}; free space, or redirect the output\n`,

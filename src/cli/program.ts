@@ -23,7 +23,7 @@ export async function runProgram(argv: readonly string[], context: CommandContex
 /** Command that was run, and its exit status. */
 export interface Run {
   status: number;
-  /** Exit status for failures except wrong usage. */
+  /** Exit status for failures other than wrong usage. */
   failed: number;
   /** Name of the command, such as `run`. Empty until it is known. */
   command: string;
@@ -128,8 +128,8 @@ function readVariables(command: Command, env: CommandContext['env']): void {
 }
 
 /**
- * Returns whether a flag ignores environment variables. This applies to `-o` of `export`: its variable would be
- * `LOGFLEET_OUTPUT`, which sets the output format of other commands.
+ * Returns whether a flag ignores environment variables. This applies to the flag `-o` of `export`, because its variable
+ * would be `LOGFLEET_OUTPUT`, which sets the output format of other commands.
  */
 function isWithoutVariable(command: Command, attribute: string): boolean {
   return command.name() === 'export' && attribute === 'output';

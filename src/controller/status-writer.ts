@@ -95,7 +95,7 @@ export class StatusWriter<K extends KindName> {
 
   /**
    * Writes the status of the resource if a write is due. Returns the delay in ms until the next call, or Infinity if no
-   * further call is needed.
+   * more calls are needed.
    * @param essentials fields of the status that describe the health of the resource
    * @param figures returns the other fields of the status, such as counts, or undefined if the status must not be
    * written; called only if the status may be written now

@@ -106,7 +106,7 @@ export class FleetListing {
   }
 
   /**
-   * Monotonic time in ms at which the newest complete read of the collector list began. Undefined before the first
+   * Monotonic time in ms at which the newest complete read of the collector list began. Undefined until the first
    * complete read.
    */
   completeSinceMs(): number | undefined {

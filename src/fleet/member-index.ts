@@ -34,7 +34,7 @@ export interface Selection {
 interface FieldIndex {
   readonly texts: Multimap;
   readonly prefixes: Multimap;
-  /** Number of stored prefixes, by length. A lookup of a text tries only these lengths. */
+  /** Number of stored prefixes, by length. A lookup tries only these lengths. */
   readonly lengths: Map<number, number>;
 }
 
@@ -43,7 +43,7 @@ export class MemberIndex {
   readonly #fields = new Map<SelectorField, FieldIndex>();
   /** Policies whose selectors have no anchor. They must be checked for each changed collector. */
   readonly #unanchored = new Set<string>();
-  /** Policies that observe a collector, by the collector's id. Their selectors need not match the collector. */
+  /** Policies that observe each collector, by the collector's id. Their selectors need not match the collector. */
   readonly #followers = new Multimap();
   /** Changed collectors by policy, since the last call of `takeChanged` for this policy. */
   readonly #changed = new Multimap();
@@ -74,7 +74,7 @@ export class MemberIndex {
     this.#concerned.delete(policy);
   }
 
-  /** Starts to record each change of a collector for a policy, even if the policy does not select the collector. */
+  /** Starts recording each change to a collector for a policy, even if the policy does not select the collector. */
   follow(policy: string, id: string): void {
     this.#followers.add(id, policy);
   }
@@ -84,7 +84,7 @@ export class MemberIndex {
   }
 
   /**
-   * Records a change of a collector for every policy that selects or observes the collector. `collector` is undefined
+   * Records a change to a collector for every policy that selects or observes the collector. `collector` is undefined
    * if the collector was removed from the list.
    */
   note(id: string, collector: Collector | undefined): void {

@@ -123,7 +123,7 @@ export function decideSchedule(snapshot: ScheduleSnapshot): ScheduleDecision {
   const creatable = due.filter((span) => !isTaken(runName(name, span)));
   const coveredUntilMs = coveredUntil(covered, startMs);
   const active = present.filter((run) => isUnfinished(run) && run.span.toMs <= nowMs).length;
-  // An active run can still fail, so active runs count toward the maximum number of failed runs, too.
+  // An active run can still fail, so active runs also count toward the maximum number of failed runs.
   const free = snapshot.isPaused ? 0 : Math.min(maxActive, maxGaps - gaps.length) - active;
   return {
     record: present.filter(({ state, span }) => state === 'Complete' && !contains(recorded, span)),

@@ -47,7 +47,7 @@ export function scheduleHealth(input: ScheduleHealthInput): Health {
     const message = `Run ${name} cannot be created, because another SearchExport has this name. Delete that SearchExport, or recreate the schedule with another name.`;
     return { ...stalled, reason: reasons.runNameTaken, message };
   }
-  // Runs in `create` do not exist yet. They count as active, because they are created right after the status is
+  // Runs in `create` do not exist yet. They are counted as active, because they are created right after the status is
   // written.
   const atOnce = active + create.length;
   const later = pending - create.length;

@@ -1,5 +1,5 @@
 /**
- * Streams, signals and environment of a command. Tests replace them.
+ * Streams, signals and environment of a command, which tests can replace.
  *
  * Results go to `stdout`, progress and logs to `stderr`. A command resolves to its exit status and never ends the
  * process.
@@ -36,6 +36,6 @@ export const exitStatus = {
   failed: 1,
   /** Exit status for wrong usage or invalid input. */
   usage: 2,
-  /** Exit status after a signal. The next start continues from the stored state. */
+  /** Exit status after a signal. The next run continues from the stored state. */
   interrupted: 130,
 } as const;

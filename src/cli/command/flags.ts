@@ -1,4 +1,4 @@
-/** Flags that several commands share, and parsers for their values. */
+/** Flags that are shared by several commands, and parsers for their values. */
 
 import path from 'node:path';
 import { Argument, InvalidArgumentError, Option } from 'commander';
@@ -34,7 +34,7 @@ const dateForm = /^\d{4}-\d\d-\d\d$/;
 
 /**
  * Converts a time on the command line (`now`, `-24h`, or a date, which means midnight) to the form used in manifests.
- * Returns other texts unchanged.
+ * Returns all other strings unchanged.
  */
 export function momentText(text: string, nowMs: number): string {
   if (text === 'now') return isoText(nowMs);
@@ -50,7 +50,10 @@ export function variableOf(option: Option): string {
 
 const ofSeveral: readonly unknown[] = [fileList, volumeFlag];
 
-/** Parses the value of a flag's environment variable. A repeatable flag accepts values separated by commas. */
+/**
+ * Parses the value of a flag's environment variable. For a repeatable flag, the variable can contain several values,
+ * separated by commas.
+ */
 export function valueFromVariable(option: Option, text: string): unknown {
   const { parseArg } = option;
   if (option.isBoolean()) return switchValue(text);

@@ -1,4 +1,4 @@
-/** HTTP server of a command. It answers only GET and HEAD. */
+/** HTTP server for commands. It answers only GET and HEAD requests. */
 
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -47,9 +47,7 @@ export function textResponse(status: number, text: string): HttpResponse {
   return { status, contentType: 'text/plain; charset=utf-8', body: `${text}\n` };
 }
 
-/**
- * Returns the response to a request with a method other than GET and HEAD. Returns undefined if the method is allowed.
- */
+/** Returns the response to a request with a method other than GET and HEAD. Returns undefined for GET and HEAD. */
 export function methodRefusal({ method }: Pick<IncomingMessage, 'method'>): HttpResponse | undefined {
   return method === 'GET' || method === 'HEAD' ? undefined : textResponse(405, 'allowed methods: GET, HEAD');
 }

@@ -15,7 +15,7 @@ interface Surroundings {
   /** File with which Node was started: a link to `bin/logfleet.js`, this file itself, or `src/main.ts`. */
   readonly started: string;
   readonly cwd: string;
-  /** Folder of the package that npx runs. Undefined without npx. */
+  /** Folder of the package that npx is running. Undefined if npx is not used. */
   readonly npmPrefix: string | undefined;
 }
 

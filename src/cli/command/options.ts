@@ -1,4 +1,4 @@
-/** Types of parsed command-line flags. If a flag was not given, its property is absent. */
+/** Types for parsed command-line flags. If a flag was not given, its property is absent. */
 import type { ListenAddress } from '../../base/flag-values.ts';
 
 /** Selects a cluster, like the flags of kubectl. */
@@ -65,7 +65,7 @@ export interface ValidateOptions {
 }
 
 export interface PlanOptions extends TargetOptions {
-  /** True if the command must fail when the user has no permission to list the policies of all namespaces. */
+  /** True if the command must fail when the user has no permission to list the policies in all namespaces. */
   readonly allNamespaces?: boolean;
   /** Assumed duration of one upgrade, in ms. */
   readonly assumeUpgrade?: number;

@@ -8,7 +8,7 @@ import { UsageError } from './usage-error.ts';
 /** Folder in an object store. `folder` is empty for the whole bucket or container. */
 export type StoreAddress = { readonly folder: string } & (
   | { readonly kind: 's3' | 'gcs'; readonly bucket: string }
-  /** If the address contains no account name, `endpoint` is set instead of `account`. */
+  /** `endpoint` is set instead of `account` if the address contains no account name. */
   | { readonly kind: 'azureBlob'; readonly account?: string; readonly endpoint?: string; readonly container: string }
 );
 
@@ -20,7 +20,8 @@ export function isContainerAddress(text: string): boolean {
 }
 
 /**
- * Splits an address into its parts. Returns undefined if the text is a path. `endpoint` is the value of `--endpoint`.
+ * Splits an address into its parts. Returns undefined if `text` is a file path. `endpoint` is the value of
+ * `--endpoint`.
  */
 export function readStoreAddress(text: string, endpoint: string | undefined): StoreAddress | undefined {
   if (isContainerAddress(text)) return readContainerAddress(text, endpoint);

@@ -1,5 +1,5 @@
 /**
- * Builds the manifest of an export from the flags of `logfleet export`. Error messages about the manifest name these
+ * Builds the manifest of an export from the flags of `logfleet export`. Error messages about this manifest name the
  * flags.
  */
 
@@ -43,9 +43,7 @@ export function sinkOf({ output, endpoint }: ExportOptions): ExportSink {
 }
 
 interface FlagSurroundings extends Pick<CommandContext, 'cwd' | 'env'> {
-  /**
-   * Temporary folder for rows that are later written to stdout, after the export has checked that no row is missing.
-   */
+  /** Temporary folder for rows. The rows are written to stdout after the export has checked that no row is missing. */
   readonly folder: string;
   /** Current wall time in ms, from which relative times such as `now` and `-24h` are computed. */
   readonly nowMs: number;

@@ -158,7 +158,7 @@ function inThisProcess(resource: SearchExport): SearchExport {
   );
 }
 
-/** Prints the outcome of the export. If the destination is stdout, also prints the rows. Returns the exit status. */
+/** Prints the outcome of the export, and the rows if the destination is stdout. Returns the exit status. */
 async function reportEnd(ended: SearchExport, { options, context, sink }: Run): Promise<number> {
   const { stdout, stderr, signal } = context;
   if (signal.aborted) {
@@ -172,7 +172,7 @@ async function reportEnd(ended: SearchExport, { options, context, sink }: Run): 
   // Writes the rows before it reports success, so that no success is reported if the reader of stdout closes the pipe.
   if (manifest && location !== undefined && sink?.kind === 'stdout') await writeRows(location, context);
   else if (manifest) stdout.write(`${manifest.url}\n`);
-  // Prints all incomplete intervals, because users cannot read the status of this process later.
+  // Prints all incomplete intervals, because the status is lost when this process ends.
   const text = [renderOutcome(ended, stepOptions, undefined), ...renderIncomplete(incomplete)];
   if (signal.aborted) return exitStatus.interrupted;
   stderr.write(text.map((line) => `${line}\n`).join(''));
@@ -203,8 +203,8 @@ const stepOptions: StepOptions = { byManifest: true };
 function theOne(found: readonly SearchExport[], { options: { name, namespace }, sources }: Run): SearchExport {
   const files = sources.map((source) => source.name).join(', ');
   const named = name === undefined ? found : found.filter(({ metadata }) => metadata.name === name);
-  // `--namespace` selects an export only if several exports have the same name. Otherwise, it is only the default
-  // namespace for manifests.
+  // `--namespace` is used to select an export only if several exports have the same name. Otherwise, it is only the
+  // default namespace for manifests.
   const isEnough = named.length < 2 || namespace === undefined;
   const meant = isEnough ? named : named.filter(({ metadata }) => metadata.namespace === namespace);
   const [one, ...others] = meant;

@@ -4,7 +4,7 @@ import { wholeNumber } from '../../base/flag-values.ts';
 import { flag, nameList } from '../command/flags.ts';
 
 interface FieldFlag {
-  /** Path of the manifest field that the flag sets. */
+  /** Path of the field that the flag sets in the manifest. */
   readonly path: string;
   readonly option: Option;
   /** Name of the flag's value in the parsed options. */

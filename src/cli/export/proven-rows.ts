@@ -15,7 +15,8 @@ const newline = 0x0a;
 const quote = 0x22;
 
 /**
- * Yields all rows of the export in order of time, in chunks of whole records. CSV output begins with a single header.
+ * Yields all rows of the export in chronological order, in chunks of whole records. CSV output begins with a single
+ * header.
  */
 export async function* provenRows(folder: string, manifest: Manifest): AsyncGenerator<Uint8Array> {
   const { output, results } = manifest.export;
@@ -76,7 +77,7 @@ async function readBytes(file: string, start: number, end: number): Promise<Uint
   return bytes;
 }
 
-/** Splits a file into whole records. The file is read backwards, piece by piece. */
+/** Splits a file into whole records. The file is read backwards, one chunk at a time. */
 class RecordSplitter {
   readonly #countsQuotes: boolean;
   /**

@@ -25,7 +25,7 @@ export interface WorkerIdentity {
 }
 
 export interface WorkerProgressOptions {
-  /** Source of the export's current status. */
+  /** Provides the export's current status. */
   readonly host: Pick<Host, 'resources'>;
   readonly resource: SearchExport;
   readonly worker: WorkerIdentity;
@@ -52,7 +52,7 @@ export class WorkerProgress {
   readonly #options: WorkerProgressOptions;
   readonly #client: ApiClient;
   #timer: Timer | undefined;
-  /** Progress in this worker's last successful write. Undefined before the first write. */
+  /** Progress that this worker last wrote successfully. Undefined until the first successful write. */
   #applied: ShownWork | undefined;
   #appliedAtMs = Number.NEGATIVE_INFINITY;
   #isEnded = false;

@@ -1,6 +1,5 @@
 /**
- * Reads all collectors of a service account once, with the operator's request budget and retries. A read ends at its
- * timeout.
+ * Reads all collectors of a service account once, with the operator's request budget and retries, and with a timeout.
  */
 import { unlessAborted } from '../../base/aborted.ts';
 import type { Clock } from '../../base/clock.ts';
@@ -15,22 +14,22 @@ export interface FleetReadingOptions {
   readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
-  /** Called with each failure that is retried. */
+  /** Called with each failure after which the read is retried. */
   readonly onTrouble: (error: LogfleetError) => void;
 }
 
 export interface ReadFleet {
   readonly collectors: readonly Collector[];
   /**
-   * Version of the only build that the service offers; undefined if it offers several builds. If set, the list may lack
-   * collectors that run this build.
+   * Version of the only build that the service offers. The list may then omit collectors that run this build. Undefined
+   * if the service offers several builds.
    */
   readonly omittedVersion: string | undefined;
 }
 
 /**
- * Reads all collectors. Rejects if a user must fix an error, if the service fails for too long, after the timeout, or
- * when the signal is aborted.
+ * Reads all collectors. Rejects if a user must fix an error, if the service fails for too long, if the timeout is
+ * reached, or if the signal is aborted.
  */
 export async function readFleet(options: FleetReadingOptions): Promise<ReadFleet> {
   const { service, clock, signal, timeoutMs } = options;

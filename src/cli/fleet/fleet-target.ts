@@ -1,5 +1,5 @@
 /**
- * Finds the Secret and the selector for `logfleet fleet`. With `--policy`, both come from this policy. Otherwise, the
+ * Finds the Secret and the selector for `logfleet fleet`. With `--policy`, both come from that policy. Otherwise, the
  * selector comes from the command line, and the Secret is the only Secret that the policies use. Environment variables
  * can replace this Secret.
  */
@@ -153,7 +153,9 @@ export function parseSelector(text: string, { stderr }: Pick<CommandContext, 'st
   return document.value as CollectorSelector;
 }
 
-/** Puts the selector into an otherwise valid policy, so that the checks for policies find the selector's errors. */
+/**
+ * Puts the selector into an otherwise valid policy, so that the checks for policies also find errors in the selector.
+ */
 function policyWith(selector: unknown): object {
   return {
     apiVersion,

@@ -11,9 +11,9 @@ import { renderAge, renderMoment } from '../render/text.ts';
 /** Collectors to show, ordered by name. */
 export interface ShownFleet {
   readonly selected: readonly Collector[];
-  /** Number of all collectors. */
+  /** Total number of collectors. */
   readonly total: number;
-  /** True if a selector chose the collectors. */
+  /** True if the collectors were chosen by a selector. */
   readonly isSelection: boolean;
 }
 
@@ -131,7 +131,7 @@ export function fleetDocument({ selected, total }: ShownFleet): object {
   };
 }
 
-/** Yields a CSV file with one line per collector. A cell that looks like a formula gets an apostrophe at its start. */
+/** Yields a CSV file with one line per collector. A cell that looks like a formula is prefixed with an apostrophe. */
 export function* fleetCsv({ selected }: ShownFleet): Generator<Uint8Array> {
   const spool = new ByteSpool();
   const set = {

@@ -31,7 +31,7 @@ export interface GetRequest {
 
 interface Presenter {
   show(resources: readonly AnyResource[]): void;
-  /** Shows a warning that changes cannot be read. Without `message`, removes the warning. */
+  /** Shows a warning that changes cannot be read. If `message` is undefined, removes the warning. */
   trouble(message: string | undefined): void;
   idle(note: string | undefined): void;
   end(): void;
@@ -71,7 +71,7 @@ function nothingThere({ name, kinds: [kind], options }: GetRequest): string {
   return `${reference} does not exist${inNamespace}. Waiting until it is created.`;
 }
 
-/** Interval in ms at which shown ages are updated. */
+/** Interval in ms at which displayed ages are updated. */
 const redrawIntervalMs = 1_000;
 
 /** Output for a terminal: redraws resources in place, with warnings above them. */

@@ -20,7 +20,7 @@ export class LiveOperator {
   readonly clock = systemClock;
   readonly random = systemRandom;
   readonly log: Logger;
-  /** Metrics of the operator. The live view also uses them to count the requests to the log service. */
+  /** Metrics of the operator. The live view also uses them to count requests to the log service. */
   readonly metrics: Metrics;
   readonly #view: LiveView;
   readonly #context: CommandContext;

@@ -1,6 +1,6 @@
 /**
  * Live view of policies and exports. On a terminal, the view is redrawn in place, at most four times a second.
- * Otherwise, a line is printed for each change. If a resource does not change for a long time, a line says why.
+ * Otherwise, a line is printed for each change. If a resource does not change for a long time, a line explains why.
  */
 import type { AnyResource, KindName } from '../../api/kinds.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
@@ -15,14 +15,14 @@ import { RequestPace, UpdatePace } from './rates.ts';
 export interface LiveViewOptions {
   readonly output: Output;
   readonly clock: Clock;
-  /** Returns the flags that another logfleet command needs to select the resource, such as `-n logging`. */
+  /** Returns the flags with which another logfleet command selects the resource, such as `-n logging`. */
   readonly flagsOf?: ((resource: AnyResource) => StepOptions) | undefined;
   /** Returns the instruction that resumes the whole operator, or undefined if it is not paused. */
   readonly resumeAll?: (() => string | undefined) | undefined;
 }
 
 const shortestRedrawMs = 250;
-/** Interval in ms at which shown ages and rates are updated. */
+/** Interval in ms at which displayed ages and rates are updated. */
 const idleRedrawMs = 1_000;
 const maxEvents = 20;
 /**
@@ -103,7 +103,7 @@ export class LiveView {
     if (this.#screen) this.#drawSoon();
   }
 
-  /** Records a request to the log service, for the shown request rate. */
+  /** Records a request to the log service, for the displayed request rate. */
   request(): void {
     this.#requests.add(this.#clock.monotonic());
   }

@@ -1,4 +1,4 @@
-/** Measures the rates that live views show: requests per second, and upgraded collectors per minute. */
+/** Measures the rates that are shown in live views: requests per second, and upgraded collectors per minute. */
 import type { AnyResource } from '../../api/kinds.ts';
 import type { Metrics } from '../../base/metrics.ts';
 
@@ -36,7 +36,7 @@ export class RequestPace {
     this.#startsMs = [...this.#startsMs, nowMs].filter((startMs) => startMs > nowMs - longestSeconds * 1_000);
   }
 
-  /** Returns the requests per second. Returns undefined before the first request. */
+  /** Returns the number of requests per second, or undefined until the first request is sent. */
   perSecond(nowMs: number): number | undefined {
     if (this.#firstMs === undefined) return undefined;
     const seconds = Math.min(longestSeconds, Math.max(1, Math.ceil((nowMs - this.#firstMs) / 1_000)));
@@ -54,7 +54,7 @@ export class UpdatePace {
    */
   readonly #samples: { readonly atMs: number; readonly total: number }[] = [];
 
-  /** Records the current number of upgraded collectors. Does nothing if the status has no such number yet. */
+  /** Records the current number of upgraded collectors. Does nothing if the status does not contain this number yet. */
   add(atMs: number, resource: AnyResource): void {
     const total = resource.kind === 'CollectorVersionPolicy' ? resource.status?.collectors?.updated : undefined;
     if (total !== undefined && this.#samples.at(-1)?.total !== total) this.#samples.push({ atMs, total });

@@ -97,7 +97,7 @@ export class Operator {
     this.#running = Promise.all(this.#controllers.map((controller) => controller.run(signal)));
   }
 
-  /** Resolves when the operator has nothing left to do for any resource. */
+  /** Resolves when the operator has no work left for any resource. */
   async whenFinished(): Promise<void> {
     while (!this.#controllers.every((controller) => controller.idle())) {
       for (const controller of this.#controllers) await controller.whenFinished();
@@ -105,8 +105,8 @@ export class Operator {
   }
 
   /**
-   * Stops the operator. Waits up to `drainMs` for the log service's responses, writes them to the ledger, and closes all
-   * connections. After that, the caller may give up the leadership.
+   * Stops the operator. Waits up to `drainMs` for the log service's responses, writes them to the ledger, and closes
+   * all connections. After that, the caller may give up leadership.
    */
   async stop(): Promise<void> {
     const { clock } = this.#options;

@@ -104,11 +104,13 @@ async function write(client: ApiClient, namespace: string, paused: boolean): Pro
 
 /** Pauses and resumes the whole operator. In a cluster, it writes a ConfigMap; in a directory, a request file. */
 export interface OperatorSwitch {
-  /** Place of the resources, as text after "everything" in messages, such as `in ./policies`. */
+  /** Location of the resources, as text that follows "everything" in messages, such as `in ./policies`. */
   readonly scope: string;
   /** Flags that select the same operator for another command. Each flag is preceded by a space. */
   readonly flags: string;
-  /** Returns the cause of the pause, as text after "paused by". Returns undefined if the operator is not paused. */
+  /**
+   * Returns the cause of the pause, as text that follows "paused by". Returns undefined if the operator is not paused.
+   */
   pausedBy(): Promise<string | undefined>;
   set(paused: boolean): Promise<void>;
   /**

@@ -64,8 +64,8 @@ function renderResumption(
 }
 
 /**
- * Returns a sentence with the cause of a pause of the whole operator. Returns undefined if the operator is not paused,
- * or if this is unknown.
+ * If the whole operator is paused, returns a sentence with the cause of the pause. Returns undefined if the operator is
+ * not paused, or if its state is unknown.
  */
 function pauseOfAll(resource: AnyResource, reader: ResourceReader): string | undefined {
   if (reader.pauseOfAll) {

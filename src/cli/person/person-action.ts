@@ -20,7 +20,7 @@ export interface PersonAction {
   readonly annotation: Annotation | undefined;
   /** Result, printed after the name of the resource. */
   readonly report: string;
-  /** True if the command cannot do what the user asked for. Then its exit status is 1. */
+  /** True if the command cannot do what the user asked for. In that case, its exit status is 1. */
   readonly isIneffective?: boolean;
 }
 
@@ -86,16 +86,13 @@ export function rolloutAction<Options extends TargetOptions>(
   };
 }
 
-/**
- * Returns a sentence with the instruction that resumes a paused resource, or an empty text if the resource is not
- * paused.
- */
+/** Returns a sentence that says how to resume a paused resource, or an empty string if the resource is not paused. */
 export function renderPaused(resource: AnyResource, options: TargetOptions): string {
   const resume = resumeStep(resource, options);
   return resume === undefined ? '' : ` The resource is paused. To resume: ${resume}`;
 }
 
-/** Returns the error of a command that has nothing to do. `message` is the reason. */
+/** Returns the error for a command that has nothing to do. `message` is the reason. */
 export function nothingToDo(resource: AnyResource, message: string): LogfleetError {
   return failure('wait', 'cli.nothingToDo', `${referenceOf(resource.kind, resource.metadata)}: ${message}`);
 }

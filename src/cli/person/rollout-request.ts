@@ -59,7 +59,7 @@ function retryRuns(schedule: SearchExportSchedule, options: TargetOptions, clock
   };
 }
 
-/** Counts the failed runs and the stalled runs of a schedule. `logfleet retry` starts these runs again. */
+/** Counts a schedule's failed and stalled runs, which `logfleet retry` starts again. */
 function runsToRetry({ status: { gaps = [], runs = [] } = {} }: SearchExportSchedule) {
   return { failed: gaps.length, stalled: runs.filter(({ state }) => state === 'Stalled').length };
 }
@@ -118,8 +118,8 @@ function hasFailures(resource: CollectorVersionPolicy): boolean {
 const refusals: readonly (string | undefined)[] = ['RefusedByService', 'NotPermitted', 'Contested'];
 
 /**
- * Returns a text about the end of the rollout, such as `is already aborted`. Returns undefined if the rollout can still
- * be aborted.
+ * Returns why the rollout can no longer be aborted, such as `is already aborted`. Returns undefined if it can still be
+ * aborted.
  */
 function overBy({ status }: CollectorVersionPolicy): string | undefined {
   if (status?.rollout?.stopped?.reason === 'Aborted') return 'is already aborted';

@@ -1,6 +1,6 @@
 /**
- * Plans exports. Sends a few requests to make the log service count the rows, and writes nothing. Planning ends at its
- * timeout, and closes all its search jobs.
+ * Plans exports. Sends a few requests with which the log service counts the rows, and writes nothing. When planning
+ * ends or times out, the search jobs that it created are closed.
  */
 import type { Account, Accounts } from '../../account/accounts.ts';
 import { reasons } from '../../api/conditions.ts';
@@ -27,9 +27,9 @@ interface ExportPlanningOptions {
   readonly exports: readonly SearchExport[];
   readonly accounts: Accounts;
   readonly clock: Clock;
-  /** Cause of the operator's pause, as text after "paused by". Undefined if the operator is not paused. */
+  /** Cause of the operator's pause, as text that follows "paused by". Undefined if the operator is not paused. */
   readonly pausedBy: string | undefined;
-  /** Maximum duration of the planning in ms, counted from `startedMs`. */
+  /** Maximum duration of the planning in ms, measured from `startedMs`. */
   readonly timeoutMs: number;
   readonly startedMs: number;
   readonly signal: AbortSignal;
@@ -38,8 +38,8 @@ interface ExportPlanningOptions {
 }
 
 /**
- * Plan of one export. `complete`: the export has already ended. `waiting`: all its data is too new to be searched
- * before `untilMs` (E11).
+ * Plan of one export. `complete`: the export has already ended. `waiting`: none of its data can be searched before
+ * `untilMs`, because all of it is too new (E11).
  */
 export type ExportOutlook = { readonly resource: SearchExport } & (
   | { readonly kind: 'plan'; readonly plan: PlannedSearches }
@@ -53,7 +53,7 @@ export type ExportOutlook = { readonly resource: SearchExport } & (
  */
 export interface PlannedSearches extends ExportForecast {
   readonly rows: number;
-  /** Time up to which data can be searched now. Later data is still too new. */
+  /** Time up to which data can be searched now. Data after this time is still too new. */
   readonly settledMs: number;
   readonly toMs: number;
   /** Planned number of search jobs, including search jobs that only count rows. */

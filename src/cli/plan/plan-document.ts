@@ -10,7 +10,7 @@ import type { Outlook } from './planner.ts';
 import { schedulePlanDocument } from './schedule-plan-view.ts';
 import { hasRunsLeft, type ScheduleOutlook } from './schedule-planner.ts';
 
-/** Plans of all resources in the given manifests. */
+/** Plans for all resources in the given manifests. */
 export interface AllPlans {
   readonly outlooks: readonly Outlook[];
   readonly exports: readonly ExportOutlook[];

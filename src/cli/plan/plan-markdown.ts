@@ -34,7 +34,7 @@ export function renderPlanMarkdown(
   return joinBlocks(blocks);
 }
 
-/** Renders problems of manifests that cannot be planned. */
+/** Renders the problems in manifests that cannot be planned. */
 export function renderInvalidMarkdown(findings: readonly PlacedFinding[]): string {
   return joinBlocks([
     `${planMarker}\n### Plan of logfleet: no plan, because the manifests have errors`,
@@ -77,7 +77,7 @@ function sectionOf(kind: string, outlook: Outlook | ExportOutlook): Section {
   return { name, title, blocks: blocksOf(outlook), hasContent: isNoteworthy(outlook) };
 }
 
-/** Returns whether a plan contains changes, or reasons that prevent changes. */
+/** Returns whether a plan contains changes, or reasons that changes are prevented. */
 function isNoteworthy(outlook: Plan): boolean {
   if (outlook.kind !== 'plan') return outlook.kind === 'waiting';
   if (!('rolloutId' in outlook.plan)) return true;
@@ -147,8 +147,8 @@ const leadingSign = /^(?=[-+#])/;
 const mentions = /([@#!$%&])(?=\w)/g;
 
 /**
- * Escapes a text so that Markdown shows it unchanged on one line. Adds zero-width spaces, so that the text mentions
- * nobody.
+ * Escapes text so that Markdown shows it unchanged on one line. Adds zero-width spaces, so that the text does not
+ * mention anyone.
  */
 export function escapeMarkdown(text: string): string {
   const escaped = printable(text).replaceAll(formatting, '\\$&').replace(leadingSign, '\\');

@@ -1,6 +1,6 @@
 /**
  * Opens the source from which `logfleet plan` reads existing resources: a directory, a cluster, or neither. Only reads.
- * Prints a warning if the user lacks the permission to read some resources.
+ * Prints a warning if the user lacks permission to read some of the resources.
  */
 import type { CollectorVersionPolicy, ResourceOf } from '../../api/kinds.ts';
 import { defaultNamespace } from '../../host/directory/manifest-decoding.ts';
@@ -42,7 +42,7 @@ export const openPlace: OpenPlace = async (options, context) => {
   if (!isPlaceGiven) return nowhere;
   const reader = await openResources(options, context, instead);
   const namespace = selected ?? reader.defaultNamespace ?? defaultNamespace;
-  /** Reads from the place. If the user lacks the permission, prints the warning and returns the result of `otherwise`. */
+  /** Reads from the place. If the user lacks permission, prints the warning and returns the result of `otherwise`. */
   const ifAllowed = <T>(read: Promise<T>, warning: string, otherwise: () => T | Promise<T>): Promise<T> =>
     read.catch((error: unknown) => {
       if (!hasCode(error, 'host.forbidden')) throw error;

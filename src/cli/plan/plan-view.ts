@@ -81,7 +81,7 @@ function renderPlan(outlook: Plan, options: ViewOptions, paint: Paint): readonly
   return [title, [...facts, ...sections]];
 }
 
-/** Returns the text after the name of the resource in a plan's title, such as `: nothing to do yet`. */
+/** Returns the text that follows the resource's name in the title of a plan, such as `: nothing to do yet`. */
 export function titleOf(outlook: Plan): string {
   if (outlook.kind === 'complete') return ': nothing to do, because it is complete';
   if ('untilMs' in outlook)
@@ -207,14 +207,14 @@ export function stageCells({ stages, forecast }: RolloutPlan): Cells | undefined
   };
 }
 
-/** Returns one text for each stage that upgrades collectors, with the names of the first collectors. */
+/** Returns a string for each stage that upgrades collectors, with the names of the first collectors. */
 export function upgradesByStage({ stages }: RolloutPlan): readonly string[] {
   return stages
     .filter(({ upgrades }) => upgrades.length > 0)
     .map(({ name, upgrades }) => `${name === undefined ? '' : `${name}: `}${someOf(upgrades)}`);
 }
 
-/** Returns one text for each reason why collectors are not upgraded, with the names of the first collectors. */
+/** Returns a string for each reason why collectors are not upgraded, with the names of the first collectors. */
 export function leftOutByReason({ leftOut }: RolloutPlan): readonly string[] {
   return leftOut.map((group) => `${group.collectors.length} ${because(group)}: ${someOf(group.collectors)}`);
 }
@@ -274,7 +274,7 @@ function section(title: string, lines: readonly string[], paint: Paint): readonl
   return lines.length === 0 ? [] : [`  ${paint('bold', `${title}:`)}`, ...lines.map((line) => `    ${line}`)];
 }
 
-/** Returns a text with the export's destination: a volume, a PersistentVolumeClaim, a bucket or a container. */
+/** Returns a description of the export's destination: a volume, a PersistentVolumeClaim, a bucket or a container. */
 function destinationText({ volume, s3, azureBlob, gcs, persistentVolumeClaim: claim }: DestinationSpec): string {
   if (claim) return `PersistentVolumeClaim ${claim.claimName}`;
   const { prefix } = s3 ?? azureBlob ?? gcs ?? {};

@@ -70,7 +70,7 @@ export async function planCommand(
   return hasChanges(plans) ? exitStatus.failed : exitStatus.ok;
 }
 
-/** Returns the problems of all resources, and of the sample runs of schedules. */
+/** Returns the problems with all resources, and with the sample runs of schedules. */
 function problemsOf({ outlooks, exports, schedules }: AllPlans) {
   const samples = schedules.flatMap(({ outlook }) => outlook ?? []);
   return [...outlooks, ...exports, ...samples].filter(({ kind }) => kind === 'problem') as Problem<AnyResource>[];
@@ -102,8 +102,8 @@ async function plan(
     const exports = await placedAmong('SearchExport', decoded, place, { clock, random });
     const startedMs = clock.monotonic();
     const policies = await planPolicies({ ...asked, host, wanted, upgradeMs: assumeUpgrade });
-    // Plans exports after the policies. If both used the request limits at the same time, the measured response times
-    // would be too long for the estimates.
+    // Plans exports after the policies. If both shared the request limits at the same time, the measured response times
+    // would be longer than usual, and the estimates would be wrong.
     const { pausedBy } = host.settings();
     const planned = await planExports({ ...asked, exports, startedMs, pausedBy });
     const placed = await placedAmong('SearchExportSchedule', decoded, place, { clock, random });

@@ -51,7 +51,7 @@ export type Outlook = { readonly resource: CollectorVersionPolicy } & (
 export interface Planned {
   /** Results of planning, in the order of `wanted`. */
   readonly outlooks: readonly Outlook[];
-  /** Problems of policies that are not planned. */
+  /** Problems with policies that are not planned. */
   readonly others: readonly Problem<CollectorVersionPolicy>[];
 }
 
@@ -131,8 +131,8 @@ class Planning {
   }
 
   /**
-   * Records an error that prevents the plan of a policy. If a user must act, or if errors occur for `maxFailureMs`,
-   * returns the error as the policy's result. Otherwise returns undefined, and planning is repeated.
+   * Records an error that prevents a policy from being planned. If a user must act, or if errors occur for
+   * `maxFailureMs`, returns the error as the policy's result. Otherwise returns undefined, and planning is repeated.
    */
   #inTrouble(policy: CollectorVersionPolicy, error: LogfleetError): Outlook | undefined {
     const name = keyText(policy.metadata);

@@ -16,8 +16,8 @@ import { union } from '../../schedule/time-spans.ts';
 import { clockMarginMs, type ExportOutlook } from './export-planner.ts';
 
 /**
- * Periods in ms for the average number of runs per day. The longer period is used for schedules with less than one run
- * per day.
+ * Periods in ms for the average number of runs per day. The longer period is used for schedules that have less than one
+ * run per day.
  */
 const averagedMs = [28 * dayMs, 364 * dayMs] as const;
 /** Maximum number of due runs that are counted. */
@@ -33,16 +33,16 @@ export interface ScheduleRuns {
   readonly failed: number;
   /** Due time of the next run. Undefined if the schedule has ended. */
   readonly nextDueMs: number | undefined;
-  /** Mean number of runs per day over the next weeks. */
+  /** Mean number of runs per day over the coming weeks. */
   readonly meanPerDay: number;
-  /** Sample run for the estimates for all runs. Undefined if the schedule has no runs left. */
+  /** Sample run from which the estimates for all runs are made. Undefined if the schedule has no runs left. */
   readonly sample: ScheduleSample | undefined;
 }
 
 /** Run of a schedule that is planned like a single export. The costs of all runs are estimated from its plan. */
 export interface ScheduleSample {
   readonly span: TimeRange;
-  /** True if no run has complete data yet. Then the sample is a period before the first run. */
+  /** True if no run has complete data yet, so that the sample is a period before the first run. */
   readonly isOlder: boolean;
   readonly export: SearchExport;
 }

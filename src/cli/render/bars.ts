@@ -96,7 +96,7 @@ interface Piece extends TimeRange {
 }
 
 const heights = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'] as const;
-/** Column with an unknown number of rows. */
+/** Character for a column with an unknown number of rows. */
 const unknown = '·';
 const empty = ' ';
 
@@ -118,7 +118,7 @@ function block(rows: number, highest: number): string {
 }
 
 /**
- * Returns the number of rows in one column of a histogram. Returns undefined if the numbers are unknown for most of the
+ * Returns the number of rows in one column of a histogram. Returns undefined if the number is unknown for most of the
  * column's time range.
  */
 function rowsWithin({ fromMs, toMs }: TimeRange, pieces: readonly Piece[]): number | undefined {

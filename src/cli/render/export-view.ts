@@ -44,7 +44,8 @@ const widestHistogram = 60;
 export const exportView: KindView<SearchExport> = {
   render: renderExport,
   figuresOf,
-  // A new line is printed only when this text changes. It does not contain the number of rows, which changes too often.
+  // A new line is printed only when this text changes, so the text does not contain the number of rows, which changes
+  // too often.
   keyOf: ({ summary }) => `${summary?.progress}`,
   waitOf: (status) => {
     const ready = conditionOf(status, 'Ready');
@@ -150,7 +151,7 @@ function renderRates({ progress }: SearchExportStatus): string | undefined {
   return parts.length === 0 ? undefined : `${parts.join(' and ')} received per second`;
 }
 
-/** Renders start and end of a time range with the same precision. */
+/** Renders the start and end of a time range with the same precision. */
 function renderSpan(from: string, to: string): string {
   const timesMs = [from, to].map((time) => Date.parse(time));
   const isWhole = (unitMs: number) => timesMs.every((timeMs) => timeMs % unitMs === 0);
@@ -158,8 +159,8 @@ function renderSpan(from: string, to: string): string {
 }
 
 /**
- * Renders a histogram: one line of characters that shows the number of rows over time. Returns undefined while no
- * number is known.
+ * Renders a histogram: one line of characters that shows the number of rows over time. Returns undefined while the
+ * numbers of rows are unknown.
  */
 function renderRows({ rowHistogram = [], timeRange }: SearchExportStatus, width: number): string | undefined {
   if (rowHistogram.every((count) => count === 0) || !timeRange || width < 10) return undefined;

@@ -22,7 +22,7 @@ export interface StepOptions extends TargetOptions {
 export interface NextSteps {
   /** Instruction that ends a pause of the resource. */
   readonly resume?: string | undefined;
-  /** Command that approves the waiting stage. */
+  /** Command that approves the stage that is waiting for approval. */
   readonly approve?: string | undefined;
   /** Command that continues a stopped rollout. */
   readonly retry?: string | undefined;
@@ -42,7 +42,8 @@ export function nextSteps(resource: AnyResource, options: StepOptions, resumeAll
 }
 
 /**
- * Returns a sentence about ending a pause or giving an approval, or an empty text if the resource waits for neither.
+ * Returns a sentence that says how to end a pause or give an approval. Returns an empty string if the resource is
+ * waiting for neither.
  */
 function renderNextStep({ resume, approve }: NextSteps): string {
   if (resume !== undefined) return ` To resume: ${resume}`;
@@ -50,7 +51,7 @@ function renderNextStep({ resume, approve }: NextSteps): string {
 }
 
 /**
- * Returns the message about a resource that waits for a user, followed by the command to run. If the rollout is
+ * Returns the message about a resource that is waiting for a user, followed by the command to run. If the rollout is
  * stopped, the text begins with the reason for the stop instead of `message`.
  */
 export function renderMessage({ kind, status }: AnyResource, message: string, steps: NextSteps): string {
@@ -93,7 +94,7 @@ function retryStep(resource: AnyResource, options: TargetOptions): string | unde
 
 /** One cause of a pause of the whole operator. */
 interface PauseOfAll {
-  /** Path of the manifest directory, as the user wrote it on the command line. */
+  /** Path of the manifest directory, as given on the command line. */
   readonly directory: string;
   /** File that pauses the operator, relative to the directory. */
   readonly manifest: string;

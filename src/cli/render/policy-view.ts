@@ -1,4 +1,4 @@
-/** Renders a policy: collectors, rates, stages, versions, upgrades in flight, failures, and former rollouts. */
+/** Renders a policy: collectors, rates, stages, versions, upgrades in flight, failures, and previous rollouts. */
 import { reasons } from '../../api/conditions.ts';
 import type {
   CollectorVersionPolicyStatus,
@@ -102,7 +102,7 @@ function figuresOf(status: CollectorVersionPolicyStatus): string {
   return parts.filter(Boolean).join(', ');
 }
 
-/** Returns the reason why a policy starts no upgrade now (H2). Returns undefined if upgrades are in flight. */
+/** Returns the reason why a policy is not starting any upgrades (H2). Returns undefined if upgrades are in flight. */
 function policyWait(status: CollectorVersionPolicyStatus): string | undefined {
   if (status.outageStartTime !== undefined || holds(status, 'Stalled')) return conditionOf(status, 'Ready')?.message;
   const { rollout, collectors } = status;
@@ -111,8 +111,8 @@ function policyWait(status: CollectorVersionPolicyStatus): string | undefined {
 }
 
 /**
- * Removes the numbers of collectors from a status with the state `Progressing`. They are outdated, because the current
- * process has not listed the collectors yet.
+ * Removes the numbers of collectors from a status with the state `Progressing`, because they are outdated until the
+ * current process has listed the collectors.
  */
 export function withoutOldFigures(status: CollectorVersionPolicyStatus = {}): CollectorVersionPolicyStatus {
   const { conditions, summary: { state } = {} } = status;
@@ -152,7 +152,8 @@ function rolloutAndWindow(status: CollectorVersionPolicyStatus, nowMs: number, w
 }
 
 /**
- * Returns the reason why a policy that is neither paused nor stopped starts no upgrade, or undefined if there is none.
+ * Returns the reason why a policy that is neither paused nor stopped is not starting any upgrades, or undefined if
+ * there is no such reason.
  */
 function waiting(status: CollectorVersionPolicyStatus, nowMs: number): string | undefined {
   if (holds(status, 'Ready') || !holds(status, 'Reconciling')) return undefined;
@@ -201,7 +202,7 @@ function tasksInFlight(
 ): readonly string[] {
   const open = tasks.filter(({ endTime }) => endTime === undefined);
   const lines = taskLines(open.slice(0, max), nowMs);
-  // The status lists only some of the upgrades in flight, but contains their total number.
+  // The status lists only some of the upgrades in flight, but gives their total number.
   const more = Math.max(open.length, collectors?.inProgress ?? 0) - lines.length;
   return more > 0 && lines.length > 0 ? [...lines, `and ${more} more`] : lines;
 }
@@ -222,7 +223,7 @@ function reasonLines(all: readonly ReasonCount[] = [], max: number, paint: Paint
   });
 }
 
-/** Renders former rollouts. Below each rollout, renders the actions that users took during it. */
+/** Renders previous rollouts. Below each one, renders the actions that users took during the rollout. */
 function history({ history: records = [] }: CollectorVersionPolicyStatus, nowMs: number): readonly string[] {
   return records.flatMap(({ id, outcome, updated, failed, startTime, completionTime, actions = [] }) => {
     const took = renderDuration(Math.max(0, Date.parse(completionTime) - Date.parse(startTime)));

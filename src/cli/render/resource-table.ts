@@ -14,7 +14,7 @@ import { renderTable } from './table.ts';
 import { renderAgeSince } from './text.ts';
 
 export interface TableOptions {
-  /** True if the table contains the columns with a priority above 0, as with `-o wide`. */
+  /** True if the table includes the columns with a priority above 0, as with `-o wide`. */
   readonly wide: boolean;
   readonly withNamespace: boolean;
   readonly nowMs: number;

@@ -1,4 +1,4 @@
-/** Renders a resource of any kind, completely or in one line. */
+/** Renders a resource of any kind, in full or in one line. */
 import type { AnyResource, KindName, ResourceOf } from '../../api/kinds.ts';
 import { keyText } from '../../base/key-text.ts';
 import { conditionOf, holds } from './condition-lines.ts';
@@ -25,7 +25,7 @@ interface StateLine {
    */
   readonly key: string;
   readonly line: string;
-  /** Reason why the resource waits, for the end of the line. */
+  /** Reason why the resource is waiting, for the end of the line. */
   readonly wait: string | undefined;
 }
 

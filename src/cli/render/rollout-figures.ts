@@ -1,4 +1,4 @@
-/** Renders a rollout: its stages, the reason for a wait, and the actions of users. */
+/** Renders a rollout: its stages, what it is waiting for, and the actions that users took. */
 import { reasons } from '../../api/conditions.ts';
 import type {
   CollectorVersionPolicyStatus,
@@ -19,7 +19,7 @@ interface StageLinesOptions {
   readonly max: number;
   readonly width: number;
   readonly nowMs: number;
-  /** Command that approves the waiting stage. */
+  /** Command that approves the stage that is waiting for approval. */
   readonly approve?: string | undefined;
 }
 
@@ -153,7 +153,7 @@ function renderRecovery(
 }
 
 /**
- * Renders the state of a stage, with the remaining time of its soak.
+ * Renders the state of a stage, and how much time remains in its soak.
  *
  * @param stateText text of the state; by default, its name in the status
  */
@@ -183,7 +183,7 @@ export function renderCounts(stage: StageStatus): string {
  * failures.
  */
 function renderFailures({ failed, failedAttempts = 0, analysis: { quiet = 0 } = { state: 'Pending' } }: StageStatus) {
-  // Collectors that send too few messages count as failures although their upgrades succeeded.
+  // Collectors that send too few messages count as failures even if their upgrades succeeded.
   const attempts = failedAttempts - quiet;
   const text = counted(attempts, 'attempt');
   const failures =
@@ -221,8 +221,8 @@ export function renderStageBar(
 }
 
 /**
- * Returns the reason for a wait of the rollout, such as `the end of the soak of stage canary, 12m left`. Returns
- * undefined if the rollout does not wait.
+ * Returns what the rollout is waiting for, such as `the end of the soak of stage canary, 12m left`. Returns undefined
+ * if the rollout is not waiting.
  */
 export function renderWait(status: CollectorVersionPolicyStatus | undefined, nowMs: number): string | undefined {
   const waitingFor = status?.rollout?.waitingFor;
@@ -269,7 +269,7 @@ const done: Readonly<Record<PersonAction['action'], string>> = {
   Abort: 'aborted',
 };
 
-/** Renders the actions of users on a rollout, one line each. */
+/** Renders the actions that users took on a rollout, one line each. */
 export function renderActions(actions: readonly PersonAction[], nowMs: number): readonly string[] {
   const ages = aligned(actions.map(({ time }) => `${renderAgeSince(time, nowMs)} ago`));
   return actions.map((action, index) => printable(`${ages[index]}  ${renderAction(action)}`));

@@ -1,7 +1,4 @@
-/**
- * Renders a schedule: exported time ranges, gaps, the latest runs, the query of the runs, and the times of the
- * schedule.
- */
+/** Renders a schedule: exported time ranges, gaps, the latest runs, the runs' query, and the times of the schedule. */
 import { scheduleRange } from '../../api/export-schedule-check.ts';
 import type {
   RunStatus,

@@ -36,7 +36,7 @@ export class Screen {
     this.#height = 0;
   }
 
-  /** Ends the drawing. Leaves the last lines on the screen, and shows the cursor again. */
+  /** Stops drawing. Leaves the last lines on the screen, and shows the cursor again. */
   end(): void {
     if (this.#begun) this.#output.write(showCursor);
     this.#begun = false;

@@ -13,7 +13,7 @@ export function columnWidths(rows: readonly (readonly string[])[]): ColumnWidths
   );
 }
 
-/** Pads texts with spaces, so that all have the same width. */
+/** Pads strings with spaces, so that all have the same width. */
 export function aligned(texts: readonly string[]): readonly string[] {
   const width = Math.max(0, ...texts.map(widthOf));
   return texts.map((text) => text + ' '.repeat(width - widthOf(text)));

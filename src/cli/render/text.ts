@@ -1,6 +1,6 @@
 /**
  * Formats text for terminals: colours, widths, ages, times, numbers and sizes. `printable` removes control characters
- * from texts that other programs or users wrote.
+ * from text that other programs or users wrote.
  */
 import { groupedText, pluralOf, wordFor } from '../../base/number-text.ts';
 
@@ -8,7 +8,7 @@ const codes = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, blue: 34, magen
 
 export type Colour = keyof typeof codes;
 
-/** Returns a text in a colour, or unchanged if colours are off. */
+/** Returns the text in the given colour, or unchanged if colours are off. */
 export type Paint = (colour: Colour, text: string) => string;
 
 export function paintWith(colour: boolean): Paint {
@@ -24,12 +24,12 @@ export function printable(text: string): string {
   return text.replaceAll(controls, ' ');
 }
 
-/** Returns the number of columns of a text without its colours. */
+/** Returns the width of a text in columns, ignoring its colours. */
 export function widthOf(text: string): number {
   return Array.from(text.replaceAll(escapeSequences, '')).length;
 }
 
-/** Shortens a coloured text to `width` columns with `…`, and closes open colours. */
+/** Truncates a coloured text to `width` columns with `…`, and closes open colours. */
 export function clip(text: string, width: number): string {
   if (widthOf(text) <= width) return text;
   let kept = '';
@@ -44,7 +44,7 @@ export function clip(text: string, width: number): string {
   return width <= 0 ? kept : `${kept}…`;
 }
 
-/** Breaks a text at spaces into lines of at most `width` columns. Words that are longer than a line are not broken. */
+/** Breaks text at spaces into lines of at most `width` columns. Words that are longer than a line are not broken. */
 export function wrap(text: string, width: number): readonly string[] {
   const lines: string[] = [];
   for (const word of text.split(' ')) {
@@ -111,7 +111,7 @@ function inTwo(large: number, largeUnit: string, small: number, smallUnit: strin
   return small === 0 ? `${large}${largeUnit}` : `${large}${largeUnit}${small}${smallUnit}`;
 }
 
-/** Renders some of the names as examples, such as ` (web-1, web-2, …)`. `count` is the number of all names. */
+/** Renders some of the names as examples, such as ` (web-1, web-2, …)`. `count` is the total number of names. */
 export function renderExamples(examples: readonly string[], count: number): string {
   if (examples.length === 0) return '';
   const more = count > examples.length ? ', …' : '';

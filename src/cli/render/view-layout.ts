@@ -1,4 +1,7 @@
-/** Arranges the view of one resource. The view shows a headline, the progress, the reason for a wait, and details. */
+/**
+ * Arranges the view of one resource. The view shows a headline, the progress, what the resource is waiting for, and
+ * details.
+ */
 import type { AnyResource } from '../../api/kinds.ts';
 import { keyText } from '../../base/key-text.ts';
 import type { ResourceEvent } from '../../host/host.ts';
@@ -25,11 +28,9 @@ export interface Moment {
   readonly nowMs: number;
   /** Time in ms since the command started. Undefined for `logfleet get`, which shows no elapsed time. */
   readonly elapsedMs?: number | undefined;
-  /**
-   * Number of collectors that reached the target version in the last minute. Undefined before the first measurement.
-   */
+  /** Number of collectors that reached the target version in the last minute. Undefined until the first measurement. */
   readonly updatedPerMinute?: number | undefined;
-  /** Requests to the log service per second. Undefined before the first request. */
+  /** Number of requests to the log service per second. Undefined until the first request. */
   readonly requestsPerSecond?: number | undefined;
   /** Events of the resource, oldest first. */
   readonly events?: readonly LiveEvent[];
@@ -39,20 +40,20 @@ export interface Moment {
 export interface KindView<R extends AnyResource> {
   /** Renders the state, the progress and the details of a resource. */
   render(resource: R, moment: Moment, options: ViewOptions): readonly string[];
-  /** Returns the progress in one line, or an empty text if there is no progress to show. */
+  /** Returns the progress in one line, or an empty string if there is no progress to show. */
   figuresOf(status: StatusOf<R>): string;
   /**
-   * Returns a text that summarizes the progress. If the output is not a terminal, a new line is printed only when this
-   * text changes.
+   * Returns a summary of the progress. If the output is not a terminal, a new line is printed only when the summary
+   * changes.
    */
   keyOf?(status: StatusOf<R>): string;
-  /** Returns the reason why a resource waits, or undefined while it makes progress. */
+  /** Returns the reason why a resource is waiting, or undefined while it is making progress. */
   waitOf(status: StatusOf<R>): string | undefined;
-  /** Returns the reason why a running search or upgrade takes longer than usual, or undefined if no reason is known. */
-  reasonOf(status: StatusOf<R>): string | undefined;
   /**
-   * Returns a text about running work that a pause does not stop, such as `6 upgrades in flight continue to their end`.
+   * Returns the reason why a running search or upgrade is taking longer than usual, or undefined if no reason is known.
    */
+  reasonOf(status: StatusOf<R>): string | undefined;
+  /** Describes running work that a pause does not stop, such as `6 upgrades in flight continue to their end`. */
   inFlight(status: StatusOf<R>): string | undefined;
 }
 
@@ -66,10 +67,10 @@ interface Parts {
   readonly figure: string | undefined;
   /** Lines about the progress, after the headline. */
   readonly figures: readonly string[];
-  /** Reason why the resource waits. Undefined if it does not wait, or if it waits for a user. */
+  /** Reason why the resource is waiting. Undefined if it is not waiting, or if it is waiting for a user. */
   readonly wait: string | undefined;
   readonly blocks: readonly Block[];
-  /** Blocks for views of unlimited height. */
+  /** Blocks to show in a view of unlimited height. */
   readonly further: readonly Block[];
 }
 
@@ -128,8 +129,8 @@ export function renderView<D extends { readonly events: number }>(
 }
 
 /**
- * Returns lines that explain why a resource makes no progress and how to resume it. Returns no lines if it makes
- * progress.
+ * Returns lines that explain why a resource makes no progress and how to resume it. Returns no lines if the resource is
+ * making progress.
  */
 function renderStall(
   resource: AnyResource,
@@ -147,7 +148,7 @@ function renderStall(
 
 const timeWidth = 10;
 
-/** Renders the newest Events in order of time, each in at most two lines. */
+/** Renders the newest Events in chronological order, each in at most two lines. */
 function eventLines(all: readonly LiveEvent[], max: number, width: number, paint: Paint): readonly string[] {
   return all.slice(Math.max(0, all.length - max)).flatMap(({ atMs, type, reason: name, message }) => {
     const at = new Date(atMs).toISOString().slice(11, 19);

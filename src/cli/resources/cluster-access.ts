@@ -129,7 +129,7 @@ export class ClusterReader implements ResourceReader {
     return failure('stall', 'cli.kindNotInstalled', notInstalled(kind, this.place), { cause });
   }
 
-  /** Sets or removes an annotation with a merge patch, which keeps concurrent changes. */
+  /** Sets or removes an annotation with a merge patch, which does not overwrite concurrent changes. */
   async annotate(kind: KindName, { namespace, name }: ResourceKey, annotation: Annotation): Promise<void> {
     await this.#client.call({
       method: 'PATCH',

@@ -27,7 +27,7 @@ interface DirectoryPorts extends Pick<Ports, 'clock' | 'random'> {
   readonly user: () => string | undefined;
 }
 
-/** Opens a directory of manifests. Warns about manifests with errors, whose resources can be missing. */
+/** Opens a directory of manifests. Warns about manifests with errors, because their resources may be missing. */
 export async function openDirectory(
   dir: string,
   context: CommandContext,

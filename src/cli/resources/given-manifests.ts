@@ -1,5 +1,6 @@
 /**
- * Reads and checks the manifests on a command line, decodes their resources, and finds the Secrets of these resources.
+ * Reads and checks the manifests given on a command line, decodes their resources, and finds the Secrets that those
+ * resources use.
  */
 
 import { readdirSync, readFileSync, statSync } from 'node:fs';
@@ -123,7 +124,8 @@ export async function secretsOf(
 }
 
 /**
- * Reads files and directories, and returns their texts sorted by name. Throws a `UsageError` if a file cannot be read.
+ * Reads files and directories, and returns their contents sorted by name. Throws a `UsageError` if a file cannot be
+ * read.
  */
 export async function readSources(
   files: readonly string[],

@@ -120,7 +120,7 @@ async function parsed(file: string): Promise<Members | undefined> {
   }
 }
 
-/** Returns a field of an entry of a kubeconfig list, such as `clusters`. `name` is the name of the entry. */
+/** Returns a field of the entry called `name` in a kubeconfig list, such as `clusters`. */
 function memberOf(
   config: Members | undefined,
   list: string,

@@ -17,7 +17,7 @@ export type OpenResources = (
 ) => Promise<ResourceReader>;
 
 /**
- * Opens the directory of `--dir`. Without `--dir`, connects to the cluster of the kubeconfig.
+ * Opens the directory given with `--dir`. Without `--dir`, connects to the cluster of the kubeconfig.
  * @param instead advice for users without a cluster
  */
 export const openResources: OpenResources = async (options, context, instead) => {
@@ -91,7 +91,7 @@ function notFound(
   return failure('wait', 'cli.notFound', message);
 }
 
-/** Returns the retained resources (manifest deleted, state kept). An undefined namespace means all. */
+/** Returns the retained resources (manifest deleted, state kept). An undefined namespace means all namespaces. */
 export function retainedIn(
   reader: ResourceReader,
   wanted: readonly KindName[],

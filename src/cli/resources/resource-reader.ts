@@ -1,6 +1,6 @@
 /**
- * Interface with which commands read and annotate resources, in a cluster or a directory. It takes no lock, so it also
- * works while an operator is running.
+ * Interface through which commands read and annotate resources, in a cluster or a directory. It takes no lock, so it
+ * also works while an operator is running.
  */
 
 import type { AnyResource, KindName } from '../../api/kinds.ts';
@@ -38,7 +38,7 @@ export interface ResourceReader {
   readonly place: string;
   /** Namespace for names without a namespace. If undefined, such names are searched for in all namespaces. */
   readonly defaultNamespace: string | undefined;
-  /** Lists resources by namespace and name. An undefined namespace means all. */
+  /** Lists resources by namespace and name. An undefined namespace means all namespaces. */
   list(kind: KindName, namespace: string | undefined): Promise<readonly AnyResource[]>;
   get(kind: KindName, key: ResourceKey): Promise<AnyResource | undefined>;
   readonly secrets: Pick<SecretReader, 'get'>;

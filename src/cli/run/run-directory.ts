@@ -49,8 +49,8 @@ export async function runOnDirectories(
   await runUntilEnd(operator, host, options, context, metrics);
   if (context.signal.aborted) {
     context.stderr.write(`logfleet run: ${renderInterruption(resourcesOf(host))}\n`);
-    // SIGTERM is the normal end of a run with `--watch`, and therefore a success. Without `--watch`, SIGTERM interrupts
-    // the run before its end.
+    // SIGTERM is the normal way to end a run with `--watch`, so it counts as success. Without `--watch`, SIGTERM
+    // interrupts the run before its end.
     return options.watch && context.signal.reason === 'SIGTERM' ? exitStatus.ok : exitStatus.interrupted;
   }
   if (isEmpty()) {

@@ -10,7 +10,7 @@ import { conditionOf } from '../render/condition-lines.ts';
 import { nextSteps, renderMessage, type StepOptions, targetFlags } from '../render/next-steps.ts';
 import { wrap } from '../render/text.ts';
 
-/** Returns a function that maps a resource to the flags with which another logfleet command finds this resource. */
+/** Returns a function that maps a resource to the flags with which another logfleet command finds the resource. */
 export function flagsAmong(
   resources: readonly AnyResource[],
   dirOf: (resource: AnyResource) => string | undefined,
@@ -69,7 +69,7 @@ export function hasFailed(resource: AnyResource): boolean {
 }
 
 /**
- * Returns true if upgrades of the resource failed or were refused. Then the message may lack the names of some affected
+ * Returns true if upgrades of the resource failed or were refused. In that case, the message may not name all affected
  * collectors.
  */
 function hasMoreToTell({ status }: AnyResource): boolean {

@@ -16,11 +16,11 @@ export interface ListRow {
   readonly tone: Tone;
   /** Progress, such as `180/197` or `42%`. Absent if there is no progress to show. */
   readonly figure?: string;
-  /** Time at which a schedule began to lag behind. */
+  /** Time at which a schedule fell behind. */
   readonly lagSince?: string;
   /**
-   * Lengths of the segments of a progress bar. For a policy, they are the numbers of collectors in each state of
-   * `collectorStates`. For an export, they are the exported and the remaining percentage.
+   * Lengths of the segments of a progress bar. For a policy, the number of collectors in each state of
+   * `collectorStates`. For an export, the exported and the remaining percentage.
    */
   readonly bar?: readonly number[];
   /** Progress in one line, or the reason why the resource makes no progress. */
@@ -54,9 +54,9 @@ export interface ChangeMessage {
   readonly changed?: readonly string[];
 }
 
-/** Message about the shown cluster or directory. */
+/** Message about the cluster or directory that the page shows. */
 export interface PlaceMessage {
-  /** Name of the shown cluster or directory, such as `context kind-dev` or `./policies`. */
+  /** Name of the cluster or directory that the page shows, such as `context kind-dev` or `./policies`. */
   readonly place: string;
   /** Namespace whose resources are shown. If absent, the resources of all namespaces are shown. */
   readonly namespace?: string;
@@ -64,7 +64,7 @@ export interface PlaceMessage {
   readonly warnings: readonly string[];
 }
 
-/** Data in the HTML, with which the page shows its first rows without another request. */
+/** Data that is embedded in the HTML, so that the page shows its first rows without another request. */
 export interface StartData {
   readonly list: ListPage;
   readonly place: PlaceMessage;

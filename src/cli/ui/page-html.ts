@@ -1,5 +1,5 @@
 /**
- * HTML of the page of `logfleet ui`, including its styles and script. In a published package, it is the file
+ * HTML for the page of `logfleet ui`, including its styles and script. In a published package, it is the file
  * `dist/page.html`. In a checkout, esbuild bundles it when the command starts.
  */
 import { existsSync } from 'node:fs';

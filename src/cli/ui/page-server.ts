@@ -85,7 +85,7 @@ export class PageServer {
     return `http://${loopback}:${this.#server.port}/`;
   }
 
-  /** Sends the shown cluster or directory, and warnings, to all browsers. */
+  /** Sends information about the cluster or directory, and warnings, to all browsers. */
   showPlace(place: PlaceMessage): void {
     this.#place = place;
     for (const stream of this.#streams) send(stream, 'place', place);
@@ -106,8 +106,8 @@ export class PageServer {
   }
 
   /**
-   * Returns the response to a request for this address, which is null if the path in the request is invalid, such as
-   * `//`.
+   * Returns the response to a request for this address. The address is null if the path in the request is invalid, such
+   * as `//`.
    */
   #responseTo(address: URL | null): HttpResponse | 'stream' {
     if (!address) return textResponse(400, 'the path of the request is invalid; the page is at /');

@@ -1,4 +1,4 @@
-/** Builds the data that the page of `logfleet ui` shows about a resource: a row of the list, and the details. */
+/** Builds the data that the page of `logfleet ui` shows about a resource: its row in the list, and its details. */
 import { type AnyResource, kinds, referenceOf } from '../../api/kinds.ts';
 import type { TargetOptions } from '../command/options.ts';
 import { collectorStates } from '../render/bars.ts';

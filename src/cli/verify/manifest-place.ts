@@ -107,7 +107,7 @@ function foldersOf(text: string, cwd: string): readonly string[] {
   );
 }
 
-/** Returns a text with the names of unreadable folders, such as lost+found, for the error that no export was found. */
+/** Lists the names of unreadable folders, such as lost+found, for the error that no export was found. */
 function unreadText(unread: readonly string[]): string {
   const [first, ...more] = unread;
   if (first === undefined) return '';

@@ -1,4 +1,4 @@
-/** Shows the progress of `logfleet verify`: a bar on a terminal, otherwise lines. */
+/** Shows the progress of `logfleet verify`: as a bar on a terminal, otherwise as lines. */
 import type { Clock } from '../../base/clock.ts';
 import type { Output } from '../command/context.ts';
 import { renderProgressBar } from '../render/bars.ts';
@@ -10,7 +10,7 @@ const lineIntervalMs = 10_000;
 const widestBar = 40;
 
 export interface ProgressView {
-  /** Shows the ratio, from 0 to 1, as a bar, and the text beside the bar. */
+  /** Shows the ratio, from 0 to 1, as a bar with the text beside it. */
   show(ratio: number, text: string): void;
   end(): void;
 }

@@ -70,8 +70,8 @@ function checksOf({ verification, manifestsOnly }: ScheduleResult): readonly (re
 }
 
 /**
- * Returns a text that says whether the runs select rows by message time or by receipt time. If the runs differ, it
- * contains the number of runs for each.
+ * Says whether the runs select rows by message time or by receipt time. If the runs differ, gives the number of runs
+ * for each.
  */
 function axisOf(runs: number, byReceiptTime: number): string {
   if (byReceiptTime === 0) return 'message time';

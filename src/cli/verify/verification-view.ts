@@ -26,7 +26,7 @@ interface VerificationViewOptions {
   readonly colour: boolean;
 }
 
-/** Maximum number of differences that the text output lists. With `-o json`, all are listed. */
+/** Maximum number of differences that the text output lists. With `-o json`, all differences are listed. */
 const maxListed = 20;
 
 /** Renders the result for one export. `url` is the address of the export's manifest. */
@@ -59,7 +59,7 @@ export function renderVerification(
 
 const layout = new ExportLayout('');
 
-/** Returns sentences that tell users how to fix the differences. */
+/** Returns sentences that tell the user how to fix the differences. */
 function advice({ manifest: { intervals }, differences }: Verification): readonly string[] {
   const has = (...checks: readonly Check['name'][]) => differences.some(({ kind }) => checks.includes(against[kind]));
   const named = new Set(differences.map(({ where }) => where));
@@ -170,7 +170,7 @@ const maxRanges = 5;
  */
 function renderLevels({ proof, export: { results } }: Manifest): string {
   if (proof.length === 0) return 'nothing';
-  // Records of an aggregation have no sizes or times, so the text does not mention that these values were not compared.
+  // Records of an aggregation have no sizes or times, so the text does not say that these values were not compared.
   const others = results === 'Records' ? () => '' : renderNotCompared;
   if (proof.length <= maxRanges)
     return proof.map((range) => `${renderRange(range, proof.length === 1)}${others([range])}`).join('; ');
@@ -197,7 +197,7 @@ const figureNames: { readonly [F in ComparableFigure]: string } = {
   newestMs: 'newest time (_messagetime)',
 };
 
-/** Returns a text with the names of the values that were not compared with the service in at least one time range. */
+/** Lists the values that were not compared with the service in at least one time range. */
 function renderNotCompared(ranges: readonly ProofRange[]): string {
   const proven = ranges.filter(({ level }) => level !== 'None');
   const others = comparableFigures.filter((figure) => proven.some(({ compared }) => !compared.includes(figure)));
@@ -237,7 +237,7 @@ function renderDropped({ totals: { duplicates, outside } }: Manifest): string {
   return parts.length === 0 ? '' : `; ${parts.join(' and ')}, which were dropped`;
 }
 
-/** Returns a text with the number of received rows that are in the files of a neighbouring interval (E4). */
+/** Gives the number of received rows that are in the files of a neighbouring interval (E4). */
 function renderLeft(intervals: readonly CommitRecord[]): string {
   const left = intervals.reduce((sum, interval) => sum + interval.left, 0);
   return left === 0 ? '' : `; ${groupedText(left)} rows belong to the files of another interval`;
@@ -299,7 +299,7 @@ export function listed(
   return more > 0 ? [...lines, `and ${groupedText(more)} more problems; -o json lists all of them`] : lines;
 }
 
-/** Returns the last line of the report about a complete export, with the check that the rows have passed. */
+/** Returns the last line of the report about a complete export, which names the check that the rows have passed. */
 const verdictTexts: { readonly [L in Exclude<ProofLevel, 'None'>]: (rows: string) => string } = {
   Digest: (rows) => `Proven: ${rows}, each of them once.`,
   Count: (rows) => `Proven by counts: ${rows}, as many as the service counted.`,

@@ -1,6 +1,6 @@
 /**
  * `logfleet verify --schedule FOLDER`: checks that the runs of a schedule cover a time range without gaps or overlaps.
- * Needs only the exported files, and no access to the log service.
+ * Needs only the exported files, not access to the log service.
  */
 
 import { renderExplanation } from '../../api/finding.ts';

@@ -46,7 +46,7 @@ export async function verifyCommand(text: string, options: VerifyOptions, contex
   } else if (!isOne) {
     const verified = places.length - notProven.length;
     const counts = `${counted(places.length, 'export')}: ${verified} verified`;
-    // Repeats the names of the failed exports at the end, because the reports are long.
+    // The names of the failed exports are repeated at the end, because the reports are long.
     const which = isProven ? ', 0 not.' : `, ${notProven.length} not:\n${notProven.join('\n')}`;
     stdout.write(`\n${counts}${which}\n`);
   }
@@ -62,7 +62,7 @@ interface Result {
   readonly problem?: string;
 }
 
-/** Verifies one export. If a signal interrupts the command, rejects with the reason of the signal. */
+/** Verifies one export. If a signal interrupts the command, rejects with the signal's reason. */
 async function resultOf(place: DestinationSettings, context: CommandContext, isOne: boolean): Promise<Result> {
   const ports = { clock: systemClock, writer: await Writer.ours(systemRandom), environment: context.env };
   const destination = await openDestination(place, ports);
@@ -84,7 +84,7 @@ async function resultOf(place: DestinationSettings, context: CommandContext, isO
     };
   } catch (error) {
     if (!(error instanceof LogfleetError) || error.handling.kind === 'bug') throw error;
-    // If the command verifies only one export and the export is missing, the user gave a wrong argument. If the command
+    // If the command verifies only one export and that export is missing, the user gave a wrong argument. If it
     // verifies several exports, it continues with the others.
     if (isOne && !exportErrorCodes.has(error.code)) throw error;
     // Adds the export's address, because the error message contains file names relative to the export's folder.

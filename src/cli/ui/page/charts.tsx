@@ -1,4 +1,4 @@
-/** Bars, histograms and timelines, with texts for screen readers. */
+/** Bars, histograms and timelines, with text for screen readers. */
 import type { TimeRange } from '../../../api/time-range.ts';
 import { collectorStates } from '../../render/bars.ts';
 import { renderMinute } from '../../render/text.ts';

@@ -97,7 +97,7 @@ function Head({ detail }: { detail: ResourceDetail }) {
   );
 }
 
-/** State of the resource, reasons for a wait, and commands. */
+/** State of the resource, what it is waiting for, and commands. */
 function Callout({ detail: { tone, resource, messages, commands } }: { detail: ResourceDetail }) {
   const conditions = resource.status?.conditions ?? [];
   const ready = conditions.find(({ type }) => type === 'Ready')?.message;

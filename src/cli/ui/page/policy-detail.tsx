@@ -1,4 +1,4 @@
-/** Details of a policy: collectors, stages, failures, upgrades, and former rollouts. */
+/** Details of a policy: collectors, stages, failures, upgrades, and previous rollouts. */
 import type {
   CollectorVersionPolicyStatus,
   ReasonCount,
@@ -21,7 +21,7 @@ import { Ago, Pairs, Section, TableSection, useNow } from './parts.tsx';
 
 const shownVersions = 8;
 
-/** Texts of the states that consist of several words. */
+/** Labels for the states whose names consist of several words. */
 const stateTexts: Partial<Record<StageStatus['state'], string>> = { AwaitingApproval: 'Awaiting approval' };
 
 const stageColours: Readonly<Record<StageStatus['state'], string>> = {

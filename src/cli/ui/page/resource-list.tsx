@@ -1,4 +1,4 @@
-/** List of resources with filters. Only visible rows are HTML elements. */
+/** List of resources, with filters. Only the visible rows exist as HTML elements. */
 import type { RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { type KindName, kinds } from '../../../api/kinds.ts';
@@ -90,7 +90,7 @@ function Filters({ visibleRows: { page }, filter, onFilter }: Omit<ListProps, 's
 interface ChoiceProps {
   readonly title: string;
   readonly variant: 'kinds' | 'tones';
-  /** Texts of the buttons, by value. */
+  /** Button labels, by value. */
   readonly labels: Readonly<Record<string, string>>;
   readonly counts: Readonly<Record<string, number>>;
   readonly chosen: string;

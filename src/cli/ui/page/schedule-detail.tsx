@@ -105,7 +105,7 @@ const coveredKeys = [
   { label: 'not exported yet', colour: 'var(--missing)' },
 ];
 
-/** Compares exported with pending time. Not shown while nothing is pending. */
+/** Compares exported time with pending time. Not shown while nothing is pending. */
 function Backfill({ status }: { status: SearchExportScheduleStatus }) {
   const { startTime, lastScheduleTime, covered = [], pendingRuns = 0 } = status;
   if (pendingRuns === 0 || startTime === undefined || lastScheduleTime === undefined || covered.length >= maxCovered)

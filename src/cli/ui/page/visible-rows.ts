@@ -1,6 +1,6 @@
 /**
  * Caches rows of the resource list in the browser. Reads the visible rows, and some rows before and after them, from
- * the server. A refresh of the list, for example because of another filter, discards the cached rows.
+ * the server. Refreshing the list, for example because the filter has changed, discards the cached rows.
  */
 import type { ListPage, ListRow } from '../page-data.ts';
 import { everything, type Filter } from './server-data.ts';
