@@ -17,7 +17,7 @@ export interface ClientBenchOptions {
   readonly only?: readonly string[];
 }
 
-/** Results of the client benchmark. Results of measurements that were not requested are absent. */
+/** Results of the client benchmark. Measurements that were not requested have no results. */
 export interface ClientReport extends Machine {
   readonly scanner?: readonly ScanFigures[];
   readonly transfer?: readonly TransferResult[];

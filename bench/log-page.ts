@@ -1,16 +1,19 @@
 /**
- * Generates pages of messages in chunks. Messages compress like the logs of web servers. Some have characters beyond
- * Latin-1, as in real logs.
+ * Generates pages of messages in chunks. The messages compress like web server logs. As in real logs, some contain
+ * characters beyond Latin-1.
  */
 import { logDataOf } from '../simulator/search/log-source.ts';
 
 const messagesOfPage = 10_000;
-/** Maximum size in bytes of a page with random messages. The page has fewer messages if they would exceed this size. */
+/**
+ * Maximum size of a page of random messages, in bytes. A page contains fewer messages if it would otherwise exceed this
+ * size.
+ */
 const pageBytes = 9_000_000;
 const chunkBytes = 65_536;
 
 /**
- * Kind of the messages on a page. `lines`: log messages with this number of lines (1 line has 0.9 KB, 20 lines have 10
+ * Kind of messages on a page. `lines`: log messages with this number of lines (1 line takes 0.9 KB, 20 lines take 10
  * KB). `madeUpBytes`: random messages of this size in bytes.
  */
 export type PageKind = { readonly lines: number } | { readonly madeUpBytes: number };

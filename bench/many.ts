@@ -1,4 +1,4 @@
-/** `npm run bench -- many`: measures an operator with thousands of resources: its start, memory and idle load. */
+/** `npm run bench -- many`: measures the start, memory and idle load of an operator with thousands of resources. */
 import { mkdirSync } from 'node:fs';
 import { type FigureLine, type FigureSection, renderSections } from './figures.ts';
 import { type ManyFigures, measureMany } from './many/measure.ts';
@@ -26,7 +26,7 @@ const goals = {
   writeP50Ms: 13,
   writeP99Ms: 35,
   metricsBytes: 500_000,
-  /** Maximum number of times that the operator may read the Secret in one minute: once every 5 s. */
+  /** Maximum number of Secret reads by the operator in one minute: one every 5 s. */
   secretReads: 12,
   noticedSeconds: 5,
 } as const;

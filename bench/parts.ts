@@ -1,4 +1,4 @@
-/** Shared code of benchmarks: selection of parts, and a description of the machine. */
+/** Code shared by benchmarks: selects the parts to run, and describes the machine. */
 import { availableParallelism, cpus, loadavg } from 'node:os';
 
 /**
@@ -19,8 +19,8 @@ export function wantedParts<Part extends string>(
 export interface Machine {
   readonly machine: string;
   /**
-   * Load average of the machine in the minute before the benchmark. If it exceeds the number of processors, measured
-   * times are unreliable.
+   * Load average of the machine in the minute before the benchmark. If the load exceeds the number of processors,
+   * measured times are unreliable.
    */
   readonly loadBefore: number;
 }

@@ -1,9 +1,9 @@
-/** Reads CPU time and memory of a process from /proc (Linux). */
+/** Reads a process's CPU time and memory from /proc (Linux). */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 /**
- * Folder in which Node caches compiled code. Without this cache, Node takes 30 MB more memory to compile TypeScript.
+ * Folder in which Node caches compiled code. Without this cache, Node needs 30 MB more memory to compile TypeScript.
  */
 export const compileCache: string = fileURLToPath(new URL('../node_modules/.cache/compile', import.meta.url));
 

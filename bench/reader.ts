@@ -6,7 +6,7 @@ import type { Scenario } from '../simulator/scenario/scenario.ts';
 import type { SimulatorProcess } from './simulator-process.ts';
 
 const jobsPath = '/v1/search/jobs';
-/** Generated messages per second. */
+/** Number of messages generated per second. */
 export const perSecond = 1_000;
 export const year = { from: Date.UTC(2026, 0), to: Date.UTC(2027, 0) };
 

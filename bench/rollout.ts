@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- rollout`: measures requests, time, latency, memory and CPU time of a rollout, and requests of an
- * idle operator.
+ * `npm run bench -- rollout`: measures the requests, duration, latency, memory and CPU time of a rollout, and the
+ * requests sent by an idle operator.
  */
 import { execFile } from 'node:child_process';
 import { availableParallelism, constants, setPriority } from 'node:os';
@@ -30,7 +30,7 @@ export interface RolloutBenchOptions {
 const parts = ['requests', 'converged', 'load', 'latency'] as const;
 type Part = (typeof parts)[number];
 
-/** Size of the benchmark: number of collectors and policies, and duration. */
+/** Size of the benchmark: numbers of collectors and policies, and duration. */
 interface Extent {
   readonly collectors: number;
   /** Sizes of the fleets that are upgraded completely. */
@@ -56,8 +56,8 @@ const quick: Extent = {
 };
 const full: Extent = { ...usual, whole: [10_000, 100_000], rollingSeconds: 300 };
 /**
- * Factor by which the operator's clock is faster than real time. It is small enough that the service still answers
- * before the operator's timeouts.
+ * Factor by which the operator's clock is faster than real time. The factor is small enough that the service still
+ * answers before the operator's timeouts expire.
  */
 const speed = 25;
 
@@ -74,7 +74,7 @@ export async function benchRollout(options: RolloutBenchOptions): Promise<void> 
 async function measure(extent: Extent, wants: (part: Part) => boolean): Promise<RolloutReport> {
   const machine = thisMachine();
   const cases = wants('requests') ? requestCases(extent.collectors) : [];
-  // Benchmarks in real time use little CPU time, so the rollouts in virtual time run at the same time.
+  // Benchmarks in real time use little CPU, so the rollouts in virtual time run alongside them.
   const [load, requests] = await Promise.all([wants('load') ? measureLoad(extent) : undefined, rollOutAll(cases)]);
   const converged = wants('converged') ? await withProgress(stayConverged(), 'converged') : undefined;
   const latency = wants('latency') ? await withProgress(measureLatency(extent.applies), 'latency') : undefined;

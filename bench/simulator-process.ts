@@ -1,4 +1,4 @@
-/** Runs `logfleet simulate` in a separate process, for measurements of CPU and memory. */
+/** Runs `logfleet simulate` in a separate process, so that its CPU time and memory can be measured. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ export interface SimulatorProcess extends SimulatorAddress {
 
 export const mainProgram = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 
-/** Starts a simulator. Its files are in `directory`. */
+/** Starts a simulator that keeps its files in `directory`. */
 export async function startSimulator(
   directory: string,
   scenario: Scenario,

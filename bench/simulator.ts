@@ -1,4 +1,4 @@
-/** Measures the throughput of the simulator per core, without request limits, over TLS with keep-alive. */
+/** Measures the simulator's throughput per CPU core, without request limits, over TLS with keep-alive. */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

@@ -4,7 +4,7 @@
  * The first target version makes collectors stop sending messages, so the canary stage stops the rollout. The demo then
  * changes the target, and the second rollout completes. Finally, the demo exports and verifies messages.
  *
- * The operator runs in the process of the demo, and the simulator runs in a separate process.
+ * The operator runs in the demo's own process, and the simulator runs in a separate process.
  */
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -21,21 +21,21 @@ const scenario = 'demo/scenario.yaml';
 const policyName = 'production';
 const exportTemplate = 'demo/exports/export.yaml';
 const exportedMs = 15 * 60_000;
-/** Target versions of the policy. The demo begins with `quiet`, and then changes the manifest to `good`. */
+/** Target versions of the policy. The demo begins with the version `quiet`, and then changes the manifest to `good`. */
 const targets = { quiet: '19.480-2', good: '19.500-1' } as const;
 /**
  * Value of the flag `--grace`. A short value is safe here, because the simulator lists upgraded collectors immediately.
- * With the real service, logfleet could upgrade a collector twice.
+ * With the real service, a short value could make logfleet upgrade a collector twice.
  */
 const grace = '1s';
-/** Maximum time of the demo. It usually takes two minutes. */
+/** Maximum duration of the demo, which usually takes two minutes. */
 const longestRunMs = 600_000;
 
 const checkout = fileURLToPath(new URL('..', import.meta.url));
 
 /**
- * Runs the demo. Resolves to 0 when both rollouts and the export have ended, 1 after the maximum time, 130 after a
- * signal.
+ * Runs the demo. Resolves to 0 when both rollouts and the export have ended, to 1 after the maximum time, or to 130
+ * after a signal.
  */
 export async function runDemo(context: CommandContext): Promise<number> {
   const directory = mkdtempSync(join(tmpdir(), 'logfleet-demo-'));
@@ -121,7 +121,7 @@ async function withService(
 }
 
 async function exportMessages(context: CommandContext, manifest: string, exports: string): Promise<number> {
-  // Hides the standard output of `logfleet export`. This output is meant for other programs, not for people.
+  // Hides the standard output of `logfleet export`, which is meant for other programs rather than for people.
   const quiet = { ...context, stdout: { ...context.stdout, write: () => {} } };
   const status = await runProgram(['export', manifest, '--volume', `exports=${exports}`], quiet);
   if (status !== exitStatus.ok) return status;
@@ -138,7 +138,7 @@ function writeExport(file: string): void {
   writeFileSync(file, readFileSync(join(checkout, exportTemplate), 'utf8').replace(/timeRange: .*/, range));
 }
 
-/** Changes the target version in the manifest, as a user does with a commit. */
+/** Changes the target version in the manifest, as a user would with a commit. */
 function changeTarget(file: string): void {
   const text = readFileSync(file, 'utf8');
   const lineOf = (version: string) => `target: {version: ${version}}`;
@@ -146,7 +146,7 @@ function changeTarget(file: string): void {
   writeFileSync(file, text.replace(lineOf(targets.quiet), lineOf(targets.good)));
 }
 
-/** Reads the policy from the directory, with its status. */
+/** Reads the policy and its status from the directory. */
 async function readPolicy(manifests: string, context: CommandContext): Promise<CollectorVersionPolicy> {
   let json = '';
   const stdout = {

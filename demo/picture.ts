@@ -1,4 +1,4 @@
-/** `npm run demo:picture` makes docs/demo.svg from a run of the demo. */
+/** `npm run demo:picture`: makes docs/demo.svg from a run of the demo. */
 import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import type { Output } from '../src/cli/command/context.ts';
@@ -9,7 +9,7 @@ import { TerminalScreen, type TextRun, textOf } from './terminal-screen.ts';
 
 const columns = 104;
 const file = new URL('../docs/demo.svg', import.meta.url);
-/** Fraction of collectors that are upgraded when the picture of the rollout is taken. */
+/** Fraction of collectors that have been upgraded when the picture of the rollout is taken. */
 const shownShare = 0.35;
 /** Fraction of the export's time range that is complete when the picture of the export is taken. */
 const shownCoverage = 0.6;
@@ -18,13 +18,13 @@ type ScreenRows = readonly (readonly TextRun[])[];
 
 interface ScreenMoment {
   readonly rows: ScreenRows;
-  /** Difference between the progress on the screen and the wanted fraction. */
+  /** Difference between the progress shown on the screen and the wanted fraction. */
   readonly distance: number;
 }
 
 const screen = new TerminalScreen();
 /**
- * Screens from which the two pictures are made. Each is the screen whose progress is closest to the wanted fraction,
+ * Screens from which the two pictures are made. Each is the screen whose progress was closest to the wanted fraction:
  * `shownShare` or `shownCoverage`.
  */
 let moving: ScreenMoment | undefined;
@@ -71,7 +71,7 @@ function closer(known: ScreenMoment | undefined, found: ScreenMoment): ScreenMom
   return found.distance < (known?.distance ?? Number.POSITIVE_INFINITY) ? found : known;
 }
 
-/** Shortens the report. Replaces the part from `Versions` up to `The canary stopped it` with `…`. */
+/** Shortens the report by replacing the part from `Versions` up to `The canary stopped it` with `…`. */
 function shortened(rows: ScreenRows): ScreenRows {
   const from = rows.findIndex((row) => textOf(row) === 'Versions');
   const to = rows.findIndex((row) => textOf(row).startsWith('The canary stopped it'));

@@ -29,7 +29,7 @@ export function renderIntroduction({ collectors }: SimulatorState, scenario: str
   ];
 }
 
-/** Renders why the rollout stopped, and the next step for the user. */
+/** Renders the reason why the rollout stopped, and the user's next step. */
 export function renderStop(
   { policy, state }: { readonly policy: CollectorVersionPolicy; readonly state: SimulatorState },
   nextVersion: string,
@@ -82,7 +82,7 @@ function renderRollouts({ policy }: DemoFindings): readonly string[] {
   return renderTable(['rollout', 'outcome', 'at its target', 'took'], rows);
 }
 
-/** Renders the numbers of collectors by version, before and after the demo. */
+/** Renders the number of collectors at each version, before and after the demo. */
 function renderVersions({ before, after }: DemoFindings): readonly string[] {
   const was = countVersions(before);
   const is = countVersions(after);
@@ -101,7 +101,7 @@ function countVersions({ collectors }: SimulatorState): ReadonlyMap<string, numb
   return counts;
 }
 
-/** Sorts versions, oldest first. Texts that are no versions come last. */
+/** Sorts versions, oldest first. Strings that are not versions come last. */
 function oldestFirst(left: string, right: string): number {
   const [leftVersion, rightVersion] = [parseBuildVersion(left), parseBuildVersion(right)];
   if (leftVersion && rightVersion) return compareBuildVersions(leftVersion, rightVersion);
@@ -159,7 +159,7 @@ function renderRequests({ after, requests: all }: DemoFindings): readonly string
   ];
 }
 
-/** Returns the number of requests and their duration, such as `39 requests in 13 s`. */
+/** Returns the number of requests and the time that they took, such as `39 requests in 13 s`. */
 function renderCost(requests: readonly JournalEntry[]): string {
   const tookMs = Math.max(...requests.map(({ end }) => end)) - Math.min(...requests.map(({ at }) => at));
   return `${requests.length} requests in ${(tookMs / 1_000).toFixed(0)} s`;
@@ -172,7 +172,7 @@ const taskFailed = 3;
 const address = '127.0.0.1:8443';
 
 export interface SuggestionPlaces {
-  /** Folder of everything that the demo has written. */
+  /** Folder that contains everything that the demo has written. */
   readonly directory: string;
   readonly manifests: string;
   readonly exports: string;
@@ -180,7 +180,7 @@ export interface SuggestionPlaces {
   readonly name: string;
 }
 
-/** Commands that the user can paste in the checkout. */
+/** Renders commands that the user can paste and run in the checkout. */
 export function renderSuggestions(
   { directory, manifests, exports, exportManifest, name }: SuggestionPlaces,
   paint: Paint,
@@ -221,8 +221,8 @@ function indent(lines: readonly string[]): readonly string[] {
 const leftOut = ['offline', 'skipped', 'foreign'] as const;
 
 /**
- * Explains why `updated` is below the number of selected collectors. The text is, for example, `8 offline and 5 skipped
- * of 120 do not count`.
+ * Explains why `updated` is lower than the number of selected collectors, for example: `8 offline and 5 skipped of 120
+ * do not count`.
  */
 function explainUpdated({ summary, collectors }: CollectorVersionPolicyStatus): string | undefined {
   const total = Number(summary?.updated?.split('/')[1]);

@@ -1,4 +1,4 @@
-/** Renders rows of a terminal as an SVG. */
+/** Renders terminal rows as an SVG. */
 import type { Style, TextRun } from './terminal-screen.ts';
 
 const columnWidth = 8.4;
@@ -36,7 +36,7 @@ export function renderSvg(rows: readonly (readonly TextRun[])[], columns: number
   ].join('\n');
 }
 
-/** Renders a text as an SVG element of a fixed width, so that columns are aligned in every font. */
+/** Renders text as an SVG element of fixed width, so that columns are aligned in every font. */
 function renderRun({ text, style, column }: TextRun, row: number): string {
   const shown = text.trimEnd();
   const attributes = [

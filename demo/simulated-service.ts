@@ -1,4 +1,4 @@
-/** Log service of the demo: a simulator in its own process. It runs until `stop`, or until this process ends. */
+/** Log service for the demo: a simulator in its own process. It runs until `stop` is called or this process ends. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -30,7 +30,7 @@ export class DemoService {
   }
 
   /**
-   * Starts the simulator, and resolves when it accepts requests. @throws Error if the simulator ends before that, or if
+   * Starts the simulator, and resolves when it accepts requests. @throws Error if the simulator ends before then, or if
    * `signal` is aborted
    */
   static async start({ scenario, journal, signal }: SimulatedServiceOptions): Promise<DemoService> {

@@ -1,10 +1,11 @@
 /**
- * Emulates a terminal with the sequences that logfleet writes. It does not scroll: the screen is as high as its
- * content.
+ * Emulates a terminal that supports the escape sequences that logfleet writes. The screen is as high as its content and
+ * never scrolls.
  */
 
 /**
- * SGR parameters that `paintWith` writes: 1 is bold, 2 is dim, and 31 to 36 are colours. An empty text means no style.
+ * SGR parameters that `paintWith` writes: 1 is bold, 2 is dim, and 31 to 36 are colours. An empty string means no
+ * style.
  */
 export type Style = '' | `${number}`;
 
@@ -45,7 +46,9 @@ export class TerminalScreen {
     }
   }
 
-  /** Returns the rows of the screen. Each row is a list of texts with one style, without trailing blanks. */
+  /**
+   * Returns the rows of the screen. Each row is a list of strings that each have one style, without trailing spaces.
+   */
   rows(): readonly (readonly TextRun[])[] {
     return Array.from({ length: this.#rows.length }, (_, row) => runsOf(this.#rows[row] ?? []));
   }

@@ -1,4 +1,4 @@
-/** `npm run demo:ui-pictures` makes the pictures of docs/ui.md in Chromium, from example resources. */
+/** `npm run demo:ui-pictures`: makes the pictures in docs/ui.md with Chromium, from example resources. */
 import { writeFileSync } from 'node:fs';
 import { openPage, showPage, startBrowser, type Viewport } from '../test/support/shown-page.ts';
 import { exampleResources } from '../test/support/shown-resources.ts';

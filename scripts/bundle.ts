@@ -1,5 +1,5 @@
 /**
- * Bundles the program and its npm packages for publication, because Node runs no TypeScript below `node_modules`.
+ * Bundles the program and its npm packages for publication, because Node does not run TypeScript in `node_modules`.
  *
  * The bundle consists of several files, because compiling a single file would take 0.3 s at each start. `dist/main.js`
  * loads some of the other files only when they are needed. `dist/page.html` is the page of `logfleet ui`.
@@ -16,7 +16,7 @@ const root = join(import.meta.dirname, '..');
 const requireInModules =
   "import { createRequire as logfleetCreateRequire } from 'node:module'; const require = logfleetCreateRequire(import.meta.url);";
 
-/** Makes `await import()` of a CommonJS package return the same named exports in the bundle as in Node. */
+/** Makes `await import()` of a CommonJS package return the same named exports in the bundle as it does in Node. */
 const namedExports: Plugin = {
   name: 'named-exports',
   setup({ onLoad, onResolve, resolve }) {
@@ -34,7 +34,7 @@ const namedExports: Plugin = {
   },
 };
 
-/** Returns whether a file is an ES module and not CommonJS. */
+/** Reports whether a file is an ES module rather than CommonJS. */
 function isModule(file: string): boolean {
   return /^(?:import|export)\b/m.test(readFileSync(file, 'utf8'));
 }
@@ -51,7 +51,7 @@ const programOptions = {
   banner: { js: requireInModules },
   plugins: [namedExports],
   minify: true,
-  // At run time, only a checkout needs esbuild.
+  // At run time, esbuild is needed only in a checkout.
   external: ['esbuild'],
   // Keeps names in stack traces readable.
   keepNames: true,
@@ -64,8 +64,8 @@ const programOptions = {
 } satisfies BuildOptions;
 
 /**
- * Writes the bundle to `dist/` in a folder. Returns esbuild's list of the bundled files. The same sources give the same
- * bytes.
+ * Writes the bundle to `dist/` in a folder, and returns esbuild's list of the bundled files. The same sources give the
+ * same bytes.
  */
 export async function bundleProgram(folder: string): Promise<Metafile> {
   const { outputFiles, metafile } = await build({ ...programOptions, metafile: true, write: false });

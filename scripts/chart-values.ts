@@ -3,7 +3,7 @@
 interface ValueSchema {
   readonly description: string;
   readonly properties?: Readonly<Record<string, ValueSchema>>;
-  /** Example values. If an object has examples, the documentation does not list the members of the object. */
+  /** Example values. If an object has examples, the documentation does not list the object's members. */
   readonly examples?: readonly unknown[];
 }
 

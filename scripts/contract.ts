@@ -1,6 +1,6 @@
 /**
  * `make contract`: runs the tests of docs/service.md in `test/contract/` against the simulator, or against a deployment
- * given by BASE_URL, ACCESS_ID and ACCESS_KEY. Exit status: 1 if a test failed, 2 for wrong usage.
+ * given by BASE_URL, ACCESS_ID and ACCESS_KEY. Exit status: 1 if a test fails, 2 for incorrect usage.
  */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
@@ -8,12 +8,12 @@ import { join } from 'node:path';
 const root = join(import.meta.dirname, '..');
 const required = ['BASE_URL', 'ACCESS_ID', 'ACCESS_KEY'] as const;
 const optional = ['CA_FILE', 'QUERY', 'ALLOW_UPGRADES'] as const;
-/** Maximum time of a test in ms. It is long, because searches of a real service can take minutes. */
+/** Time limit for each test, in ms. It is long because searches on a real service can take minutes. */
 const deploymentTimeoutMs = 600_000;
 
 const given = (name: string) => process.env[name] || undefined;
 
-/** Returns an error message if environment variables are missing or wrong. */
+/** Returns an error message if environment variables are missing or invalid. */
 function problem(): string | undefined {
   const missing = required.filter((name) => given(name) === undefined);
   if (missing.length > 0) return `give ${missing.join(' and ')} as well, or none of ${required.join(', ')}`;
@@ -31,7 +31,7 @@ if (wrong !== undefined) {
 } else {
   const names = onDeployment ? [...required, ...optional] : [];
   const settings = Object.fromEntries(names.map((name) => [`LOGFLEET_CONTRACT_${name}`, given(name)]));
-  // All tests use the request limit of the same user, so the test files run one after the other.
+  // All tests share the request limit of one user, so the test files run one at a time.
   const timeout = String(deploymentTimeoutMs);
   const paced = ['--no-file-parallelism', '--testTimeout', timeout, '--hookTimeout', timeout];
   const arguments_ = [

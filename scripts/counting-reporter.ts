@@ -1,5 +1,5 @@
 /**
- * vitest reporter that counts tests for `make test`. Writes `{passed, failures}` to the file in `LOGFLEET_TEST_COUNTS`.
+ * Vitest reporter that counts tests for `make test`. Writes `{passed, failures}` to the file in `LOGFLEET_TEST_COUNTS`.
  */
 import { writeFileSync } from 'node:fs';
 import type { Reporter, SerializedError, TestModule } from 'vitest/node';

@@ -21,7 +21,7 @@ export interface CustomResourceDefinition {
   };
 }
 
-/** Returns whether users write resources of this kind. Only the operator writes Ledgers, so their CRD has no `spec`. */
+/** Reports whether users write resources of this kind. Only the operator writes Ledgers, so their CRD has no `spec`. */
 export function isWrittenByPeople({ spec: { versions } }: CustomResourceDefinition): boolean {
   return versions.some(({ schema }) => schema.openAPIV3Schema.properties?.['spec'] !== undefined);
 }

@@ -1,6 +1,6 @@
 /**
- * `make docs`: builds the documentation in `out/docs/`, with a folder for the checkout (`next`) and for each Git tag.
- * BASE is the path of the site on its web server. Fails if a link is broken, or if a page would load a file from
+ * `make docs`: builds the documentation in `out/docs/`, with one folder for the checkout (`next`) and one for each Git
+ * tag. BASE is the path of the site on its web server. Fails if a link is broken, or if a page would load a file from
  * another server.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
@@ -24,7 +24,7 @@ const tags = git('tag', '--list', 'v*', '--sort=-version:refname').toString().sp
 const versions = ['next', ...tags];
 const packages = await vitepressPackages();
 
-/** Returns a folder with the files of a version. */
+/** Returns a folder that contains the files of a version. */
 function checkoutOf(version: string, work: string): string {
   if (version === 'next') return root;
   const checkout = join(work, 'checkout');
@@ -66,13 +66,13 @@ function build(version: string): void {
 
 rmSync(out, { recursive: true, force: true });
 for (const version of versions) build(version);
-// Without a release, the start page leads to the documentation of the checkout.
+// If there is no release, the start page leads to the checkout's documentation.
 const newest = versions[1] ?? 'next';
 writeFileSync(
   join(out, 'index.html'),
   `<!doctype html>\n<title>logfleet</title>\n<meta http-equiv="refresh" content="0; url=${newest}/">\n<a href="${newest}/">logfleet ${newest}</a>\n`,
 );
-// Links are checked after all versions are built, because pages link to pages of other versions.
+// Links are checked only after all versions have been built, because pages link to pages of other versions.
 const broken = versions.flatMap((version) =>
   brokenLinks(join(out, version), `${base}${version}/`).map((problem) => `${version}/${problem}`),
 );

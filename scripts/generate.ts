@@ -54,7 +54,7 @@ for (const file of versionedFiles) {
   write(join(root, file), withVersion(readFileSync(join(root, file), 'utf8'), packageVersion()));
 }
 
-/** Writes a file only if its content changes, so that other programs can read unchanged files at any time. */
+/** Writes a file only if its content has changed, so that other programs can read unchanged files at any time. */
 function write(file: string, content: string): void {
   if (!existsSync(file) || readFileSync(file, 'utf8') !== content) writeFileSync(file, content);
 }

@@ -1,6 +1,6 @@
 /**
- * `make package`: makes the files of a release in `out/`. Arguments select some of them: `npm`, `layer`, `chart`, or
- * platforms such as `linux-x64`. Two builds of the same commit give the same bytes.
+ * `make package`: builds the files of a release in `out/`. Arguments select some of the files: `npm`, `layer`, `chart`,
+ * or platforms such as `linux-x64`. Two builds of the same commit give the same bytes.
  */
 import { mkdirSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';

@@ -1,9 +1,9 @@
-/** Renders docs/reference.md from the CRDs. Fields of a type that is used several times are listed once. */
+/** Renders docs/reference.md from the CRDs. The fields of a type that is used several times are listed only once. */
 import type { StructuralSchema } from '../src/base/structural-schema.ts';
 import { type CrdVersion, type CustomResourceDefinition, isWrittenByPeople } from './crd-definition.ts';
 import { runSpecTitle } from './run-template.ts';
 
-/** Maps the title of a type to the path at which the reference page lists the fields of this type. */
+/** Maps the title of a type to the path at which the reference page lists the type's fields. */
 type ListedTypes = Map<string, string>;
 
 /** Oldest Kubernetes version in which every API server supports CEL rules and their `fieldPath`. */

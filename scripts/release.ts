@@ -1,5 +1,5 @@
 /**
- * `make release VERSION=… URL=…`: checks the checkout, makes the files of a release in `out/`, and prints the next
+ * `make release VERSION=… URL=…`: checks the checkout, builds the files of a release in `out/`, and prints the next
  * steps. It publishes nothing. `URL` is the address at which the files will be published.
  */
 import { execFileSync } from 'node:child_process';

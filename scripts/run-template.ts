@@ -6,11 +6,11 @@ import { stringify } from 'yaml';
 import type { StructuralSchema } from '../src/base/structural-schema.ts';
 import type { CustomResourceDefinition } from './crd-definition.ts';
 
-/** Fields of a SearchExport that a schedule's template does not have, because the schedule sets them for each run. */
+/** SearchExport fields that a schedule's template omits, because the schedule sets them for each run. */
 const leftOut = ['timeRange', 'ttlSecondsAfterFinished', 'paused'];
 /**
- * Title of the schema of a run's spec. Because of this title, the generated types and the reference page refer to the
- * spec of SearchExport, and do not repeat it.
+ * Title of the schema of a run's spec. This title makes the generated types and the reference page refer to the spec of
+ * SearchExport instead of repeating it.
  */
 export const runSpecTitle = 'RunSpec';
 /** TypeScript type of a run's spec, and its import. */
@@ -79,7 +79,7 @@ function destinationOf({ properties }: StructuralSchema): StructuralSchema {
 }
 
 /**
- * Copies a schema without the rules that forbid changes. A schedule's template can change, because a change affects
+ * Copies a schema without the rules that forbid changes. A schedule's template can be changed, because a change affects
  * only future runs.
  */
 function changeable<T>(schema: T): T {

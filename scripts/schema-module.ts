@@ -33,8 +33,8 @@ function splitMessage({ message, ...rule }: CelRule): object {
 }
 
 /**
- * Returns whether the generated module omits a key of the CRD's schema. A field that is named `description` or `title`
- * is kept, because its value is an object and not a text.
+ * Reports whether the generated module omits a key of the CRD's schema. A field named `description` or `title` is kept,
+ * because its value is an object rather than a string.
  */
 function isLeftOut(key: string, value: unknown): boolean {
   if (key === 'description' || key === 'title') return typeof value === 'string';

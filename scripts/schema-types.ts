@@ -1,5 +1,5 @@
 /**
- * Renders TypeScript types for spec and status of a kind. Fields with a default are required, and all fields are
+ * Renders TypeScript types for the spec and status of a kind. Fields with a default are required, and all fields are
  * readonly.
  *
  * A sub-schema with a `title` becomes a type of that name.
@@ -39,8 +39,8 @@ function convert(schema: StructuralSchema, named: NamedTypes): JSONSchema {
   if (title === undefined) return { ...describe(schema), ...convertShape(schema, named) };
   const known = named.get(title);
   if (known === undefined) {
-    // The type is added to the map before its fields are converted. The map therefore lists the type before the types
-    // of its fields.
+    // The type is added to the map before its fields are converted, so that it is listed before the types of its
+    // fields.
     named.set(title, {});
     named.set(title, { ...describe(schema), ...convertShape(schema, named), title });
   } else {

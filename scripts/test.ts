@@ -1,6 +1,6 @@
 /**
- * `make check`, `make test` and `make soak`: runs checks, then tests. Continues after failures. The output ends with a
- * line for each failure and the line `N passed, N failed`. Exit status: 1 if anything failed.
+ * `make check`, `make test` and `make soak`: runs checks, then tests. Continues after failures. The output ends with
+ * one line per failure, followed by the line `N passed, N failed`. Exit status: 1 if anything failed.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -28,7 +28,7 @@ const tools = { name: 'tools', program: process.execPath, args: ['scripts/tools.
 interface TestRun {
   /** Names of vitest projects to run. `!` excludes a project. */
   readonly projects: readonly string[];
-  /** Priority as for `nice`: from 0 to 19, where 19 is the lowest. */
+  /** Priority, as for the `nice` command: from 0 (highest) to 19 (lowest). */
   readonly nice: number;
   /** True if the run needs programs that `make tools` installs. */
   readonly needsTools?: true;
@@ -37,8 +37,8 @@ interface TestRun {
 interface Suite {
   readonly checks: readonly { readonly name: string; readonly program: string; readonly args: readonly string[] }[];
   /**
-   * Runs of vitest that start at the same time. The output of the first run is shown immediately. The output of another
-   * run is shown when it ends.
+   * Vitest runs that start at the same time. The first run's output is shown immediately, and the output of each other
+   * run is shown when that run ends.
    */
   readonly runs: readonly TestRun[];
 }
@@ -51,7 +51,7 @@ const suites: Readonly<Record<string, Suite>> = {
   test: {
     checks: [style, types, pageTypes, imports, generatedFiles, tools],
     runs: [
-      // This run has a low priority, so that programs of the other run get enough CPU time.
+      // This run has a low priority, so that programs started by the other run get enough CPU time.
       { projects: ['soak', ...waiting].map((each) => `!${each}`), nice: 15 },
       { projects: waiting, nice: 0, needsTools: true },
     ],
@@ -79,7 +79,10 @@ process.exitCode = failures.length === 0 ? 0 : 1;
 interface TestRunOptions {
   readonly env?: NodeJS.ProcessEnv;
   readonly nice?: number;
-  /** True (default) to show the program's output immediately. Otherwise, it is shown after the program ends. */
+  /**
+   * True (default) to show the program's output immediately. Otherwise, the output is shown after the program has
+   * ended.
+   */
   readonly isShown?: boolean;
 }
 
@@ -116,7 +119,7 @@ async function runTests({ projects, nice }: TestRun, isShown: boolean): Promise<
   const passed = await run(process.execPath, [vitest, 'run', ...named, ...reporters], { env, nice, isShown });
   const counts = readCounts(file);
   rmSync(directory, { recursive: true });
-  // vitest can fail without a failed test, for example because of a set-up file. This counts as one failure.
+  // Vitest can fail without a failed test, for example because of a set-up file. This counts as one failure.
   return passed || counts.failures.length > 0 ? counts : { ...counts, failures: ['vitest'] };
 }
 

@@ -1,7 +1,7 @@
 /**
  * `make tools`: installs the programs that the tests need: etcd, kube-apiserver, kubectl, Helm, promtool, Chromium, and
  * emulators of object stores. Programs come from environment variables, the cache outside the checkout, release
- * archives, or a build with Go.
+ * archives, or a Go build.
  */
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -71,7 +71,7 @@ function nowhereToBeHad(version: string, reason: string): string {
 }
 
 function sources(version: string): readonly GoProgram[] {
-  // Version that the programs report. kubectl prints a warning about the default version, v0.0.0.
+  // Version that the programs report. It is set because kubectl prints a warning about the default version, v0.0.0.
   const ldflags = `-s -w -X k8s.io/component-base/version.gitVersion=${version}`;
   const modules = modulesDirectory;
   return [

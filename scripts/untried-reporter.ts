@@ -1,4 +1,4 @@
-/** vitest reporter that lists the tests that were skipped on a deployment, grouped by reason. */
+/** Vitest reporter that lists the tests that were skipped on a deployment, grouped by reason. */
 import type { Reporter, TestModule } from 'vitest/node';
 
 export default class UntriedReporter implements Reporter {

@@ -1,4 +1,4 @@
-/** `make verify`: generates all generated files again, and fails if a file changes. */
+/** `make verify`: regenerates all generated files, and fails if a file changes. */
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';

@@ -1,4 +1,4 @@
-/** Measures whether thirty search jobs stay alive for ten minutes of virtual time while a client reads their pages. */
+/** Checks whether thirty search jobs stay alive for ten minutes of virtual time while a client reads their pages. */
 import type { SearchJob } from '../../src/service/jobs/search-job.ts';
 import { ClientWorld } from '../../test/support/client-world.ts';
 import type { FigureSection } from '../figures.ts';
@@ -24,7 +24,7 @@ const wholeBudget = minutes * 60 * 4;
 
 export async function keepJobsAlive(): Promise<JobsAliveFigures> {
   const { clock, journal, model, jobs, order } = new ClientWorld({
-    // Minimum time without requests before the service may cancel a job (section 3.1 of docs/service.md).
+    // Minimum time without requests after which the service may cancel a job (section 3.1 of docs/service.md).
     search: { duration: '1s', keepAlive: '20s', pages: { maxMessages: 10 } },
     logs: { messages: 2_000, from: '-1h', to: '-0s' },
   });

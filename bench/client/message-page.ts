@@ -1,9 +1,9 @@
 /**
- * Generates a page of messages of any size, in chunks as a connection delivers them. The page repeats a few thousand
- * messages, and is never completely in memory.
+ * Generates a page of messages of any size, in chunks like those that a connection delivers. The page repeats a few
+ * thousand messages, and is never held in memory as a whole.
  */
 
-/** Text of the generated messages: a line of a web server's log, a JSON event, or 256 KB of text. */
+/** Text of the generated messages: a line from a web server's log, a JSON event, or 256 KB of text. */
 export type MessageKind = 'line' | 'event' | 'long';
 
 export interface GeneratedPageSize {
@@ -17,7 +17,8 @@ export class GeneratedPage {
   readonly #chunkBytes: number;
   readonly #ringBytes: number;
   /**
-   * Ring buffer with the repeated messages. The start of the buffer is copied to its end, so each chunk is contiguous.
+   * Ring buffer with the repeated messages. The start of the buffer is copied to its end, so that each chunk is
+   * contiguous.
    */
   readonly #ring: Buffer;
   readonly #rounds: number;

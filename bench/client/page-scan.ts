@@ -23,13 +23,10 @@ export interface ScanCase extends GeneratedPageSize {
 
 export interface ScanFigures extends ScanCase {
   readonly rows: number;
-  /**
-   * Median speed of all reads after the first, in million bytes per second. `firstMbPerSecond` is the speed of the
-   * first read.
-   */
+  /** Median speed of all reads after the first, in MB/s. `firstMbPerSecond` is the speed of the first read. */
   readonly mbPerSecond: number;
   readonly firstMbPerSecond: number;
-  /** Peak memory of the process in million bytes. */
+  /** Peak memory of the process, in MB. */
   readonly peakResidentMb: number;
 }
 
@@ -51,8 +48,8 @@ function textOf(bytes: Uint8Array): string {
 }
 
 /**
- * Reads a page with a streaming parser. The parser is imported only here, because it would increase the measured memory
- * of the other readers.
+ * Reads a page with a streaming parser. The parser is imported only here, because otherwise it would add to the memory
+ * measured for the other readers.
  */
 async function readStream(page: GeneratedPage): Promise<number> {
   const { JSONParser } = await import('@streamparser/json');

@@ -1,4 +1,4 @@
-/** Measures speed and memory of the page scanner, compared with JSON parsers. */
+/** Measures the page scanner's speed and memory use, and compares them with those of JSON parsers. */
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -24,7 +24,7 @@ export const scanCases: readonly Omit<ScanCase, 'rounds'>[] = [
 const program = fileURLToPath(new URL('page-scan.ts', import.meta.url));
 const run = promisify(execFile);
 
-/** Runs the cases one after the other, so that they do not compete for CPU time. */
+/** Runs the cases one at a time, so that they do not compete for CPU time. */
 export async function measureScanner(quick: boolean): Promise<ScanFigures[]> {
   await scanApart({ ...page, reader: 'rows', pageBytes: 1e6, rounds: 0 });
   const figures: ScanFigures[] = [];

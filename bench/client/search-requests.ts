@@ -1,5 +1,5 @@
 /**
- * Measures how many requests a search needs, and how close many concurrent searches come to the allowed request rate.
+ * Measures how many requests a search needs, and how close many concurrent searches come to the maximum request rate.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,7 +13,7 @@ import type { FigureLine, FigureSection } from '../figures.ts';
 import { startSimulator } from '../simulator-process.ts';
 import { connectTo } from './connected-client.ts';
 
-/** Results of one search of 100,000 messages. */
+/** Results of one search that returns 100,000 messages. */
 export interface OneSearchFigures {
   readonly name: string;
   /** Time in seconds that the simulated service takes to finish the search. */

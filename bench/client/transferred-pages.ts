@@ -7,7 +7,7 @@ import { megabytesOf, peakResidentMiB, processorSeconds, residentMiB } from '../
 import { connectTo } from './connected-client.ts';
 
 export interface TransferCase {
-  /** Total size in million bytes of the pages that are measured. Pages of the warm-up do not count. */
+  /** Total size of the measured pages, in MB. Warm-up pages are not measured. */
   readonly totalMb: number;
   /** Number of pages that are read at the same time. */
   readonly atOnce: number;
@@ -17,11 +17,9 @@ export interface TransferFigures extends TransferCase {
   readonly rows: number;
   readonly pages: number;
   readonly mbPerSecond: number;
-  /** Speed in million bytes per second of CPU time. */
+  /** Speed in MB per second of CPU time. */
   readonly mbPerProcessorSecond: number;
-  /**
-   * Memory of the process in million bytes before it reads the first page. `peakResidentMb` is the memory at its peak.
-   */
+  /** Memory of the process before it reads the first page, in MB. `peakResidentMb` is its peak memory. */
   readonly startResidentMb: number;
   readonly peakResidentMb: number;
 }

@@ -1,4 +1,4 @@
-/** Measures `logfleet export` with the service's limits and several concurrent searches. */
+/** Measures `logfleet export` under the service's limits, with several concurrent searches. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

@@ -1,4 +1,4 @@
-/** Runs exports over TLS into files, and a simple script that exports the same messages. */
+/** Runs exports over TLS to files, and a simple script that exports the same messages. */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -21,7 +21,7 @@ export interface MessageCorpus {
   readonly messages: number;
   /** Kind of the exported messages: random messages of the given size, or messages that compress like logs. */
   readonly kind: { readonly madeUpBytes: number } | 'packedAsLogs';
-  /** Number of days with generated messages. Default: a month. */
+  /** Number of days for which messages are generated. Default: a month. */
   readonly days?: number;
 }
 
@@ -32,7 +32,7 @@ export interface FileRun {
   readonly way: ExportProgram;
   readonly format: ExportOrder['format'];
   readonly compression: Compression;
-  /** Partitioning of the exported files. If it is absent, all files are in one folder. */
+  /** Partitioning of the exported files. If absent, all files are in one folder. */
   readonly partitionBy?: 'Hour';
   /** True if the program may use only one processor. */
   readonly isOnOneProcessor?: boolean;
@@ -40,7 +40,7 @@ export interface FileRun {
 
 /** Results of one run. */
 export interface RunFigures extends FileRun, MessageCorpus, ProcessFigures {
-  /** Size of all read pages, in million bytes. */
+  /** Total size of the pages read, in MB. */
   readonly pagesMb: number;
   readonly filesMb: number;
   /** CPU time of the simulated service during the run, in seconds. */
@@ -51,7 +51,7 @@ export interface FileRunFigures extends RunFigures {
   readonly startSeconds: number;
 }
 
-/** Returns the CPU time of the run in seconds, without the CPU time for the start of the process. */
+/** Returns the CPU time of the run in seconds, excluding the CPU time needed to start the process. */
 export function workSeconds({ processorSeconds, startSeconds }: FileRunFigures): number {
   return processorSeconds - startSeconds;
 }
@@ -103,8 +103,8 @@ export class FileBench {
   }
 
   /**
-   * Runs all cases `times` times in rotation. Returns for each case the run with the least CPU time, because other
-   * programs can only increase the CPU time of a run.
+   * Runs all cases `times` times in rotation. For each case, returns the run with the least CPU time, because other
+   * programs can only increase a run's CPU time.
    */
   async best(runs: readonly FileRun[], times: number): Promise<FileRunFigures[]> {
     const best: (FileRunFigures | undefined)[] = runs.map(() => undefined);
@@ -167,8 +167,8 @@ export class FileBench {
 }
 
 /**
- * Returns the time range of the same length directly before the given range. The returned range has no messages, so
- * exporting it shows how much CPU time a process start takes.
+ * Returns the time range of the same length just before the given range. That range has no messages, so exporting it
+ * shows how much CPU time it takes to start the process.
  */
 function before({ fromMs, toMs }: MessageRange): MessageRange {
   return { fromMs: fromMs - (toMs - fromMs), toMs: fromMs };

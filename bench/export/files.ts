@@ -1,4 +1,4 @@
-/** Measures CPU time and memory of exports into files, compared with a simple script. */
+/** Measures the CPU time and memory of exports to files, and compares them with those of a simple script. */
 import type { Compression } from '../../src/output/compression.ts';
 import type { FigureLine, FigureSection } from '../figures.ts';
 import { FileBench, type FileRun, type FileRunFigures, type MessageCorpus, workSeconds } from './file-runs.ts';
@@ -42,14 +42,14 @@ const partitionRuns: readonly FileRun[] = [
 const minPartitionedRatio = 0.95;
 
 /**
- * The numbers of messages are not round, because a round number of rows looks like a hidden limit (E4). The export
- * would then repeat the search.
+ * The numbers of messages are not round, because a round number of rows looks like a hidden limit (E4), and the export
+ * would repeat the search.
  */
 const compared: MessageCorpus = { messages: 1_000_017, kind: 'packedAsLogs' };
 const lessCompared: MessageCorpus = { messages: 300_017, kind: 'packedAsLogs' };
 const large: MessageCorpus = { messages: 10_000_017, kind: { madeUpBytes: 900 } };
 const lessLarge: MessageCorpus = { messages: 300_017, kind: { madeUpBytes: 900 } };
-/** Messages of 10 KB. A page of ten thousand such messages has 100 MB. */
+/** Messages of 10 KB each. A page of ten thousand of them takes up 100 MB. */
 const largePages: MessageCorpus = { messages: 100_017, kind: { madeUpBytes: 10_000 } };
 const repetitions = 3;
 
@@ -61,7 +61,7 @@ const minTimes = new Map<Compression, number>([
 ]);
 const maxResidentMb = 150;
 
-/** Compares logfleet's exports with a simple export script. The script runs directly after each export. */
+/** Compares logfleet's exports with a simple export script. The script runs immediately after each export. */
 export function compareFiles(quick: boolean): Promise<readonly FileRunFigures[]> {
   return measure(quick ? lessCompared : compared, comparedRuns, quick ? 1 : repetitions);
 }
@@ -167,7 +167,7 @@ function nameOf({ format, compression }: FileRunFigures): string {
   return `${format}${packed}`;
 }
 
-/** Returns whether two compressions have the same settings. */
+/** Reports whether two compressions have the same settings. */
 function isSame(left: Compression, right: Compression): boolean {
   return JSON.stringify(left) === JSON.stringify(right);
 }

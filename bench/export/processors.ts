@@ -1,6 +1,6 @@
 /**
- * Measures an export of messages of 10 KB with gzip level 6, on one processor and on two processors. The simulated
- * service runs on the same machine.
+ * Measures an export of 10 KB messages with gzip level 6, on one processor and on two. The simulated service runs on
+ * the same machine.
  */
 import type { FigureSection } from '../figures.ts';
 import { FileBench, type FileRun, type RunFigures } from './file-runs.ts';
@@ -13,7 +13,7 @@ export interface ProcessorsPair {
 
 const exportRun: FileRun = { way: 'export', format: 'NDJSON', compression: { kind: 'gzip', level: 6 } };
 const repetitions = 3;
-/** Minimum ratio of the speed on two processors to the speed on one. */
+/** Minimum ratio of the speed on two processors to the speed on one processor. */
 const minTimes = 1.7;
 
 export async function measureProcessors(quick: boolean): Promise<readonly ProcessorsPair[]> {
@@ -50,8 +50,8 @@ export function processorsSection(pairs: readonly ProcessorsPair[]): FigureSecti
 }
 
 /**
- * Returns the ratio of the speed on two processors to the speed on one. The service runs on the same two processors. It
- * slows the export down by about half of its CPU time, so this time is subtracted.
+ * Returns the ratio of the speed on two processors to the speed on one. The service runs on the same two processors,
+ * and slows the export down by about half of the service's CPU time. That half is therefore subtracted.
  */
 function timesOf({ single, all }: ProcessorsPair): number {
   return single.seconds / (all.seconds - all.simulatorSeconds / 2);

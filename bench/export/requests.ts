@@ -1,4 +1,4 @@
-/** Counts the requests for an export of a million messages, in virtual time. */
+/** Counts the requests that an export of a million messages sends, in virtual time. */
 import type { Scenario } from '../../simulator/scenario/scenario.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import type { FileUpload, ListedObject } from '../../src/destination/store/destination.ts';
@@ -19,7 +19,7 @@ export interface ExportRequestFigures {
   readonly name: string;
   readonly isForComparison: boolean;
   readonly messages: number;
-  /** Number of searches of the export that reached the message limit. */
+  /** Number of searches in the export that reached the message limit. */
   readonly cuts: number;
   readonly requests: Readonly<Record<string, number>>;
   readonly total: number;
@@ -28,9 +28,7 @@ export interface ExportRequestFigures {
    * limit.
    */
   readonly min: number;
-  /**
-   * Number of bytes that the service scans for the export, divided by the bytes that one search for all messages scans.
-   */
+  /** Bytes scanned for the export, divided by the bytes scanned by a single search for all messages. */
   readonly scans: number;
   readonly virtualSeconds: number;
 }
@@ -38,12 +36,12 @@ export interface ExportRequestFigures {
 const messages = 1_000_000;
 const messageLimit = 100_000;
 /**
- * Minimum number of requests of a search that returns 100,000 messages: one creates the search job, one reads its
+ * Minimum number of requests for a search that returns 100,000 messages: one creates the search job, one reads its
  * status, ten read its pages, and one deletes it.
  */
 const minOfSearch = 13;
 /**
- * Minimum number of requests of a search job whose pages are not read: one creates the job, one reads its status, and
+ * Minimum number of requests for a search job whose pages are not read: one creates the job, one reads its status, and
  * one deletes it.
  */
 const minOfJob = 3;
@@ -58,11 +56,11 @@ interface RequestsCase {
   readonly dense?: NonNullable<Scenario['logs']>['dense'];
   readonly faults?: Scenario['faults'];
   readonly byReceiptTime?: boolean;
-  /** True if the case has no target. */
+  /** True if the case is only for comparison and has no target. */
   readonly isForComparison?: boolean;
 }
 
-/** Bursts of 500 messages in one millisecond of each second, for ten minutes. */
+/** A burst of 500 messages in one millisecond of every second, for ten minutes. */
 const burst = Array.from({ length: 600 }, (_, index) => ({
   at: range.fromMs + 36_000_000 + 1_000 * index,
   count: 500,
@@ -153,7 +151,8 @@ async function exportAll(shape: RequestsCase): Promise<ExportRequestFigures> {
   const proof = shape.faults ? 'Count' : 'Digest';
   const { view, quirks } = await complete(world, { byReceiptTime, proof });
   const { rows = 0 } = view.progress ?? {};
-  // A search by receipt time may omit or add messages near the ends of its range, so their number is not checked.
+  // A search by receipt time may omit or add messages near the ends of its range, so the number of messages is not
+  // checked.
   if (!byReceiptTime && rows !== messages) throw new Error(`only ${rows} of ${messages} messages were exported`);
   const requests: Record<string, number> = {};
   for (const { operation } of journal) requests[operation ?? 'other'] = (requests[operation ?? 'other'] ?? 0) + 1;
@@ -172,7 +171,7 @@ async function exportAll(shape: RequestsCase): Promise<ExportRequestFigures> {
   };
 }
 
-/** Counts the searches of the export that reached the message limit. */
+/** Counts the searches in the export that reached the message limit. */
 class CountingQuirks extends ServiceQuirks {
   readonly #cut = new Set<JobProgress>();
 
@@ -223,8 +222,8 @@ async function complete({ clock, jobs }: ClientWorld, { byReceiptTime, proof }: 
     }
     return view?.stage === 'complete';
   };
-  // The virtual clock advances to the next timer. This repeated timer keeps it running while the export waits for an
-  // event and has no timer.
+  // The virtual clock advances only to the next timer. This repeating timer keeps the clock running while the export
+  // waits for an event without a timer of its own.
   const lookAgain = () => void clock.after(repeatMs, lookAgain);
   lookAgain();
   await clock.run(isComplete, longestMs);

@@ -1,13 +1,13 @@
 /**
- * Makes file writes take the same time in every run. On a virtual machine, memory is slow when it is first used.
- * Therefore, a file in `/dev/shm` uses the memory first, and shrinks while the measured process writes its files.
+ * Makes file writes take the same time in every run. On a virtual machine, memory is slow on first use, so a file in
+ * `/dev/shm` uses the memory beforehand. The file shrinks while the measured process writes its own files.
  */
 import { closeSync, existsSync, ftruncateSync, openSync, readdirSync, rmSync, statSync, writeSync } from 'node:fs';
 import path from 'node:path';
 
 const place = '/dev/shm';
 const chunk = Buffer.alloc(2 ** 20);
-/** Amount of memory in bytes that is freed before the measured process needs it. */
+/** Amount of memory, in bytes, that is freed before the measured process needs it. */
 const leadBytes = 64 * 2 ** 20;
 
 export class UsedMemory {
@@ -25,8 +25,8 @@ export class UsedMemory {
   }
 
   /**
-   * Shrinks the file in `/dev/shm`, so that the freed memory is `leadBytes` larger than the files in `directory`. Must
-   * be called regularly while these files grow.
+   * Shrinks the file in `/dev/shm` until the freed memory exceeds the size of the files in `directory` by `leadBytes`.
+   * Must be called regularly while the files in `directory` grow.
    */
   giveWay(directory: string): void {
     const left = Math.max(0, this.#atFirst - bytesIn(directory) - leadBytes);

@@ -6,20 +6,20 @@ import { endedChildrenSeconds, megabytesOf, peakResidentMiB } from '../process-f
 export interface ProcessFigures {
   readonly seconds: number;
   readonly processorSeconds: number;
-  /** Peak memory of the process in million bytes. */
+  /** Peak memory of the process, in MB. */
   readonly peakResidentMb: number;
 }
 
 const lookEveryMs = 20;
 
-/** Memory settings of Node in the container image (Dockerfile). */
+/** Node's memory settings in the container image (Dockerfile). */
 export const imageEnvironment = { MALLOC_ARENA_MAX: '1', NODE_OPTIONS: '--max-semi-space-size=4' } as const;
 
 export const imageArguments = ['--min-semi-space-size=4'] as const;
 
 /**
- * Runs a program, measures its CPU time, and calls `meanwhile` regularly. No other child process may end before the
- * program, because its CPU time would be counted too.
+ * Runs a program, measures its CPU time, and calls `meanwhile` regularly. No other child process must end before the
+ * program does, because the CPU time of that process would be counted too.
  */
 export async function runWhole(
   [program, ...args]: readonly [string, ...string[]],

@@ -1,5 +1,5 @@
 /**
- * Measures the same export with one and with two workers of a Kubernetes Job. Each worker has one processor, which it
+ * Measures the same export in a Kubernetes Job with one worker and with two. Each worker has one processor, which it
  * shares with the simulated service.
  */
 import { execFileSync, spawn } from 'node:child_process';
@@ -17,12 +17,12 @@ import { imageEnvironment } from './whole-process.ts';
 export interface WorkersFigures {
   readonly workers: number;
   readonly messages: number;
-  /** Time in seconds from the start of the workers until the first worker ends. */
+  /** Time in seconds from the start of the workers to the end of the first worker to finish. */
   readonly seconds: number;
   readonly phases: Phases;
   /** CPU time of each worker in seconds. */
   readonly processorSeconds: readonly number[];
-  /** Time in seconds during which the workers and the service were idle, because all their threads slept. */
+  /** Time in seconds during which the workers and the service were idle, with all their threads sleeping. */
   readonly idleSeconds: number;
   /** CPU time of the simulated service in seconds. */
   readonly simulatorSeconds: number;
@@ -30,18 +30,18 @@ export interface WorkersFigures {
 
 /** Durations of the phases of an export in seconds. */
 interface Phases {
-  /** Time until the plan of the export is written. */
+  /** Time until the export's plan has been written. */
   readonly planning: number;
-  /** Time from the plan to the last commit record. */
+  /** Time from writing the plan to writing the last commit record. */
   readonly rows: number;
-  /** Time from the write of the last commit record to the write of the export manifest. */
+  /** Time from writing the last commit record to writing the export manifest. */
   readonly proof: number;
 }
 
 const range = { from: '2026-10-01T00:00:00Z', to: '2026-11-01T00:00:00Z' } as const;
 /** Number of repetitions. Each repetition runs the export with one worker, and then with two workers. */
 const repetitions = 3;
-/** Interval in ms at which the benchmark checks whether all threads sleep. */
+/** Interval in ms at which the benchmark checks whether all threads are sleeping. */
 const sampleMs = 100;
 
 export async function measureWorkers(quick: boolean): Promise<readonly WorkersFigures[]> {
@@ -152,7 +152,7 @@ function phasesOf(claim: string, startMs: number): Phases {
   };
 }
 
-/** Returns whether all threads of a process sleep, so that no thread runs or waits for a processor or the disk. */
+/** Reports whether all threads of a process are sleeping: none is running, or waiting for a processor or the disk. */
 function isIdle(pid: number | undefined): boolean {
   try {
     return readdirSync(`/proc/${pid}/task`).every((thread) => {

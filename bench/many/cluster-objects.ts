@@ -31,7 +31,7 @@ export class ClusterObjects {
     await this.#call('POST', secrets, { apiVersion: 'v1', kind: 'Secret', metadata: { name }, stringData });
   }
 
-  /** Creates all objects, several concurrently. */
+  /** Creates all objects, several at a time. */
   async makeAll(plural: Plural, objects: readonly object[]): Promise<void> {
     await each(objects, (object) => this.#call('POST', pathOf(plural), object));
   }
@@ -45,7 +45,7 @@ export class ClusterObjects {
   }
 
   /**
-   * Returns the number of resources for each reason of the condition Ready. Resources without the condition count as
+   * Returns the number of resources for each reason in the condition Ready. Resources without the condition count as
    * `none`.
    */
   async countReasons(plural: Plural): Promise<Readonly<Record<string, number>>> {

@@ -34,16 +34,16 @@ export interface ManyFigures {
     readonly requests: Readonly<Record<string, number>>;
   };
   readonly restart: Rest;
-  /** Requests to the API server until the operator is idle, by method and resource. */
+  /** Requests to the API server before the operator is idle, by method and resource. */
   readonly restartRequests: Readonly<Record<string, number>>;
   readonly residentMiB: number;
   readonly metricsBytes: number;
-  /** CPU time that the operator uses in one minute without changes, in seconds. */
+  /** CPU time used by the operator in one minute without changes, in seconds. */
   readonly idleCpuSeconds: number;
   readonly idleRequests: Readonly<Record<string, number>>;
   /** Time in seconds from the creation of the Secret until the operator sends its first request to the service. */
   readonly noticedSeconds?: number;
-  /** Number of resources at the end of the measurement, by the reason of their condition Ready. */
+  /** Number of resources at the end of the measurement, by the reason in their condition Ready. */
   readonly reasons: Readonly<Record<string, number>>;
 }
 
@@ -99,8 +99,7 @@ async function firstStatuses({ operator }: MeasuredSetup, name: PopulationName, 
     await process.profiled(`${name}-first`);
     const { statusWritesMs, requests } = await process.figures();
     const sorted = statusWritesMs.toSorted((left, right) => left - right);
-    // Waits for the last status writes. Otherwise, they would happen at the next start of the operator, and be measured
-    // there.
+    // Waits for the last status writes. Otherwise, they would be made, and measured, when the operator is next started.
     await process.untilQuiet();
     return { ...reached, requests, writeP50Ms: percentile(sorted, 0.5), writeP99Ms: percentile(sorted, 0.99) };
   } finally {

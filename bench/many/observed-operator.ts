@@ -8,7 +8,7 @@ import { Session } from 'node:inspector/promises';
 
 /**
  * Messages from the parent process to the operator's process. `profile` starts a CPU profile, and `profiled` writes
- * this profile to `profileFile`.
+ * that profile to `profileFile`.
  */
 export type Question =
   | { readonly ask: 'figures' }
@@ -18,7 +18,7 @@ export type Question =
   | { readonly ask: 'profiled'; readonly profileFile: string };
 
 /**
- * Requests and status writes of the operator since its process started, or since the process last received the message
+ * The operator's requests and status writes since its process started, or since the process last received the message
  * `forget`.
  */
 export interface RequestFigures {

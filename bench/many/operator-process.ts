@@ -15,8 +15,8 @@ import type { Question, RequestFigures } from './observed-operator.ts';
 const program = fileURLToPath(new URL('observed-operator.ts', import.meta.url));
 const pollMs = 250;
 /**
- * Time in ms for which the CPU usage must stay low before the operator counts as idle. A short time is not enough,
- * because an operator that waits for a response also uses little CPU.
+ * Time in ms for which CPU usage must stay low before the operator counts as idle. A short time is not enough, because
+ * an operator that is waiting for a response also uses little CPU.
  */
 const quietMs = 10_000;
 const quietShare = 0.05;
@@ -24,13 +24,13 @@ const longestMs = 600_000;
 
 export interface MeasuredOperatorOptions {
   readonly access: ControlPlaneAccess;
-  /** Directory of the volume `exports`. */
+  /** Directory for the volume `exports`. */
   readonly volume: string;
-  /** Folder for CPU profiles, if wanted. */
+  /** Folder for CPU profiles. Undefined if none are recorded. */
   readonly profiles: string | undefined;
 }
 
-/** Wall time and CPU time that the operator took to reach a state, measured from its start. */
+/** Wall time and CPU time from the operator's start until it reached a state. */
 export interface Reached {
   readonly seconds: number;
   readonly cpuSeconds: number;

@@ -9,10 +9,10 @@ import { MeasuredOperator, type MeasuredOperatorOptions } from './operator-proce
 export interface Population {
   readonly title: string;
   readonly plural: Plural;
-  /** True if the Secret of the resources exists. */
+  /** True if the Secret that the resources use exists. */
   readonly hasSecret: boolean;
   readonly make: (index: number) => object;
-  /** Brings all resources to their final state. Absent if the operator itself does this. */
+  /** Brings all resources to their final state. Absent if the operator itself does so. */
   readonly finish?: (names: readonly string[], place: FinishingPlace) => Promise<void>;
 }
 
@@ -98,7 +98,7 @@ function searchExport(index: number, more: object): object {
   };
 }
 
-/** Returns a SearchExportSchedule that starts no run during the measurement. */
+/** Returns a SearchExportSchedule that starts no runs during the measurement. */
 function schedule(index: number): object {
   const { timeRange: _, ...spec } = exportSpec;
   return {
@@ -137,8 +137,8 @@ async function completeAll(names: readonly string[], { objects, operator }: Fini
 }
 
 /**
- * Returns a copy of the status whose conditions have the current time. The operator ignores conditions that are older
- * than their resource.
+ * Returns a copy of the status whose conditions have the current time, because the operator ignores conditions that are
+ * older than their resource.
  */
 function changedNow({ conditions = [], ...status }: WrittenStatus): WrittenStatus {
   const lastTransitionTime = `${new Date(Date.now() + 1_000).toISOString().slice(0, 19)}Z`;

@@ -1,5 +1,5 @@
 /**
- * Measures one conversion of message pages to a file, without disk and network. CPU time covers all threads. The
+ * Measures one conversion of message pages to a file, without a disk or network. CPU time covers all threads. The
  * command `node encode-case.ts '{"way": …}'` prints the results as a line of JSON.
  */
 import { Writable } from 'node:stream';
@@ -23,20 +23,20 @@ export interface EncodeCase {
   readonly fields: readonly string[];
   readonly compression: Compression;
   readonly messages: PageKind;
-  /** Number of measured pages. One more page is converted first, for warm-up. */
+  /** Number of measured pages. One more page is converted first, as a warm-up. */
   readonly pages: number;
 }
 
 export interface EncodeFigures extends EncodeCase {
   /**
-   * Speed of the conversion, in million bytes of pages per second of real time. `mbPerProcessorSecond` is the speed per
-   * second of CPU time.
+   * Conversion speed, in MB of pages per second of real time. `mbPerProcessorSecond` is the speed per second of CPU
+   * time.
    */
   readonly mbPerSecond: number;
   readonly mbPerProcessorSecond: number;
-  /** Size of the file as a fraction of the size of the pages. */
+  /** Size of the file, as a fraction of the size of the pages. */
   readonly share: number;
-  /** Peak memory of the process in million bytes. This includes the page, which takes 9 million bytes. */
+  /** Peak memory of the process, in MB. It includes the page, which takes 9 MB. */
   readonly peakResidentMb: number;
 }
 

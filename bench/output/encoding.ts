@@ -1,4 +1,6 @@
-/** Measures CPU time and memory of the conversion of message pages, compared with a simple script. */
+/**
+ * Measures the CPU time and memory needed to convert message pages, and compares them with those of a simple script.
+ */
 import { execFile } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
@@ -10,7 +12,7 @@ import { compileCache } from '../process-figures.ts';
 import type { EncodeCase, EncodeFigures } from './encode-case.ts';
 
 const maxResidentMb = 150;
-/** Minimum ratio of the speed on two processors to the speed on one. */
+/** Minimum ratio of the speed on two processors to the speed on one processor. */
 const minProcessorTimes = 1.7;
 
 /** Results of one conversion on one processor and on all processors. */
@@ -28,8 +30,8 @@ const messages: PageKind = { lines: 1 };
 const ndjson = { format: 'ndjson', fields: [], messages } as const;
 
 /**
- * Conversions to measure. Each conversion by logfleet is followed by the conversion by the simple script with which it
- * is compared.
+ * Conversions to measure. Each conversion by logfleet is followed by the one by the simple script with which it is
+ * compared.
  */
 const encodeCases: readonly Omit<EncodeCase, 'pages'>[] = [
   ...[none, gzip1, gzip6, zstd3].flatMap((compression) => [
@@ -50,7 +52,7 @@ const levelMessages: Readonly<Record<string, PageKind>> = {
   '0.9 KB, made up': { madeUpBytes: 900 },
   '10 KB, made up': { madeUpBytes: 10_000 },
 };
-/** Cases with each kind of message and each compression level. */
+/** One case for each kind of message and each compression level. */
 const levelCases: readonly Omit<EncodeCase, 'pages'>[] = Object.values(levelMessages).flatMap((kindOfMessages) =>
   (['gzip', 'zstd'] as const).flatMap((kind) =>
     levels.map(
@@ -62,12 +64,12 @@ const levelCases: readonly Omit<EncodeCase, 'pages'>[] = Object.values(levelMess
 const program = fileURLToPath(new URL('encode-case.ts', import.meta.url));
 const run = promisify(execFile);
 
-/** Runs the cases one after the other, so that they do not compete for CPU time. */
+/** Runs the cases one at a time, so that they do not compete for CPU time. */
 export function measureEncoding(quick: boolean): Promise<EncodeFigures[]> {
   return measureCases(encodeCases, quick ? 10 : 60);
 }
 
-/** Measures speed and compression ratio of each compression level. */
+/** Measures the speed and compression ratio of each compression level. */
 export function measureLevels(quick: boolean): Promise<EncodeFigures[]> {
   return measureCases(levelCases, quick ? 3 : 10);
 }

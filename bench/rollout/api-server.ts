@@ -1,4 +1,4 @@
-/** Administrator client of a real API server: applies Secrets and policies, and watches policies. */
+/** Administrator client for a real API server. Applies Secrets and policies, and watches policies. */
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { Agent, request } from 'undici';
@@ -9,7 +9,7 @@ const namespace = 'default';
 const policies = `/apis/logfleet.dev/v1alpha1/namespaces/${namespace}/collectorversionpolicies`;
 const secrets = `/api/v1/namespaces/${namespace}/secrets`;
 
-/** Status of a policy as a watch reports it. */
+/** Status of a policy, as reported by a watch. */
 export interface ShownStatus {
   readonly ready: boolean;
   readonly observedGeneration: number | undefined;
@@ -17,8 +17,8 @@ export interface ShownStatus {
 
 export interface PolicyWatch {
   /**
-   * Returns the time at which the watch first received a status for which `holds` returns true. This time may be before
-   * the call.
+   * Returns the time at which the watch first received a status for which `holds` returns true. The status may have
+   * been received before the call.
    */
   until(name: string, holds: (shown: ShownStatus) => boolean, deadlineMs: number): Promise<number>;
   close(): void;

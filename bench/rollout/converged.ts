@@ -1,4 +1,4 @@
-/** Counts the operator's requests in one hour in which no collector needs an upgrade. */
+/** Counts the requests that the operator sends in one hour while no collector needs an upgrade. */
 import { minuteMs } from '../../src/base/time-units.ts';
 import { World } from '../../test/support/world.ts';
 import { fleetScenario } from './virtual-rollout.ts';
@@ -6,9 +6,9 @@ import { fleetScenario } from './virtual-rollout.ts';
 export interface ConvergedFigures {
   readonly collectors: number;
   readonly minutes: number;
-  /** Numbers of requests to the API server by method and resource, such as `GET secrets`. */
+  /** Numbers of requests to the API server, by method and resource, such as `GET secrets`. */
   readonly api: Readonly<Record<string, number>>;
-  /** Requests to the log service, by operation. */
+  /** Numbers of requests to the log service, by operation. */
   readonly service: Readonly<Record<string, number>>;
   /** Number of full pages in one sweep. A sweep reads the whole collector list once. */
   readonly pages: number;
@@ -29,7 +29,7 @@ export async function stayConverged(): Promise<ConvergedFigures> {
   world.addPolicy('fleet', { target: { version: '19.300-1' }, resyncInterval: `${resyncMinutes}m` });
   const replica = world.start({ leaderElection: true, watchSeconds: 20 });
   await world.until(() => world.ready('fleet')?.status === 'True', minuteMs * 10);
-  // The rollout has ended. The operator gets two more minutes, so that its last writes are not counted.
+  // The rollout has ended. The operator gets two more minutes to finish its last writes, so that they are not counted.
   await world.clock.advance(2 * minuteMs);
   world.journal.length = 0;
   world.api.requests.length = 0;

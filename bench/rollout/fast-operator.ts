@@ -1,6 +1,6 @@
 /**
- * Runs `logfleet run DIR --watch` with a faster clock, so that a rollout of hours takes minutes. Usage: `node
- * fast-operator.ts DIRECTORY SPEED`
+ * Runs `logfleet run DIR --watch` with a faster clock, so that a rollout that would take hours takes minutes. Usage:
+ * `node fast-operator.ts DIRECTORY SPEED`
  */
 import { performance } from 'node:perf_hooks';
 import { type Clock, systemClock } from '../../src/base/clock.ts';

@@ -1,7 +1,7 @@
 /**
- * Measures the latency from the creation or change of a policy to its first upgrade request, with a real API server and
- * the simulator. Each policy has ten collectors and its own access ID, so its requests do not wait for those of another
- * policy.
+ * Measures the latency from creating or changing a policy to its first upgrade request, with a real API server and the
+ * simulator. Each policy has ten collectors and its own access ID, so its requests do not wait for those of other
+ * policies.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -16,21 +16,21 @@ import { ApiServer } from './api-server.ts';
 
 export interface LatencyFigures {
   readonly applies: number;
-  /** Latencies from the creation of a policy to its first upgrade request, in ms, ascending. */
+  /** Latencies from creating a policy to its first upgrade request, in ms, in ascending order. */
   readonly newPolicyToPost: readonly number[];
   readonly newTargetToPost: readonly number[];
-  /** Latencies in ms from a change of the target version until a watch shows a status with the new generation. */
+  /** Latencies in ms from changing the target version until a watch shows a status with the new generation. */
   readonly newTargetToStatus: readonly number[];
 }
 
 const firstTarget = '19.400-1';
 const secondTarget = '19.500-1';
 const collectorsEach = 10;
-/** Pause in ms between two applies. */
+/** Pause in ms between two apply requests. */
 const pauseMs = 100;
 const pollMs = 2;
 const deadlineMs = 60_000;
-/** Number of applies at the start that are not measured, because Node is still compiling code. */
+/** Number of apply requests at the start that are not measured, because Node is still compiling code. */
 const warmUps = 5;
 
 export async function measureLatency(applies: number): Promise<LatencyFigures> {
@@ -102,7 +102,7 @@ async function applyNew(api: ApiServer, posts: FirstPosts, count: number): Promi
   return samples;
 }
 
-/** Changes the target version of one policy after the other, and measures the latency after each change. */
+/** Changes the target versions of the policies one at a time, and measures the latency after each change. */
 async function retarget(api: ApiServer, posts: FirstPosts, count: number) {
   const names = userNames('old', count);
   const toPost: number[] = [];
@@ -110,8 +110,8 @@ async function retarget(api: ApiServer, posts: FirstPosts, count: number) {
   const watch = await api.watchPolicies(wallMs);
   for (const name of names) await api.applyPolicy(name, firstTarget);
   for (const name of names) await watch.until(name, ({ ready }) => ready, deadlineMs);
-  // Earlier requests still count against the request limit for a moment. This wait keeps them from delaying the first
-  // request of a policy.
+  // Earlier requests still count towards the request limit for a moment. This wait keeps them from delaying a policy's
+  // first request.
   await delay(2_000);
   for (const name of names) {
     const sentMs = wallMs();
@@ -135,7 +135,7 @@ class FirstPosts {
     this.#file = file;
   }
 
-  /** Waits for the first upgrade request of `user`. Returns the time of its arrival in fractional ms. */
+  /** Waits for the first upgrade request from `user`. Returns its arrival time in fractional ms. */
   async of(user: string): Promise<number> {
     const endMs = wallMs() + deadlineMs;
     while (wallMs() < endMs) {

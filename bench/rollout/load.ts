@@ -1,5 +1,5 @@
 /**
- * Measures memory and CPU time of the operator during a rollout. The operator's clock runs faster, because a rollout of
+ * Measures the operator's memory and CPU time during a rollout. The operator's clock runs faster, because a rollout of
  * 100,000 collectors would take seven hours in real time.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -16,7 +16,7 @@ import { peakResidentMiB, processorSeconds, residentMiB } from '../process-figur
 import { ended, mainProgram, type SimulatorProcess, startSimulator } from '../simulator-process.ts';
 import { fleetScenario } from './virtual-rollout.ts';
 
-/** Results of a rollout from its first to its last upgrade. The operator's clock runs faster than real time. */
+/** Results of a rollout, from its first upgrade to its last. The operator's clock runs faster than real time. */
 export interface WholeRollout {
   readonly collectors: number;
   readonly speed: number;
@@ -31,11 +31,11 @@ export interface WholeRollout {
 /** Results of `logfleet run DIR --watch` in real time. */
 export interface HeldFleet {
   readonly collectors: number;
-  /** Time from the start of the process until the status contains the whole fleet, in seconds. */
+  /** Time in seconds from the start of the process until the status covers the whole fleet. */
   readonly readSeconds: number;
   readonly readCpuSeconds: number;
   readonly readMiB: number;
-  /** CPU time of one more sweep in seconds. The sweep reads the collector list again, and finds no changes. */
+  /** CPU time of another sweep, in seconds. The sweep reads the collector list again and finds no changes. */
   readonly sweepCpuSeconds: number;
   /** Time in seconds for which the rollout was measured. */
   readonly rollingSeconds: number;
@@ -74,7 +74,7 @@ class Measurement {
     return simulator;
   }
 
-  /** Starts the operator, and returns its process id. */
+  /** Starts the operator and returns its process id. */
   operator(program: string, args: readonly string[]): number {
     const child = spawn(process.execPath, [program, ...args], { stdio: 'ignore' });
     this.#processes.push(child);
@@ -164,14 +164,14 @@ export async function rollOutFast(collectors: number, speed: number): Promise<Wh
 }
 
 /**
- * Measures three phases of the operator: it reads a fleet at the target version, lists the fleet again, and upgrades it
- * for a while.
+ * Measures the operator in three phases: it lists a fleet that is at the target version, lists it again, and upgrades
+ * it for a while.
  */
 export async function holdFleet(collectors: number, rollingSeconds: number): Promise<HeldFleet> {
   const measurement = new Measurement();
   try {
     const simulator = await measurement.simulator(collectors, 1);
-    // The policy has the mode Observe, so it lists collectors but upgrades none.
+    // The policy is in mode Observe, so the operator lists collectors but upgrades none.
     measurement.writeManifests(simulator, { version: target, mode: 'Observe' });
     const startMs = performance.now();
     const pid = measurement.operator(mainProgram, ['run', measurement.manifests, '--watch', '--log-level', 'warn']);

@@ -1,4 +1,4 @@
-/** Renders the results of the rollout benchmark together with their targets. */
+/** Renders the results of the rollout benchmark alongside their targets. */
 import { type FigureLine, type FigureSection, percentile } from '../figures.ts';
 
 import type { Machine } from '../parts.ts';
@@ -16,7 +16,7 @@ const latencyLimitMs = 100;
  */
 const linearTolerance = 1.25;
 
-/** Results of the rollout benchmark. Results of measurements that were not requested are absent. */
+/** Results of the rollout benchmark. Measurements that were not requested have no results. */
 export interface RolloutReport extends Machine {
   readonly requests?: readonly RolloutFigures[];
   readonly converged?: ConvergedFigures;
@@ -65,13 +65,13 @@ function requestLines(rollout: RolloutFigures): FigureLine[] {
   ];
 }
 
-/** Requests of an idle operator: watches, renewals of the Lease, lists, and reads of the Secret. */
+/** Requests that an idle operator sends: watches, Lease renewals, lists, and reads of the Secret. */
 const expectedOfApi =
   /^(?:(?:WATCH|GET) (?:collectorversionpolicies|searchexports|settings)|(?:GET|PUT) leases|GET secrets)$/;
 
 /**
- * Returns the maximum number of requests per collector that the benchmark accepts. Returns undefined for a case that
- * has no limit, such as a fleet with fewer than 10,000 collectors.
+ * Returns the maximum number of requests per collector that the benchmark accepts, or undefined for a case without a
+ * limit, such as a fleet with fewer than 10,000 collectors.
  */
 function requestLimit({ pageRows, oldVersions, spareBuild, collectors }: RolloutFigures): number | undefined {
   if (!spareBuild || collectors < 10_000) return undefined;
@@ -80,7 +80,7 @@ function requestLimit({ pageRows, oldVersions, spareBuild, collectors }: Rollout
 }
 
 /**
- * Number of requests of a sweep that do not return a full page. One returns the empty page at the end, and one checks
+ * Number of requests in a sweep that do not return a full page. One returns the empty page at the end, and one checks
  * for new collectors.
  */
 const closingRequests = 2;

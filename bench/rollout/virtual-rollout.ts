@@ -21,13 +21,13 @@ export interface RolloutFigures extends RolloutCase {
   readonly requests: number;
   readonly requestsByOperation: Readonly<Record<string, number>>;
   readonly requestsPerCollector: number;
-  /** Time from the creation of the policy to the end of the last upgrade, in virtual seconds. */
+  /** Time in virtual seconds from the creation of the policy to the end of the last upgrade. */
   readonly lastUpgradedSeconds: number;
-  /** Time from the creation of the policy until its condition Ready is True, in virtual seconds. */
+  /** Time in virtual seconds from the creation of the policy until its condition Ready is True. */
   readonly readySeconds: number;
   /**
-   * Target for the time until the last upgrade ends, in seconds. The minimum time follows from the request limit and the
-   * number of parallel upgrades. The target is 1.05 times this minimum, plus the duration of one upgrade.
+   * Target for the time until the last upgrade ends, in seconds. The request limit and the number of parallel upgrades
+   * determine a minimum time. The target is 1.05 times that minimum, plus the duration of one upgrade.
    */
   readonly allowedSeconds: number;
   readonly maxPerSecond: number;
@@ -85,7 +85,7 @@ export async function rollOut(rollout: RolloutCase): Promise<RolloutFigures> {
   };
 }
 
-/** Counts the requests in the journal, and removes the counted entries to save memory. */
+/** Counts the requests in the journal, and removes counted entries to save memory. */
 class RunningTotals {
   readonly operations: Record<string, number> = {};
   apiRequests = 0;

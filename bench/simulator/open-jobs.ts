@@ -7,11 +7,11 @@ import { startSimulator } from '../simulator-process.ts';
 
 export interface OpenJobsFigures {
   readonly jobs: number;
-  /** Memory of the simulator at the start, in million bytes. */
+  /** Memory of the simulator at the start, in MB. */
   readonly startResidentMb: number;
   readonly endResidentMb: number;
   readonly peakResidentMb: number;
-  /** Number of messages that all jobs found together. */
+  /** Total number of messages found by all jobs. */
   readonly messagesFound: number;
   readonly recordsKept: number;
   /** Number of search jobs that lost their results because of the simulator's memory limit. */
@@ -21,7 +21,7 @@ export interface OpenJobsFigures {
 }
 
 const jobs = 200;
-/** Query of every fifth search job. Its results exceed the simulator's memory limit. */
+/** Query for every fifth search job. Its results exceed the simulator's memory limit. */
 const heavyQuery = '* | count by _messageid';
 const heavyRangeMs = 90_000;
 const slowQuery = '_messageid=*7';
@@ -39,7 +39,7 @@ export async function measureOpenJobs(directory: string): Promise<OpenJobsFigure
   let [recordsKept, givenUp] = [0, 0];
   for (let index = 0; index < jobs; index++) {
     const query = index === jobs - 1 ? slowQuery : (queries[index % queries.length] as string);
-    // The time ranges of the jobs differ, so that the simulator cannot reuse the results of another job.
+    // The jobs have different time ranges, so that the simulator cannot reuse one job's results for another.
     const to = year.to - index * 3_600_000;
     const id = await reader.createJob(query, query === heavyQuery ? to - heavyRangeMs : year.from, to);
     const { messageCount, recordCount, isGivenUp } = await settled(reader, id);

@@ -1,4 +1,4 @@
-/** Measures the throughput of message pages over TLS, per core of the simulator. */
+/** Measures the throughput of message pages over TLS, per CPU core of the simulator. */
 import type { LogScenario } from '../../simulator/scenario/log-scenario.ts';
 import { renderSections } from '../figures.ts';
 import { processorSeconds, residentMiB } from '../process-figures.ts';

@@ -13,13 +13,13 @@ import { processorSeconds, residentMiB } from '../process-figures.ts';
 
 export interface UiFigures {
   readonly resources: number;
-  /** Times from the start of the page's navigation to its first contentful paint, in ms, ascending. */
+  /** Times from the start of navigation to the page's first contentful paint, in ms, in ascending order. */
   readonly firstPaintMs: readonly number[];
-  /** Times from the start of the page's navigation to its first frame with table rows, in ms, ascending. */
+  /** Times from the start of navigation to the page's first frame with table rows, in ms, in ascending order. */
   readonly firstRowsMs: readonly number[];
-  /** Times from a status write until the page shows the status, in ms, ascending. */
+  /** Times from a status write until the page shows the status, in ms, in ascending order. */
   readonly changeMs: readonly number[];
-  /** CPU time in seconds that the command uses until it serves the web page. */
+  /** CPU time in seconds used by the command before it serves the web page. */
   readonly startCpuSeconds: number;
   readonly residentMiB: number;
 }
@@ -126,7 +126,7 @@ async function loadPage(browser: Browser, url: string) {
   return { page, firstRowsMs: Math.max(rowsMs, firstPaintMs), firstPaintMs };
 }
 
-/** Writes a new status. Returns the time in ms until the web page shows this status. */
+/** Writes a new status. Returns the time in ms that the web page takes to show it. */
 async function seeChange(page: Page, objects: ClusterObjects, name: string, change: number): Promise<number> {
   const state = `State${change}.`;
   const seen = page.evaluate<number>(`new Promise((resolve) => {

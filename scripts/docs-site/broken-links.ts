@@ -1,4 +1,4 @@
-/** Finds broken links and assets of a built site, and assets from other servers. */
+/** Finds broken links and assets in a built site, and assets from other servers. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 

@@ -3,7 +3,7 @@ import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, statSyn
 import { dirname, extname, join, normalize, relative } from 'node:path';
 import { pages, startPage } from '../../tools/docs-site/navigation.ts';
 
-/** Copies all pages, and the files to which they link. Returns the titles of pages by path. */
+/** Copies all pages and the files to which they link. Returns the page titles by path. */
 export function copySources(checkout: string, target: string): Readonly<Record<string, string>> {
   const titles: Record<string, string> = {};
   for (const page of pages.filter((each) => existsSync(join(checkout, each)))) {
@@ -19,7 +19,7 @@ const codeParts = /(^ *```[\s\S]*?^ *```$|`[^`\n]*`)/gm;
 const linkTarget = /\]\(([^)\s#]+)(#[^)\s]*)?\)/g;
 
 /**
- * Replaces links to files of the checkout with links to pages of the site. Creates linked pages that do not exist yet.
+ * Replaces links to files in the checkout with links to pages of the site. Creates linked pages that do not exist yet.
  */
 function linkedToPages(markdown: string, page: string, checkout: string, target: string): string {
   const changed = (text: string) =>

@@ -4,12 +4,12 @@ import { join, relative } from 'node:path';
 import { create } from 'tar';
 
 export interface ArchiveOptions {
-  /** Folder of all files in the archive. */
+  /** Folder that contains all files in the archive. */
   readonly prefix: string;
   /** Modification time of all files in the archive. */
   readonly mtime: Date;
   /**
-   * Returns whether to add a file to the archive. `path` is relative to the archived folder. Default: all files are
+   * Reports whether to add a file to the archive. `path` is relative to the archived folder. Default: all files are
    * added.
    */
   readonly includes?: (path: string) => boolean;

@@ -1,5 +1,5 @@
 /**
- * Makes the archives of a release:
+ * Builds the archives of a release:
  *
  * - the npm package,
  * - a tarball with Node for each platform, which is also the krew plugin `kubectl logfleet`,
@@ -16,7 +16,7 @@ import { packageVersion, writeProgram } from './program-folder.ts';
 
 const chart = join(import.meta.dirname, '../../charts/logfleet');
 const startScript = join(import.meta.dirname, 'start.sh');
-/** Names of the program in a tarball. The name `kubectl-logfleet` makes the program a plugin of kubectl. */
+/** Names of the program in a tarball. The name `kubectl-logfleet` makes the program a kubectl plugin. */
 const programNames = ['logfleet', 'kubectl-logfleet'];
 
 /** Names of archives: `npm`, `layer` (of the image), `chart` (Helm), or a platform (tarball). */
@@ -44,7 +44,7 @@ export interface ProgramFolder {
   readonly mtime: Date;
 }
 
-/** Writes the program to a temporary folder, and calls `use` with this folder. Removes the folder afterwards. */
+/** Writes the program to a temporary folder, calls `use` with that folder, and then removes the folder. */
 export async function withProgram<T>(mtime: Date, use: (program: ProgramFolder) => Promise<T>): Promise<T> {
   const temporary = mkdtempSync(join(tmpdir(), 'logfleet-package-'));
   try {
@@ -71,8 +71,7 @@ export function writeImageLayer({ folder, mtime }: ProgramFolder, out: string): 
 }
 
 /**
- * Writes the Helm chart and returns its path. `helm package` is not used, because its archives contain the time of the
- * build.
+ * Writes the Helm chart and returns its path. Does not use `helm package`, because its archives contain the build time.
  */
 export function writeChart(mtime: Date, out: string): string {
   const file = join(out, `logfleet-${packageVersion()}-chart.tgz`);
@@ -102,7 +101,7 @@ export function writeTarball(program: ProgramFolder, platform: Platform, node: N
   return file;
 }
 
-/** Returns the name of a platform's tarball without extension. The folder in the tarball has the same name. */
+/** Returns the name of a platform's tarball, without its extension. The folder in the tarball has the same name. */
 export function tarballName(platform: Platform): string {
   return `logfleet-${packageVersion()}-${platform}`;
 }

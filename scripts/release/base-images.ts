@@ -1,10 +1,10 @@
-/** Reads and changes the base images in the Dockerfile, and asks their registries for the newest images. */
+/** Reads and updates the base images in the Dockerfile, and asks their registries for the newest images. */
 
-/** Base image of a stage of the Dockerfile. */
+/** Base image of a stage in the Dockerfile. */
 export interface BaseImage {
   /** Name of the image without its digest, such as `node:24-bookworm-slim`. */
   readonly name: string;
-  /** Digest of the image, such as `sha256:…`. Undefined if the Dockerfile names only a tag. */
+  /** Digest of the image, such as `sha256:…`. Undefined if the Dockerfile specifies only a tag. */
   readonly digest: string | undefined;
 }
 
@@ -43,7 +43,7 @@ export async function newestDigest(name: string, protocol = 'https'): Promise<st
   return digest;
 }
 
-/** Gets an anonymous access token from the token server that the registry's 401 response names. */
+/** Gets an anonymous access token from the token server named in the registry's 401 response. */
 async function token(refusal: Response): Promise<{ readonly authorization: string }> {
   const parameters = new Map(
     [...(refusal.headers.get('www-authenticate') ?? '').matchAll(/(\w+)="([^"]*)"/g)].map(
@@ -56,7 +56,7 @@ async function token(refusal: Response): Promise<{ readonly authorization: strin
   return { authorization: `Bearer ${response.token}` };
 }
 
-/** Splits the name of an image. The default registry is Docker Hub, with the default folder `library`. */
+/** Splits an image name. The default registry is Docker Hub, where the default folder is `library`. */
 function imageAddress(name: string): { readonly registry: string; readonly repository: string; readonly tag: string } {
   const [, first = '', rest] = /^([^/]+)(?:\/(.+))?$/.exec(name) ?? [];
   const hasRegistry = rest !== undefined && /[.:]/.test(first);

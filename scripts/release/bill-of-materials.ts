@@ -59,8 +59,8 @@ function npmBillOfMaterials(): Bom {
 }
 
 /**
- * Returns the metadata of the published package. npm's own metadata describe the checkout instead, and contain the
- * version of npm.
+ * Returns the metadata of the published package. npm's own metadata would describe the checkout, and would contain
+ * npm's version.
  */
 function metadata({ metadata }: Bom, time: Date): object {
   const component = { ...metadata.component, name: 'logfleet', properties: [] };
@@ -68,9 +68,7 @@ function metadata({ metadata }: Bom, time: Date): object {
   return { ...metadata, timestamp: time.toISOString(), lifecycles, tools: [{ vendor: 'npm', name: 'cli' }], component };
 }
 
-/**
- * Marks a bundled package as required, because npm's list may call the package optional or a development dependency.
- */
+/** Marks a bundled package as required, because npm's list may mark it as optional or as a development dependency. */
 function shipped(component: Component): Component {
   return { ...component, scope: 'required', properties: [] } as Component;
 }

@@ -1,4 +1,4 @@
-/** Writes the manifest with which krew installs `kubectl logfleet`. */
+/** Writes the manifest from which krew installs `kubectl logfleet`. */
 import { basename } from 'node:path';
 import { stringify } from 'yaml';
 import { tarballName } from './artifacts.ts';

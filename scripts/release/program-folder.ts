@@ -6,8 +6,8 @@ import { type BundledPackage, bundledPackages, renderLicenses } from './bundled-
 
 const root = join(import.meta.dirname, '../..');
 /**
- * Files and folders that are copied to the package. The program needs some at run time. The others are the sources, the
- * README, and the pages to which the README links.
+ * Files and folders that are copied to the package. The program needs some of them at run time. The others are the
+ * sources, the README, and the pages to which the README links.
  */
 const copied = [
   ...['bin', 'crds', 'manifests', 'src', 'simulator'],

@@ -1,10 +1,10 @@
-/** Modification time for all files of a build. The default is the time of the commit, for reproducible builds. */
+/** Modification time of all files in a build. The default is the time of the commit, for reproducible builds. */
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 
 const root = join(import.meta.dirname, '../..');
 
-/** Returns the time in `SOURCE_DATE_EPOCH` (seconds). Without this variable, returns the time of the commit. */
+/** Returns the time in `SOURCE_DATE_EPOCH`, in seconds. If this variable is not set, returns the time of the commit. */
 export function sourceTime(env: NodeJS.ProcessEnv = process.env): Date {
   const seconds = env['SOURCE_DATE_EPOCH'] || commitSeconds();
   if (!/^\d+$/.test(seconds)) throw new Error(`SOURCE_DATE_EPOCH is ${seconds}: write a number of seconds since 1970.`);

@@ -30,12 +30,12 @@ export function isVersion(text: string): boolean {
   return wholeVersion.test(text);
 }
 
-/** Returns the content of a file in which each copy of logfleet's version is replaced with `version`. */
+/** Returns a file's content with each copy of logfleet's version replaced with `version`. */
 export function withVersion(content: string, version: string): string {
   return content.replace(copies, `$1${version}`);
 }
 
-/** Returns true if a file has a copy of the version. */
+/** Reports whether a file contains a copy of the version. */
 export function hasVersion(content: string): boolean {
   return content.search(copies) >= 0;
 }

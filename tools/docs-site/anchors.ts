@@ -1,4 +1,4 @@
-/** Returns the id of a heading, as GitHub makes it. */
+/** Returns the id that GitHub would give a heading. */
 export function anchorOf(heading: string): string {
   return heading
     .toLowerCase()

@@ -1,4 +1,4 @@
-/** The pages of the documentation site in the order of its sidebar. */
+/** The pages of the documentation site, in the order of its sidebar. */
 
 export interface PageGroup {
   readonly title: string;

@@ -5,7 +5,7 @@ import { navigation } from './navigation.ts';
 export interface Site {
   /** Path of the site on its web server, with slashes at both ends. */
   readonly base: string;
-  /** Name of the version and of its folder. */
+  /** Name of both the version and its folder. */
   readonly version: string;
   /** Names of all versions of the site, newest first. */
   readonly versions: readonly string[];
@@ -28,8 +28,8 @@ export function siteConfig({ base, version, versions, titles }: Site): object {
       nav: [
         {
           text: version,
-          // VitePress puts the base path of the current version in front of the link. `/../` leaves this path, so the
-          // link leads to another version.
+          // VitePress prefixes the link with the base path of the current version. `/../` leaves that path, so the link
+          // leads to another version.
           items: versions.map((each) => ({ text: each, link: `/../${each}/`, target: '_self' })),
         },
       ],

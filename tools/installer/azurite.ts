@@ -1,4 +1,4 @@
-/** Provides Azurite, Microsoft's emulator of Azure Blob Storage: from `LOGFLEET_AZURITE`, the cache, or npm. */
+/** Provides Azurite, Microsoft's emulator for Azure Blob Storage, from `LOGFLEET_AZURITE`, the cache, or npm. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type NpmTool, npmModules, npmToolVersion } from './npm-packages.ts';

@@ -1,7 +1,7 @@
 /**
  * Cache of programs outside the checkout: `${XDG_CACHE_HOME:-~/.cache}/logfleet/NAME/VERSION/`.
  *
- * A folder gets its final name when it is complete. Only one process fills a folder at a time.
+ * A folder gets its final name only when it is complete. Only one process at a time fills a folder.
  */
 import {
   closeSync,
@@ -27,8 +27,8 @@ function cacheRoot(): string {
 }
 
 /**
- * Returns the folder `name/key` of the cache. If the folder does not exist, calls `fill` with an empty folder, which
- * becomes the cached folder.
+ * Returns the folder `name/key` in the cache. If the folder does not exist, calls `fill` with an empty folder, which
+ * then becomes the cached folder.
  */
 export async function cached(name: string, key: string, fill: (directory: string) => Promise<void>): Promise<string> {
   const parent = join(cacheRoot(), name);
@@ -53,14 +53,14 @@ export async function cached(name: string, key: string, fill: (directory: string
   return target;
 }
 
-/** Removes incomplete folders. They remain if a process is killed while it fills a folder. */
+/** Removes incomplete folders, which are left behind if a process is killed while it is filling them. */
 function sweep(parent: string, prefix: string): void {
   for (const name of readdirSync(parent)) {
     if (name.startsWith(prefix)) rmSync(join(parent, name), { recursive: true, force: true });
   }
 }
 
-/** Creates a lock file that contains the id of this process. Waits while another running process has the lock. */
+/** Creates a lock file that contains the id of this process. Waits while another running process holds the lock. */
 async function lock(file: string): Promise<() => void> {
   let waiting: ReturnType<typeof startStep> | undefined;
   for (;;) {

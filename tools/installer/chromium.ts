@@ -1,4 +1,4 @@
-/** Provides Chromium for `logfleet ui`: from `LOGFLEET_CHROMIUM`, an installed Chromium, or Debian's package. */
+/** Provides Chromium for `logfleet ui`, from `LOGFLEET_CHROMIUM`, an installed Chromium, or Debian's package. */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';

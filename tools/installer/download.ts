@@ -6,12 +6,12 @@ import { join } from 'node:path';
 import { EnvHttpProxyAgent, fetch } from 'undici';
 
 /**
- * Maximum time in ms for opening a connection. It is short, so that a download fails quickly on a machine without
- * internet access.
+ * Time limit for opening a connection, in ms. It is short, so that downloads fail quickly on a machine without internet
+ * access.
  */
 const connectTimeoutMs = 5_000;
 
-/** Downloads a file. An error message begins with the name of the host. */
+/** Downloads a file. Error messages begin with the hostname. */
 export async function get(url: string, timeoutMs: number): Promise<Uint8Array> {
   const dispatcher = new EnvHttpProxyAgent({ connect: { timeout: connectTimeoutMs } });
   try {

@@ -14,7 +14,7 @@ const releaseIndexURL = 'https://raw.githubusercontent.com/kubernetes-sigs/contr
 const indexTimeoutMs = 10_000;
 const downloadTimeoutMs = 600_000;
 
-/** Release index: URL and SHA-512 of each archive, by version. */
+/** Release index: the URL and SHA-512 checksum of each archive, by version. */
 interface ReleaseIndex {
   readonly releases: Readonly<
     Record<string, Readonly<Record<string, { readonly hash: string; readonly selfLink: string }>>>
@@ -46,7 +46,9 @@ export function chooseArchive(index: ReleaseIndex, wanted: string, platform: str
   return undefined;
 }
 
-/** Puts `programs` of the archive into `directory`. If this fails, throws an error that contains the reason. */
+/**
+ * Downloads the archive and puts `programs` from it into `directory`. Throws an error with the reason if this fails.
+ */
 export async function downloadArchive(
   wanted: string,
   programs: readonly string[],

@@ -1,4 +1,4 @@
-/** Provides fake-gcs-server, an emulator of Google Cloud Storage. */
+/** Provides fake-gcs-server, an emulator for Google Cloud Storage. */
 import { join } from 'node:path';
 import { capitalized, type ReleasedProgram, releasedProgram } from './released-program.ts';
 import { modulesDirectory } from './versions.ts';

@@ -1,4 +1,4 @@
-/** Builds programs from source with Go. The go.mod and go.sum in tools/ fix all versions. */
+/** Builds programs from source with Go. The go.mod and go.sum files in tools/ pin all versions. */
 import { spawn, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -10,18 +10,18 @@ export interface GoProgram {
   readonly modules: string;
   readonly package: string;
   readonly ldflags: string;
-  /** Build tags of Go, separated by commas. */
+  /** Go build tags, separated by commas. */
   readonly tags?: string | undefined;
 }
 
-/** Maximum number of lines of Go's output in an error. */
+/** Maximum number of lines of Go's output in an error message. */
 const shownLines = 30;
 
 export function hasGo(): boolean {
   return spawnSync('go', ['version'], { stdio: 'ignore' }).status === 0;
 }
 
-/** Builds programs into `directory`. If a build fails, throws an error that contains the end of Go's output. */
+/** Builds programs into `directory`. If a build fails, throws an error that contains the last lines of Go's output. */
 export async function buildPrograms(programs: readonly GoProgram[], directory: string): Promise<void> {
   for (const [index, program] of programs.entries()) {
     await build(program, `building from source, ${index + 1} of ${programs.length}: ${program.name}`, directory);

@@ -1,4 +1,6 @@
-/** Installs the packages of a folder in `tools/` into the cache, with the versions of its `package-lock.json`. */
+/**
+ * Installs a tool's npm packages into the cache, in the versions given by the `package-lock.json` in the tool's folder.
+ */
 import { execFile } from 'node:child_process';
 import { copyFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +14,7 @@ export interface NpmTool {
   readonly folder: string;
   /** Name of the tool's main package. */
   readonly mainPackage: string;
-  /** Describes what is installed, such as `Azurite 3.37.0 with npm, 245 MB`. */
+  /** Description of what is installed, such as `Azurite 3.37.0 with npm, 245 MB`. */
   readonly describe: (version: string) => string;
   /** Returns an error message that says what to do. */
   readonly explain: (version: string, reason: string) => string;

@@ -1,5 +1,6 @@
 /**
- * Reports the current installation step on stderr. A terminal shows one line, and a log gets a line every half minute.
+ * Reports the current installation step on stderr. A terminal shows one line; in a log, a line is written every half
+ * minute.
  */
 
 const terminalIntervalMs = 500;
@@ -8,7 +9,7 @@ const logIntervalMs = 30_000;
 export interface Step {
   /** Shows a detail of the current step, such as `812 packages compiled`. */
   detail(text: string): void;
-  /** Ends the current step and shows `text`. If there is no text, the line of the step disappears from a terminal. */
+  /** Ends the current step and shows `text`. Without `text`, the step's line disappears from a terminal. */
   end(text?: string): void;
 }
 

@@ -1,4 +1,4 @@
-/** Provides promtool, with which the tests check metric names and alerts. */
+/** Provides promtool, which the tests use to check metric names and alerts. */
 import { join } from 'node:path';
 import { type ReleasedProgram, releasedProgram } from './released-program.ts';
 import { modulesDirectory } from './versions.ts';
@@ -19,12 +19,12 @@ export const promtool: ReleasedProgram = {
     const folder = `prometheus-${release}.${system}-${processor}`;
     return { path: `v${release}/${folder}.tar.gz`, checksumsPath: `v${release}/sha256sums.txt`, folder };
   },
-  // This build tag saves time. Without it, Go compiles the client libraries of all cloud providers.
+  // This build tag saves time, because without it Go compiles the client libraries of all cloud providers.
   tags: 'remove_all_sd',
   buildTime: 'about six minutes',
 };
 
-/** Returns the release of a module version: `v0.316.0` is release `3.16.0`. */
+/** Returns the release that corresponds to a module version: `v0.316.0` is release `3.16.0`. */
 function releaseOf(version: string): string {
   return version.replace(/^v0\.(\d)0?(\d+)\./, '$1.$2.');
 }

@@ -1,6 +1,5 @@
 /**
- * Provides a program from an environment variable, the cache outside the checkout, its release archive, or a build with
- * Go.
+ * Provides a program from an environment variable, the cache outside the checkout, its release archive, or a Go build.
  */
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -17,7 +16,7 @@ const downloadTimeoutMs = 300_000;
 
 export interface ReleasedProgram {
   readonly name: string;
-  /** Description for messages, such as `a small S3 store`. */
+  /** Description for use in messages, such as `a small S3 store`. */
   readonly purpose: string;
   /**
    * Text at the beginning of messages. It names the tests that need the program, such as `The tests of destinations`.
@@ -37,9 +36,9 @@ export interface ReleasedProgram {
   readonly releases: string;
   /** Returns the archive for a platform, such as `linux` and `amd64`. */
   archive(version: string, system: string, processor: string): ReleaseArchive;
-  /** Build tags of Go, separated by commas. */
+  /** Go build tags, separated by commas. */
   readonly tags?: string;
-  /** Text for messages that says how long a build takes, such as `about 80 seconds`. */
+  /** Duration of a build, for use in messages, such as `about 80 seconds`. */
   readonly buildTime: string;
 }
 
@@ -80,7 +79,7 @@ async function fill(program: ReleasedProgram, version: string, directory: string
   await buildPrograms([source], directory);
 }
 
-/** Puts the program into `directory` if the archive has the released checksum. */
+/** Puts the program into `directory` if the archive's checksum matches the published one. */
 export async function downloadProgram(
   program: ReleasedProgram,
   version: string,
@@ -110,7 +109,7 @@ export function releaseArchive(program: ReleasedProgram, version: string): Relea
   return program.archive(version, system, processor);
 }
 
-/** Returns a system's name with a capital letter, as in some archive names: `Linux`. */
+/** Returns a system's name with an initial capital, as in some archive names: `Linux`. */
 export function capitalized(system: string): string {
   return system.replace(/^./, (letter) => letter.toUpperCase());
 }

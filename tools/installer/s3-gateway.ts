@@ -1,4 +1,4 @@
-/** Provides versitygw, an S3 store over a folder, for tests. */
+/** Provides versitygw, an S3 store backed by a folder, for tests. */
 import { join } from 'node:path';
 import { capitalized, type ReleasedProgram, releasedProgram } from './released-program.ts';
 import { modulesDirectory } from './versions.ts';

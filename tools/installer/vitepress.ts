@@ -11,7 +11,8 @@ const vitepress: NpmTool = {
 };
 
 /**
- * Installs VitePress if it is missing, and returns the path of a `node_modules` with it. Error messages say what to do.
+ * Installs VitePress if it is missing, and returns the path of the `node_modules` that contains it. Error messages say
+ * what to do.
  */
 export function vitepressPackages(): Promise<string> {
   return npmModules(vitepress);
