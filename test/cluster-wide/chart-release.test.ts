@@ -24,7 +24,7 @@ class Release {
     this.#values = { namespaces: [namespace], exportVolume: { enabled: true } };
   }
 
-  /** Installs the chart over objects that `kubectl apply` created. */
+  /** Installs the chart over objects created by `kubectl apply`. */
   adopt(): Promise<void> {
     return this.#helm(['install', 'logfleet', chart, '--take-ownership', '--force-conflicts'], this.#values);
   }
@@ -46,7 +46,7 @@ class Release {
     if (status !== 0) throw new Error(stderr);
   }
 
-  /** Arguments and environment variables of the operator's container. */
+  /** Arguments and environment variables for the operator's container. */
   async container(): Promise<{ readonly args: readonly string[]; readonly env: Readonly<Record<string, string>> }> {
     const { status, body } = await callApi('GET', deploymentPath(this.namespace));
     expect(status).toBe(200);
@@ -111,8 +111,8 @@ async function kept(namespace: string): Promise<readonly string[]> {
 }
 
 /**
- * Number of collectors. It is so high that the rollout still runs when the chart is uninstalled, even on a busy
- * machine.
+ * Number of collectors. It is high enough that the rollout is still running when the chart is uninstalled, even on a
+ * busy machine.
  */
 const fleetSize = 30;
 
@@ -140,7 +140,7 @@ test('Helm adopts an installation by kubectl; a rollout and an export continue a
   expect(before).toHaveLength(5);
   await release.uninstall();
   expect((await callApi('GET', deploymentPath(namespace.name))).status).toBe(404);
-  // Without access rights, the operator can neither release its lease nor write a status.
+  // Without access rights, the operator cannot release its lease or write a status.
   await stop(second);
   expect(await kept(namespace.name)).toEqual(before);
   expect((await tenant.tasks()).length).toBeLessThan(fleetSize);

@@ -24,7 +24,7 @@ import { exportOf } from '../unit/export/sample-view.ts';
 const kind = 'CollectorVersionPolicy';
 const plural = 'collectorversionpolicies';
 
-/** Returns whether the API server has given a response, such as `WATCH configmaps 200`. */
+/** Reports whether the API server has sent a certain response, such as `WATCH configmaps 200`. */
 function hasAnswered({ values }: CountingMetrics, response: string): boolean {
   return values.has(`logfleet_kubernetes_requests_total{${response.replaceAll(' ', ',')}}`);
 }
@@ -202,7 +202,7 @@ describe.each(installs)('under the RBAC of %s', (way) => {
       'logfleet.dev/approve': { by: 'kubectl-annotate', atMs: expect.any(Number) },
       'logfleet.dev/abort': { by: 'logfleet-cli', atMs: expect.any(Number) },
     });
-    // The API server stores times in whole seconds.
+    // The API server rounds times to whole seconds.
     expect(writers?.['logfleet.dev/approve']?.atMs).toBeGreaterThan(before - 2_000);
   });
 
@@ -302,9 +302,7 @@ describe.each(installs)('under the RBAC of %s', (way) => {
   });
 });
 
-/**
- * Sends each request to the API server that an export in a Kubernetes Job needs. A missing right makes a request fail.
- */
+/** Sends every API request that an export in a Kubernetes Job needs. If a right is missing, a request fails. */
 async function runJob({ host, metrics }: RunningHost, namespace: string): Promise<void> {
   const { workerJobs } = host;
   if (!workerJobs) throw new Error('the operator cannot create Jobs');
@@ -376,7 +374,7 @@ async function setRules(role: Role, rules: readonly RbacRule[]): Promise<void> {
   expect(response.status).toBe(200);
 }
 
-/** Deletes the objects that a new operator creates. If `hasLease` is true, the Lease remains, but without a holder. */
+/** Deletes the objects that a new operator creates. If `hasLease` is true, the Lease remains, but has no holder. */
 async function reset({ namespace }: Installation, hasLease: boolean): Promise<void> {
   await callApi('DELETE', objectPath('ledgers', namespace));
   await callApi('DELETE', objectPath('jobs', namespace));
@@ -392,7 +390,7 @@ async function isRefused(installation: Installation, owner: OwnerRef): Promise<b
     doEverything(operator, owner).catch(() => undefined),
     runJob(operator, owner.namespace).catch(() => undefined),
   ]);
-  // When the operator stops, it sends one more request to release its lease.
+  // While stopping, the operator sends one more request to release its lease.
   await host.stop();
   return refusals(metrics).length > 0;
 }
@@ -411,7 +409,7 @@ async function allowJobs({ namespace, account }: Installation): Promise<void> {
   }
 }
 
-/** Splits rules into rules with one resource each. */
+/** Splits rules so that each has only one resource. */
 function ofOneResource(rules: readonly RbacRule[]): readonly RbacRule[] {
   return rules.flatMap((rule) => rule.resources.map((resource) => ({ ...rule, resources: [resource] })));
 }

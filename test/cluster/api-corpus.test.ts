@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => agent.close());
 
-/** Creates a manifest as `kubectl create` does, but sends the file's text unchanged. */
+/** Creates a manifest as `kubectl create` does, but sends the text of the file unchanged. */
 async function create({ kind, text }: CorpusManifest): Promise<ApiResponse> {
   const { server, adminToken } = controlPlane();
   const response = await request(`${server}${resourcePath(kind, namespace)}?dryRun=All&fieldValidation=Strict`, {

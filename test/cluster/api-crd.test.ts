@@ -1,4 +1,4 @@
-/** Tests the CRDs: the columns of `kubectl get`, the status, and the rules for changes. */
+/** Tests the CRDs: the columns of `kubectl get`, the status, and the rules for changing fields. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { CollectorVersionPolicyStatus } from '../../src/api/generated/collector-version-policy.ts';
 import type { SearchExportStatus } from '../../src/api/generated/search-export.ts';

@@ -77,7 +77,7 @@ test('a pod of the operator that is not ready can be evicted, so that it does no
   expect((await callApi('POST', `${pods}/logfleet-0/eviction`, eviction)).status).toBe(201);
 });
 
-/** Returns the kustomization in a Markdown code block or in comments. */
+/** Returns the kustomization contained in a Markdown code block or in comments. */
 function shownKustomization(file: string): string {
   const text = readFileSync(file, 'utf8').replaceAll(/^# {3}/gm, '');
   return /^apiVersion: kustomize\S+\nkind: Kustomization\n(?:(?!```|#|apiVersion).*\n)+/m.exec(text)?.[0] ?? '';

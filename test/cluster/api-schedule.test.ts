@@ -1,4 +1,4 @@
-/** Tests the CRD of schedules: the columns of `kubectl get`, the status, and the rules for changes. */
+/** Tests the schedule CRD: the columns of `kubectl get`, the status, and the rules for changing fields. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { SearchExportScheduleStatus } from '../../src/api/generated/search-export-schedule.ts';
 import { callApi, createNamespace, kubectl } from '../support/control-plane.ts';

@@ -14,7 +14,7 @@ import { recordingContext } from '../support/recording-context.ts';
 
 const root = join(import.meta.dirname, '../..');
 
-/** Labels and annotations that only Helm adds. */
+/** Labels and annotations added only by Helm. */
 const onlyOfHelm = [
   'app.kubernetes.io/instance',
   'app.kubernetes.io/managed-by',
@@ -22,7 +22,7 @@ const onlyOfHelm = [
   'helm.sh/resource-policy',
 ];
 
-/** Returns the objects by kind, namespace and name, without the labels and annotations that Helm adds. */
+/** Returns the objects by kind, namespace and name, without the labels and annotations added by Helm. */
 function comparable(objects: readonly RenderedObject[]): Readonly<Record<string, unknown>> {
   const withoutHelm = (map: Readonly<Record<string, string>> = {}) =>
     Object.fromEntries(Object.entries(map).filter(([name]) => !onlyOfHelm.includes(name)));
@@ -81,8 +81,8 @@ describe('the chart renders the objects of', () => {
     const namespaced = { crds: { install: false }, namespaces: ['logging'] };
     const ours = comparable(await renderChart({ ...namespaced, ...values }, 'logging'));
     const text = JSON.stringify(comparable(await kustomized('namespaced', components)));
-    // The kustomize base takes this environment variable from the pod's field `metadata.namespace`, because kustomize
-    // cannot insert the namespace as a value. The chart inserts it.
+    // The kustomize base takes this environment variable from the pod's `metadata.namespace`, because kustomize cannot
+    // insert the namespace as a value. The chart can.
     const named = text.replace(
       '{"name":"LOGFLEET_NAMESPACES","valueFrom":{"fieldRef":{"fieldPath":"metadata.namespace"}}}',
       '{"name":"LOGFLEET_NAMESPACES","value":"logging"}',
@@ -162,17 +162,17 @@ interface ValuesSchema {
 const schema: ValuesSchema = JSON.parse(readFileSync(join(chart, 'values.schema.json'), 'utf8'));
 const defaults = parse(readFileSync(join(chart, 'values.yaml'), 'utf8'));
 
-/** Setting of the chart that has no settings below it. `path` is its path in `values.yaml`. */
+/** A chart setting that has no settings below it. `path` is its path in `values.yaml`. */
 interface Leaf {
   readonly path: readonly string[];
   readonly schema: ValuesSchema;
 }
 
-/** `global` belongs to Helm. */
+/** `global` is reserved for Helm. */
 const leaves = leavesOf(schema).filter(({ path }) => path[0] !== 'global');
 
 function leavesOf(schema: ValuesSchema, path: readonly string[] = []): readonly Leaf[] {
-  // If a schema has an example, it describes a whole Kubernetes object. The test sets such an object as one value.
+  // An example in the schema describes a whole Kubernetes object, which the test sets as one value.
   if (!schema.properties || schema.examples) return [{ path, schema }];
   return Object.entries(schema.properties).flatMap(([name, each]) => leavesOf(each, [...path, name]));
 }
@@ -187,8 +187,8 @@ function withValue(values: object, [name = '', ...rest]: readonly string[], valu
 }
 
 /**
- * Returns chart values in which each setting has its example. Examples that turn off a feature are omitted, because
- * they would remove objects that other examples configure.
+ * Returns chart values in which every setting has its example value. Examples that turn off a feature are omitted,
+ * because they would remove objects that other examples configure.
  */
 function exampleValues(): object {
   const isOff = ({ schema }: Leaf) => schema.examples?.[0] === false;
@@ -211,7 +211,7 @@ function has(value: unknown, rendered: unknown): boolean {
   return Object.entries(value).every(([name, member]) => has(member, (rendered as Record<string, unknown>)[name]));
 }
 
-/** Texts that YAML reads as a number, a boolean or null without quotes. */
+/** Strings that YAML reads as a number, a boolean or null unless they are quoted. */
 const ambiguous = { number: '123', exponent: '1e3', yes: 'true' };
 
 test('names that look like numbers or booleans stay texts', async () => {
@@ -226,7 +226,7 @@ test('names that look like numbers or booleans stay texts', async () => {
   };
   const existing = { exportVolume: { enabled: true, existingClaim: number } };
   const rendered = [...(await renderChart(values, number, number)), ...(await renderChart(existing, number, number))];
-  /** Names of fields that have a string in the chart values, but a number or a boolean in the rendered objects. */
+  /** Names of fields that are strings in the chart values, but numbers or booleans in the rendered objects. */
   const changed: string[] = [];
   JSON.stringify(rendered, (name, value) => {
     if (value === 123 || value === 1000 || (value === true && /class/i.test(name))) changed.push(name);
@@ -286,7 +286,7 @@ describe('values.schema.json', () => {
 
   const isDefined = (path: readonly string[]) => valueAt(defaults, path) !== undefined;
 
-  /** Returns the paths of the values in values.yaml. */
+  /** Returns the paths of all values in values.yaml. */
   function pathsOf(values: object, path: readonly string[] = []): readonly string[] {
     return Object.entries(values).flatMap(([name, value]) => {
       const here = [...path, name];
@@ -297,12 +297,12 @@ describe('values.schema.json', () => {
   }
 
   test('has only examples that appear in the rendered objects', async () => {
-    // The CRDs are not rendered, because many example values also occur in their long descriptions.
+    // The CRDs are not rendered, because many example values also appear in their long descriptions.
     const examples = withValue(exampleValues(), ['crds', 'install'], false);
     const objects = await renderChart(examples);
     const before = await renderChart({ crds: { install: false }, exportVolume: { enabled: true } });
     const texts = leaves.filter(({ schema }) => schema.type !== 'boolean');
-    // With `existingClaim`, the chart creates no claim.
+    // If `existingClaim` is set, the chart creates no claim.
     const ofClaim = await renderChart(withValue(examples, ['exportVolume', 'existingClaim'], ''));
     const lost = texts.filter(({ schema }) => ![objects, ofClaim].some((all) => arrives(schema.examples?.[0], all)));
     expect(lost.map(({ path }) => path.join('.'))).toEqual([]);
@@ -316,7 +316,8 @@ describe('values.schema.json', () => {
   ]);
 
   test.each(choices)('renders %s %j %s', async (_, path, word, value) => {
-    // The access mode `ReadWriteOnce` allows only one replica, and the claim exists only with `exportVolume.enabled`.
+    // The access mode `ReadWriteOnce` allows only one replica, and the claim exists only if `exportVolume.enabled` is
+    // true.
     const values = withValue({ replicas: 1, exportVolume: { enabled: true } }, path, value);
     expect(arrives(word, await renderChart(values))).toBe(true);
   });
@@ -338,7 +339,7 @@ describe('values.schema.json', () => {
         .flatMap(({ path }) => path.map((_, index) => path.slice(0, index + 1)))
         .map((path) => [path.join('/'), path]),
     );
-    // Helm does not check the values in a group that is null. So each nesting depth needs its own run.
+    // Helm does not check the values in a group that is null, so each nesting level needs its own run.
     const depths = Map.groupBy(paths.values(), (path) => path.length);
     expect([...depths.keys()].sort()).toEqual([1, 2, 3]);
     for (const [, paths] of depths) {
@@ -399,7 +400,7 @@ test('the chart of a release has the files of helm package, installs the same ob
   expect(await helm(['package', chart, '--destination', out])).toMatchObject({ status: 0 });
   const packed = contentOf(join(out, `logfleet-${packageVersion()}.tgz`));
   const ours = contentOf(file);
-  // Helm sorts the fields of Chart.yaml.
+  // Helm sorts the fields in Chart.yaml.
   expect(parse(ours.get('logfleet/Chart.yaml') ?? '')).toEqual(parse(packed.get('logfleet/Chart.yaml') ?? ''));
   for (const each of [ours, packed]) each.delete('logfleet/Chart.yaml');
   expect(ours).toEqual(packed);

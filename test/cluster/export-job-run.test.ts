@@ -1,4 +1,6 @@
-/** Tests exports in Kubernetes Jobs on a real API server. No Job controller runs, so the tests create the pods. */
+/**
+ * Tests exports in Kubernetes Jobs on a real API server. No Job controller is running, so the tests create the pods.
+ */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -75,7 +77,7 @@ test.concurrent('a full ResourceQuota delays the Job, and the export says so', a
   const quotas = `/api/v1/namespaces/${namespace.name}/resourcequotas`;
   const hard = { 'count/jobs.batch': '0' };
   await callApi('POST', quotas, { metadata: { name: 'jobs' }, spec: { hard } });
-  // The test writes the quota's status itself, because no quota controller runs in the test cluster.
+  // The test writes the quota's status itself, because no quota controller is running in the test cluster.
   await callApi('PATCH', `${quotas}/jobs/status`, { status: { hard, used: { 'count/jobs.batch': '0' } } }, merge);
   await operator('logfleet-0', [], { env });
   await applyExport(namespace, tenant);
@@ -108,7 +110,7 @@ test.concurrent('an export waits while a queue suspends its Job, and says so', a
     isSuspended(conditionOf(resource, 'Ready')?.message),
   );
   expect(conditionOf(waiting, 'Ready')?.reason).toBe('JobPending');
-  // The operator must not change `suspend`, because the queue controls this field.
+  // The operator must not change `suspend`, because the queue controls that field.
   await namespace.kubectl(['annotate', 'sx', 'audit', 'logfleet.dev/requestedAt=now']);
   await namespace.exportUntil('audit', ({ status }) => status?.lastHandledReconcileAt === 'now');
   expect((await callApi('GET', path)).body).toMatchObject({ spec: { suspend: true } });
@@ -169,7 +171,7 @@ test.concurrent('two workers report a problem and their progress, and the termin
       merge,
     );
   }
-  // The first worker plans the export. The second worker waits for the plan.
+  // The first worker plans the export, while the second waits for the plan.
   await tenant.equip({ faults: { away: { kind: 'status', status: 503, operations: ['createJob'] } } });
   const workers = await Promise.all(
     pods.map(({ index, report }) =>

@@ -1,4 +1,4 @@
-/** Tests the Kubernetes Jobs of exports on a real API server, without pods. */
+/** Tests the Kubernetes Jobs created for exports on a real API server, without pods. */
 import { mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -18,7 +18,7 @@ interface CheckedJob {
   readonly spec: { readonly template: { readonly metadata: object; readonly spec: object } };
 }
 
-/** Job of an export that uses every setting of Jobs. */
+/** Job for an export that uses every Job setting. */
 function jobIn(namespace: string): CheckedJob {
   const job = {
     backoffLimitPerIndex: 2,

@@ -1,4 +1,4 @@
-/** Tests exports by the operator that `manifests/` installs. */
+/** Tests exports run by the operator that `manifests/` installs. */
 import { expect, vi } from 'vitest';
 import { resourcePath } from '../../src/host/kubernetes/api-paths.ts';
 import { conditionOf, type Namespace, test } from '../e2e/support/cluster.ts';
@@ -140,7 +140,7 @@ test.concurrent('a deleted export leaves no search job and no unfinished file', 
   await namespace.kubectl(['delete', 'sx', 'audit']);
   const alive = (operation: string) => tenant.journal().filter((entry) => entry.operation === operation).length;
   await tenant.journalUntil(() => alive('deleteJob') === alive('createJob'));
-  // The new export has the same name as the deleted one, so it reuses the intervals that the deleted export wrote.
+  // The new export has the same name as the deleted one, so it reuses the intervals written by the deleted export.
   await apply(namespace, tenant, place);
   const { status } = await namespace.exportReason('audit', 'Exported');
   await expectExported(place, status?.fingerprint ?? '', namespace.name);

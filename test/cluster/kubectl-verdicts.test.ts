@@ -28,15 +28,15 @@ const windowOf = (schedule: string, timeZone = 'UTC') =>
 
 const kubectlFlags = ['apply', '--dry-run=server', '--validate=strict', '--output=name'];
 
-/** Returns whether kubectl refuses a file. */
+/** Reports whether kubectl rejects a file. */
 async function isRefusedByKubectl(content: string | Uint8Array): Promise<boolean> {
   const { status } = await kubectl([...kubectlFlags, '--namespace', namespace, '-f', '-'], { input: content });
   return status !== 0;
 }
 
 /**
- * Returns the names of the resources that kubectl accepts. Each file has one resource. One kubectl process checks all
- * files, to save time.
+ * Returns the names of the resources that kubectl accepts. Each file contains one resource. A single kubectl process
+ * checks all files, to save time.
  */
 async function acceptedByKubectl(contents: readonly string[]): Promise<ReadonlySet<string>> {
   const folder = mkdtempSync(join(controlPlane().directory, 'verdicts-'));
@@ -187,7 +187,7 @@ const zones = [
   ...['GMT', 'GMT+0', 'EST', 'NZ', 'PST8PDT', 'W-SU', 'Zulu'],
   ...['Europe/Nowhere', 'europe/berlin', 'utc', 'Local', '+01:00', '01:00', 'Berlin'],
   ...['Gmt', 'Est', 'Nz', 'Pst8pdt', 'Utc', 'Etc/Utc', 'Etc/Gmt+5', 'US/pacific', 'Us/Pacific', 'Asia/calcutta'],
-  // Names from the library ICU. Node accepts them.
+  // Time zone names from the ICU library, which Node accepts.
   ...['PST', 'IST', 'JST', 'AST', 'VST', 'ACT', 'AET', 'CST', 'BST', 'ECT', 'SystemV/EST5', 'SystemV/PST8PDT'],
   ...['US/Pacific-New', 'Canada/East-Saskatchewan', 'Etc/Unknown'],
 ].map((zone) => [zone, policy(windowOf('0 3 * * *', zone))] as const);
@@ -260,7 +260,7 @@ const impossibleTimes = [
 const farTimes = ['0000-01-01T00:00:00Z', '1969-12-31T23:59:59Z', '999999999999000'];
 const strictCrons = ['0 22 30 2 *', '0 22 31 4,6 *', '0 22 * DEC-JAN *', '0 22 * * FRI-MON'];
 
-/** Files that `validate` refuses but the API server accepts. `docs/cli.md` lists these cases. */
+/** Files that `validate` rejects but the API server accepts. `docs/cli.md` lists these cases. */
 const stricter: readonly (readonly [string, string | Uint8Array])[] = [
   ['a duplicate member', policy('  paused: true\n  paused: false\n')],
   ['a resource in two documents', `${policy()}---\n${policy()}`],

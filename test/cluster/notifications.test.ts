@@ -1,4 +1,4 @@
-/** Tests the notifications of an operator that `logfleet manifests` installs. */
+/** Tests the notifications from an operator installed by `logfleet manifests`. */
 import { text } from 'node:stream/consumers';
 import { expect } from 'vitest';
 import { parseAllDocuments } from 'yaml';

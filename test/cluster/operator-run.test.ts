@@ -1,4 +1,4 @@
-/** Tests the operator that `manifests/` installs: its status, its recovery, and actions of users. */
+/** Tests the operator that `manifests/` installs: its status, its recovery, and user actions. */
 import { once as event } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -169,8 +169,8 @@ test.concurrent('a plan reads the resources of the cluster, and changes nothing'
   const file = join(controlPlane().directory, `${namespace.name}-plan.json`);
   writeFileSync(file, JSON.stringify(manifest));
   const before = await namespace.policy('production');
-  // The operator and `plan` share the limit of four requests a second, but each process has its own request budget. So
-  // the operator is killed before `plan` runs.
+  // The operator and `plan` share the limit of four requests per second, but each process has its own request budget.
+  // The operator is therefore killed before `plan` runs.
   await running.kill();
   const lastArrival = Math.max(...tenant.journal().map(({ at }) => at));
   await vi.waitUntil(() => Date.now() > lastArrival + 1_000, { timeout: 60_000 });
@@ -194,7 +194,7 @@ test.concurrent('a plan reads the resources of the cluster, and changes nothing'
       },
     ],
   });
-  // With `-A`, `plan` reads the policies of all namespaces, which this user may not do.
+  // With `-A`, `plan` reads the policies in all namespaces, for which this user lacks permission.
   const ofAll = await runToEnd(['plan', file, ...where, '-A', '--exit-code']);
   expect(ofAll).toMatchObject({ status: 2, stdout: '' });
   expect((await tenant.tasks()).length).toBe(2);
@@ -268,7 +268,7 @@ test.concurrent('kubectl annotate approves a stage, and history names the user',
   ]);
   const wide = columns((await namespace.kubectl(['get', 'cvp', '-o', 'wide'])).stdout);
   expect(wide[1]?.[wide[0]?.indexOf('STAGE') ?? -1]).toBe('canary');
-  // An approval for another rollout has no effect.
+  // An approval intended for another rollout has no effect.
   await approve('9-19.1-1/canary');
   await namespace.kubectl(['annotate', 'cvp/production', 'logfleet.dev/requestedAt=now']);
   await namespace.policyUntil('production', ({ status }) => status?.lastHandledReconcileAt === 'now');
@@ -435,8 +435,8 @@ describe.concurrent('a policy continues by itself after the correction of', () =
   });
 });
 
-/** Returns the cells of a table whose columns are at least two spaces apart. */
-/** Waits until the operator holds its Lease. The installation creates the Lease without a holder. */
+/** Returns the cells of a table whose columns are separated by at least two spaces. */
+/** Waits until the operator holds its Lease, which the installation creates without a holder. */
 async function untilLeaderWorks(namespace: Namespace): Promise<void> {
   const version = `jsonpath={.metadata.annotations.logfleet\\.dev/operator-version}=${packageVersion()}`;
   for (const condition of ['create', version]) {

@@ -1,4 +1,4 @@
-/** Restores policies and exports from a backup with kubectl, as docs/backup.md describes. */
+/** Restores policies and exports from a backup with kubectl, as described in docs/backup.md. */
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { expect, vi } from 'vitest';
 import type { SearchExport } from '../../src/api/kinds.ts';
@@ -14,7 +14,7 @@ interface BackedUpObject {
   readonly metadata: { readonly name: string; readonly namespace: string; readonly annotations?: object };
 }
 
-/** Makes a backup of policies and exports as docs/backup.md describes. */
+/** Backs up policies and exports as described in docs/backup.md. */
 async function backup(namespace: Namespace): Promise<string> {
   const { stdout } = await namespace.kubectl(['get', 'cvp,sx', '-o', 'json']);
   const { items, ...list } = JSON.parse(stdout) as { readonly items: readonly BackedUpObject[] };
@@ -26,8 +26,8 @@ async function backup(namespace: Namespace): Promise<string> {
 }
 
 /**
- * Deletes the policies, exports and ledgers. The test cluster has no garbage collector, so the ledgers are deleted
- * explicitly.
+ * Deletes the policies, exports and ledgers. The test cluster has no garbage collector, so the ledgers have to be
+ * deleted explicitly.
  */
 async function lose(namespace: Namespace): Promise<void> {
   await namespace.kubectl(['delete', 'cvp,sx,ledgers', '--all']);
@@ -50,7 +50,7 @@ function transitionOf(resource: SearchExport): string {
   return conditionOf(resource, 'Ready')?.lastTransitionTime ?? '';
 }
 
-/** The API server stores creation times in whole seconds. */
+/** The API server rounds creation times to whole seconds. */
 async function secondAfter(time: string): Promise<void> {
   const nextMs = Math.floor(Date.parse(time) / 1_000) * 1_000 + 1_000;
   await vi.waitUntil(() => Date.now() >= nextMs, { timeout: 60_000 });

@@ -26,8 +26,8 @@ interface ClusterRole {
 }
 
 /**
- * Returns the rules that are aggregated into the ClusterRole `to`. In the test cluster, no controller aggregates
- * ClusterRoles.
+ * Returns the rules that are aggregated into the ClusterRole `to`, because no controller aggregates ClusterRoles in the
+ * test cluster.
  */
 async function aggregated(to: 'view' | 'edit' | 'admin', ours: readonly string[]): Promise<readonly object[]> {
   const { body } = await callApi('GET', `${rbac}/clusterroles`);
@@ -91,7 +91,7 @@ const ledger = {
   content: 'content',
 };
 
-/** Sends a request that needs this verb. `name` is the name of the object, which may be missing. */
+/** Sends a request that needs this verb. `name` is the name of the object, which need not exist. */
 function requestFor(verb: string, collection: string, name: string, user: ServiceAccountUser) {
   const object = `${collection}/${name}`;
   const ofObject = encodeURIComponent(`metadata.name=${name}`);
@@ -271,7 +271,7 @@ function overlay(namespace: string, components: readonly string[] = []): string 
 }
 
 describe('the admin of a namespace', () => {
-  /** Creates a namespace, and a user with the ClusterRole `admin` in this namespace and in others. */
+  /** Creates a namespace, and a user with the ClusterRole `admin` in this namespace and in other namespaces. */
   async function adminOfNew(others: readonly string[] = [], ours: readonly string[] = userRoles) {
     const namespace = await createNamespace('rights');
     const admin = await user(namespace, 'admin', await aggregated('admin', ours), others);
@@ -344,7 +344,7 @@ describe('the admin of a namespace', () => {
   });
 });
 
-/** Objects of a rendered manifest, by kind and name. */
+/** Objects in a rendered manifest, by kind and name. */
 function byName(text: string): Record<string, unknown> {
   const objects = [...parseAllDocuments(text)].map((document) => document.toJS({ maxAliasCount: -1 }));
   return Object.fromEntries(objects.map((object) => [`${object.kind}/${object.metadata.name}`, object]));
@@ -379,7 +379,7 @@ describe('logfleet manifests prints the output of kustomize for', () => {
   });
 });
 
-/** Returns the access rights of this service account, except those that every service account has. */
+/** Returns this service account's access rights, without those that every service account has. */
 async function rightsOf(account: string, ofNamespace: string, namespace: string): Promise<readonly string[]> {
   const list = async (name: string) => {
     const as = `--as=system:serviceaccount:${ofNamespace}:${name}`;
@@ -392,7 +392,7 @@ async function rightsOf(account: string, ofNamespace: string, namespace: string)
   return special.map((line) => line.replaceAll(suffix, '')).sort();
 }
 
-/** Returns the access rights in docs/rights.md, by the heading of their section. */
+/** Returns the access rights listed in docs/rights.md, by section heading. */
 function documentedRights(): ReadonlyMap<string, readonly string[]> {
   const text = readFileSync(join(root, 'docs/rights.md'), 'utf8');
   const blocks = text.matchAll(/^### (.+)\n\n```text\n((?:(?!```).*\n)*)```/gm);

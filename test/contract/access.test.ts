@@ -1,4 +1,4 @@
-/** Tests what all operations of the service share: address, credentials, general errors and versions. */
+/** Tests what all operations of the service have in common: address, credentials, general errors and versions. */
 import { request as plainRequest } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Scenario } from '../../simulator/scenario/scenario.ts';
@@ -16,14 +16,14 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 interface OperationRequest {
-  /** Section of docs/service.md about the operation. */
+  /** Section of docs/service.md that describes the operation. */
   readonly operation: string;
   readonly method: string;
   readonly path: string;
   readonly body?: string;
 }
 
-/** One request for each operation of the service. None of these requests changes anything. */
+/** One request for each operation of the service. None of the requests changes anything. */
 const requests: readonly OperationRequest[] = [
   { operation: '4.1', method: 'POST', path: jobsPath, body: '{}' },
   { operation: '4.2', method: 'GET', path: `${jobsPath}/0000000000000000` },
@@ -146,7 +146,7 @@ describe('5 authentication', () => {
   test.each(followUps)('the %s of a job may be 404 without the cookies (5.3, 7.3)', async (what, followUp) => {
     const job = await startJob(service);
     const { status } = await followUp(job, undefined);
-    // Without the cookies, a load balancer may choose a replica that does not know the search job.
+    // Without the cookies, a load balancer might choose a replica that does not know the search job.
     if (onSimulator) expect(status).toBe(404);
     else expect(status).toBeOneOf([200, ...(what === 'messages' ? [400] : []), 404, 500]);
   });

@@ -1,4 +1,4 @@
-/** Tests the service's operations on collectors, on the simulator or on a real deployment. */
+/** Tests the service's collector operations, on the simulator or on a real deployment. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Scenario } from '../../simulator/scenario/scenario.ts';
 import { minuteMs, secondMs } from '../../src/base/time-units.ts';
@@ -18,8 +18,8 @@ const get = (where: Deployment, path: string, options = {}) => where.send('GET',
 const create = (where: Deployment, body: string, options = {}) => where.send('POST', upgrades, { body, ...options });
 
 /**
- * Returns the request body that starts an upgrade. The collector id is text, because a 64-bit number does not fit into
- * a number of JavaScript.
+ * Returns the request body that starts an upgrade. The collector id is a string, because a JavaScript number cannot
+ * represent a 64-bit integer.
  */
 function order(collectorId: string, toVersion?: string): string {
   return `{"collectorId":${collectorId}${toVersion === undefined ? '' : `,"toVersion":${JSON.stringify(toVersion)}`}}`;
@@ -30,7 +30,7 @@ async function latestBuild(where: Deployment): Promise<string> {
   return targets.find(({ latest }: { latest: boolean }) => latest).version;
 }
 
-/** Requests an upgrade. Returns a function that reads the state of the upgrade task. */
+/** Requests an upgrade. Returns a function that reads the status of the upgrade task. */
 async function startTask(where: Deployment, collectorId: string, toVersion = '19.500-1') {
   const { id } = (await create(where, order(collectorId, toVersion))).json;
   return async () => (await get(where, `/${id}`)).json.upgrade;
@@ -70,7 +70,7 @@ describe('4.6 list upgradable collectors', () => {
 
   test.for(members)('%s is a %s (2.7)', async ([member, type], { skip }) => {
     const { collectors } = (await get(service, '/collectors')).json;
-    // A real deployment may omit this field in some or all collectors.
+    // A real deployment may omit this field from some or all collectors.
     const values = collectors.flatMap((collector: Record<string, unknown>) => collector[member] ?? []);
     expectThere(skip, values.length > 0, 'collectors with this member');
     if (member !== 'links') for (const value of values) expect(typeof value).toBe(type);
@@ -176,8 +176,8 @@ describe('4.8 status of a task', () => {
   });
 });
 
-// These tests must run before the tests that start upgrades, because the service may refuse their requests while an
-// upgrade runs.
+// These tests must run before the tests that start upgrades, because the service might refuse their requests while an
+// upgrade is running.
 describe('7.5 rejected tasks', () => {
   test('400 collector.invalid without a collector', async () => {
     const body = JSON.stringify({ toVersion: await latestBuild(service) });
@@ -269,7 +269,7 @@ describe('4.9 create a task', () => {
     const { upgrade } = (await get(service, `/${id}`)).json;
     expect(upgrade).toMatchObject({ id: Number(id), collectorId: Number(collectorId), toVersion });
     expect(upgrade.status).toBeOneOf([0, 1, 2, 3, 6]);
-    // The service states the request time in `requestTime` or in `requestedTime`, and in seconds or in milliseconds.
+    // The service returns the request time in `requestTime` or `requestedTime`, and in seconds or milliseconds.
     const requestTime = upgrade.requestTime ?? upgrade.requestedTime;
     expect(requestTime).toEqual(whole);
     const requestedMs = requestTime < 1e11 ? requestTime * secondMs : requestTime;
@@ -311,7 +311,7 @@ describe('3.2 states of a task', () => {
     expect(await task()).toMatchObject({ status: 3, message: 'Not enough disk space.' });
   });
 
-  /** Statuses of upgrade tasks that have not ended. Each status comes with the simulator setting that produces it. */
+  /** Statuses of unfinished upgrade tasks, each with the simulator setting that produces it. */
   const unfinished: readonly [status: number, upgrade: Scenario['upgrade']][] = [
     [0, { duration: '10h', notStartedFor: '1h' }],
     [1, { duration: '10h', pendingFor: '1h' }],

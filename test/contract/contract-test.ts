@@ -6,7 +6,9 @@ import { type Deployment, onSimulator, openRealDeployment } from './deployment.t
 import type { Received } from './https-client.ts';
 import { openSimulator, type SimulatedDeployment } from './simulated-deployment.ts';
 
-/** Connects to the real deployment that the environment variables name. Without these variables, starts a simulator. */
+/**
+ * Connects to the real deployment specified in environment variables. If the variables are not set, starts a simulator.
+ */
 export function openDeployment(): Promise<Deployment> {
   return onSimulator ? openSimulator() : openRealDeployment();
 }
@@ -14,7 +16,7 @@ export function openDeployment(): Promise<Deployment> {
 export interface SimulatedCase {
   /** Reason why the test cannot run on a real deployment, such as `would upgrade something`. */
   readonly why: string;
-  /** Scenario of the simulator for this test. It replaces the default scenario of the suite. */
+  /** Simulator scenario for this test, which replaces the suite's default scenario. */
   readonly scenario?: Scenario;
   readonly logData?: LogData;
 }
@@ -44,15 +46,15 @@ export function expectThere(skip: (condition: boolean, note: string) => void, is
   expect(isThere).toBe(true);
 }
 
-/** Expects the response for a page of an unknown search job: 404, or 400 with `jobid.invalid`. */
+/** Expects the response to a page request for an unknown search job: 404, or 400 with `jobid.invalid`. */
 export function expectNoPage(received: Received, status: 400 | 404): void {
   if (!onSimulator && received.status === 404) return;
   expectError(received, onSimulator ? status : 400, 'jobid.invalid');
 }
 
 /**
- * Expects an error with this code. Some deployments state the code in the body itself, and others in the list `errors`
- * of the body.
+ * Expects an error with this code. Some deployments put the code directly into the body, and others into the body's
+ * `errors` list.
  */
 export function expectError({ status, json }: Received, expectedStatus: number, code: string): void {
   const codes = [json?.code, ...(json?.errors ?? []).map((error: { code: string }) => error.code)];

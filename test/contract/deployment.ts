@@ -1,14 +1,14 @@
 /**
- * Deployment that the contract suite tests. By default it is the simulator, started by each test file. The environment can name
- * a real deployment (`make contract` sets the variables):
+ * The deployment that the contract suite tests. By default, it is the simulator, which each test file starts.
+ * Environment variables can specify a real deployment (`make contract` sets them):
  *
  *     LOGFLEET_CONTRACT_BASE_URL=https://host/api  LOGFLEET_CONTRACT_ACCESS_ID=…  LOGFLEET_CONTRACT_ACCESS_KEY=…
- *     LOGFLEET_CONTRACT_CA_FILE=…                  certificate authority, if the machine does not know it
+ *     LOGFLEET_CONTRACT_CA_FILE=…                  CA certificate, if the machine does not trust it
  *     LOGFLEET_CONTRACT_QUERY=…                    query without an aggregation; default: `*`
  *     LOGFLEET_CONTRACT_ALLOW_UPGRADES=ID          collector that may be upgraded to the latest build; default: none
  *
- * Invariant: the suite keeps to the request rate of a deployment. It creates only search jobs, deletes them again, and upgrades
- * only the named collector.
+ * The suite never exceeds the deployment's request rate limit. It creates only search jobs, which it deletes
+ * afterwards, and upgrades only the specified collector.
  */
 import { readFile } from 'node:fs/promises';
 import { sleep, systemClock } from '../../src/base/clock.ts';
@@ -18,32 +18,32 @@ import { HttpsClient, type Received, type SendOptions } from './https-client.ts'
 const env = (name: string) => process.env[`LOGFLEET_CONTRACT_${name}`] || undefined;
 
 /**
- * True if the contract tests run on the simulator, which can show all specified behaviour. A real deployment cannot.
+ * Whether the contract tests run on the simulator, which can show all specified behaviour. A real deployment cannot.
  */
 export const onSimulator = env('BASE_URL') === undefined;
 
 export interface Deployment {
   readonly baseURL: string;
-  /** Search that finds the sample messages. On the simulator, there are more of them than fit on one small page. */
+  /** Search that finds the sample messages. On the simulator, they do not all fit on one small page. */
   readonly logs: LogSample;
-  /** Collector that may be upgraded to the latest build; undefined if there is none. */
+  /** Collector that may be upgraded to the latest build, or undefined if there is none. */
   readonly upgradableCollector: string | undefined;
   send(method: string, path: string, options?: SendOptions): Promise<Received>;
   nowMs(): number;
-  /** Advances the clock of the simulator, or waits on a real deployment. */
+  /** Advances the simulator's clock or, on a real deployment, waits. */
   pass(durationMs: number): Promise<void>;
   close(): Promise<void>;
 }
 
 export interface LogSample {
-  /** Search query that finds messages, without an aggregation. */
+  /** Search query without an aggregation that finds messages. */
   readonly query: string;
-  /** Time range of the sample, in ms since the epoch. */
+  /** Time range of the sample messages, in ms since the epoch. */
   readonly fromMs: number;
   readonly toMs: number;
 }
 
-/** Time in ms between two requests. It is a little longer than a rate of four requests per second requires. */
+/** Time in ms between two requests, which keeps the rate slightly below four requests per second. */
 const paceMs = 260;
 
 export async function openRealDeployment(): Promise<Deployment> {

@@ -1,4 +1,4 @@
-/** Simple HTTPS client, so that the contract tests do not depend on logfleet's client. */
+/** Simple HTTPS client, so that the contract tests do not depend on logfleet's own client. */
 import { Agent, request as httpsRequest } from 'node:https';
 
 export interface HttpsClientOptions {
@@ -10,9 +10,9 @@ export interface HttpsClientOptions {
 
 export interface SendOptions {
   readonly body?: string | Uint8Array;
-  /** Headers of the request. An undefined value removes a default header. */
+  /** Request headers. An undefined value removes a default header. */
   readonly headers?: Readonly<Record<string, string | undefined>>;
-  /** Credentials that replace the default ones; null to send no credentials. */
+  /** Credentials to use instead of the default ones, or null to send no credentials. */
   readonly credentials?: string | null;
   readonly baseURL?: string;
   readonly signal?: AbortSignal;
@@ -21,10 +21,10 @@ export interface SendOptions {
 export interface Received {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | undefined>>;
-  /** Values of the headers `Set-Cookie` in the response. */
+  /** Values of the `Set-Cookie` headers in the response. */
   readonly cookies: readonly string[];
   readonly text: string;
-  /** Parsed body of the response; undefined if the body is not JSON. */
+  /** Parsed response body, or undefined if the body is not JSON. */
   // biome-ignore lint/suspicious/noExplicitAny: tests read responses of any shape.
   readonly json: any;
   /** True if the connection was closed before the end of the response. */
@@ -41,7 +41,7 @@ export class HttpsClient {
     this.#agent = new Agent({ keepAlive: true, ...(options.ca === undefined ? {} : { ca: options.ca }) });
   }
 
-  /** Sends a request. Rejects if no response begins. */
+  /** Sends a request. Rejects if no response arrives. */
   send(method: string, path: string, { body, headers = {}, signal, ...rest }: SendOptions = {}): Promise<Received> {
     const { baseURL = this.#options.baseURL, credentials = this.#options.credentials } = rest;
     const sent = {
@@ -70,7 +70,7 @@ export class HttpsClient {
             headers: response.headers as Received['headers'],
             cookies: response.headers['set-cookie'] ?? [],
             text,
-            // Parsed on demand, since a page may have 100 MB.
+            // Parsed on demand, because a page can be as large as 100 MB.
             get json() {
               return parsed(text);
             },

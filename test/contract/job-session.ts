@@ -1,36 +1,36 @@
-/** A search job that a contract test creates, with its id and its cookies. */
+/** A search job created by a contract test, with its id and cookies. */
 import { onTestFinished } from 'vitest';
 import { type Deployment, onSimulator } from './deployment.ts';
 import type { Received, SendOptions } from './https-client.ts';
 
 export const jobsPath = '/v1/search/jobs';
 
-/** Body of a request that creates a search job. Fields with the value undefined are not sent. */
+/** Request body that creates a search job. Fields with the value undefined are not sent. */
 export type JobBody = Readonly<Record<string, unknown>>;
 
-/** Returns the body of a request that creates a search job for the sample messages. */
+/** Returns the request body that creates a search job for the sample messages. */
 export function orderFor({ logs }: Deployment, changes: JobBody = {}): JobBody {
   return { query: logs.query, from: String(logs.fromMs), to: String(logs.toMs), timeZone: 'UTC', ...changes };
 }
 
-/** Requests a search job. Returns the response, even if it is an error. */
+/** Requests a search job. Returns the response even if it is an error. */
 export function requestJob(service: Deployment, changes: JobBody = {}, options: SendOptions = {}): Promise<Received> {
   return service.send('POST', jobsPath, { body: JSON.stringify(orderFor(service, changes)), ...options });
 }
 
-/** Creates a search job, which the caller has to delete. */
+/** Creates a search job, which the caller must delete. */
 export async function createJob(service: Deployment, changes: JobBody = {}): Promise<ContractJob> {
   return new ContractJob(service, await requestJob(service, changes));
 }
 
-/** Creates a search job. On a real deployment, it is deleted when the test ends. */
+/** Creates a search job, which is deleted when the test ends on a real deployment. */
 export async function startJob(service: Deployment, changes: JobBody = {}): Promise<ContractJob> {
   const session = await createJob(service, changes);
   if (!onSimulator) onTestFinished(async () => void (await session.delete()));
   return session;
 }
 
-/** Status of a search job as the service sends it. */
+/** Status of a search job, as sent by the service. */
 export interface ReceivedStatus {
   readonly state: string;
   readonly messageCount: number;
@@ -45,7 +45,7 @@ export interface ReceivedStatus {
   readonly usageDetails: { readonly dataScannedInBytes: number };
 }
 
-/** States in which a search job is finished. */
+/** States in which a search job has finished. */
 const endStates = ['DONE GATHERING RESULTS', 'FORCE PAUSED', 'CANCELLED'];
 const pollMs = 1_000;
 const maxPolls = 600;
@@ -95,7 +95,7 @@ export class ContractJob {
     return this.send('DELETE');
   }
 
-  /** Polls the search job once a second until it ends. Returns all statuses. */
+  /** Polls the search job once per second until it ends. Returns all statuses. */
   async pollUntilDone(): Promise<readonly ReceivedStatus[]> {
     const seen: ReceivedStatus[] = [];
     for (let poll = 0; poll < maxPolls; poll++) {

@@ -1,4 +1,4 @@
-/** Tests the request limits of the service. Most of these tests run only on the simulator. */
+/** Tests the request limits of the service. Most of the tests run only on the simulator. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Scenario } from '../../simulator/scenario/scenario.ts';
 import { hourMs } from '../../src/base/time-units.ts';
@@ -15,7 +15,7 @@ afterAll(() => service.close());
 
 const upgrades = '/v1/collectors/upgrades';
 
-/** The test sets no limits, so the simulator applies the limits of the real service. */
+/** The test sets no limits, so the simulator applies the real service's limits. */
 const limits = {};
 const users = { ann: { keys: { a1: 'key', a2: 'key' } }, bob: { keys: { b1: 'key' } } } as const;
 
@@ -90,8 +90,8 @@ describe('8 limits of requests', () => {
 
 describe('8 limits of search jobs', () => {
   /**
-   * Checks that at most `max` search jobs can be active at the same time, and that another one can start after a
-   * deletion.
+   * Checks that at most `max` search jobs can be active at the same time, and that another can start after one has been
+   * deleted.
    */
   async function expectMaxJobs(simulator: SimulatedDeployment, max: number): Promise<void> {
     for (let job = 1; job < max; job++) expect((await requestJob(simulator)).status).toBe(202);

@@ -1,4 +1,4 @@
-/** Helpers with which the contract tests read message fields from result pages. */
+/** Helpers for reading message fields from result pages in contract tests. */
 
 export interface FieldDescription {
   readonly name: string;
@@ -10,7 +10,7 @@ export interface PageMessage {
   readonly map: Readonly<Record<string, string>>;
 }
 
-/** Returns the value of a field, ignoring upper and lower case in its name. */
+/** Returns the value of a field, ignoring the case of its name. */
 export function fieldOf({ map }: PageMessage, name: string): string | undefined {
   const key = name in map ? name : Object.keys(map).find((each) => each.toLowerCase() === name.toLowerCase());
   return key === undefined ? undefined : map[key];

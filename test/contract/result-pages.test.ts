@@ -1,6 +1,4 @@
-/**
- * Tests the result pages of the service, with messages or aggregation rows, on the simulator or on a real deployment.
- */
+/** Tests the service's result pages, with messages or aggregation rows, on the simulator or on a real deployment. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { hourMs } from '../../src/base/time-units.ts';
 import { expectError, expectNoPage, expectThere, openDeployment, testSimulated } from './contract-test.ts';
@@ -54,7 +52,7 @@ describe('4.3 page of messages', () => {
     expectThere(skip, field !== undefined && values.length > 0, 'messages with this field');
     expect(field?.fieldType).toBe(fieldType);
     if (onSimulator) expect(values).toHaveLength(messages.length);
-    // The service may return an empty text for a field without a value, even if the field is numeric.
+    // The service may return an empty string for a field without a value, even if the field is numeric.
     if (fieldType !== 'string') for (const value of values) expect(value).toMatch(/^(?:-?\d+)?$/);
   });
 

@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** Runs a search job to its end. Returns the number of messages that it found. */
+/** Runs a search job until it ends. Returns the number of messages found. */
 async function countOf(changes: JobBody): Promise<number> {
   const [, { messageCount }] = await finishedJob(service, changes);
   return messageCount;
@@ -102,8 +102,8 @@ describe('4.1 create a search job', () => {
     test('false is the default', async ({ skip }) => {
       const found = await countOf({});
       expect(await countOf({ byReceiptTime: false })).toBe(found);
-      // In the simulator, some messages are received minutes after their message time. A search by receipt time
-      // therefore finds a different number of messages.
+      // In the simulator, some messages are received minutes after their message time, so a search by receipt time
+      // finds a different number of messages.
       expectThere(skip, (await countOf({ byReceiptTime: true })) !== found, 'messages that are received late');
     });
   });

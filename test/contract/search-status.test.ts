@@ -1,4 +1,4 @@
-/** Tests the status, the states and the end of search jobs, on the simulator or on a real deployment. */
+/** Tests the status, states and end of search jobs, on the simulator or on a real deployment. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Scenario } from '../../simulator/scenario/scenario.ts';
 import { hourMs, minuteMs, secondMs } from '../../src/base/time-units.ts';
@@ -159,8 +159,8 @@ describe('3.1 states of a search job', () => {
   });
 
   /**
-   * For each state of a search job: the simulator's setting that leads to this state, and the time in ms until the job
-   * has it.
+   * For each state of a search job: the simulator setting that leads to the state, and the time in ms until the job
+   * reaches it.
    */
   const reached: readonly [state: string, search: Scenario['search'], afterMs: number][] = [
     ['NOT STARTED', {}, 0],

@@ -1,4 +1,4 @@
-/** Starts a simulator for the contract tests. The tests advance its clock. */
+/** Starts a simulator for the contract tests, which advance its clock. */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -18,13 +18,13 @@ import type { Deployment } from './deployment.ts';
 import { HttpsClient } from './https-client.ts';
 
 export interface SimulatedDeployment extends Deployment {
-  /** State of the simulator, from its control address. */
+  /** State of the simulator, read from its control address. */
   state(): Promise<SimulatorState>;
   collectorNamed(name: string): Promise<string>;
 }
 
 const startMs = Date.UTC(2026, 10, 1, 12);
-/** Day that has log messages: the day before the current time of the simulator. */
+/** Day that has log messages: the day before the simulator's current time. */
 export const logDay = { fromMs: Date.UTC(2026, 9, 31), toMs: Date.UTC(2026, 10, 1) };
 export const messagesPerHour = 10_000;
 
@@ -36,7 +36,7 @@ export function logDataOf(options: Omit<MadeUpOptions, 'fromMs' | 'toMs'>): LogD
 }
 
 /**
- * Collectors of the simulator, enough for two pages of the collector list. The service refuses to upgrade some of them.
+ * The simulator's collectors, enough for two pages of the collector list. The service refuses to upgrade some of them.
  */
 const groups = {
   web: { count: 120, version: '19.400-1' },
@@ -45,7 +45,9 @@ const groups = {
 } as const satisfies Scenario['groups'];
 const builds = ['19.300-7', '19.400-1', '19.500-1'];
 
-/** Starts a simulator with the default scenario of the contract tests. Fields of `scenario` replace the defaults. */
+/**
+ * Starts a simulator with the contract tests' default scenario, in which fields of `scenario` override the defaults.
+ */
 export async function openSimulator(scenario: Scenario = {}, logData = madeUpDay): Promise<SimulatedDeployment> {
   const { ca, cert, key } = await certificates();
   const clock = new VirtualClock(startMs);
@@ -84,7 +86,7 @@ interface DeploymentCertificates {
 
 let made: Promise<DeploymentCertificates> | undefined;
 
-/** Certificates, shared by all simulators of a file. */
+/** Certificates shared by all simulators of a test file. */
 function certificates(): Promise<DeploymentCertificates> {
   made ??= makeCertificates();
   return made;

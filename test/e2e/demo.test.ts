@@ -1,4 +1,4 @@
-/** Tests `make demo` without a terminal: once to its end, and once interrupted. */
+/** Tests `make demo` without a terminal: once until it ends, and once interrupted. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, rmSync } from 'node:fs';
@@ -18,7 +18,7 @@ let stdout = '';
 beforeEach(async () => {
   temporary = await mkdtemp(join(tmpdir(), 'logfleet-demo-test-'));
   stdout = '';
-  // Variables of the user do not apply to the demo.
+  // The user's environment variables do not affect the demo.
   const env = { ...process.env, TMPDIR: temporary, LOGFLEET_COLLECTORS: '7', LOGFLEET_WATCH: 'true' };
   demo = spawn(process.execPath, ['demo/main.ts'], { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] });
   demo.stdout?.setEncoding('utf8').on('data', (text: string) => {
@@ -41,7 +41,7 @@ function shown(text: string): Promise<void> {
   });
 }
 
-/** Returns the line of the report that starts with `start`. Several spaces in a row are replaced by one. */
+/** Returns the report line that starts with `start`. Consecutive spaces are collapsed into one. */
 function row(start: string): string | undefined {
   const lines = stdout.split('\n').map((line) => line.trim().replaceAll(/\s+/g, ' '));
   return lines.find((line) => line.startsWith(start));
@@ -61,7 +61,8 @@ describe('the demo', () => {
     expect(row('logging/production: AllUpdated')).toContain('40 of 60 collectors run 19.500-1');
     expect(row('1-19.480-2 Stopped')).toMatch(/^1-19\.480-2 Stopped 3 /);
     expect(row('2-19.500-1 Completed')).toMatch(/^2-19\.500-1 Completed 40 /);
-    // Fifteen collectors keep an old version, because three always fail and twelve are offline.
+    // Fifteen collectors keep an old version: three because their upgrades always fail, and twelve because they are
+    // offline.
     expect(row('19.253-26')).toBe('19.253-26 15 9');
     expect(row('19.318-6')).toBe('19.318-6 14 6');
     expect(row('19.361-20')).toBe('19.361-20 11 0');
@@ -76,7 +77,7 @@ describe('the demo', () => {
     expect(row('- skipped 5 5 × HostedCollector')).toBeDefined();
     // The first rollout stops after three upgrades. The second rollout upgrades 43 collectors.
     expect(row('46 upgrade tasks')).toBe('46 upgrade tasks, 3 of them failed.');
-    // On a busy machine, the service refuses some requests, and the operator repeats them. The numbers therefore vary.
+    // On a busy machine, the service refuses some requests, and the operator repeats them, so the numbers vary.
     expect(stdout).toMatch(/\d+ requests in \d+ s: \d+ create a task, \d+ read a task, \d+ list the fleet\./);
     expect(stdout).toMatch(/At most \d+ requests arrived in any second \(the service allows 4\)/);
     expect(row('range ok')).toMatch(/ 2 intervals, no gap, no overlap$/);
@@ -94,7 +95,7 @@ describe('the demo', () => {
     async (signal) => {
       await shown('in progress 3');
       demo.kill(signal);
-      // The event `close` occurs only after the simulator has ended too, because the simulator writes to the same
+      // The `close` event occurs only after the simulator has also ended, because the simulator writes to the same
       // pipes.
       const [status] = await once(demo, 'close');
       expect(status).toBe(130);

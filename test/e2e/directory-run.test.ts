@@ -1,4 +1,4 @@
-/** Tests `logfleet run DIR` with policies: signals, a second process, and mistakes of users. */
+/** Tests `logfleet run DIR` with policies: signals, a second process, and user errors. */
 import { describe, expect, vi } from 'vitest';
 import { test } from './support/end-to-end.ts';
 import { policyManifest } from './support/manifest-directory.ts';
@@ -168,7 +168,7 @@ describe.concurrent('user actions', () => {
     expect(paused.stdout).toMatch(/^cvp\/production in namespace logging: paused[;.]/);
     await program.line(/Paused/);
     const atPause = (await tenant.tasks()).length;
-    // Waits until the operator reads the builds again. Without the pause, it would have started another upgrade by
+    // Waits until the operator has read the builds again. Without the pause, it would have started another upgrade by
     // then.
     const reads = tenant.journal().filter(({ operation }) => operation === 'listBuilds').length;
     await tenant.journalUntil(

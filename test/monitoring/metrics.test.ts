@@ -1,4 +1,4 @@
-/** Tests names and help texts of the metrics of a running operator with promtool. */
+/** Tests a running operator's metric names and help texts with promtool. */
 import { expect, test } from 'vitest';
 import { PrometheusMetrics } from '../../src/base/prometheus-metrics.ts';
 import { World } from '../support/world.ts';

@@ -8,7 +8,7 @@ export interface PromtoolResult {
   readonly output: string;
 }
 
-/** Runs promtool with a text as its standard input. */
+/** Runs promtool with `input` as its standard input. */
 export async function promtool(args: readonly string[], input = ''): Promise<PromtoolResult> {
   const program = await promtoolProgram();
   return new Promise((resolve) => {

@@ -1,11 +1,11 @@
-/** Records metrics of operators in virtual time, as Prometheus does. */
+/** Records metrics from operators in virtual time, as Prometheus would. */
 import type { PrometheusMetrics } from '../../src/base/prometheus-metrics.ts';
 import type { VirtualClock } from '../support/virtual-clock.ts';
 import { type AlertQuery, type AlertTest, alertRules, type InputSeries, metricsIn } from './alert-rules.ts';
 
 const used = new Set(alertRules.flatMap(({ expr }) => metricsIn(expr)));
 
-/** Operator whose metrics are scraped, with the name of its pod. */
+/** Operator whose metrics are scraped, with its pod name. */
 export interface ScrapedOperator {
   readonly name: string;
   readonly metrics: PrometheusMetrics;
@@ -15,7 +15,7 @@ export class RecordedSeries {
   readonly startMs: number;
   readonly #clock: VirtualClock;
   readonly #stepMs: number;
-  /** Values of each metric series. The index of a value is the number of the scrape. */
+  /** Values of each metric series. The index of a value is the number of its scrape. */
   readonly #series = new Map<string, string[]>();
   #scrapes = 0;
 
@@ -43,7 +43,7 @@ export class RecordedSeries {
   }
 
   /**
-   * Returns the values of each series in promtool's notation, such as `1x3` for 1 1 1 1, and `_x3` for three missing
+   * Returns the values of each series in promtool notation, for example `1x3` for 1 1 1 1, or `_x3` for three missing
    * values.
    */
   #input(): InputSeries {

@@ -1,4 +1,4 @@
-/** Tests alerts from end to end: each one fires while the simulator causes its problem, and then ends. */
+/** Tests alerts end to end: each one fires while the simulator causes its problem, and then stops firing. */
 import { expect, test } from 'vitest';
 import type { Scenario } from '../../simulator/scenario/scenario.ts';
 import { annotations } from '../../src/api/annotations.ts';
@@ -23,9 +23,9 @@ interface AlertedProblem {
   readonly lastsMs: number;
   /** Corrects the problem. */
   readonly correct?: (world: ScheduleWorld) => void;
-  /** Time in ms after which no alert may fire. */
+  /** Time in ms after which no alert must fire. */
   readonly endsMs?: number;
-  /** True if the operator has a webhook for notifications. */
+  /** Whether the operator has a webhook for notifications. */
   readonly notifies?: true;
   /** If false, Prometheus cannot scrape the operator. */
   readonly isScraped?: false;
@@ -86,7 +86,7 @@ const problems: readonly AlertedProblem[] = [
     lastsMs: 40 * minuteMs,
   },
   {
-    // A service that answers every request with 429 counts as an outage.
+    // A service that responds to every request with 429 counts as an outage.
     alerts: ['LogfleetOutage', 'LogfleetRequestsThrottled'],
     scenario: { faults: { busy: { kind: 'status', status: 429, from: '5m', until: '70m' } } },
     begin: (world) => world.world.addPolicy('web', { target }),
@@ -201,7 +201,7 @@ test.each(named)('%s: fires during its problem, and ends afterwards', { timeout:
   expectAlerts(problem),
 );
 
-/** Situations of a schedule in which no alert may fire, although a run takes hours. */
+/** Situations in which no alert must fire for a schedule, although a run takes hours. */
 const harmless: readonly (AlertedProblem & { readonly name: string })[] = [
   {
     name: 'a daily run takes six hours',
@@ -228,7 +228,7 @@ const harmless: readonly (AlertedProblem & { readonly name: string })[] = [
 
 test.each(harmless)('no alert fires while $name', { timeout: 400_000 }, expectAlerts);
 
-/** Simulates a problem, and expects that exactly its alerts fire, and that no alert fires at the end. */
+/** Simulates a problem. Expects exactly the problem's alerts to fire, and no alert to be firing at the end. */
 async function expectAlerts(problem: AlertedProblem): Promise<void> {
   const { alerts, scenario, withLease = false, begin, lastsMs, correct, endsMs = 40 * minuteMs, isScraped } = problem;
   const messages = every(7 * minuteMs, startMs - 6 * hourMs, startMs + 24 * hourMs);

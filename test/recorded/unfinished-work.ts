@@ -1,4 +1,4 @@
-/** A rollout and an export that are interrupted midway. Tests continue from their stored state. */
+/** A rollout and an export that are interrupted midway. Tests continue them from their stored state. */
 import { minuteMs } from '../../src/base/time-units.ts';
 import { ExportWorld, evenly } from '../integration/export/export-world.ts';
 import { World } from '../support/world.ts';
@@ -7,7 +7,7 @@ const [before, target] = ['19.100-1', '19.200-1'] as const;
 export const collectorCount = 12;
 export const messages = evenly(600);
 
-/** Stored state of an unfinished rollout: the ledger objects of the policy by name, and the policy's status. */
+/** Stored state of an unfinished rollout: the policy's ledger objects by name, and its status. */
 export interface UnfinishedRollout {
   readonly ledgers: Readonly<Record<string, string>>;
   readonly status: object;
@@ -57,7 +57,7 @@ export function storedRollout({ api }: World): UnfinishedRollout {
   return { ledgers: Object.fromEntries(ledgers.map(({ shard, content }) => [shard, content])), status };
 }
 
-/** Starts an export of 600 messages, and kills the operator after six committed intervals. */
+/** Starts an export of 600 messages, and kills the operator after six intervals have been committed. */
 export async function unfinishedExport(): Promise<ExportWorld> {
   const world = newExport();
   const replica = world.start();

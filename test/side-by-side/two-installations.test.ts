@@ -1,7 +1,7 @@
 /**
- * Runs a cluster-wide and a namespaced installation in the same namespace, each with the access rights from its
- * manifests (L2). The test has its own control plane, because a cluster-wide operator would also act on the resources
- * of other tests.
+ * Runs a cluster-wide and a namespaced installation in the same namespace, each with the access rights from its own
+ * manifests (L2). The test has its own control plane, because a cluster-wide operator would also act on other tests'
+ * resources.
  */
 import { expect } from 'vitest';
 import { conditionOf, Namespace } from '../e2e/support/cluster.ts';
@@ -40,7 +40,7 @@ test('two installations report each other on every resource, and only the first 
   await namespace.apply(namespace.secretManifest(tenant, { baseURL: way.url }), policyOf(names[0] as string));
   await way.more(first, 1);
   await operate(namespaced);
-  // Both operators run before the policies are created, so both of them see each new policy immediately.
+  // Both operators are running before the policies are created, so both of them see each new policy immediately.
   for (const name of names) {
     await namespace.apply(policyOf(name));
     const { status } = await namespace.reason(name, 'OtherOperator', 'OtherOperator');

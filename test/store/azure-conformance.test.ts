@@ -1,4 +1,4 @@
-/** Runs the test suite of export destinations against Azurite, an emulator of Azure Blob Storage. */
+/** Runs the export destination test suite against Azurite, an Azure Blob Storage emulator. */
 import { describe } from 'vitest';
 import { describeDestination } from './conformance.ts';
 import { stores } from './stores.ts';

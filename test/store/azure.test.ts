@@ -1,4 +1,4 @@
-/** Tests what applies only to Azure Blob Storage, such as its settings, credentials and errors. */
+/** Tests behaviour specific to Azure Blob Storage, such as its settings, credentials and errors. */
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -179,7 +179,7 @@ test('a store that becomes unavailable keeps its blobs, and leftovers are remove
   await expect(upload.abort()).rejects.toMatchObject(away);
   await azurite.restart();
   expect((await destination.read('plan'))?.toString()).toBe('x');
-  // The process with this token counts as dead, so `abortLeftovers` removes its unfinished upload.
+  // The process with this token is considered dead, so `abortLeftovers` removes its unfinished upload.
   expect(await destination.abortLeftovers('', 'ofTheDead')).toBe(1);
   expect(await destination.abortLeftovers('', 'ofTheDead')).toBe(0);
   expect(await place.files()).toEqual(['audit/logging/plan']);

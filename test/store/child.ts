@@ -11,7 +11,7 @@ export class Child {
   readonly #process: ChildProcess;
   readonly #lines: AsyncIterator<string>;
 
-  /** @param maxFileBlocks maximum size of each written file, in blocks of the shell (512 or 1,024 bytes) */
+  /** @param maxFileBlocks maximum size of each file written, in shell blocks (512 or 1,024 bytes) */
   constructor(place: PlaceData, act: Act, maxFileBlocks?: number) {
     const program = join(import.meta.dirname, 'other-process.ts');
     const limit = maxFileBlocks === undefined ? '' : `ulimit -f ${maxFileBlocks}; `;

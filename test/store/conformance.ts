@@ -11,9 +11,7 @@ import { drain } from './stores.ts';
 
 const mebibyte = 1024 * 1024;
 
-/**
- * Returns data in which each four-byte word is different, so that a test notices parts of a file in the wrong place.
- */
+/** Returns data in which every four-byte word is different, so that a test detects misplaced parts of a file. */
 function differentBytes(size: number): Buffer {
   const words = Uint32Array.from({ length: Math.ceil(size / 4) }, (_, index) => index);
   return Buffer.from(words.buffer, 0, size);

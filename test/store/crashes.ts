@@ -1,5 +1,5 @@
 /**
- * Tests exports that are killed, and exports that two processes run at the same time. Each row must be written exactly
+ * Tests exports that are killed, and exports run by two processes at the same time. Each row must be written exactly
  * once.
  */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -10,8 +10,8 @@ import { type Boundary, layout, rowsOfFile } from './small-export.ts';
 import { type StoreName, stores } from './stores.ts';
 
 /**
- * Defines a test for each step. The test kills the export right after the step, and expects that the next start
- * completes the export.
+ * Defines a test for each step. The test kills the export right after the step, and expects the export to be completed
+ * after the next start.
  */
 export function testCrashes(kind: StoreName, boundaries: readonly Boundary[]): void {
   describe(`an export to a destination of the kind ${kind}`, () => {

@@ -1,4 +1,4 @@
-/** Runs the test suite of export destinations against fake-gcs-server, an emulator of Google Cloud Storage. */
+/** Runs the export destination test suite against fake-gcs-server, a Google Cloud Storage emulator. */
 import { describe } from 'vitest';
 import { describeDestination } from './conformance.ts';
 import { stores } from './stores.ts';

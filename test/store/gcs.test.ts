@@ -1,4 +1,4 @@
-/** Tests what applies only to Google Cloud Storage, such as its settings, errors and upload sessions. */
+/** Tests behaviour specific to Google Cloud Storage, such as its settings, errors and upload sessions. */
 import { createVerify, generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
@@ -43,7 +43,7 @@ async function serve(listener: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** Waits for the whole request, and then sends the response. Returns the body of the request. */
+/** Waits for the whole request, and then sends the response. Returns the request body. */
 async function respond(
   request: IncomingMessage,
   response: ServerResponse,
@@ -140,7 +140,7 @@ test('requests have a condition, and names that are escaped once', async () => {
   expect(destination.url).toBe('gs://logs/prod');
 });
 
-/** Body of a response as the service writes it. */
+/** Response body as written by the service. */
 const refusal = (code: number, reason: string, message: string) =>
   JSON.stringify({ error: { code, message, errors: [{ message, domain: 'global', reason }] } });
 
@@ -244,7 +244,7 @@ describe('an upload session', () => {
   const content = Buffer.alloc(2 * chunk + 7, 'row ');
 
   /**
-   * Simulates an upload session of a server. For each chunk, `put` returns how many bytes are stored in total, or the
+   * Simulates a server's upload session. For each chunk, `put` returns the total number of bytes stored so far, or the
    * HTTP status of an error.
    */
   async function session(
@@ -256,8 +256,8 @@ describe('an upload session', () => {
     const endpoint = await serve(async (request, response) => {
       const range = request.headers['content-range'];
       if (request.method === 'POST') {
-        // The URL of the session names a host that the client cannot reach, as with a private endpoint. The client must
-        // send the chunks to its own endpoint instead.
+        // The session URL names a host that the client cannot reach, as with a private endpoint. The client must send
+        // the chunks to its own endpoint instead.
         await respond(request, response, 200, '', { location: 'https://unreachable.example.com/upload/x?upload_id=7' });
       } else if (request.method === 'DELETE') {
         cancelled++;
@@ -364,7 +364,7 @@ test.each([
     const found = await fetch(`${target}${request.url}`, { ...init, redirect: 'manual' });
     const content = Buffer.from(await found.arrayBuffer());
     const isLast = request.method === 'PUT' && found.status === 200;
-    // The emulator stores the bytes of a repeated chunk a second time. The real service ignores them.
+    // The emulator stores the bytes of a repeated chunk a second time, whereas the real service ignores them.
     if ((request.method === 'PUT' && chunks++ === 0) || (isLast && losesLast)) request.socket.destroy();
     else response.writeHead(found.status, Object.fromEntries(found.headers)).end(content);
   });

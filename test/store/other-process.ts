@@ -11,16 +11,17 @@ import { runSmallExport } from './small-export.ts';
 
 export type Act =
   /**
-   * Waits for a line on standard input. Then creates the objects one by one, and reports which objects it could create.
+   * Waits for a line on standard input. Then creates the objects one by one, and reports which of them it was able to
+   * create.
    */
   | { readonly kind: 'race'; readonly names: readonly string[]; readonly text: string }
-  /** Starts to write a file of this size, and reports its name. The test then kills the process. */
+  /** Starts writing a file of this size, and reports its name. The test then kills the process. */
   | { readonly kind: 'upload'; readonly folder: string; readonly bytes: number }
-  /** Creates objects of this size and reports each of them, until the process is killed. */
+  /** Creates objects of this size, and reports each of them, until the process is killed. */
   | { readonly kind: 'churn'; readonly folder: string; readonly bytes: number }
   /** Runs a small export. If `waits` is true, the export stops at each step until a line arrives on standard input. */
   | { readonly kind: 'export'; readonly waits: boolean }
-  /** Uploads a file, and reports by how many bytes the memory of the process grew. */
+  /** Uploads a file, and reports by how many bytes the process's memory has grown. */
   | { readonly kind: 'measure'; readonly name: string; readonly bytes: number }
   /** Writes one file that fits on the disk and one that does not, and reports why the second file failed. */
   | { readonly kind: 'fill'; readonly keptBytes: number; readonly largeBytes: number };
@@ -64,8 +65,8 @@ switch (act.kind) {
   case 'measure': {
     await destination.create('warm-up', Buffer.from('.'));
     const before = process.memoryUsage.rss();
-    // The maximum starts at the current memory size. An earlier peak is ignored, because it may come from the
-    // compilation of modules.
+    // The maximum starts at the current memory size. An earlier peak is ignored, because it may be due to compiling
+    // modules.
     let max = before;
     const look = () => {
       max = Math.max(max, process.memoryUsage.rss());

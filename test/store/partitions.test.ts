@@ -1,4 +1,4 @@
-/** Tests an export with partitions in a directory. DuckDB and pyarrow read its files. */
+/** Tests a partitioned export to a directory. DuckDB and pyarrow read its files. */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ import { makeVolume, openPlace, type StorePlace } from './place.ts';
 
 const rowsWritten = 200_003;
 const zone = 'Europe/Berlin';
-/** Three days, of which the second has 25 hours. */
+/** Three days, the second of which has 25 hours. */
 const fromMs = Date.parse('2026-10-24T00:00:00+02:00');
 const toMs = Date.parse('2026-10-27T00:00:00+01:00');
 
@@ -42,7 +42,7 @@ const definition = definitionOf({
   output: { ...plainOutput, format: 'Parquet', compression: 'Zstd', partitionBy: 'Hour' },
 });
 
-/** Returns the message time in ms of the row with this index. Row 0 is the newest row. */
+/** Returns the message time in ms of the row at this index. Row 0 is the newest row. */
 function timeOf(index: number): number {
   return toMs - 1 - Math.floor((index * (toMs - fromMs)) / rowsWritten);
 }
@@ -80,7 +80,7 @@ async function duckdb(sql: string): Promise<readonly Readonly<Record<string, unk
   return (await connection.runAndReadAll(sql)).getRowObjectsJS();
 }
 
-/** Writes the whole export. Returns the folder of the data files. */
+/** Writes the whole export. Returns the folder that contains the data files. */
 async function complete(definition: ExportDefinition): Promise<string> {
   const plan = await storePlanOnce(destination, definition.layout, { boundariesMs: [fromMs, toMs] });
   const record = await exportAll(definition);
@@ -92,7 +92,7 @@ async function complete(definition: ExportDefinition): Promise<string> {
 
 const python = process.env['LOGFLEET_PYTHON'];
 
-// `LOGFLEET_PYTHON` names a Python with pyarrow, because `pip install pyarrow` downloads 55 MB.
+// `LOGFLEET_PYTHON` specifies a Python installation with pyarrow, because `pip install pyarrow` downloads 55 MB.
 if (python !== undefined) {
   test('pyarrow reads only the partitions that a query asks for, and finds equal rows', async () => {
     const folder = await complete(definition);
@@ -120,8 +120,8 @@ test('DuckDB reads only the partitions that a query asks for, and every row is i
   const folder = await complete(definition);
   const { differences, rows, files } = await verifyExport(destination, definition.layout);
   expect(differences).toEqual([]);
-  // The 73 hours have 72 partitions. On 25 October, the local hour from 2 to 3 occurs twice, and both hours share a
-  // partition.
+  // The 73 hours have 72 partitions, because the local hour from 2 to 3 occurs twice on 25 October, and both hours
+  // share a partition.
   expect([rows, files]).toEqual([rowsWritten, 72]);
 
   const data = join(folder, '**', '*.parquet');

@@ -1,4 +1,4 @@
-/** Creates destinations for tests. Lists the objects of a destination without using logfleet. */
+/** Creates destinations for tests, and lists a destination's objects without using logfleet. */
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ import type { AzuriteAccess } from '../support/azurite.ts';
 import { createGcsBucket, type FakeGcsServerAccess } from '../support/fake-gcs-server.ts';
 import type { S3GatewayAccess } from '../support/s3-gateway.ts';
 
-/** Address of a destination, which another process can open. */
+/** Address of a destination that another process can open. */
 export type PlaceData =
   | { readonly kind: 'volume'; readonly directory: string; readonly root: string }
   | {
@@ -63,7 +63,7 @@ export function makeBucket({ content, ...access }: S3GatewayAccess): FolderPlace
 }
 
 export async function makeContainer(access: AzuriteAccess): Promise<StorePlace> {
-  // The Azure library is imported only here, so that child processes without Azure need not load it.
+  // The Azure library is imported only here, so that child processes that do not use Azure need not load it.
   const { BlobServiceClient, StorageSharedKeyCredential } = await import('@azure/storage-blob');
   const credential = new StorageSharedKeyCredential(access.accountName, access.accountKey);
   const container = `container-${process.pid}-${buckets++}`;
@@ -82,7 +82,7 @@ export async function makeContainer(access: AzuriteAccess): Promise<StorePlace> 
   };
 }
 
-/** Creates a bucket of Google Cloud Storage. Its list of objects contains no unfinished uploads. */
+/** Creates a Google Cloud Storage bucket. Its object list does not contain unfinished uploads. */
 export async function makeGcsBucket(access: FakeGcsServerAccess): Promise<StorePlace> {
   const bucket = `bucket-${process.pid}-${buckets++}`;
   const send = async (path: string, options: RequestInit = {}) => {
@@ -107,7 +107,7 @@ export async function openPlace(data: PlaceData): Promise<Destination> {
 }
 
 /**
- * Returns the real clock, a writer identity, and no environment variables, so that the variables of the machine have no
+ * Returns the real clock, a writer identity, and no environment variables, so that the machine's variables have no
  * effect.
  */
 export async function systemPorts(): Promise<DestinationPorts> {

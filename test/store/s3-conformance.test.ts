@@ -1,4 +1,4 @@
-/** Runs the test suite of export destinations against a real S3 gateway. */
+/** Runs the export destination test suite against a real S3 gateway. */
 import { describe } from 'vitest';
 import { describeDestination } from './conformance.ts';
 import { stores } from './stores.ts';

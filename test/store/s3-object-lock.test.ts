@@ -1,4 +1,4 @@
-/** Tests the retention and the checksums of objects in S3. */
+/** Tests the retention and checksums of objects in S3. */
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, request as requestTo, type ServerResponse } from 'node:http';
@@ -216,7 +216,7 @@ describe('the checksum of an object', () => {
   });
 });
 
-/** Proxy of a store, which counts the removals of objects and can lose responses. */
+/** Proxy for a store that counts object removals and can lose responses. */
 class StoreProxy {
   deletions = 0;
   /** Number of responses to object creations that the proxy still has to lose. */

@@ -1,4 +1,4 @@
-/** Tests the settings of an object store, such as encryption, storage class, region and proxies. */
+/** Tests object store settings, such as encryption, storage class, region and proxies. */
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';

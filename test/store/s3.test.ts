@@ -1,4 +1,4 @@
-/** Tests what applies only to S3 stores, such as keys, buckets, lost responses and conditional writes. */
+/** Tests behaviour specific to S3 stores, such as keys, buckets, lost responses and conditional writes. */
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import {
@@ -92,7 +92,7 @@ describe('a store that becomes unavailable', () => {
     await gateway.restart();
     expect((await destination.read('plan'))?.toString()).toBe('x');
     expect(await destination.create('record', Buffer.from('x'))).toBe('created');
-    // The process with this token counts as dead, so `abortLeftovers` removes its unfinished upload.
+    // The process with this token is considered dead, so `abortLeftovers` removes its unfinished upload.
     expect(await destination.abortLeftovers('', 'ofTheDead')).toBe(1);
     expect(await destination.abortLeftovers('', 'ofTheDead')).toBe(0);
     expect(bucket.files()).toEqual(['audit/logging/plan', 'audit/logging/record']);
@@ -208,7 +208,7 @@ describe('a lost response', () => {
 describe('a store that overwrites objects in spite of If-None-Match', () => {
   let server: Server;
   const objects = new Map<string, string>();
-  /** True if the store closes the connection instead of answering an upload without content. */
+  /** Whether the store closes the connection instead of responding to an upload without content. */
   let isSilent = false;
   beforeEach(async () => {
     objects.clear();
@@ -295,7 +295,8 @@ test('an upload of a process that cannot be checked is left over after 15 minute
   opened.push(later);
   const upload = await (await open()).open('data/foreign');
   await upload.write(Buffer.alloc(12 * mebibyte));
-  // The client may abort the upload while it still sends parts, so the test waits until both parts are stored.
+  // The client might abort the upload while it is still sending parts, so the test waits until both parts have been
+  // stored.
   const parts = () => place.files().filter((file) => /\/\d+$/.test(file));
   await expect.poll(parts, { timeout: 30_000 }).toHaveLength(2);
   expect(await later.abortLeftovers('', 'ofTheDead')).toBe(0);
@@ -314,7 +315,7 @@ test('aborts any number of uploads in a folder', async () => {
   expect(place.files()).toEqual([]);
 });
 
-/** Proxy of a store that loses responses on request. */
+/** Proxy for a store that loses responses on demand. */
 class ResponseLosingProxy {
   readonly endpoint: string;
   /** Number of responses that the proxy has lost. */

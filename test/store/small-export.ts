@@ -1,4 +1,4 @@
-/** Small export with generated rows, which stops at each step until the test continues it. */
+/** Small export of generated rows, which stops at each step until the test continues it. */
 import { createHash } from 'node:crypto';
 import { LogfleetError } from '../../src/base/errors.ts';
 import { minuteMs } from '../../src/base/time-units.ts';
@@ -16,8 +16,7 @@ import { definitionOf, plainOutput } from '../support/export-definition.ts';
 const startMs = Date.UTC(2026, 10, 1);
 export const rowsOfFile = 12_000;
 /**
- * Text of a message. The messages make each file of the export 6 MB in size, so that it is uploaded in more than one
- * part.
+ * Text of a message. The messages make each exported file 6 MB in size, so that it is uploaded in more than one part.
  */
 const text = 'x'.repeat(480);
 
@@ -73,7 +72,7 @@ async function complete(
 
 /**
  * Returns false for an error after which the process can try again, for example if another process removed the
- * unfinished file. Throws all other errors.
+ * unfinished file. Rethrows all other errors.
  */
 function unlessItMayPass(error: unknown): false {
   if (!(error instanceof LogfleetError) || error.handling.kind !== 'backoff') throw error;

@@ -1,6 +1,6 @@
 /**
- * The destinations on which the store tests run. Each entry states how a test creates the destination, and how it
- * differs from the others.
+ * The destinations covered by the store tests. Each entry states how a test creates the destination, and how the
+ * destination differs from the others.
  */
 import { inject } from 'vitest';
 import { makeBucket, makeContainer, makeGcsBucket, makeVolume, type StorePlace } from './place.ts';
@@ -8,11 +8,11 @@ import { makeBucket, makeContainer, makeGcsBucket, makeVolume, type StorePlace }
 export interface StoreKind {
   /** Creates a new, empty destination of this kind. */
   readonly make: () => StorePlace | Promise<StorePlace>;
-  /** Pattern for the destination's address in messages for users. */
+  /** Pattern for the destination's address in user-facing messages. */
   readonly url: RegExp;
   /**
-   * Number of bytes that an upload must exceed before the store lists it; infinite if the store never lists unfinished
-   * uploads.
+   * Number of bytes that an upload must exceed before the store lists it, or infinity if the store never lists
+   * unfinished uploads.
    */
   readonly unseenBytes: number;
 }

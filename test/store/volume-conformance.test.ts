@@ -1,4 +1,4 @@
-/** Runs the suite for destinations with a directory. */
+/** Runs the export destination test suite with a directory. */
 import { describe } from 'vitest';
 import { describeDestination } from './conformance.ts';
 import { stores } from './stores.ts';

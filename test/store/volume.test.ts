@@ -1,6 +1,6 @@
 /**
- * Tests cases that occur only with directories: symbolic links, full disks, files of other users, and processes on
- * other machines.
+ * Tests cases that occur only with directories: symbolic links, full disks, files owned by other users, and processes
+ * on other machines.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';

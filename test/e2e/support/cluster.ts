@@ -1,4 +1,4 @@
-/** Vitest's `test` for tests in a cluster, with an installation of logfleet for each test. */
+/** Vitest's `test` for tests in a cluster, with one logfleet installation per test. */
 import { expect } from 'vitest';
 import type { CollectorVersionPolicy, SearchExport } from '../../../src/api/kinds.ts';
 import { resourcePath } from '../../../src/host/kubernetes/api-paths.ts';
@@ -15,7 +15,7 @@ import type { Tenant } from './simulator.ts';
 const kind = 'CollectorVersionPolicy';
 type Policy = CollectorVersionPolicy;
 
-/** Namespace in which logfleet is installed. The methods do what an administrator does there. */
+/** Namespace in which logfleet is installed. Its methods act as an administrator would. */
 export class Namespace {
   readonly name: string;
 
@@ -27,7 +27,7 @@ export class Namespace {
     return kubectl(['--namespace', this.name, ...args], input === undefined ? {} : { input });
   }
 
-  /** Runs `kubectl apply`. Throws with kubectl's error message. */
+  /** Runs `kubectl apply`. If it fails, throws an error with kubectl's message. */
   async apply(...manifests: readonly object[]): Promise<void> {
     const { status, stderr } = await this.kubectl(
       ['apply', '-f', '-'],
@@ -41,7 +41,7 @@ export class Namespace {
     return { ...policyManifest(name, spec), metadata: { name, namespace: this.name } };
   }
 
-  /** Returns a Secret with the user's credentials. The keys in `members` replace keys of the Secret. */
+  /** Returns a Secret with the user's credentials. Keys in `members` replace the Secret's keys. */
   secretManifest(tenant: Tenant, members: Readonly<Record<string, string>> = {}): object {
     const metadata = { name: 'log-service', namespace: this.name };
     return { apiVersion: 'v1', kind: 'Secret', metadata, stringData: { ...tenant.secret, ...members } };
@@ -84,7 +84,7 @@ export const test = endToEnd
     onCleanup(() => place.remove());
     return place;
   })
-  // Each operator has a name of its own, like a pod.
+  // Each operator has its own name, as a pod would.
   .extend(
     'operator',
     ({ start, installation }) =>

@@ -1,4 +1,4 @@
-/** Kills the operator during upgrades, or loses responses. No collector may be upgraded twice (U15). */
+/** Kills the operator during upgrades, or loses responses. No collector must be upgraded twice (U15). */
 import { describe, expect } from 'vitest';
 import type { FaultScenario } from '../../../simulator/scenario/scenario.ts';
 import { test } from './end-to-end.ts';
@@ -9,8 +9,7 @@ import { olderVersion, oldVersion, type Tenant, targetVersion } from './simulato
 const lagMs = 800;
 
 /**
- * Problems of a test case in addition to kills: failing upgrades, or collector lists that show each change only after
- * `lagMs`.
+ * Additional problems in a test case: failing upgrades, or collector lists that show each change only after `lagMs`.
  */
 export interface CrashProblems {
   readonly failures?: boolean;
@@ -21,10 +20,10 @@ export const none: CrashProblems = {};
 export const laggingList: CrashProblems = { lagMs };
 export const failingUpgrades: CrashProblems = { failures: true };
 
-/** Creates collectors that run two versions. If `failures` is set, the first upgrade of each collector fails. */
+/** Creates collectors that run two different versions. If `failures` is set, each collector's first upgrade fails. */
 async function equip(tenant: Tenant, { failures, lagMs }: CrashProblems, faults: FaultsByName = {}): Promise<void> {
   const outcomes = failures ? [{ end: 'fail', message: 'No space left.', attempts: 1 } as const] : [];
-  // The upgrade lasts so long that it still runs when the restarted operator requests it again.
+  // The upgrade takes so long that it is still running when the restarted operator requests it again.
   const upgrade = { duration: failures ? '500ms' : '4s', outcomes };
   const lag =
     lagMs === undefined ? {} : { lag: { kind: 'lag', lag: `${lagMs}ms`, operations: ['listCollectors'] } as const };
@@ -37,12 +36,12 @@ async function equip(tenant: Tenant, { failures, lagMs }: CrashProblems, faults:
 type FaultsByName = Readonly<Record<string, FaultScenario>>;
 
 /**
- * Problems of a test case, and the steps of an upgrade at which the test kills the operator. The test starts the
- * operator again after each kill.
+ * Problems in a test case, and the steps of an upgrade at which the test kills the operator. The test restarts the
+ * operator after each kill.
  */
 export type Crash = readonly [trouble: CrashProblems, places: readonly string[]];
 
-/** Runs the test cases concurrently. List the longest cases first, so that they start first. */
+/** Runs the test cases concurrently. The longest cases should be listed first, so that they start first. */
 export function testCrashes(crashes: readonly Crash[]): void {
   describe.concurrent.each(crashes)('with the problems %j, an operator that is killed at %j', (trouble, places) => {
     test('upgrades every collector at the next start', async ({ tenant, manifests, run }) => {
@@ -58,7 +57,7 @@ export function testCrashes(crashes: readonly Crash[]): void {
   });
 }
 
-/** Problems of a test case, and the fault that loses the responses to its first and its third upgrade request. */
+/** Problems in a test case, and the fault that loses the responses to its first and third upgrade requests. */
 export type Loss = readonly [trouble: CrashProblems, loss: FaultScenario];
 
 export function testLosses(losses: readonly Loss[]): void {

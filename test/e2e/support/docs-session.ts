@@ -19,11 +19,11 @@ const isEndless = /\blogfleet (?:simulate|ui)\b|--watch\b/;
 export class DocsSession {
   readonly #folder = mkdtempSync(join(tmpdir(), 'logfleet-docs-session-'));
   readonly #endless: ChildProcess[] = [];
-  /** Commands of the page that set variables and aliases. They are repeated before each later command. */
+  /** Commands on the page that set variables and aliases. They are repeated before each later command. */
   #settings = 'shopt -s expand_aliases\n';
   #address = documentedAddress;
 
-  /** @param cluster control plane for kubectl, if commands run on a cluster */
+  /** @param cluster control plane for kubectl, if the commands need a cluster */
   constructor(cluster?: Pick<ControlPlaneAccess, 'kubectl' | 'adminKubeconfig'>) {
     for (const name of ['examples', 'manifests'])
       cpSync(join(root, name), join(this.#folder, name), { recursive: true });
@@ -52,7 +52,7 @@ export class DocsSession {
     else await this.#complete(line);
   }
 
-  /** Ends all programs, and removes the folder. */
+  /** Ends all programs and removes the folder. */
   async close(): Promise<void> {
     await this.#endEndless();
     rmSync(this.#folder, { recursive: true, force: true });
@@ -82,11 +82,11 @@ export class DocsSession {
       text(child.stderr as NonNullable<typeof child.stderr>),
       once(child, 'close'),
     ]);
-    // A command ends with status 141 if the program that reads its output, for example `head`, ends first.
+    // A command ends with status 141 if the program that reads its output, such as `head`, ends first.
     if (status !== 0 && status !== 141) throw new Error(`"${line}" ends with status ${status}:\n${stdout}\n${stderr}`);
   }
 
-  /** Starts a command that does not end, and waits for its first output. */
+  /** Starts a command that does not end by itself, and waits for its first output. */
   async #start(line: string): Promise<void> {
     if (/ simulate /.test(line)) await this.#endEndless();
     const child = this.#spawn(line);
@@ -112,7 +112,7 @@ export class DocsSession {
   }
 }
 
-/** Returns a script that runs kubectl as a dry run. The API server checks each write and discards it. */
+/** Returns a script that runs kubectl in dry-run mode. The API server checks each write and then discards it. */
 function dryRun({ kubectl, adminKubeconfig }: Pick<ControlPlaneAccess, 'kubectl' | 'adminKubeconfig'>): string {
   return `case " $* " in
   *" create namespace "*) set -- "$@" --dry-run=client ;;

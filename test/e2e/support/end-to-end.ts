@@ -1,4 +1,4 @@
-/** Vitest's `test` for tests with real processes. The tests of a file share a simulator. */
+/** Vitest's `test` for tests with real processes. The tests in a file share one simulator. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ export type Start = (args: readonly string[], options?: ProgramOptions) => Promi
 
 let tenants = 0;
 
-/** Fills Node's compile cache. Node.js writes this cache only if the program exits normally. */
+/** Fills Node's compile cache, which Node.js writes only if the program exits normally. */
 async function compileOnce(directory: string): Promise<void> {
   await runToEnd(['run', join(directory, 'nowhere')]);
 }
@@ -55,7 +55,7 @@ export const test = base
       return program;
     };
   })
-  // The simulator's lists show an upgrade immediately, so the operator need not wait long.
+  // The simulator's lists show an upgrade immediately, so the operator does not have to wait long.
   .extend(
     'run',
     ({ start, tenant, manifests }) =>

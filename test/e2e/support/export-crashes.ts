@@ -1,4 +1,4 @@
-/** Kills an export at some of its steps. The next start completes it (E3, E15). */
+/** Kills an export at some of its steps. The export completes after the next start (E3, E15). */
 import { describe, expect } from 'vitest';
 import type { SearchExport } from '../../../src/api/kinds.ts';
 import { test as base } from './end-to-end.ts';
@@ -29,7 +29,7 @@ export async function writeExport(manifests: ManifestDirectory, place: ExportPla
   for (const [index, each] of place.manifests.entries()) await manifests.write(`${index}.yaml`, JSON.stringify(each));
 }
 
-/** Defines one test for each list of steps. The test kills the process at each of these steps, and starts it again. */
+/** Defines one test per list of steps. The test kills the process at each of these steps, and restarts it. */
 export function testExportCrashes(kind: PlaceKind, crashes: readonly (readonly string[])[]): void {
   describe.concurrent(`an export to a destination of the kind ${kind}`, () => {
     test.for(crashes)(

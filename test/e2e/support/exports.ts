@@ -1,4 +1,4 @@
-/** Helpers for tests that export all messages of the simulator and check the exported files. */
+/** Helpers for tests that export all of the simulator's messages and check the exported files. */
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -21,11 +21,11 @@ import { logs } from './simulator.ts';
 
 export type ExportSpecPart = { readonly [M in keyof SearchExportSpec]?: unknown };
 
-/** Destination of the exports of a test. */
+/** Destination of a test's exports. */
 export interface ExportPlace {
-  /** Value of `spec.destination` in the export's manifest. */
+  /** Value of `spec.destination` in the export manifest. */
   readonly destination: object;
-  /** Flags of `logfleet run` that the destination needs. */
+  /** `logfleet run` flags that the destination needs. */
   readonly flags: readonly string[];
   /** Other resources that the destination needs, such as a Secret. */
   readonly manifests: readonly object[];
@@ -46,7 +46,7 @@ export function volumePlace(): ExportPlace {
 
 let gateway: Promise<S3Gateway> | undefined;
 
-/** Returns a new bucket of the S3 gateway. */
+/** Returns a new bucket in the S3 gateway. */
 export async function s3Place(namespace: string): Promise<ExportPlace> {
   gateway ??= S3Gateway.start();
   const { endpoint, accessKeyId, secretAccessKey, content } = (await gateway).access;
@@ -84,7 +84,7 @@ export async function gcsPlace(namespace: string): Promise<ExportPlace> {
   };
 }
 
-/** Stops the object stores of this test file. */
+/** Stops the object stores used by this test file. */
 export async function stopStores(): Promise<void> {
   await (await gateway)?.stop();
   await (await gcsServer)?.stop();
@@ -107,7 +107,7 @@ export function exportManifest(place: ExportPlace, namespace = 'logging', spec: 
   };
 }
 
-/** Checks that the exported files contain every message once, and that there are no other files. */
+/** Checks that the exported files contain every message exactly once, and that there are no other files. */
 export async function expectExported(
   place: Pick<ExportPlace, 'settings'>,
   fingerprint: string,

@@ -1,5 +1,5 @@
 /**
- * Tests failovers. Each test freezes the leader with SIGSTOP until its lease has expired, and wakes it after the next
+ * Tests failovers. Each test freezes the leader with SIGSTOP until its lease has expired, and resumes it after the next
  * leader has started. The former leader must then send nothing (L1). The service must receive at most four requests in
  * any second, even if the connection stalls (B1, B6).
  */
@@ -18,8 +18,8 @@ interface ReplicaPod {
 }
 
 /**
- * Starts `worlds` concurrent tests, each with two replicas of an operator. In each of the `rounds`, one replica takes
- * over from the other.
+ * Starts `worlds` concurrent tests, each with two operator replicas. In each of the `rounds`, one replica takes over
+ * from the other.
  */
 export function testFailovers({ worlds, rounds }: { readonly worlds: number; readonly rounds: number }): void {
   describe.concurrent.each(Array.from({ length: worlds }, (_, index) => index + 1))('world %d', (world) => {
@@ -40,14 +40,14 @@ export function testFailovers({ worlds, rounds }: { readonly worlds: number; rea
         await namespace.apply(namespace.policyManifest('production', { target }));
         await way.more(leader.program.pid, 4 + (round % 5));
         const stopped = leader;
-        // In every third round, no data passes the network until the new leader sends requests.
+        // In every third round, no data crosses the network until the new leader sends requests.
         if (round % 3 === 1) way.stall(22_000);
         stopped.program.signal('SIGSTOP');
         leader = await leaderAmong(
           namespace,
           replicas.filter((replica) => replica !== stopped),
         );
-        // The frozen leader continues after the new leader has sent 1, 4, 20 or 60 requests.
+        // The frozen leader resumes after the new leader has sent 1, 4, 20 or 60 requests.
         await way.more(leader.program.pid, [1, 4, 20, 60][(world + round) % 4] as number);
         const wokenAtMs = performance.now();
         stopped.program.signal('SIGCONT');
@@ -67,15 +67,15 @@ export function testFailovers({ worlds, rounds }: { readonly worlds: number; rea
 }
 
 /**
- * Returns the minimum and maximum of the random latency per direction. In half of the rounds, the two are equal. Both
- * directions together take between 5 and 400 ms.
+ * Returns the minimum and maximum random latency in each direction, which are equal in half of the rounds. A round trip
+ * takes between 5 and 400 ms.
  */
 function latencyOf(number: number): Latency {
   const maxMs = [2.5, 25, 75, 200][number % 4] as number;
   return { minMs: number % 8 < 4 ? maxMs : 2.5, maxMs };
 }
 
-/** Waits until an operator replica holds the lease, and resolves to this replica. */
+/** Waits until an operator replica holds the lease, and resolves to that replica. */
 async function leaderAmong(namespace: Namespace, replicas: readonly ReplicaPod[]): Promise<ReplicaPod> {
   const holderOf = (lease: HeldLease) =>
     replicas.find(({ pod }) => lease.spec?.holderIdentity?.startsWith(`${pod}_`) ?? false);

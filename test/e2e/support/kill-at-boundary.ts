@@ -1,7 +1,7 @@
 /**
  * Module that kills its own process at a given step. `LOGFLEET_TEST_KILL_AT` lists steps in the form `NAME:PHASE:N`,
- * separated by `>`. The process passes these steps in order, and is killed at the last one. The step
- * `ledger.write:before:2`, for example, comes right before the second write of the ledger.
+ * separated by `>`. The process passes the steps in order, and is killed at the last one. For example, the step
+ * `ledger.write:before:2` is right before the second write to the ledger.
  */
 import { subscribe } from 'node:diagnostics_channel';
 import type { BoundaryMessage } from '../../../src/base/boundary.ts';

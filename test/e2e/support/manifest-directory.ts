@@ -47,7 +47,7 @@ export class ManifestDirectory {
   }
 }
 
-/** Returns a policy for all collectors of a user, with intervals that are short enough for tests. */
+/** Returns a policy for all of a user's collectors, with intervals short enough for tests. */
 export function policyManifest(name: string, spec: SpecPart = {}): object {
   return {
     apiVersion: 'logfleet.dev/v1alpha1',

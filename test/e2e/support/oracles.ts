@@ -1,4 +1,4 @@
-/** Checks of the requests that the simulator received. They apply to the requests of every test. */
+/** Checks of the requests received by the simulator. Every test applies them. */
 import { expect } from 'vitest';
 import type { JournalEntry } from '../../../simulator/requests/journal.ts';
 import type { TaskState } from '../../../simulator/snapshot.ts';
@@ -7,7 +7,7 @@ import { isPost, type Tenant } from './simulator.ts';
 const ratePerSecond = 4;
 const maxConcurrent = 10;
 
-/** At most 4 requests of a user may arrive in any second, and at most 10 may run at the same time. */
+/** At most 4 requests by a user may arrive in any second, and at most 10 may be in flight at the same time. */
 export function expectWithinLimits(journal: readonly JournalEntry[]): void {
   const inOrder = [...journal].sort((left, right) => left.at - right.at);
   const crowded = inOrder.map((first) => arrivalsFrom(first, inOrder)).filter(({ length }) => length > ratePerSecond);
@@ -27,15 +27,15 @@ function arrivalsFrom(first: JournalEntry, journal: readonly JournalEntry[]): re
 }
 
 export interface Promised {
-  /** Maximum number of times that the policy retries the upgrade of a collector. */
+  /** Maximum number of times that the policy retries a collector's upgrade. */
   readonly retryLimit: number;
   /**
-   * Number of kills by the test. For each collector, a kill may hide the outcome of one upgrade, so one more upgrade is
-   * permitted.
+   * Number of times that the test killed the operator. A kill can hide the outcome of one upgrade per collector, so one
+   * more upgrade is permitted.
    */
   readonly kills?: number;
   readonly failures?: boolean;
-  /** Delay in ms until lists of collectors show an upgrade. */
+  /** Delay in ms until collector lists show an upgrade. */
   readonly lagMs?: number;
 }
 
@@ -61,7 +61,7 @@ function overlapping(tasks: readonly TaskState[]): readonly TaskState[] {
 }
 
 /**
- * Returns upgrades that were started although a collector list had already shown that the collector runs the target
+ * Returns upgrades that were started although a collector list had already shown the collector running the target
  * version.
  */
 function needless(tasks: readonly TaskState[], journal: readonly JournalEntry[], lagMs: number): readonly TaskState[] {

@@ -5,20 +5,20 @@ import { fileURLToPath } from 'node:url';
 import { compileCache } from '../../support/compile-cache.ts';
 
 /**
- * Start script of the logfleet that is tested. By default, this is the script in this checkout. `LOGFLEET_TEST_PROGRAM`
- * can name the script of an installed package.
+ * Start script of the logfleet under test. By default, it is the script in this checkout. `LOGFLEET_TEST_PROGRAM` can
+ * specify the script of an installed package.
  */
 export const launcher =
   process.env['LOGFLEET_TEST_PROGRAM'] ?? fileURLToPath(new URL('../../../bin/logfleet.js', import.meta.url));
 
-/** Module that a program loads first if a test kills it at a boundary. */
+/** Module that a program loads first if a test kills the program at a given step. */
 export const killAtBoundary = new URL('./kill-at-boundary.ts', import.meta.url).href;
 
-/** Command that hints tell the user to run: the installed `logfleet`, or the start script of this checkout. */
+/** Command that hints tell the user to run: the installed `logfleet`, or the start script in this checkout. */
 export const nameInHints = process.env['LOGFLEET_TEST_PROGRAM'] ? 'logfleet' : 'node bin/logfleet.js';
 
 export interface Ended {
-  /** Exit status. Null if a signal ended the process. */
+  /** Exit status, or null if a signal ended the process. */
   readonly status: number | null;
   readonly signal: NodeJS.Signals | null;
   readonly stdout: string;
@@ -27,14 +27,14 @@ export interface Ended {
 
 export interface ProgramOptions {
   readonly cwd?: string;
-  /** Additional environment variables. The program inherits all others except `LOGFLEET_...`. */
+  /** Additional environment variables. The program inherits all other variables except `LOGFLEET_...`. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Start script of another installation of logfleet. */
+  /** Start script of another logfleet installation. */
   readonly launcher?: string;
 }
 
 /**
- * Maximum number of programs that may start at the same time, because each start keeps a processor core busy for most
+ * Maximum number of programs that may be starting at the same time, because each start keeps a CPU core busy for most
  * of a second.
  */
 const startingAtOnce = 3;
@@ -67,10 +67,7 @@ export class Program {
   #over = false;
   #silent = true;
 
-  /**
-   * Starts the program, after it has waited until few enough other programs are starting. Resolves when the process
-   * exists.
-   */
+  /** Starts the program once few enough other programs are starting. Resolves when the process exists. */
   static async start(args: readonly string[], options: ProgramOptions = {}): Promise<Program> {
     await mayStart();
     return new Program(args, options);
@@ -83,7 +80,7 @@ export class Program {
       env: { ...inherited(), NODE_COMPILE_CACHE: compileCache, ...options.env },
       ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
     });
-    // All programs but the simulator get a lower priority, so that the simulator records correct times under load.
+    // All programs except the simulator get a lower priority, so that the simulator records accurate times under load.
     if (args[0] !== 'simulate') setPriority(this.pid, 10);
     for (const stream of ['stdout', 'stderr'] as const) {
       this.#child[stream]?.setEncoding('utf8').on('data', (text: string) => this.#heard(stream, text));
@@ -111,7 +108,7 @@ export class Program {
     return this.#written.stderr;
   }
 
-  /** Resolves to the first line of output that matches `pattern`. Rejects if the process ends without such a line. */
+  /** Resolves to the first output line that matches `pattern`. Rejects if the process ends without such a line. */
   line(pattern: RegExp): Promise<string> {
     const { stdout, stderr } = this.#written;
     const known = [...wholeLines(stdout), ...wholeLines(stderr)].find((line) => pattern.test(line));
@@ -126,7 +123,7 @@ export class Program {
     this.#child.kill(name);
   }
 
-  /** Kills the process, and resolves when it is gone. */
+  /** Kills the process, and resolves when it has ended. */
   async kill(): Promise<void> {
     this.signal('SIGKILL');
     await this.ended;
@@ -160,7 +157,7 @@ export class Program {
   }
 }
 
-/** Runs a command line to its end. */
+/** Runs a command line until it ends. */
 export async function runToEnd(args: readonly string[], options: ProgramOptions = {}): Promise<Ended> {
   return (await Program.start(args, options)).ended;
 }

@@ -1,4 +1,4 @@
-/** Runs one `logfleet simulate` for all tests of a file. Each test has its own user and collectors. */
+/** Runs one `logfleet simulate` for all tests in a file. Each test has its own user and collectors. */
 import { type FSWatcher, readFileSync, watch } from 'node:fs';
 import { Agent, request } from 'undici';
 import type { JournalEntry } from '../../../simulator/requests/journal.ts';
@@ -15,7 +15,7 @@ export const newestVersion = '19.501-7';
 const control = { id: 'control', key: 'control-key' };
 const builds: NonNullable<Scenario['builds']> = [olderVersion, oldVersion, '19.450-3', targetVersion, newestVersion];
 
-/** Log messages of the simulator. There are many more messages than one search can return. */
+/** The simulator's log messages, many more than a single search can return. */
 export const logs = { messages: 600, from: '2026-10-01T00:00:00Z', to: '2026-10-01T03:00:00Z' };
 
 export class Simulator {
@@ -24,7 +24,7 @@ export class Simulator {
   readonly #journalFile: string;
   readonly #agent: Agent;
 
-  /** Starts a simulator with its files in the folder `directory`. */
+  /** Starts a simulator that keeps its files in the folder `directory`. */
   static async start(directory: string): Promise<Simulator> {
     const journalFile = `${directory}/journal.ndjson`;
     const program = await Program.start([
@@ -38,7 +38,7 @@ export class Simulator {
     return new Simulator(program, journalFile, address);
   }
 
-  /** Scenario with builds, log messages, and a user. */
+  /** Scenario with builds, log messages and a user. */
   static readonly scenario: Scenario = {
     builds,
     users: { [control.id]: { keys: { [control.id]: control.key } } },
@@ -57,7 +57,7 @@ export class Simulator {
     return (await this.#control('GET')) as SimulatorState;
   }
 
-  /** Changes the scenario by a merge patch. */
+  /** Applies a merge patch to the scenario. */
   async patch(patch: object): Promise<void> {
     await this.#control('PATCH', patch);
   }
@@ -67,7 +67,7 @@ export class Simulator {
     return lines.map((line) => JSON.parse(line) as JournalEntry);
   }
 
-  /** Waits until `done` returns true for the simulator's list of received requests. */
+  /** Waits until `done` returns true for the list of requests that the simulator has received. */
   async journalUntil(done: (journal: readonly JournalEntry[]) => boolean): Promise<void> {
     let watcher: FSWatcher | undefined;
     try {
@@ -108,7 +108,7 @@ export interface TenantScenario {
   readonly faults?: Readonly<Record<string, FaultScenario | null>>;
 }
 
-/** User of the service with its own collectors. */
+/** A user of the service, with its own collectors. */
 export class Tenant {
   readonly user: string;
   readonly accessKey: string;
@@ -144,7 +144,7 @@ export class Tenant {
     return { baseURL, accessId: user, accessKey, 'ca.crt': readFileSync(caFile, 'utf8') };
   }
 
-  /** Adds or changes collectors and faults of this test's user. The value null removes an entry. */
+  /** Adds or changes collectors and faults of this test's user. A null value removes an entry. */
   async equip({ groups = {}, faults = {} }: TenantScenario): Promise<void> {
     for (const name of Object.keys(groups)) this.#groups.add(`${this.user}-${name}`);
     await this.#simulator.patch({
@@ -177,7 +177,7 @@ export class Tenant {
     return this.#simulator.journalUntil((journal) => done(journal.filter(({ user }) => user === this.user)));
   }
 
-  /** Resolves when this number of upgrade requests has been answered. Lost responses count, too. */
+  /** Resolves when this number of upgrade requests have been handled, including those whose responses were lost. */
   posted(count: number): Promise<void> {
     return this.journalUntil((journal) => journal.filter(isPost).length >= count);
   }

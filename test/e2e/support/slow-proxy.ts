@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
-/** Minimum and maximum in ms of the random delay of each chunk of data. */
+/** Minimum and maximum random delay of each chunk of data, in ms. */
 export interface Latency {
   readonly minMs: number;
   readonly maxMs: number;
@@ -12,12 +12,12 @@ export interface Latency {
 export interface SentRequest {
   /** Id of the operator process that sent the request. */
   readonly pid: number;
-  /** Time at which the request left the operator, on the clock of `performance.now`. */
+  /** Time on the `performance.now` clock at which the request left the operator. */
   readonly atMs: number;
 }
 
 /**
- * Minimum size in bytes of a TLS record that contains a request. Other records that the operator sends are shorter,
+ * Minimum size in bytes of a TLS record that contains a request. All other records sent by the operator are smaller,
  * because they contain no credentials.
  */
 const minRequestBytes = 120;
@@ -46,7 +46,7 @@ export class SlowProxy {
     this.#server = createServer((socket) => this.#accept(socket));
   }
 
-  /** URL of the log service through the proxy. */
+  /** URL of the log service, through the proxy. */
   get url(): string {
     const { port } = this.#server.address() as AddressInfo;
     return Object.assign(new URL(this.#target), { port: String(port) }).href.replace(/\/$/, '');

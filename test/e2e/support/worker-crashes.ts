@@ -1,4 +1,4 @@
-/** Kills one of two workers of an export at some of its steps, and starts it again (E3, E16). */
+/** Kills one of an export's two workers at some of its steps, and restarts it (E3, E16). */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,10 +14,10 @@ export const test = base.extend('pods', async ({ tenant, start }, { onCleanup })
   return (options?: WorkerPodsOptions) => new WorkerPods(folder, tenant, start, options);
 });
 
-/** Options for two workers that share the request limits of the service. */
+/** Options for two workers that share the service's request limits. */
 export const twoWorkers: WorkerPodsOptions = { workers: 2, requestsPerSecond: 2, maxConcurrentRequests: 4 };
 
-/** Number of the worker that is killed, and the step at which the kill happens. */
+/** Index of the worker to kill, and the step at which it is killed. */
 export type WorkerCrash = readonly [worker: 0 | 1, step: string];
 
 export function testWorkerCrashes(crashes: readonly WorkerCrash[]): void {

@@ -1,4 +1,4 @@
-/** Runs the workers of an export as processes, with the files and variables of a Kubernetes Job. */
+/** Runs an export's workers as processes, with the files and variables of a Kubernetes Job. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { userIdOf } from '../../../src/account/budgets.ts';
@@ -26,7 +26,7 @@ export class WorkerPods {
   readonly #tenant: Pick<Tenant, 'env' | 'secret'>;
   readonly #start: Start;
 
-  /** Creates the files of the pods in an empty folder. */
+  /** Creates the pods' files in an empty folder. */
   constructor(folder: string, tenant: Pick<Tenant, 'env' | 'secret'>, start: Start, options: WorkerPodsOptions = {}) {
     this.folder = folder;
     this.#options = { workers: 1, requestsPerSecond: 4, maxConcurrentRequests: 8, spec: {}, ...options };
@@ -48,7 +48,7 @@ export class WorkerPods {
     return { settings: (namespace) => ({ kind: 'volume', directory, root: volumeRoot(namespace, '') }) };
   }
 
-  /** Starts a worker as the pod with this index. `env` replaces environment variables of the pod. */
+  /** Starts a worker as the pod with this index. Variables in `env` replace the pod's environment variables. */
   start(index = 0, env: Readonly<Record<string, string>> = {}): Promise<Program> {
     const { workers, requestsPerSecond, maxConcurrentRequests } = this.#options;
     const { baseURL = '', accessId = '' } = this.#tenant.secret;

@@ -1,7 +1,7 @@
 /** Random damage to the bytes of a page. */
 import type { Chance } from '../../simulation/chance.ts';
 
-/** Bytes with which the tests damage a page. Many of these bytes have a meaning in JSON. */
+/** Bytes that the tests use to damage a page. Many of them have a meaning in JSON. */
 const telling = Buffer.from('{}[]:,"\\ \n\t0129-+.eEtfnu/_mx\x00\x1f\x20\x21\x7f\x80\xc3\xff', 'latin1');
 
 export function damage(chance: Chance, page: Buffer): Buffer {

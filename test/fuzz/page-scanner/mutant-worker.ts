@@ -1,6 +1,6 @@
 /**
  * Worker thread that tests one mutant. It replies with the seed of the first random page that detects the mutant, or
- * null.
+ * null if no page does.
  */
 import { registerHooks } from 'node:module';
 import { parentPort } from 'node:worker_threads';

@@ -1,11 +1,8 @@
-/**
- * Mutants of the page scanner. In each mutant, one expression is wrong, and tests with random pages must detect the
- * error.
- */
+/** Mutants of the page scanner. In each mutant, one expression is wrong, which tests with random pages must detect. */
 
 export interface ScannerMutant {
   readonly name: string;
-  /** Path of the changed file below `src/`. */
+  /** Path of the changed file, relative to `src/`. */
   readonly file: string;
   readonly find: string;
   readonly replace: string;

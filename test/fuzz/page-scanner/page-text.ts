@@ -1,12 +1,12 @@
 /**
- * Generates random result pages of messages, some of them invalid. A page is a string in which each character stands
- * for one byte.
+ * Generates random message result pages, some of them invalid. A page is a string in which each character stands for
+ * one byte.
  */
 import type { Chance } from '../../simulation/chance.ts';
 
 /**
- * Probability (0 to 1) of an error at one place of a page. It is low, because the part of a page after an error is not
- * tested.
+ * Probability (0 to 1) of an error at any one place on a page. It is low, because the part of a page after an error is
+ * not tested.
  */
 const rarely = 0.015;
 
@@ -38,7 +38,7 @@ function drawMessages(chance: Chance): string {
   );
 }
 
-/** Returns random rows. Most rows have the form that the service usually sends. */
+/** Returns random rows, most of them in the form that the service usually sends. */
 function drawPlainMessages(chance: Chance): string {
   const row = () => {
     const [time, receipt] = [1_788_000_000_000 + chance.whole(0, 3), 1_788_000_000_500 + chance.whole(0, 3)];
@@ -138,7 +138,7 @@ function drawId(chance: Chance): string {
   return drawNumeric(chance, chance.happens(0.5) ? `-${digits}` : digits);
 }
 
-/** Returns a number in JSON. Most numbers are written as strings, as the service does. */
+/** Returns a number in JSON, in most cases written as a string, as the service does. */
 function drawNumeric(chance: Chance, text: string): string {
   if (chance.happens(0.1) && text !== '') return text;
   const written = chance.happens(0.05) ? escaped(chance, text) : text;
@@ -253,7 +253,7 @@ const mistakes = [
   '\\u 123',
 ];
 
-/** Returns random valid content of a JSON string, without the quotes. */
+/** Returns random valid content for a JSON string, without the quotes. */
 function drawText(chance: Chance): string {
   if (chance.happens(0.3)) return chance.one(['map', 'messages', 'warning', 'fields', '_messageid', '', 'x']);
   let text = '';
@@ -276,7 +276,7 @@ function anyCase(chance: Chance, name: string): string {
   return [...name].map((letter) => (chance.happens(0.2) ? letter.toUpperCase() : letter)).join('');
 }
 
-/** Replaces some characters of a text by JSON escape sequences. */
+/** Replaces some characters in a text with JSON escape sequences. */
 function escaped(chance: Chance, text: string): string {
   return [...text]
     .map((character) => {

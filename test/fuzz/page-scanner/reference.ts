@@ -1,8 +1,8 @@
-/** Reference reader for pages of messages. Tests compare the page scanner with it. */
+/** Reference reader for message pages. Tests compare the page scanner with it. */
 import { parseTree, type TreeNode } from './token-tree.ts';
 
 export interface ReferenceRow {
-  /** Offset of the first byte of the row's `map` object. `end` is the offset of the first byte after this object. */
+  /** Offset of the first byte of the row's `map` object. `end` is the offset of the first byte after that object. */
   readonly start: number;
   readonly end: number;
   readonly messageTimeMs: number;
@@ -18,13 +18,13 @@ export interface ReferenceField {
 }
 
 export interface Reference {
-  /** Complete rows of the page before the first error. */
+  /** Complete rows on the page before the first error. */
   readonly rows: readonly ReferenceRow[];
-  /** Offset of the page's first error; undefined for a valid page. */
+  /** Offset of the first error on the page, or undefined if the page is valid. */
   readonly wrongAt: number | undefined;
   readonly warning: string | undefined;
   readonly fields: readonly ReferenceField[];
-  /** Describes how `JSON.parse` and the tokenizer disagree about the page; undefined if they agree. */
+  /** Describes how `JSON.parse` and the tokenizer disagree about the page, or undefined if they agree. */
   readonly disagreement: string | undefined;
 }
 
@@ -34,7 +34,7 @@ export function readReference(page: Buffer): Reference {
   const marked = [...byteOrderMark].findIndex((byte, place) => page[place] !== byte);
   if (marked > 0) return { ...nothing, wrongAt: marked };
   const text = Buffer.from(page);
-  // Replaces the byte order mark by spaces of the same length, so that offsets do not change.
+  // Replaces the byte order mark with spaces of the same length, so that offsets do not change.
   if (marked === -1) text.fill(' ', 0, byteOrderMark.length);
   const { root, wrongAt } = parseTree(text);
   const verdict = judge(text);
@@ -43,7 +43,7 @@ export function readReference(page: Buffer): Reference {
   const reading = new PageReading(text);
   reading.read(root);
   const { rows } = reading;
-  // Prefers the offset from `JSON.parse`, because the tokenizer reports a misplaced token only at a later byte.
+  // Prefers the offset from `JSON.parse`, because the tokenizer reports a misplaced token at a later byte.
   const noJsonAt = verdict.wrongAt ?? wrongAt;
   if (reading.wrongAt !== undefined) return { ...nothing, rows, wrongAt: reading.wrongAt };
   return noJsonAt === undefined ? { ...nothing, rows, ...headOf(text) } : { ...nothing, rows, wrongAt: noJsonAt };
@@ -53,7 +53,7 @@ const nothing: Reference = { rows: [], wrongAt: undefined, warning: undefined, f
 
 interface JsonVerdict {
   readonly isJson: boolean;
-  /** Offset of the error that `JSON.parse` reports; undefined if the text is valid. */
+  /** Offset of the error that `JSON.parse` reports, or undefined if the text is valid. */
   readonly wrongAt?: number;
 }
 
@@ -77,13 +77,13 @@ function disagreementOn(verdict: JsonVerdict, wrongAt: number | undefined, root:
   return first !== undefined && first <= (wrongAt ?? text.length) ? undefined : reported;
 }
 
-/** Returns the warning and the field descriptions from the beginning of a valid page. */
+/** Returns the warning and the field descriptions at the beginning of a valid page. */
 function headOf(text: Buffer): Pick<Reference, 'warning' | 'fields'> {
   const { warning, fields } = JSON.parse(text.toString('utf8'));
   return { warning: warning ?? undefined, fields: fieldsOf(fields ?? []) as ReferenceField[] };
 }
 
-/** Returns the field descriptions of a page; undefined if one is invalid. */
+/** Returns the field descriptions of a page, or undefined if one of them is invalid. */
 function fieldsOf(list: readonly unknown[]): readonly ReferenceField[] | undefined {
   const fields: ReferenceField[] = [];
   for (const each of list) {

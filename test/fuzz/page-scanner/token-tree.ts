@@ -1,13 +1,13 @@
-/** Parses valid and invalid JSON to a tree with positions, from the tokens of @streamparser/json. */
+/** Parses valid and invalid JSON into a tree with positions, from the tokens of @streamparser/json. */
 import { Tokenizer, TokenType } from '@streamparser/json';
 
 export interface TreeNode {
   readonly kind: 'object' | 'array' | 'string' | 'number' | 'boolean' | 'null';
   /** Offset of the first byte of the JSON value. */
   readonly start: number;
-  /** Offset of the first byte after the JSON value; undefined if an object or array is not closed. */
+  /** Offset of the first byte after the JSON value, or undefined if an object or array is not closed. */
   end?: number;
-  /** Decoded string, or the digits of a number. */
+  /** The decoded string, or the digits of a number. */
   readonly text: string;
   readonly members: TreeMember[];
   readonly items: TreeNode[];
@@ -15,15 +15,15 @@ export interface TreeNode {
 
 export interface TreeMember {
   readonly name: string;
-  /** Offset of a field's name in a JSON object. */
+  /** Offset of a field name in a JSON object. */
   readonly start: number;
-  /** Value of the field; undefined if a syntax error precedes the value. */
+  /** Value of the field, or undefined if a syntax error precedes it. */
   value?: TreeNode;
 }
 
 export interface Tree {
   readonly root: TreeNode | undefined;
-  /** Offset of the first wrong byte, or the length of the text if the text ends too early. Undefined for valid JSON. */
+  /** Offset of the first wrong byte, or the length of the text if it ends too early. Undefined if the JSON is valid. */
   readonly wrongAt: number | undefined;
 }
 
@@ -33,7 +33,7 @@ interface FoundToken {
   readonly offset: number;
 }
 
-/** Parses JSON text to a tree. Bytes outside ASCII are not checked, so invalid UTF-8 is accepted. */
+/** Parses JSON text into a tree. Bytes outside ASCII are not checked, so invalid UTF-8 is accepted. */
 export function parseTree(bytes: Uint8Array): Tree {
   const { tokens, stoppedAt } = tokenize(bytes.map((byte) => (byte < 0x80 ? byte : 0x3f)));
   return new TreeBuilder(tokens, stoppedAt ?? bytes.length, stoppedAt !== undefined).build();
@@ -62,7 +62,7 @@ function tokenize(ascii: Uint8Array): { tokens: FoundToken[]; stoppedAt: number 
   return { tokens, stoppedAt };
 }
 
-/** Thrown when the text ends too early, or when a token is in a wrong place. */
+/** Thrown when the text ends too early, or when a token is in the wrong place. */
 class Stop extends Error {
   readonly at: number;
 
@@ -106,7 +106,7 @@ class TreeBuilder {
     return token;
   }
 
-  /** Reads a value. Its node is added to the tree first, so that the tree contains the node even if reading fails. */
+  /** Reads a value. Its node is first added to the tree, so that it is in the tree even if reading fails. */
   #value(place: (node: TreeNode) => void, token = this.#take()): void {
     const kind = kinds.get(token.type);
     if (!kind) throw new Stop(token.offset);

@@ -7,7 +7,7 @@ import { damage } from './damage.ts';
 import { drawPage } from './page-text.ts';
 import { type Reference, type ReferenceRow, readReference } from './reference.ts';
 
-/** Offsets in ascending order at which a page is divided into chunks. */
+/** Offsets at which a page is split into chunks, in ascending order. */
 export type Cuts = readonly number[];
 
 interface ScannedRow extends Omit<ReferenceRow, 'start' | 'end'> {
@@ -24,8 +24,8 @@ export interface PageScan {
 }
 
 /**
- * Scans a page in chunks. Other data surrounds each chunk, and the chunk is overwritten after its scan. A scanner that
- * reads outside its chunk therefore gets wrong results.
+ * Scans a page in chunks. Each chunk is surrounded by other data, and is overwritten after it has been scanned, so a
+ * scanner that reads outside its chunk gets wrong results.
  */
 export function scan(page: Buffer, cuts: Cuts): PageScan {
   const rows: ScannedRow[] = [];
@@ -81,11 +81,11 @@ export interface TrialResult {
   readonly page: Buffer;
   readonly isPage: boolean;
   readonly rows: number;
-  /** Messages about differences between the results of the scanner and of the reference reader. */
+  /** Messages about differences between the scanner's and the reference reader's results. */
   readonly violations: readonly string[];
 }
 
-/** The same seed always gives the same case. */
+/** The same seed always produces the same case. */
 export function runTrial(seed: number): TrialResult {
   const chance = new Chance(seed);
   const drawn = Buffer.from(drawPage(chance), 'latin1');

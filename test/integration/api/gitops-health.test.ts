@@ -1,4 +1,4 @@
-/** Tests the health checks of Argo CD and Flux in manifests/gitops. */
+/** Tests the health checks for Argo CD and Flux in manifests/gitops. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Environment } from '@marcbachmann/cel-js';
@@ -32,7 +32,7 @@ function argo(obj: Looked) {
 
 /**
  * Returns the state that Flux computes from the health expressions. Returns `error` if an expression uses a missing
- * field, because Flux then continues to wait.
+ * field, because Flux then keeps waiting.
  */
 function fluxVerdict(looked: Looked): 'inProgress' | 'failed' | 'current' | 'nothing' | 'error' {
   const flux = expressions.find(({ apiVersion, kind }) => apiVersion === looked.apiVersion && kind === looked.kind);

@@ -1,9 +1,9 @@
-/** Runs Lua programs as Argo CD runs its health checks. */
+/** Runs Lua programs in the same way as Argo CD runs its health checks. */
 import { createRequire } from 'node:module';
 
 type State = object;
 
-/** Types of the functions that the tests use from fengari, a library without types. */
+/** Types for the functions that the tests use from fengari, a library without types. */
 interface Fengari {
   readonly lua: {
     lua_pushnil(state: State): void;
@@ -28,9 +28,7 @@ interface Fengari {
 
 const { lua, lauxlib, lualib, to_luastring } = createRequire(import.meta.url)('fengari') as Fengari;
 
-/**
- * Runs a Lua program with these global variables. Returns the fields of the table that the program returns, as text.
- */
+/** Runs a Lua program with these global variables. Returns the fields of the returned table, as strings. */
 export function runLua(
   program: string,
   globals: Readonly<Record<string, unknown>>,

@@ -46,7 +46,7 @@ interface FleetCommandSetting {
   readonly flags?: Partial<Parameters<typeof fleetCommand>[1]>;
   readonly env?: Readonly<Record<string, string>>;
   readonly builds?: readonly string[];
-  /** True if the service does not answer. */
+  /** If true, the service does not respond. */
   readonly isDown?: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Compares the output of `logfleet plan` with the rollout that follows. */
+/** Compares the output of `logfleet plan` with the subsequent rollout. */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario/scenario.ts';
 import { hourMs, minuteMs } from '../../../src/base/time-units.ts';

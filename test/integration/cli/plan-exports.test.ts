@@ -13,7 +13,7 @@ import { World } from '../../support/world.ts';
 import { sampleExport } from '../../unit/cli/sample-export.ts';
 import { type PlanSetting, runPlan, secret } from './plan-run.ts';
 
-/** Scenario of the simulated service. Its clock starts at 2026-11-01, and it has the messages of the day before. */
+/** Scenario for the simulated service. Its clock starts at 2026-11-01, and it has messages for the previous day. */
 const scenario: Scenario = {
   logs: { from: '2026-10-31T00:00:00Z', to: '2026-10-31T12:00:00Z', messages: 5_000 },
   search: { messageLimit: 1_000 },
@@ -106,7 +106,7 @@ describe('the plan of an export', () => {
     expect(stdout).toMatch(/^ {2}Rows: {6}5,000 rows in 1 interval$/m);
     expect(stdout).toMatch(/^ {2}Proof: {5}by the counts of its searches$/m);
     expect(stdout).toMatch(/^ {2}Searches: {2}1 search job$/m);
-    // A search job takes four requests: a creation, a status, a page and a deletion.
+    // A search job takes four requests: creation, status, page and deletion.
     expect(stdout).toMatch(/^ {2}Requests: {2}about 4 requests at up to 4 a second$/m);
     expect(stdout).not.toContain('Intervals');
   });

@@ -9,7 +9,7 @@ import { parseDuration } from '../../../src/base/duration.ts';
 import { nowhere, type PlanPlace } from '../../../src/cli/plan/plan-place.ts';
 import { runPlan, secret } from './plan-run.ts';
 
-/** Scenario of the simulated service. Its clock starts at 2026-11-01, and it has the messages of the day before. */
+/** Scenario for the simulated service. Its clock starts at 2026-11-01, and it has messages for the previous day. */
 const scenario = {
   logs: { from: '2026-10-31T00:00:00Z', to: '2026-11-01T00:00:00Z', messages: 24_000 },
   search: { messageLimit: 10_000 },
@@ -40,7 +40,7 @@ afterEach(() => rm(folder, { recursive: true }));
 interface SchedulePlanSetting {
   readonly output?: 'json' | 'table';
   readonly exitCode?: boolean;
-  /** Status of the schedule that exists. */
+  /** Status of the existing schedule. */
   readonly status?: SearchExportScheduleStatus;
 }
 
@@ -57,7 +57,7 @@ async function documentOf(text: string, setting: SchedulePlanSetting = {}) {
   return { ...rest, changes, found: schedules[0] };
 }
 
-/** Value of `status.covered` of a schedule. It covers the day before the test, except for one hour. */
+/** A schedule's `status.covered`, which includes the day before the test except for one hour. */
 const covered = [
   { from: '2026-10-31T00:00:00Z', to: '2026-10-31T10:00:00Z' },
   { from: '2026-10-31T11:00:00Z', to: '2026-11-01T00:00:00Z' },

@@ -65,7 +65,7 @@ describe('a plan', () => {
         hosted: { count: 1, collectorType: 'Hosted' },
       },
     });
-    // Waits for longer than half an hour. Collectors without a heartbeat then count as offline.
+    // Waits for more than half an hour, so that collectors without a heartbeat count as offline.
     await world.clock.advance(hourMs);
     const found = await rolloutPlan(world);
     expect(found).toMatchObject({ matched: 15, begins: true, target });

@@ -1,4 +1,4 @@
-/** Tests requests to Google Cloud Storage through a proxy that does not answer. */
+/** Tests requests to Google Cloud Storage through a proxy that does not respond. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -38,15 +38,15 @@ test('a token request without a response of the proxy fails after 15 s, and is n
   const file = join(folder, 'key.json');
   writeFileSync(file, newServiceAccountKey());
   const environment = { HTTPS_PROXY: `http://${proxy.address}`, GOOGLE_APPLICATION_CREDENTIALS: file };
-  // Google's library reads the proxy and the key file from environment variables of this process.
+  // Google's library reads the proxy and the key file from the environment variables of this process.
   for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
   const delays: number[] = [];
   const clock: Clock = {
     ...systemClock,
     after: (delayMs, callback) => {
       delays.push(delayMs);
-      // The time limit expires only after the proxy has received the request, so that a slow machine does not change
-      // the result.
+      // The time limit expires only after the proxy has received the request, so the result does not depend on the
+      // speed of the machine.
       const cancelled = new AbortController();
       void proxy.requested.then(() => cancelled.signal.aborted || callback());
       return { cancel: () => cancelled.abort() };

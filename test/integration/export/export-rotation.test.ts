@@ -19,7 +19,7 @@ function change(world: ExportWorld, data: object): void {
   world.world.api.patch(`${secretsPath}/log-service`, { data });
 }
 
-/** Waits until four search jobs of the export run. */
+/** Waits until four of the export's search jobs are running. */
 async function searching(): Promise<ExportWorld> {
   const world = new ExportWorld({ messages: evenly(3_000), scenario });
   world.add();

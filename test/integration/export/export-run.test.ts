@@ -1,4 +1,4 @@
-/** Tests exports with the whole operator: the status of the resource, and the exported files. */
+/** Tests exports with the whole operator: the resource's status, and the exported files. */
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';

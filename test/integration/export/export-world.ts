@@ -1,4 +1,4 @@
-/** Simulates the whole operator with one export into a destination in memory. */
+/** Simulates the whole operator with one export to an in-memory destination. */
 import type { Scenario } from '../../../simulator/scenario/scenario.ts';
 import { type Message, RowData } from '../../../simulator/test/row-data.ts';
 import { type ConditionType, findCondition } from '../../../src/api/conditions.ts';
@@ -12,10 +12,10 @@ import type { ServiceMaker } from '../../support/service-world.ts';
 import type { SimulatedProcess } from '../../support/simulated-process.ts';
 import { exportsPath, World } from '../../support/world.ts';
 
-/** Wall time in ms at which the clocks start. */
+/** Wall-clock time in ms at which the clocks start. */
 export const startMs = Date.UTC(2026, 10, 1);
 
-/** Returns messages at equal intervals in an hour that ended an hour before the start. */
+/** Returns messages at equal intervals in an hour that ended one hour before the start. */
 export function evenly(count: number): readonly Message[] {
   return Array.from({ length: count }, (_, index) => ({
     at: startMs - 2 * hourMs + Math.floor((index * hourMs) / count),
@@ -93,7 +93,7 @@ export class ExportWorld {
     return this.world.until(() => this.reason === reason, atMostMs);
   }
 
-  /** Changes the export with a merge patch, as a user does. */
+  /** Applies a merge patch to the export, as a user would. */
   patch(change: object): void {
     this.world.api.patch(`${exportsPath}/audit`, change);
   }
@@ -102,7 +102,7 @@ export class ExportWorld {
     this.patch({ metadata: { annotations: { [name]: value } } });
   }
 
-  /** Returns the sorted texts of all exported rows. */
+  /** Returns the texts of all exported rows, sorted. */
   rows(): readonly string[] {
     return this.writtenRows()
       .map((row) => row['_raw'] ?? '')

@@ -1,4 +1,4 @@
-/** Tests that idle exports and missing Secrets cause almost no requests (C1, C2). */
+/** Tests that idle exports and missing Secrets cause hardly any requests (C1, C2). */
 import { describe, expect, test } from 'vitest';
 import { reasons } from '../../../src/api/conditions.ts';
 import { hourMs, minuteMs, secondMs } from '../../../src/base/time-units.ts';

@@ -99,7 +99,7 @@ describe('an export in a Kubernetes Job', () => {
     expect(perSecond).toBeLessThanOrEqual(4);
     expect(atOnce).toBeLessThanOrEqual(10);
     const names = world.manifest().intervals.flatMap(({ files }) => files.map(({ name }) => name));
-    // File names contain the process ids of their writers.
+    // File names contain the process id of the writer.
     const writers = new Set(names.map((name) => /w[0-9a-f]{8}-(\d+)-/.exec(name)?.[1]));
     expect(writers.size).toBeGreaterThanOrEqual(4);
   });
@@ -141,7 +141,7 @@ describe('an export in a Kubernetes Job', () => {
     world.start();
     await world.world.until(() => world.reason === 'Exporting' && controller.running.length === 2, 30 * minuteMs);
     const job = jobs()[0]?.metadata.name;
-    // The clock of the pods is an hour ahead.
+    // The pods' clock is an hour fast.
     const startTime = new Date(world.world.clock.now() + 60 * minuteMs).toISOString();
     const obstacle = { reason: 'DestinationFull', message: `The claim is full since ${startTime}.`, startTime };
     const show = (...indices: readonly number[]) =>
@@ -394,11 +394,11 @@ describe('an export in a Kubernetes Job', () => {
     world.start({ leaderElection: true });
     await world.world.until(() => controller.running.length === 4, 30 * minuteMs);
     first.kill();
-    // After the exports are deleted, the operator can see only from the Jobs that the pods still run.
+    // After the exports have been deleted, only the Jobs tell the operator that the pods are still running.
     for (const name of names) api.remove(`${exportsPath}/${name}`);
     world.add(inJob);
     expect(await world.untilReason('WaitingForShare', minuteMs)).toBe(true);
-    // The pods use all request shares until one of the four pods has ended. The new Job must not start before that.
+    // The pods use all request shares until one of the four pods has ended. The new Job must not start before then.
     const isOverspent = () => jobs().length === 5 && controller.running.length === 4;
     expect(await world.world.until(isOverspent, 10_000)).toBe(false);
   });

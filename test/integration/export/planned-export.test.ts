@@ -9,11 +9,11 @@ import { hourMs } from '../../../src/base/time-units.ts';
 import { ExportWorld, evenly, startMs } from './export-world.ts';
 
 const messageLimit = 1_000;
-/** A search at the row limit has ten pages, as in the real service. */
+/** A search that reaches the row limit has ten pages, as in the real service. */
 const service: Scenario = { search: { messageLimit, pages: { maxMessages: messageLimit / 10 } } };
 const messages = 10_000;
 /**
- * Minimum number of requests of the export. The first search exceeds the row limit and needs 3 requests. Each later
+ * Minimum number of requests for the export. The first search exceeds the row limit and needs 3 requests. Each later
  * search returns as many rows as the limit allows and needs 13 requests.
  */
 const min = 13 * (messages / messageLimit) + 3;
@@ -22,7 +22,7 @@ function withSearch(search: Scenario['search']): Scenario {
   return { search: { ...service.search, ...search } };
 }
 
-/** Messages of which a third fall into one minute. */
+/** Messages, a third of which fall into one minute. */
 const uneven: readonly Message[] = evenly(messages).map((message, index) => {
   return index % 3 === 0 ? { ...message, at: startMs - 1.5 * hourMs + 6 * index } : message;
 });
@@ -50,7 +50,7 @@ describe('an export of ten times the row limit needs at most 10 percent more req
     const scenario = withSearch({ duration: typeof duration === 'string' ? duration : [...duration] });
     const world = new ExportWorld({ messages: corpus, scenario });
     const requests = await exported(world);
-    // The 10 % above the minimum include four requests of the aggregation that checks the rows.
+    // The 10 % above the minimum includes four requests for the aggregation that checks the rows.
     expect(requests['total']).toBeLessThanOrEqual(1.1 * min);
     expect(world.rows()).toEqual(corpus.map(({ raw }) => raw).sort());
   });

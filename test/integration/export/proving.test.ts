@@ -86,7 +86,7 @@ describe('a digest', () => {
     expect(world.rows()).toHaveLength(601);
     const { proof, intervals } = world.manifest();
     expect(proof).toMatchObject([{ level: 'Digest', figures: { rows: 601 } }]);
-    // After a failed check, the export writes the rows again in a new segment, which replaces the first one.
+    // After a failed check, the export rewrites the rows in a new segment, which replaces the first one.
     expect(intervals.map(({ segment }) => segment)).toEqual([1]);
     expect(verdicts(world)).toBe(2);
     const files = [...world.store.objects.keys()].filter((name) => name.includes('/data/'));
@@ -152,7 +152,7 @@ describe('a digest', () => {
     const { proof, intervals } = world.manifest();
     expect(proof).toMatchObject([{ level: 'Digest', figures: { rows: 600 } }]);
     expect(intervals.length).toBeGreaterThan(3);
-    // Three search jobs commit no interval: one was cut off by the row limit, one was used to plan the export, and one
+    // Three search jobs commit no interval: one was cut off by the row limit, one was used for planning, and one
     // checked the rows.
     expect(world.jobsCreated).toBe(intervals.length + 3);
   });
@@ -178,8 +178,7 @@ describe('a digest', () => {
 });
 
 test('a range that differs in each round is incomplete: it waits for a user, or is kept with a flag', async () => {
-  // New messages become searchable before each check, so the check never counts as many messages as the export has
-  // written.
+  // New messages become searchable before each check, so the check never counts as many messages as the export wrote.
   const trickle = Array.from({ length: 400 }, (_, index) => ({ received: startMs + 3_000 * index }));
   const world = new ExportWorld({ messages: messages(100, trickle), scenario: { search } });
   world.add();

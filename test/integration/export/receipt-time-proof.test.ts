@@ -1,4 +1,4 @@
-/** Tests the proof of exports by receipt time (E6). */
+/** Tests the proof for exports by receipt time (E6). */
 import { expect, test } from 'vitest';
 import { type InProcessRequest, type InProcessResponse, InProcessService } from '../../../simulator/in-process.ts';
 import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
@@ -6,7 +6,7 @@ import { ExportWorld, startMs } from './export-world.ts';
 
 const fromMs = startMs - 2 * hourMs;
 
-/** Simulated service that omits the first millisecond of each searched range. */
+/** Simulated service that omits the first millisecond of each range searched. */
 class ExclusiveStart extends InProcessService {
   override request(request: InProcessRequest): Promise<InProcessResponse> {
     if (request.method !== 'POST' || !request.body?.includes('"query"')) return super.request(request);

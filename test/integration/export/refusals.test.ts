@@ -14,8 +14,8 @@ const reasons = { 401: 'Unauthorized', 403: 'Forbidden' } as const;
 type ExportRefusalStatus = keyof typeof reasons;
 
 /**
- * Starts an operator with one export. From 20 seconds after the start, the service refuses the given operation. If
- * `operation` is undefined, the service refuses all operations.
+ * Starts an operator with one export. Starting after 20 seconds, the service refuses the given operation, or all
+ * operations if `operation` is undefined.
  */
 function refusing(status: ExportRefusalStatus, operation?: string, until?: string) {
   const operations = operation === undefined ? {} : { operations: [operation] };
@@ -45,8 +45,8 @@ describe('C1: requests that the service refuses', () => {
     const before = refused();
     reported.statuses.length = 0;
     await world.world.clock.advance(hourMs);
-    // In an hour, the operator checks six times whether the service still refuses the requests. The client sends a read
-    // twice if it is answered with 401. If a check creates a search job, the status changes when the job starts and
+    // In an hour, the operator checks six times whether the service is still refusing the requests. The client sends a
+    // read twice if the response is 401. If a check creates a search job, the status changes when the job starts and
     // when it ends.
     expect(refused() - before).toBeLessThanOrEqual(status === 401 ? 12 : 6);
     const isCreated = operation === 'getJob' || operation === 'listMessages';
@@ -121,8 +121,8 @@ describe('C1: thirty exports whose access key the service rejects', () => {
     }
     const refused = () => operator.journal.filter(({ status }) => status === 401).length;
     await operator.clock.advance(minuteMs);
-    // These are the requests in flight when the service first answered 401, and one check of the key after 30 s. The
-    // client sends each of them twice. Later checks follow every ten minutes.
+    // These are the requests in flight when the service first returned 401, and one check of the key after 30 s. The
+    // client sends each of them twice. Further checks follow every ten minutes.
     expect(refused()).toBeLessThanOrEqual(apartMs === 0 ? 8 : 10);
     const before = refused();
     await operator.clock.advance(hourMs);

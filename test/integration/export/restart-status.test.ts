@@ -1,4 +1,4 @@
-/** Tests the status of an export after a restart: it keeps its reason (H1), and it reports an outage (H2). */
+/** Tests an export's status after a restart: it keeps its reason (H1), and it reports an outage (H2). */
 import { describe, expect, test } from 'vitest';
 import { findCondition } from '../../../src/api/conditions.ts';
 import type { SearchExportStatus } from '../../../src/api/generated/search-export.ts';

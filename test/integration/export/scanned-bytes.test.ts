@@ -1,9 +1,9 @@
-/** Tests how many bytes the service scans for an export, compared with one search of the whole range. */
+/** Tests how many bytes the service scans for an export, compared with a single search of the whole range. */
 import { expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario/scenario.ts';
 import { ExportWorld, evenly } from './export-world.ts';
 
-/** Exports 6,000 rows, and returns the bytes that the service scanned for the export. */
+/** Exports 6,000 rows, and returns the number of bytes that the service scanned for the export. */
 async function scanned(search: NonNullable<Scenario['search']>, spec: object = {}): Promise<number> {
   const world = new ExportWorld({ messages: evenly(6_000), scenario: { search } });
   world.add(spec);
@@ -23,8 +23,8 @@ test.each([
     const once = await scanned({ duration: '4s' }, { proof: 'Count' });
     expect(once).toBeGreaterThan(0);
     const ratio = (await scanned(search, { proof })) / once;
-    // The first search of a large export also returns a few rows after the end of its segment. Another search scans
-    // these rows again.
+    // The first search of a large export also returns a few rows after the end of its segment, which another search
+    // scans again.
     const margin = 'messageLimit' in search ? 0.01 : 0;
     expect(ratio).toBeLessThanOrEqual(times + margin);
   },

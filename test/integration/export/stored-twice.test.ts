@@ -1,4 +1,4 @@
-/** Tests exports from a service that stores messages more than once (E6, E9). */
+/** Tests exports from a service that stores some messages more than once (E6, E9). */
 import { expect, test } from 'vitest';
 import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
 import { ExportWorld, startMs } from './export-world.ts';

@@ -1,4 +1,4 @@
-/** Measures in virtual time how much faster several workers export than one. */
+/** Measures in virtual time how much faster several workers export than one worker. */
 import { expect, test } from 'vitest';
 import { type Clock, sleep } from '../../../src/base/clock.ts';
 import { minuteMs } from '../../../src/base/time-units.ts';
@@ -7,10 +7,10 @@ import type { MemoryDestination } from '../../support/memory-destination.ts';
 import { shareOf } from '../../support/random-runs.ts';
 import { ExportWorld, evenly } from './export-world.ts';
 
-/** Processor time in ms that a worker needs for each file. */
+/** CPU time in ms that a worker needs per file. */
 const fileMs = 2_500;
 
-/** Simulates a worker with one processor, which completes one file after the other. */
+/** Simulates a worker with one CPU, which completes one file after another. */
 function oneProcessor(destination: MemoryDestination, clock: Clock): void {
   let freeAtMs = 0;
   destination.strike = (call, name) => {

@@ -26,7 +26,7 @@ async function receiver(status = 200) {
 }
 
 function webhook(url: string, caCertificates: string | undefined): Webhook {
-  // If a user creates a Secret from a file, the Secret's value often ends with a newline.
+  // A Secret that was created from a file often has a value that ends with a newline.
   return { url: new SecretText(url), token: new SecretText('token-1\n'), format: 'json', caCertificates };
 }
 

@@ -1,4 +1,4 @@
-/** Simulates collectors that send messages, with an analyzed canary stage. */
+/** Simulates collectors that send messages, with a canary stage that has a message analysis. */
 import { before, middle, rest, type StagedSetting, staged, target } from './staged-world.ts';
 
 const messages = { minRatio: '50%', duration: '30m', baseline: 'BeforeUpgrade', minMessages: 100 };

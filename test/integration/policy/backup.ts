@@ -16,7 +16,7 @@ export class Backup {
     this.#policies = world.api.store.objects('logfleet.dev/v1alpha1/collectorversionpolicies');
   }
 
-  /** Restores the ledgers of the last backup, and deletes all other ledgers. */
+  /** Restores the ledgers from the last backup, and deletes all other ledgers. */
   restoreLedgers(): void {
     const { api } = this.#world;
     const names = new Set(this.#ledgers.map(({ metadata }) => metadata.name));
@@ -30,7 +30,7 @@ export class Backup {
     }
   }
 
-  /** Restores the ledgers and the policies. The restored policies include their annotations and their status. */
+  /** Restores the ledgers and the policies, including the policies' annotations and status. */
   restoreAll(): void {
     this.restoreLedgers();
     const { api } = this.#world;

@@ -1,4 +1,4 @@
-/** Tests the condition of a policy after each mistake of a user, and after its correction. */
+/** Tests a policy's condition after each user error, and after its correction. */
 import { describe, expect, test } from 'vitest';
 import type { FaultScenario, Scenario } from '../../../simulator/scenario/scenario.ts';
 import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
@@ -13,10 +13,10 @@ const scenario: Scenario = {
 interface Mistake {
   readonly name: string;
   readonly reason: string;
-  /** What the message of the `Ready` condition names, such as a key of the Secret. */
+  /** What the message of the `Ready` condition mentions, such as a key in the Secret. */
   readonly names: RegExp;
   readonly stalls: boolean;
-  /** Contents of the Secret if they are wrong, or `missing` if there is no Secret. */
+  /** Content of the Secret if it is wrong, or `missing` if there is no Secret. */
   readonly secret?: Readonly<Record<string, string>> | 'missing';
   readonly spec?: object;
   readonly fault?: FaultScenario;
@@ -25,11 +25,11 @@ interface Mistake {
 
 /** Maximum number of requests per hour if the operator repeats a failed request every 30 s. */
 const everyHalfMinute = 2 * 120 + 10;
-/** Maximum number of requests per hour when the operator repeats a failed request every minute. */
+/** Maximum number of requests per hour if the operator repeats a failed request every minute. */
 const everyMinute = 3 * 60 + 30;
 /**
- * Maximum number of requests per hour while no upgrades run. The operator reads the builds and the collectors 12 or 13
- * times (U9).
+ * Maximum number of requests per hour while no upgrades are running. The operator reads the builds and the collectors
+ * 12 or 13 times (U9).
  */
 const everyResync = (1 + 1 + 1 + 1) * (12 + 1);
 

@@ -1,4 +1,4 @@
-/** A version breaks 30 % of 5,000 collectors. A canary stage of 50 collectors detects this. */
+/** A version breaks 30 % of 5,000 collectors, which a canary stage of 50 collectors detects. */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario/scenario.ts';
 import { hourMs } from '../../../src/base/time-units.ts';

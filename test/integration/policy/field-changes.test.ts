@@ -1,4 +1,4 @@
-/** Changes each field of a policy during a rollout, and later changes it back. No collector may be upgraded twice. */
+/** Changes each field of a policy during a rollout, and later changes it back. No collector must be upgraded twice. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
@@ -36,16 +36,16 @@ const base = {
 type Stands = 'stands' | 'goes on';
 
 interface Change {
-  /** Fields of the spec whose values are changed. */
+  /** Spec fields to change, with their new values. */
   readonly to: BackedUpFields;
   /**
    * Expected upgrades while the field has the changed value. `stands`: no upgrade starts. `goes on` (default): upgrades
    * continue.
    */
   readonly meanwhile?: Stands;
-  /** Maximum number of upgrades that may start while the field has the changed value; unlimited by default. */
+  /** Maximum number of upgrades that may start while the field has the changed value. Default: unlimited. */
   readonly atMost?: number;
-  /** True if the field changes the target version, which starts another rollout. */
+  /** Whether the field changes the target version, which starts another rollout. */
   readonly retargets?: true;
 }
 

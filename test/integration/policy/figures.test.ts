@@ -9,15 +9,15 @@ import { before, canary, middle, rest, type StagedSetting, staged, target } from
 type PolicyStatus = CollectorVersionPolicyStatus;
 
 /**
- * Returns the number of failures at the start of a message, such as 11 for `11 failures in ...`. Returns NaN if the
- * message does not start with this number.
+ * Returns the number of failures at the start of a message, such as 11 for `11 failures in ...`, or NaN if the message
+ * does not start with a number.
  */
 function failuresIn(text = ''): number {
   return Number(/^(\d+) failures?\b/.exec(text)?.[1]);
 }
 
 /**
- * Returns the current number of failures that a message states. This number follows the word `now`, or begins the
+ * Returns the current number of failures stated in a message. It follows the word `now`, or is at the start of the
  * message if there is no `now`.
  */
 function presentIn(text = ''): number {

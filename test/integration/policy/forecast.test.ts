@@ -1,4 +1,4 @@
-/** Tests the forecast of a rollout by comparison with a simulated rollout. */
+/** Tests the forecast of a rollout by comparing it with a simulated rollout. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Maintenance } from '../../../src/api/generated/collector-version-policy.ts';

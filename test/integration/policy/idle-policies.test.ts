@@ -1,4 +1,4 @@
-/** Tests that the operator sends no more requests for a policy after the policy is paused or the process ends. */
+/** Tests that the operator sends no more requests for a policy once the policy is paused or the process ends. */
 import { expect, test } from 'vitest';
 import { minuteMs } from '../../../src/base/time-units.ts';
 import { policiesPath, World } from '../../support/world.ts';

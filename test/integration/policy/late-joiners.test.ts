@@ -1,4 +1,6 @@
-/** Tests late joiners, which are installed after a rollout completed. Their failures are counted separately (R5). */
+/**
+ * Tests late joiners, which are installed after a rollout has completed. Their failures are counted separately (R5).
+ */
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
 import { hourMs } from '../../../src/base/time-units.ts';
@@ -34,7 +36,8 @@ describe('late joiners of a completed rollout', () => {
       come('bad', 36);
       expect(await untilReason('RolloutStopped', 4 * hourMs)).toBe(true);
       await world.clock.advance(6 * hourMs);
-      // The second failure stops the rollout. When the operator learns of it, at most two other upgrades have started.
+      // The second failure stops the rollout. By the time the operator learns of it, at most two other upgrades have
+      // started.
       expect(since().length).toBeLessThanOrEqual(4);
       expect(world.ready('production')?.message).toContain('failures in the rollout, failurePolicy.maxFailures is 1');
       expect(since().filter(({ toVersion }) => toVersion !== target)).toEqual([]);

@@ -1,4 +1,4 @@
-/** Tests that a failed write of the ledger is retried with growing delays. */
+/** Tests that a failed write to the ledger is retried with increasing delays. */
 import { expect, test } from 'vitest';
 import { minuteMs } from '../../../src/base/time-units.ts';
 import { staged } from './staged-world.ts';

@@ -1,4 +1,4 @@
-/** Tests a ledger that the operator cannot read: no upgrade starts until it is repaired (U1). */
+/** Tests a ledger that the operator cannot read: no upgrade starts until the ledger is repaired (U1). */
 import { expect, test } from 'vitest';
 import { minuteMs } from '../../../src/base/time-units.ts';
 import { ledgersPath, policiesPath, World } from '../../support/world.ts';

@@ -1,5 +1,5 @@
 /**
- * Tests message analyses of collectors with unusual names, and message analyses during which users act on the rollout.
+ * Tests message analyses for collectors with unusual names, and message analyses during which users act on the rollout.
  */
 import { expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
@@ -100,7 +100,7 @@ test('a collector that is deleted after its rollback does not count as a collect
 });
 
 test('a status that reports the end of a rollback counts its collectors at their former version', async () => {
-  // Only a few upgrades run, so the operator reads the status of each task instead of the collector list.
+  // Only a few upgrades are running, so the operator reads the status of each task instead of the collector list.
   const { world, status, untilReason } = analyzed({
     build: { stopsShipping: 1 },
     canary: { size: 2 },

@@ -14,7 +14,7 @@ let listener: ((message: unknown) => void) | undefined;
 afterEach(() => listener && unsubscribe(channel, listener));
 
 /**
- * Calls `onCrossing` before and after each request and each write of the process, with a text such as `before
+ * Calls `onCrossing` before and after each of the process's requests and writes, with a string such as `before
  * ledger.write`.
  */
 function listen(onCrossing: (text: string) => void): void {
@@ -69,7 +69,7 @@ test.each(Object.entries(parts))('a process that is killed at each boundary of t
   const { world } = await begin();
   listen((text) => crossings.push(text));
   await end(world, 'without a kill');
-  // Waits until the API server has answered the last status write.
+  // Waits until the API server has responded to the last status write.
   await world.world.clock.advance(1_000);
   listen(() => {});
   const kinds = new Set(crossings);

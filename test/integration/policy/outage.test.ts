@@ -8,7 +8,7 @@ import { describeHealth } from '../../../src/controller/health.ts';
 import { recordReports } from '../../support/reports.ts';
 import { staged } from './staged-world.ts';
 
-/** Starts an operator and an outage of the service. The outage lasts from 20 minutes after the start until `until`. */
+/** Starts an operator, and an outage of the service that lasts from 20 minutes after the start until `until`. */
 function withOutage(until: string, fault: object = { kind: 'reset' }) {
   const fleet = staged({ count: 10, scenario: { faults: { away: { from: '20m', until, ...fault } as never } } });
   const metrics = new PrometheusMetrics();
@@ -86,7 +86,7 @@ describe('H2: a service that fails only some requests', () => {
     429: { kind: 'status', status: 429 },
     reset: { kind: 'reset' },
   };
-  // Duration of an upgrade in each case. The case `getTask` needs long upgrades, because the operator reads no more
+  // Duration of an upgrade in each case. The case `getTask` needs long upgrades, because the operator stops reading
   // task statuses once it knows the usual duration.
   const operations = { createTask: '3m', listCollectors: '3m', listBuilds: '3m', getTask: '33m' };
   const cases = Object.entries(operations).flatMap(([operation, duration]) =>

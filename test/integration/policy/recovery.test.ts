@@ -1,4 +1,4 @@
-/** Tests how the operator checks after a rollback whether collectors send logs again (R11). */
+/** Tests how the operator checks after a rollback whether collectors are sending logs again (R11). */
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
 import { hourMs, minuteMs } from '../../../src/base/time-units.ts';

@@ -1,4 +1,4 @@
-/** Tests a policy that is deleted and created again while upgrades run (U13). */
+/** Tests a policy that is deleted and recreated while upgrades are running (U13). */
 import { expect, test } from 'vitest';
 import { minuteMs } from '../../../src/base/time-units.ts';
 import { policiesPath, World } from '../../support/world.ts';
@@ -19,8 +19,8 @@ test('an attempt that was written ahead and never sent is not in flight for the 
   await world.until(() => posts() === 4, minuteMs);
   world.api.remove(`${policiesPath}/production`);
   add('19.150-1');
-  // No list shows yet whether the first four upgrades have started, so the operator sends no second request for these
-  // collectors within 20 s.
+  // No list shows yet whether the first four upgrades have started, so the operator does not send another request for
+  // these collectors within 20 s.
   await world.clock.advance(20_000);
   expect(posts()).toBe(20);
 });
@@ -57,7 +57,7 @@ test.each(['before', 'after'] as const)(
       scenario: {
         builds: ['19.100-1', '19.150-1', '19.200-1'],
         groups: { web: { count: 4, version: '19.100-1' } },
-        // Collector lists show the old version for four minutes. During this time, only the ledger prevents a second
+        // Collector lists show the old version for four minutes. During that time, only the ledger prevents a second
         // upgrade.
         upgrade: { duration: '5m', lockDelay: '4m' },
       },

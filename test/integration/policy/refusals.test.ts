@@ -1,5 +1,5 @@
 /**
- * Tests requests that the service refuses with 401 or 403. They are rarely repeated, and the refusal is reported once
+ * Tests requests that the service refuses with 401 or 403: they are rarely repeated, and the refusal is reported once
  * (U11).
  */
 import { describe, expect, test } from 'vitest';
@@ -14,7 +14,7 @@ const reasons = { 401: 'Unauthorized', 403: 'Forbidden' } as const;
 type RefusalStatus = keyof typeof reasons;
 
 /**
- * Starts an operator. One minute later, the service begins to refuse the requests of `operation`, or all requests if
+ * Starts an operator. One minute later, the service starts to refuse requests for `operation`, or all requests if
  * `operation` is undefined.
  */
 function refusing(status: RefusalStatus, operation?: string, until?: string) {
@@ -43,15 +43,15 @@ describe('U11: requests that the service refuses', () => {
     expect(await untilReason(reasons[status])).toBe(true);
     const [before, verdicts] = [refused(), reported.verdicts().length];
     reported.statuses.length = 0;
-    // In the case `getTask`, only half an hour passes. Later, the operator knows the usual duration of an upgrade and
-    // reads no more task statuses.
+    // In the case `getTask`, only half an hour passes. After that, the operator knows the usual duration of an upgrade
+    // and reads no more task statuses.
     await world.clock.advance(operation === 'getTask' ? hourMs / 2 : hourMs);
-    // For each kind of request, the operator checks after 30 s and then every ten minutes whether the service still
-    // refuses it. The client sends a read twice if it is answered with 401.
+    // For each kind of request, the operator checks after 30 s, and then every ten minutes, whether the service still
+    // refuses it. The client sends a read twice if the response is 401.
     const kinds = operation === undefined ? 3 : 1;
     expect(refused() - before).toBeLessThanOrEqual(kinds * (status === 401 && operation !== 'createTask' ? 14 : 7));
     expect(messages().size).toBeLessThanOrEqual(1);
-    // Only the number of running upgrades may change in the status, when an upgrade ends or when a retry starts one.
+    // The only status change allowed is to the number of running upgrades, when an upgrade ends or a retry starts one.
     expect(reported.statuses.length).toBeLessThanOrEqual(
       operation === 'createTask' || operation === 'getTask' ? 20 : 1,
     );

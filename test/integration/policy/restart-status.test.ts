@@ -18,7 +18,7 @@ function record({ world }: Staged, name = 'production') {
   return recordReports<CollectorVersionPolicyStatus>(world.api, name);
 }
 
-/** Starts a policy with 10 collectors. Resolves when the policy's status has shown this reason for a minute. */
+/** Starts a policy with 10 collectors. Resolves once the policy's status has shown this reason for a minute. */
 async function reached(reason: string, setting: RestartSetting = {}): Promise<Staged> {
   const fleet = staged({ count: 10, ...setting });
   fleet.world.start();
@@ -161,7 +161,7 @@ describe('H1: the status stays until new evidence contradicts it', () => {
     const fleet = await reached('AllUpdated', { spec: { selector: {} } });
     const { world } = fleet;
     // Makes the creation of the second policy's ledger fail. Without a ledger, the operator cannot tell how old builds
-    // are, so the second policy selects no collectors.
+    // are, so the second policy does not select any collectors.
     world.api.onRequest = ({ collection, method }) =>
       collection.endsWith('/ledgers') && method === 'POST'
         ? { kind: 'status', status: 500, when: 'before' }

@@ -1,4 +1,4 @@
-/** Restores a backup that is an hour old. No upgrade may run twice, and a stopped rollout must stay stopped (U1). */
+/** Restores a backup that is an hour old. No upgrade must run twice, and a stopped rollout must stay stopped (U1). */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario/scenario.ts';
 import { annotations } from '../../../src/api/annotations.ts';
@@ -59,8 +59,8 @@ function fleet({ groups, spec = {} }: RestoredFleetSetting = {}) {
 type RestoredFleet = ReturnType<typeof fleet>;
 
 /**
- * Restores the backup. With `beneath`, the operator runs during the restore. With `between`, the operator is killed
- * before the restore, and started after it.
+ * Restores the backup. With `beneath`, the operator is running during the restore. With `between`, the operator is
+ * killed before the restore and started after it.
  */
 function restore({ world }: RestoredFleet, how: 'beneath' | 'between', what: () => void): void {
   if (how === 'beneath') {
@@ -129,7 +129,7 @@ describe.each(['between', 'beneath'] as const)('a restore %s operators', (how) =
       const { id } = status()?.rollout ?? {};
       annotate(annotations.retry, `${id}/again`);
       await world.clock.advance(minuteMs);
-      // The operator notices the lost ledger only at its next write. It may then have started another rollout.
+      // The operator notices the lost ledger only at its next write. By then, it may have started another rollout.
       const now = status()?.rollout ?? { id };
       if (now.id !== id) annotate(annotations.retry, now.id as string);
       expect(await untilReason('AllUpdated')).toBe(true);
@@ -213,7 +213,7 @@ describe.each(['between', 'beneath'] as const)('a restore %s operators', (how) =
     const restoredMs = world.clock.now();
     restore(one, how, () => backup.restoreLedgers());
     expect(await world.until(() => tasks().length > 2, 4 * hourMs)).toBe(true);
-    // The operator may not notice the restore until it writes the ledger. The first soak then ends as planned, 25
+    // The operator might not notice the restore until it writes the ledger. The first soak then ends as planned, 25
     // minutes after the restore.
     expect(tasks()[2]?.requestTime).toBeGreaterThanOrEqual(restoredMs + 25 * minuteMs);
   });
@@ -259,7 +259,8 @@ test('a restore keeps the failure of a collector that stopped running during a s
   world.model.patch({ collectors: silent }, world.service.nowMs());
   expect(await untilReason('CollectorsFailed')).toBe(true);
   backup.restoreLedgers();
-  // To pause the policy, the operator writes the ledger. This write fails, because the restore has changed the ledger.
+  // To pause the policy, the operator writes to the ledger. The write fails, because the restore has changed the
+  // ledger.
   annotate(annotations.paused, 'true');
   expect(await untilReason('Paused')).toBe(true);
   annotate(annotations.paused, 'false');

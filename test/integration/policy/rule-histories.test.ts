@@ -66,9 +66,9 @@ function rollout({ scenario = {}, strategy = {}, spec = {} }: RuleSetting = {}) 
 
 const canary = { name: 'canary', size: 2, soakDuration: '0s' };
 const rest = { name: 'rest', soakDuration: '0s' };
-/** Six collectors, two of which are offline. */
+/** Six collectors, two of them offline. */
 const away = { web: { count: 4, version: before }, away: { count: 2, version: before, running: false } };
-/** The simulated time starts at midnight UTC. */
+/** Simulated time starts at midnight UTC. */
 const hourOf = (ms: number) => new Date(ms).getUTCHours() + new Date(ms).getUTCMinutes() / 60;
 const daily = (hour: number, duration: string) => ({
   cutoff: '30m',

@@ -1,4 +1,4 @@
-/** Tests policies that share a service, with different settings and URL paths. */
+/** Tests policies that share a service, but have different settings and URL paths. */
 import { expect, test } from 'vitest';
 import { minuteMs } from '../../../src/base/time-units.ts';
 import { policiesPath, policyDefaults, World } from '../../support/world.ts';
@@ -88,7 +88,7 @@ test('U2: no POST is sent for a collector that is no longer selected, although i
   const before = posts(world).length;
   expect(await world.until(() => world.ready('production')?.status === 'True', 20 * minuteMs)).toBe(true);
   const names = new Map(world.snapshot().collectors.map(({ id, name }) => [id, name]));
-  // Before the operator notices that the policy changed, it may request up to four more upgrades.
+  // Before the operator notices the change to the policy, it may request up to four more upgrades.
   const later = posts(world).slice(before + 4);
   expect(later.filter(({ collectorId }) => names.get(collectorId ?? '')?.startsWith('db-'))).toEqual([]);
 });

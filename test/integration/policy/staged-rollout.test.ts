@@ -1,4 +1,4 @@
-/** Tests rollouts in stages with the whole operator. */
+/** Tests staged rollouts with the whole operator. */
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
 import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
@@ -25,7 +25,7 @@ test('stages show the collectors that they will have, in status as in the plan',
     rest,
   ];
   const { world, status, untilReason } = staged({ scenario: { list: { hosted: true }, groups }, stages });
-  // Waits for longer than half an hour. Collectors without a heartbeat then count as offline.
+  // Waits for more than half an hour, so that collectors without a heartbeat count as offline.
   await world.clock.advance(hourMs);
   world.start();
   for (const reason of ['RollingOut', 'Soaking']) {
@@ -38,7 +38,7 @@ test('stages show the collectors that they will have, in status as in the plan',
   }
   const [canary, tenth, there, last] = status()?.stages ?? [];
   expect([canary?.members, tenth?.members]).toEqual([3, 3]);
-  // The first two stages have 6 of the 24 collectors that can be upgraded.
+  // The first two stages contain 6 of the 24 collectors that can be upgraded.
   expect((there?.members ?? 0) + (last?.members ?? 0)).toBe(24 - 6);
   expect([tenth, there, last].map((stage) => stage?.state)).toEqual(['Pending', 'Pending', 'Pending']);
 });

@@ -12,7 +12,7 @@ export interface StagedSetting {
   readonly spec?: object;
 }
 
-/** A canary stage of three collectors without a soak. */
+/** A canary stage with three collectors and no soak. */
 export const canary = { name: 'canary', size: 3, soakDuration: '0s' };
 export const rest = { name: 'rest', soakDuration: '0s' };
 

@@ -1,4 +1,4 @@
-/** Tests the history entry of a rollout that ends because the target changes. */
+/** Tests the history entry for a rollout that ends because the target changes. */
 import { expect, test } from 'vitest';
 import { minuteMs } from '../../../src/base/time-units.ts';
 import { policiesPath, World } from '../../support/world.ts';
@@ -12,7 +12,7 @@ function rolling() {
       groups: { web: { count: 10, version: before } },
       upgrade: { duration: '2m' },
     },
-    // The interval between status writes is longer than the test, so the counts in the status stay old during the
+    // The interval between status writes is longer than the test, so the counts in the status remain old during the
     // rollout.
     settings: { statusIntervalMs: 1_000 * minuteMs },
   });

@@ -1,4 +1,4 @@
-/** Tests a target that is replaced and set again. The operator keeps its results (R6). */
+/** Tests a target that is replaced and later set again. The operator keeps the results for the target (R6). */
 import { describe, expect, test } from 'vitest';
 import { hourMs } from '../../../src/base/time-units.ts';
 import { Backup } from './backup.ts';

@@ -25,7 +25,7 @@ test.each([
   },
 );
 
-/** Returns the size of the heap in KB after a garbage collection. */
+/** Returns the heap size in KB after a garbage collection. */
 function heapKilobytes(): number {
   setFlagsFromString('--expose-gc');
   runInNewContext('gc')();
@@ -82,7 +82,7 @@ test('a hundred idle schedules cause only watches and lists of each kind', async
     ),
   ];
   expect([...counts.keys()].sort()).toEqual(collections.flatMap((path) => [`GET ${path}`, `WATCH ${path}`]).sort());
-  // The interval between two lists is random, from nine to eleven minutes.
+  // The interval between two lists is random, between nine and eleven minutes.
   const maxLists = (10 * hourMs) / (9 * minuteMs);
   for (const path of collections) expect(counts.get(`GET ${path}`)).toBeLessThanOrEqual(maxLists);
 });

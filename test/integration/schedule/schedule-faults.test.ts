@@ -1,4 +1,4 @@
-/** Tests schedules with a faulty API server, and with resources that others change (S1 to S6). */
+/** Tests schedules with a faulty API server, and with resources changed by others (S1 to S6). */
 import { describe, expect, test } from 'vitest';
 import { reasons } from '../../../src/api/conditions.ts';
 import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
@@ -255,7 +255,7 @@ describe('a schedule with faults', () => {
     const count = 120;
     const world = new ScheduleWorld();
     world.add({ startTime: new Date(startMs - 2 * count * hourMs).toISOString().replace('.000', ''), paused: true });
-    // Adds a schedule record of an earlier run for every second hour.
+    // Adds a schedule record for an earlier run in every second hour.
     for (let index = 0; index < count; index++) world.addRecord(startMs - (2 * index + 1) * hourMs);
     const first = world.start();
     await world.world.clock.advance(minuteMs);

@@ -1,4 +1,4 @@
-/** Tests schedules of exports with the whole operator: runs, backfill, gaps and restarts (S1 to S6). */
+/** Tests export schedules with the whole operator: runs, backfill, gaps and restarts (S1 to S6). */
 import { describe, expect, test } from 'vitest';
 import { reasons } from '../../../src/api/conditions.ts';
 import { PrometheusMetrics } from '../../../src/base/prometheus-metrics.ts';
@@ -141,7 +141,7 @@ describe('a schedule', () => {
     expect(await world.until(() => world.ready?.reason === reasons.upToDate)).toBe(true);
     await world.world.clock.advance(10 * minuteMs);
     await expectCovered(world, startMs, startMs + 6 * hourMs);
-    // Each hour needs two search jobs: one for the rows, and one that checks them.
+    // Each hour needs two search jobs: one for the rows, and one to check them.
     expect(world.world.journal.filter(({ operation }) => operation === 'createJob').length - jobs).toBeLessThanOrEqual(
       6,
     );
@@ -259,7 +259,7 @@ describe('a schedule', () => {
     const { events } = recordReports(world.world.api, 'hourly');
     world.start();
     expect(await world.until(() => world.status?.gaps?.length === 1)).toBe(true);
-    // A message that is repeated within ten minutes produces no second Event.
+    // A message that is repeated within ten minutes does not produce a second Event.
     await world.world.clock.advance(11 * minuteMs);
     world.patch({ spec: { template: { spec: { activeDeadlineSeconds: null } } } });
     world.retry();

@@ -1,4 +1,4 @@
-/** Simulates the whole operator with one schedule, and a destination in memory. */
+/** Simulates the whole operator with one schedule and an in-memory destination. */
 import type { Scenario } from '../../../simulator/scenario/scenario.ts';
 import { type Message, RowData } from '../../../simulator/test/row-data.ts';
 import { findCondition } from '../../../src/api/conditions.ts';
@@ -16,12 +16,12 @@ import { exportDefaults, exportsPath, World } from '../../support/world.ts';
 
 export { exportsPath };
 
-/** Wall time in ms of the start: 1 a.m. in New York, which occurs twice on this day. */
+/** Wall-clock time in ms at the start: 1 a.m. in New York, which occurs twice on this day. */
 export const startMs = Date.UTC(2026, 10, 1, 5);
 
 export const schedulesPath = '/apis/logfleet.dev/v1alpha1/namespaces/logging/searchexportschedules';
 
-/** Fields of a schedule with the defaults of the API server. */
+/** Schedule fields with the defaults set by the API server. */
 const scheduleDefaults = {
   schedule: '0 * * * *',
   timeZone: 'UTC',
@@ -32,7 +32,7 @@ const scheduleDefaults = {
   failedRunsHistoryLimit: 3,
 } as const;
 
-/** Returns messages at regular intervals. Each message contains its own time as text. */
+/** Returns messages at regular intervals. The text of each message is its time. */
 export function every(stepMs: number, fromMs: number, toMs: number): readonly Message[] {
   const count = Math.ceil((toMs - fromMs) / stepMs);
   return Array.from({ length: count }, (_, index) => {
@@ -46,18 +46,15 @@ export interface ScheduleWorldOptions {
   readonly scenario?: Scenario;
   readonly epochMs?: number;
   /**
-   * True if a search finds a message only after the service has received the message. Otherwise, a search finds even
-   * messages that arrive later.
+   * Whether a search finds a message only after the service has received it. Otherwise, searches find even messages
+   * that arrive later.
    */
   readonly hidesFuture?: boolean;
-  /**
-   * Container image for exports in Kubernetes Jobs. Without an image, the runs of a schedule cannot be executed as
-   * Jobs.
-   */
+  /** Container image for exports in Kubernetes Jobs. Without an image, a schedule's runs cannot be executed as Jobs. */
   readonly workerImage?: string;
 }
 
-/** Returns whether two time ranges overlap. */
+/** Reports whether two time ranges overlap. */
 export function overlaps(one: TimeRange, other: TimeRange): boolean {
   return one.fromMs < other.toMs && other.fromMs < one.toMs;
 }
@@ -65,9 +62,9 @@ export function overlaps(one: TimeRange, other: TimeRange): boolean {
 export class ScheduleWorld {
   readonly world: World;
   readonly exports = new MemoryExports({ places: { allowAmbientCredentials: true } });
-  /** Destinations of processes that were not killed. */
+  /** Destinations of processes that have not been killed. */
   readonly #destinations = new Set<MemoryDestination>();
-  /** Called before each call to the destination. Returns the fault of the call, if any. */
+  /** Called before each destination call. Returns the call's fault, if any. */
   strike: MemoryDestination['strike'] = () => undefined;
 
   constructor(options: ScheduleWorldOptions = {}) {
@@ -98,7 +95,7 @@ export class ScheduleWorld {
     return this.exports.opened;
   }
 
-  /** Creates a schedule. `template` replaces fields of the runs' spec. */
+  /** Creates a schedule. `template` replaces fields in the spec of its runs. */
   add(spec: object = {}, template: object = {}, name = 'hourly'): void {
     const { paused: _, ...runDefaults } = exportDefaults;
     this.world.api.create(schedulesPath, {
@@ -135,7 +132,7 @@ export class ScheduleWorld {
     this.world.api.patch(`${schedulesPath}/hourly`, change);
   }
 
-  /** Requests a repetition of the failed runs, as `logfleet retry` does. */
+  /** Requests that the failed runs be repeated, as `logfleet retry` does. */
   retry(): void {
     const requestedAt = String(this.world.clock.now());
     this.patch({ metadata: { annotations: { 'logfleet.dev/requestedAt': requestedAt } } });
@@ -160,7 +157,7 @@ export class ScheduleWorld {
       .sort((a, b) => a.fromMs - b.fromMs);
   }
 
-  /** Writes the schedule record of an earlier run. The run covers one hour and has no files. */
+  /** Writes the schedule record of an earlier run, which covers one hour and has no files. */
   addRecord(fromMs: number): void {
     const toMs = fromMs + hourMs;
     const run = runName('hourly', { fromMs, toMs });
@@ -178,12 +175,12 @@ export class ScheduleWorld {
     return verifySchedule(new MemoryDestination(this.store), ScheduleLayout.of('hourly'), { ...options, signal });
   }
 
-  /** Returns the texts of all exported rows in sorted order. Only files that a manifest lists are read. */
+  /** Returns the texts of all exported rows, sorted. Only files listed in a manifest are read. */
   rows(): readonly string[] {
     return this.#rowsOf(this.exports.manifests());
   }
 
-  /** Returns the sorted texts of the rows of all runs with a schedule record. */
+  /** Returns the row texts of all runs with a schedule record, sorted. */
   rowsOfRecords(): readonly string[] {
     const records = [...this.store.objects].filter(([name]) => name.startsWith('hourly/schedule/runs/'));
     const manifests = records.map(([, content]) => {
@@ -205,7 +202,7 @@ export class ScheduleWorld {
   }
 }
 
-/** Returns the sorted texts of the messages in a time range. */
+/** Returns the texts of the messages in a time range, sorted. */
 export function textsIn(messages: readonly Message[], { fromMs, toMs }: TimeRange): readonly string[] {
   return messages
     .filter(({ at }) => at >= fromMs && at < toMs)

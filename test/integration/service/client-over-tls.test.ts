@@ -32,7 +32,7 @@ beforeAll(async () => {
       users: { ops: { keys: { id: 'key' } } },
       builds: ['19.500-1'],
       groups: { web: { count: 1_200, version: '19.253-26' } },
-      // The tests also send requests of their own as the same user, so the simulator must not limit the request rate.
+      // The tests also send their own requests as the same user, so the simulator must not limit the request rate.
       limits: { requestsPerSecond: 0 },
       search: { notStartedFor: '0s', duration: '0s' },
       logs: { messages: 3_000, from: '-1h', to: '-0s' },
@@ -110,7 +110,7 @@ describe('pages of messages over TLS', () => {
     });
   }
 
-  /** Slow receiver of rows, which accepts one row in each turn of the event loop. */
+  /** Slow receiver of rows, which accepts one row per turn of the event loop. */
   class SlowReceiver extends RecordingReceiver {
     drained(): Promise<void> {
       return new Promise((resolve) => setImmediate(resolve));
@@ -143,7 +143,7 @@ describe('pages of messages over TLS', () => {
     const pages = journal.slice(before).filter(({ operation }) => operation === 'listMessages');
     const offsets = pages.map(({ path }) => Number(new URLSearchParams(path.split('?')[1]).get('offset')));
     expect(offsets).toHaveLength(4);
-    // The client keeps the rows that it received before the page was cut off. The next request starts after these rows.
+    // The client keeps the rows received before the page was cut off. The next request starts after these rows.
     expect(offsets.every((offset, index) => index === 0 || offset > (offsets[index - 1] ?? 0) + 100)).toBe(true);
   });
 });

@@ -1,4 +1,4 @@
-/** Tests how `make tools` installs the programs for the cluster and store tests. */
+/** Tests how `make tools` installs the programs needed by the cluster and store tests. */
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';

@@ -1,4 +1,4 @@
-/** Tests accounts: Secrets that belong to the same account, Secrets that are read again, and unusable Secrets. */
+/** Tests accounts: Secrets that belong to the same account, Secrets that are read again, and invalid Secrets. */
 import { describe, expect, test } from 'vitest';
 import { type Account, Accounts } from '../../../src/account/accounts.ts';
 import { failure, type LogfleetError } from '../../../src/base/errors.ts';
@@ -55,7 +55,7 @@ class AccountsWorld {
     if (members) this.write(members);
   }
 
-  /** Replaces the Secret by environment variables. */
+  /** Replaces the Secret with environment variables. */
   static withVariables(members?: Record<string, string>): AccountsWorld {
     const world = new AccountsWorld(members);
     world.secrets.usesVariables = true;

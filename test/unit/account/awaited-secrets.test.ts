@@ -1,4 +1,7 @@
-/** Tests resources that wait for a missing Secret: how often the Secret is read, and how they notice that it exists (C2). */
+/**
+ * Tests resources that are waiting for a missing Secret: how often the Secret is read, and how the resources notice
+ * that it now exists (C2).
+ */
 import { describe, expect, test } from 'vitest';
 import { AwaitedSecrets } from '../../../src/account/awaited-secrets.ts';
 import { LogfleetError } from '../../../src/base/errors.ts';
@@ -14,7 +17,7 @@ class SecretsWorld {
   readonly woken: string[] = [];
   readonly secrets = new AwaitedSecrets({ clock: this.clock, secrets: this.stored });
 
-  /** Reads the Secret, and waits until the Secret changes. */
+  /** Reads the Secret, and waits until it changes. */
   async stall(waiter: string, at = key): Promise<void> {
     const { changes } = this.secrets;
     await this.secrets.get(at).catch(() => undefined);

@@ -1,4 +1,7 @@
-/** Tests request budgets: requests per second are limited per user, concurrent requests per API key (B6, B7). */
+/**
+ * Tests request budgets, which limit requests per second for each user, and concurrent requests for each API key (B6,
+ * B7).
+ */
 import { expect, test } from 'vitest';
 import { Budgets, type Spender, userIdOf } from '../../../src/account/budgets.ts';
 import type { KeyBudget } from '../../../src/service/budget/request-slot.ts';

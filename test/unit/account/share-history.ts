@@ -1,6 +1,6 @@
 /**
- * Simulates Kubernetes Jobs of exports, with random events. The pods and the operator together must never exceed the
- * request limits.
+ * Simulates the Kubernetes Jobs of exports, with random events. The pods and the operator together must never exceed
+ * the request limits.
  */
 import {
   type HeldShare,
@@ -19,7 +19,7 @@ interface SimulatedJob {
   pods: number;
 }
 
-/** State of all Jobs at one time. */
+/** State of all Jobs at one point in time. */
 interface Snapshot {
   readonly atMs: number;
   readonly number: number;
@@ -34,12 +34,12 @@ const user = 'user';
 const steps = 200;
 /** Maximum delay in ms until a watch shows a change. */
 const latestWatchMs = 30_000;
-/** Time in ms after the deletion of a Job for which the Job controller may still create pods of this Job. */
+/** Time in ms after the deletion of a Job during which the Job controller might still create pods for it. */
 const latestPodMs = 10_000;
 
 /**
- * Simulates processes that share the request limits of a user, with random events. Throws if the processes together
- * ever exceed these limits.
+ * Simulates processes that share a user's request limits, with random events. Throws if the processes together ever
+ * exceed the limits.
  */
 export function shareHistory(random: Random): ShareHistory {
   const pick = (count: number) => Math.floor(random.next() * count);
@@ -64,8 +64,8 @@ export function shareHistory(random: Random): ShareHistory {
     jobs: new Map([...jobs].map(([name, job]) => [name, { ...job }])),
   });
   /**
-   * Returns the state of the resources that a watch may show now, chosen at random. It is never older than what the
-   * watch showed last.
+   * Returns the state of the resources that a watch might show now, chosen at random. It is never older than the state
+   * that the watch last showed.
    */
   const shown = (before: number): Snapshot => {
     const possible = past.filter(({ number, atMs }) => number >= before && atMs >= nowMs - latestWatchMs);
@@ -87,7 +87,7 @@ export function shareHistory(random: Random): ShareHistory {
         workers: 1 + pick(4),
         share: size?.share ?? { requestsPerSecond: 1, maxConcurrentRequests: 2 },
       };
-      // The new Job sometimes has the name of a deleted Job. A resumed export creates such a Job.
+      // The new Job sometimes has the name of a deleted Job, as when an export is resumed.
       const gone = [...everShown].filter((job) => jobs.get(job)?.deletedAtMs !== undefined && !shownNames.has(job));
       const name = random.next() < 0.3 ? (gone[pick(gone.length)] ?? `job-${++made}`) : `job-${++made}`;
       const held = shares.reserve(name, wanted, limits);
@@ -112,13 +112,13 @@ export function shareHistory(random: Random): ShareHistory {
       const job = any();
       if (job && job.pods === 0) job.isOver = true;
     },
-    // The pods of a deleted Job still run for a while.
+    // The pods of a deleted Job keep running for a while.
     () => {
       const job = any();
       if (job) job.deletedAtMs ??= nowMs;
     },
     () => observe(shown(shownJobs), shown(shownPods)),
-    // A new operator cannot list Jobs that were deleted earlier. The test assumes that these Jobs create no more pods.
+    // A new operator cannot list Jobs that were deleted earlier. The test assumes that such Jobs create no more pods.
     () => {
       shares = new WorkerShares();
       observe(snapshot(), snapshot());
@@ -149,8 +149,8 @@ export function shareHistory(random: Random): ShareHistory {
 }
 
 /**
- * Returns the shares of the request limits that an operator counts as used: those of running Jobs, and those of running
- * pods whose Job was deleted.
+ * Returns the shares of the request limits that an operator counts as used: the shares of running Jobs, and of running
+ * pods whose Job has been deleted.
  */
 function observed(ofJobs: Snapshot, ofPods: Snapshot): readonly ObservedShare[] {
   const names = new Set([...ofJobs.jobs.keys(), ...ofPods.jobs.keys()]);

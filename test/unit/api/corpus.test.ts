@@ -54,7 +54,7 @@ describe('bad manifests of the corpus', () => {
         ),
       );
     const { spec } = schemas[kind].properties ?? {};
-    // Skips fields that another field repeats: `exclude` has the fields of `selector`, and a template has the fields of
+    // Skips fields that repeat other fields: `exclude` has the fields of `selector`, and a template has the fields of
     // an export.
     const copied = /^spec\.(exclude|template\.spec)\./;
     const fields = fieldsOf(spec ?? {}, 'spec').filter((path) => !copied.test(path));

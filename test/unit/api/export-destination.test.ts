@@ -1,4 +1,4 @@
-/** Tests that logfleet can open a destination with any settings that the CRD accepts. */
+/** Tests that logfleet can open a destination with any settings accepted by the CRD. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { validateResource } from '../../../src/api/validation.ts';
@@ -16,7 +16,7 @@ function takes(destination: object): boolean {
   return findings.every(({ severity }) => severity !== 'error');
 }
 
-/** Texts that are almost valid names. */
+/** Strings that are almost valid names. */
 const nearNames = fc
   .array(
     fc.oneof(

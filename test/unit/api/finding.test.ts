@@ -1,4 +1,4 @@
-/** Tests the text of a finding of `validate`: file position, field, problem and remedy. */
+/** Tests the text of a `validate` finding: file position, field, problem and remedy. */
 import { expect, test } from 'vitest';
 import {
   error,

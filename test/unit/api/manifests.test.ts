@@ -1,4 +1,4 @@
-/** Tests that a value is the same in all files of `manifests/` that contain it. */
+/** Tests that a value is the same in all files in `manifests/` that contain it. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -12,10 +12,10 @@ function manifest(file: string): any {
   return documents[0]?.toJS();
 }
 
-/** Returns all memory sizes in MiB from the tables of docs/performance.md, except that of `logfleet ui`. */
+/** Returns all memory sizes in MiB in the tables in docs/performance.md, except that of `logfleet ui`. */
 function measuredMebibytes(): readonly number[] {
   const page = readFileSync(join(root, 'docs/performance.md'), 'utf8');
-  // The measured figure of a row comes before the goal.
+  // In each row, the measured value comes before the goal.
   return [...page.matchAll(/^\|.*?(\d+) MiB.*\|$/gm)]
     .filter(([row]) => !row.includes('memory of the command'))
     .map(([, figure]) => Number(figure));

@@ -70,7 +70,7 @@ describe('a query can be split (E8)', () => {
     expect(splittability(query)).toMatchObject({ isSplittable: false, reason: expect.stringContaining(reason) });
   });
 
-  // A pipe inside quotes or inside a comment is not an operator. The service defines where quotes and comments end.
+  // A pipe inside quotes or a comment is not an operator. The service defines where quotes and comments end.
   test.each([
     ['apostrophes', `* | parse '"' as a | count | where b = '"'`],
     ['backquotes', '* | where a = `"` | count | where b = `"`'],

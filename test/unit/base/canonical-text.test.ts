@@ -1,4 +1,4 @@
-/** Tests that JSON values are compared as an API server does: the order of members does not matter. */
+/** Tests that JSON values are compared as an API server compares them, regardless of the order of members. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { canonicalText, sameValue } from '../../../src/base/canonical-text.ts';

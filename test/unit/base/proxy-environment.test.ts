@@ -1,4 +1,4 @@
-/** Tests which proxy is chosen for an origin, and which proxy variables other processes get. */
+/** Tests which proxy is chosen for an origin, and which proxy variables are passed to other processes. */
 import { expect, test } from 'vitest';
 import { proxyFor, proxyVariables } from '../../../src/base/proxy-environment.ts';
 

@@ -1,4 +1,4 @@
-/** Tests the delays before retries: after repeated failures, and after repeated refusals of the credentials. */
+/** Tests the delays before retries: after repeated failures, and after repeated rejections of the credentials. */
 import { expect, test } from 'vitest';
 import { failure } from '../../../src/base/errors.ts';
 import { FailureRecord, isRefusal } from '../../../src/base/retry-delay.ts';

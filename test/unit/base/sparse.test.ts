@@ -1,4 +1,4 @@
-/** Tests that sparse maps, sparse sets and multimaps give the same results as maps and sets of JavaScript. */
+/** Tests that sparse maps, sparse sets and multimaps give the same results as JavaScript maps and sets. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Multimap } from '../../../src/base/multimap.ts';

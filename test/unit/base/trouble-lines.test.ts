@@ -1,4 +1,4 @@
-/** Tests the log lines about failures that are retried. */
+/** Tests log lines about failures that are retried. */
 import { expect, test } from 'vitest';
 import { TroubleLines } from '../../../src/base/trouble-lines.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';

@@ -1,4 +1,4 @@
-/** Tests that docs/cli.md and `--help` have the same commands and flags. */
+/** Tests that docs/cli.md and `--help` contain the same commands and flags. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { runProgram } from '../../../src/cli/program.ts';
@@ -12,14 +12,14 @@ async function help(...command: readonly string[]): Promise<string> {
   return context.stdout.text;
 }
 
-/** Flags in a text, without `--help`. */
+/** Returns the flags in a text, except `--help`. */
 function flagsIn(text: string): readonly string[] {
   const flags = new Set([...text.matchAll(/(?<![\w-])--[a-z][a-z-]*/g)].map(([flag]) => flag));
   flags.delete('--help');
   return [...flags].sort();
 }
 
-/** Returns the flags that begin a line of `--help`. */
+/** Returns the flags that begin a line of `--help` output. */
 function flagsOf(helpText: string): readonly string[] {
   return flagsIn([...helpText.matchAll(/^ {2}(?:-\w, )?--[a-z-]+/gm)].map(([line]) => line).join('\n'));
 }

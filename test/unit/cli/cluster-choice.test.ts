@@ -1,4 +1,4 @@
-/** Tests the messages of commands for a user who has no cluster. */
+/** Tests the messages that commands show to a user who has no cluster. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

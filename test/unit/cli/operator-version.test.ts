@@ -1,4 +1,4 @@
-/** Tests how `logfleet version` prints the versions of operators, and when it prints a warning. */
+/** Tests how `logfleet version` prints operator versions, and when it prints a warning. */
 import { describe, expect, test } from 'vitest';
 import { noMetrics } from '../../../src/base/metrics.ts';
 import { seededRandom } from '../../../src/base/random.ts';
@@ -12,7 +12,7 @@ import { VirtualClock } from '../../support/virtual-clock.ts';
 const leases = (namespace: string) => `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`;
 
 interface VersionSetting {
-  /** Versions of the operators by namespace. */
+  /** Operator versions by namespace. */
   readonly versions: Readonly<Record<string, string | undefined>>;
   readonly options?: VersionOptions;
   readonly refusal?: number;

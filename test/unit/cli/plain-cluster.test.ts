@@ -1,4 +1,4 @@
-/** Tests that logfleet finds the same API server as the library client-node, without this library. */
+/** Tests that logfleet finds the same API server as the client-node library, without using that library. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

@@ -60,7 +60,7 @@ afterEach(() => {
   vi.clearAllMocks();
 });
 
-/** Runs a command line, split at blanks outside of single quotes. */
+/** Runs a command line, split at whitespace outside single quotes. */
 async function run(line: string, env: Record<string, string> = {}) {
   const context = { ...recordingContext(), env };
   const status = await runProgram(wordsOf(line), context);

@@ -1,4 +1,4 @@
-/** Tests the function that reads a file of JSON records from its end. It must return each record completely. */
+/** Tests the function that reads a file of JSON records from the end. It must return each record in full. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** Tests `approve`, `retry` and `abort`: their annotations, their messages, and refused commands. */
+/** Tests `approve`, `retry` and `abort`: their annotations and messages, and commands that are refused. */
 import { describe, expect, it } from 'vitest';
 import { parseApproval, parseRolloutRequest } from '../../../src/api/annotations.ts';
 import type {
@@ -40,8 +40,8 @@ const stages: readonly Stage[] = [
 ];
 
 /**
- * The reason of the `Ready` condition for each stopped rollout, and the reason in `status.rollout.stopped` for the same
- * stop.
+ * The `Ready` condition's reason for each kind of stopped rollout, and the reason in `status.rollout.stopped` for the
+ * same stop.
  */
 const stops: Readonly<Record<string, StoppedReason>> = {
   RolloutStopped: 'RolloutStopped',

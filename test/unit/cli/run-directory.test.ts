@@ -1,4 +1,4 @@
-/** Tests the end of `logfleet run` on a directory without resources. */
+/** Tests that `logfleet run` ends on a directory without resources. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

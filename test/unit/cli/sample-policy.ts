@@ -4,7 +4,7 @@ import type { CollectorVersionPolicy, ObjectMeta } from '../../../src/api/kinds.
 
 export const nowMs = Date.UTC(2026, 10, 2, 12, 0, 0);
 
-/** Returns the RFC 3339 time that is `seconds` before `nowMs`. */
+/** Returns the time `seconds` before `nowMs`, in RFC 3339 format. */
 export function ago(seconds: number): string {
   return new Date(nowMs - seconds * 1_000).toISOString();
 }
@@ -75,7 +75,7 @@ export const rollingStatus: CollectorVersionPolicyStatus = {
   ],
 };
 
-/** Status with a completed stage, a soaking stage, and a stage that waits for approval. */
+/** Status with a completed stage, a soaking stage, and a stage that is waiting for approval. */
 export const stagedStatus: CollectorVersionPolicyStatus = {
   ...rollingStatus,
   rollout: {

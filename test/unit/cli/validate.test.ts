@@ -276,7 +276,7 @@ spec:
 
   test('accepts the samples and examples of the project', async () => {
     const { status, findings } = await validate([join(root, 'manifests/samples'), join(root, 'examples')]);
-    // The durations in the example `quiet-build` are short, so that users can try the example in two minutes.
+    // The durations in the example `quiet-build` are short, so that users can try it in two minutes.
     const short = findings.filter((finding) => finding.includes('/examples/quiet-build/policy.yaml:'));
     expect(short).toEqual([
       expect.stringContaining('soakDuration: warning'),

@@ -1,4 +1,4 @@
-/** Tests `logfleet verify`: how it selects exports, its output and its exit status. */
+/** Tests `logfleet verify`: how it selects exports, its output, and its exit status. */
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -8,7 +8,7 @@ import { CountingMetrics } from '../../support/counting-metrics.ts';
 import { SwitchedLeadership } from '../../support/switched-leadership.ts';
 import { settle, VirtualClock } from '../../support/virtual-clock.ts';
 
-/** Controller under test. Each test sets its resources, its leadership and the results of its reconciler. */
+/** Controller under test. Each test sets its resources, its leadership, and the results of its reconciler. */
 class ControllerWorld {
   readonly clock = new VirtualClock();
   readonly metrics = new CountingMetrics();

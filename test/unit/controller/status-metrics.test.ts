@@ -1,5 +1,5 @@
 /**
- * Tests the metrics that show the status of resources. At most a limited number of resources has its own series (C3).
+ * Tests the metrics that show the status of resources. Only a limited number of resources have their own series (C3).
  */
 import { expect, test } from 'vitest';
 import type { Condition } from '../../../src/api/conditions.ts';

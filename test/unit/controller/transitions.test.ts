@@ -1,4 +1,4 @@
-/** Tests the type of Events about the health of a resource: Warning if a user has to act (H1). */
+/** Tests the type of Events about a resource's health: Warning if a user has to act (H1). */
 import { expect, test } from 'vitest';
 import { reasons } from '../../../src/api/conditions.ts';
 import { transitionsTo } from '../../../src/controller/health.ts';

@@ -207,7 +207,7 @@ describe('the committed part of an export', () => {
   });
 });
 
-/** Two operators export to one destination, lose responses, and can crash before each commit. */
+/** Two operators export to the same destination, lose responses, and can crash before each commit. */
 test('commits of two processes in any order cover the range once, and leave no other files (E3)', async () => {
   const step = fc.record({
     writer: fc.nat(1),

@@ -1,4 +1,4 @@
-/** Tests how logfleet classifies errors of disks and object stores, and which messages it shows for them. */
+/** Tests how logfleet classifies errors from disks and object stores, and which messages it shows for them. */
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { SecretText } from '../../../src/base/secret-text.ts';

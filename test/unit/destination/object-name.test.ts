@@ -1,4 +1,4 @@
-/** Tests which names of objects in a destination are valid. */
+/** Tests which object names are valid in a destination. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { folderSegments, nameProblem, nameSegments } from '../../../src/destination/store/object-name.ts';

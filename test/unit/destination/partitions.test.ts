@@ -1,4 +1,4 @@
-/** Tests the folders of partitions, also on days on which clocks change. */
+/** Tests partition folders, including on days with clock changes. */
 import { expect, test } from 'vitest';
 import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
 import { type Partitioning, Partitions } from '../../../src/destination/partitions.ts';

@@ -20,7 +20,7 @@ export const { identity, layout } = definitionOf(
 );
 export const plan: ExportPlan = { boundariesMs: [startMs, startMs + 2 * hourMs, startMs + 4 * hourMs] };
 
-/** Returns the commit record of an interval. If the interval has no rows, the record names no file. */
+/** Returns the commit record of an interval. If the interval has no rows, the record lists no file. */
 export function recordOf(
   segment: number,
   fromMs: number,

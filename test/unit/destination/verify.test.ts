@@ -1,4 +1,4 @@
-/** Tests that the verification of an export reports every change of its files. */
+/** Tests that verifying an export reports every change to its files. */
 import { createHash } from 'node:crypto';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { ByteWriter, parquetWrite } from 'hyparquet-writer';

@@ -1,4 +1,4 @@
-/** Tests the token of a process. From this token, other processes learn whether the process still runs (E15). */
+/** Tests a process's token, from which other processes can tell whether the process is still running (E15). */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-/** Tests an export of a millisecond with more rows than one search returns (E4). */
+/** Tests exporting a millisecond with more rows than one search returns (E4). */
 import { describe, expect, test } from 'vitest';
 import type { FaultScenario, Scenario } from '../../../simulator/scenario/scenario.ts';
 import type { Message } from '../../../simulator/test/row-data.ts';
@@ -9,7 +9,7 @@ const digits = '0123456789';
 const denseMs = hour.fromMs + 1_000;
 const count = 300;
 /**
- * Messages of one millisecond. Each two-digit ending of an id occurs three times. Some ids are negative, as in the real
+ * Messages in one millisecond. Each two-digit ending of an id occurs three times. Some ids are negative, as in the real
  * service (section 10.3).
  */
 const crowd: readonly Message[] = Array.from({ length: count }, (_, index) => ({
@@ -50,7 +50,7 @@ describe('a dense millisecond', () => {
   });
 
   /**
-   * Returns messages of the same millisecond. `rowsByDigit` has the number of messages for each last digit of the
+   * Returns messages in the same millisecond. `rowsByDigit` contains the number of messages for each last digit of the
    * message id.
    */
   function crowdOf(rowsByDigit: readonly number[]): readonly Message[] {
@@ -61,8 +61,8 @@ describe('a dense millisecond', () => {
     );
   }
 
-  // One search job searches the whole millisecond, and one counts its rows. Ten more search jobs follow, one for each
-  // last digit of the message ids.
+  // One search job searches the whole millisecond, and another counts its rows. Ten more search jobs follow, one for
+  // each last digit of the message ids.
   test.each([
     ['one number of rows looks like a limit', [10_000, 2_000], 11_000, 2 + 10],
     ['all numbers of rows look like limits', Array.from(digits, () => 10_000), 50_000, 2 + 10],
@@ -85,8 +85,8 @@ describe('a dense millisecond', () => {
     const record = await world.committed(millisecond);
     expect(record).toMatchObject({ written: 24_500, count: { rows: 24_500, source: 'Aggregate' } });
     expect(await world.complaints(record)).toEqual([]);
-    // Two of the ten searches are truncated. When rows turn out to be missing, the ten searches are repeated, and each of
-    // these two is divided into ten more searches.
+    // Two of the ten searches are truncated. When rows turn out to be missing, the ten searches are repeated, and each
+    // of these two is split into ten more searches.
     expect(world.countOf('createJob')).toBe(2 + 10 + 10 + 20);
   });
 
@@ -217,7 +217,7 @@ describe('a dense millisecond', () => {
     const once = { ...fault, operations: [...fault.operations], queries: ['*4"'], nth: [1] };
     const world = worldOf(100, { once });
     const record = await world.committed(millisecond);
-    // A failed creation may have created a search job, which counts as active until it expires.
+    // A failed creation may still have created a search job, which counts as active until it expires.
     await world.clock.advance(30_000);
     expect(await world.complaints(record)).toEqual([]);
     expect(world.countOf('createJob')).toBe(13);

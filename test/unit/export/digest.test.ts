@@ -1,4 +1,4 @@
-/** Tests the comparison of exported rows with the numbers, sizes and times that the service computes. */
+/** Tests how exported rows are compared with the counts, sizes and times that the service computes. */
 import { describe, expect, test } from 'vitest';
 import { type CommitRecord, sumOfFigures } from '../../../src/destination/commit-record.ts';
 import { joinProven } from '../../../src/destination/proof-range.ts';

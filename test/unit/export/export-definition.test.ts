@@ -13,7 +13,7 @@ describe('a definition of an export', () => {
       ...{ query: '*', fromMs: 5, toMs: 10, timeZone: 'Europe/Berlin' },
       ...{ byReceiptTime: true, autoParsingMode: 'AutoParse', requiresRawMessages: true },
     });
-    // The clocks go back, so the local time of the export's start occurs twice. The first occurrence counts.
+    // The clocks go back, so the local time of the export's start occurs twice. The first occurrence is used.
     expect(new Date(definition.identity.fromMs).toISOString()).toBe('2026-10-25T00:30:00.000Z');
     expect(definitionOf().order(hour, false).timeZone).toBe('UTC');
   });
@@ -143,7 +143,7 @@ describe('the observed quirks of a service', () => {
     const services = new QuirksOfServices();
     expect(services.of('a', false)).toBe(services.of('a', false));
     expect(services.of('a', false)).not.toBe(services.of('b', false));
-    // A service may treat the end of a range as inclusive in only one kind of search: by message time or by receipt
+    // A service might treat the end of a range as inclusive in only one kind of search: by message time or by receipt
     // time. Each kind therefore has its own entry.
     expect(services.of('a', true)).not.toBe(services.of('a', false));
   });

@@ -33,7 +33,7 @@ class PlanningWorld {
   readonly purposes: string[] = [];
   readonly stop = new AbortController();
   jobs: JobSet | undefined;
-  /** Time in ms by which the clock of the service is behind. */
+  /** Time in ms by which the service's clock is slow. */
   serviceBehindMs = 0;
   readonly fromMs: number;
   readonly toMs: number;
@@ -96,7 +96,7 @@ class PlanningWorld {
     return at;
   }
 
-  /** Number of rows in each segment, in order of time. */
+  /** Number of rows in each segment, in chronological order. */
   rowsOf({ plan }: PlannedExport): number[] {
     return segmentsOf(plan).map(({ fromMs, toMs }) => this.atMs.filter((at) => at >= fromMs && at < toMs).length);
   }

@@ -60,7 +60,7 @@ class PassingClock extends VirtualClock {
   }
 }
 
-/** One export whose searches are controlled by the test, which determines how each search ends. */
+/** An export whose searches are controlled by the test, which decides how each search ends. */
 class WorkWorld {
   readonly clock = new PassingClock();
   readonly destination = new MemoryDestination();
@@ -69,7 +69,7 @@ class WorkWorld {
   readonly work: ExportWork;
   limits = limits;
   changes = 0;
-  /** Error with which the next attempt to open the destination fails. If undefined, the attempt succeeds. */
+  /** Error with which the next attempt to open the destination fails, or undefined if it succeeds. */
   openFails: LogfleetError | undefined;
   planning: (tools: SearchTools, options: PlanOptions) => Promise<PlannedExport> = async ({ destination }) => ({
     plan: await storePlanOnce(destination, definition.layout, plan),
@@ -151,7 +151,7 @@ test('a waiting worker reads again what others have written, even if decisions t
   await settle();
   const { requeueAfterMs } = work.advance(limits);
   expect(requeueAfterMs).toBeLessThanOrEqual(1_000);
-  // The timer fires slightly too early, so the destination is not due to be read again.
+  // The timer fires slightly early, so it is not yet time to read the destination again.
   await clock.advance(requeueAfterMs - 0.05);
   clock.readingMs = 0.02;
   expect(work.advance(limits).requeueAfterMs).toBeLessThanOrEqual(1_000);
@@ -884,7 +884,7 @@ describe('a failure', () => {
     }
     expect(reads).toBe(2);
     // The new commit record fills the gap between the other records. The records no longer contradict each other, so
-    // the export reads all of them again.
+    // the export rereads all of them.
     await commit(destination, definition.layout, { ...emptyRecord(order(2)), fromMs: stray.toMs });
     await world.clock.advance(30_000);
     expect(await world.advance()).toMatchObject({ waitsFor: undefined });

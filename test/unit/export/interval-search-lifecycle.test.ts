@@ -1,5 +1,5 @@
 /**
- * Tests the course of an interval search: when it reads pages, how it ends or is stopped, and what it does if another
+ * Tests how an interval search proceeds: when it reads pages, how it ends or is stopped, and what it does if another
  * process commits the interval first.
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
@@ -66,8 +66,8 @@ describe('a search that is stopped', () => {
       const search = world.begin();
       world.clock.after((part * spanMs) / 20, () => search.stop());
       expect(await world.simulated.run(search.done)).toEqual({ kind: 'stopped' });
-      // The search may have been stopped before the client received the id of its job. Such a job cannot be deleted, so
-      // it must expire.
+      // The search may have been stopped before the client received its job id. Such a job cannot be deleted, so it has
+      // to expire.
       await world.clock.advance(60_000);
       expect(await world.leftovers()).toEqual([]);
       expect(await world.records()).toEqual([]);

@@ -1,4 +1,4 @@
-/** Tests interval searches that continue with a search job that was opened to plan the export. */
+/** Tests interval searches that reuse a search job opened for planning the export. */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario/scenario.ts';
 import { hourMs } from '../../../src/base/time-units.ts';
@@ -26,7 +26,7 @@ const fromMs = startMs - hourMs / 3;
 describe('a job that was opened for a longer range', () => {
   test.each<[string, Scenario, number | undefined, string, number]>([
     // The search reads the four full pages of the 200 messages. It then reads a fifth page, because the message count
-    // may be one too low.
+    // might be one too low.
     ['whole buckets', limited(), undefined, 'Histogram', 5],
     ['what an aggregation has counted', limited(), 200, 'Aggregate', 5],
     ['a separate count', limited({ status: { bucketLength: '2h' } }), undefined, 'Aggregate', 5],

@@ -37,7 +37,7 @@ function makeMessages({ count, spanMs }: SearchPlan, random: Random): Message[] 
   });
 }
 
-/** Time in seconds after which no request fails any more. */
+/** Time in seconds after which requests no longer fail. */
 const troubleS = 600;
 
 function scenarioOf(plan: SearchPlan): Scenario {
@@ -74,8 +74,7 @@ function worldOf(plan: SearchPlan): SearchWorld {
       output: { ...plainOutput, maxPartBytes: plan.maxPartBytes },
     },
   });
-  // The service may apply its row limit without reporting it. The test therefore tells the export that the limit was
-  // reached.
+  // The service may apply its row limit without reporting it, so the test tells the export that the limit was reached.
   const isLimitReached = true;
   const texts: string[] = [];
   const shown = {
@@ -172,7 +171,7 @@ test('every row is exported once, with any faults of the service and the destina
       }
       expect(found).toEqual([]);
       // If a request or a destination call failed, the export may have been unable to remove some files. Otherwise,
-      // nothing may remain.
+      // nothing must remain.
       await world.clock.advance(60_000);
       await world.destination.abortLeftovers('', 'all');
       const files = records.flatMap((record) => record.files.map(({ name }) => name));

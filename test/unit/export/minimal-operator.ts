@@ -1,4 +1,4 @@
-/** Minimal operator for tests. It runs an export on the minimal log service in minimal-service.ts. */
+/** Minimal operator for tests, which runs an export on the minimal log service in minimal-service.ts. */
 import type { Random } from '../../../src/base/random.ts';
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
 import type { ExportPlan } from '../../../src/destination/plan-object.ts';
@@ -17,7 +17,7 @@ import { decide, type ExportDecision } from '../../../src/export/work/export-dec
 import { onlyWorker } from '../../../src/export/work/worker-part.ts';
 import { countMinimal, type MinimalJob, type MinimalRow, type MinimalWorld, searchMinimal } from './minimal-service.ts';
 
-/** Contents of the destination: each commit record with its rows, by the key of the record (E3). */
+/** Content of the destination: each commit record with its rows, by record key (E3). */
 export type MinimalDestination = Map<string, { readonly record: CommitRecord; readonly rows: readonly MinimalRow[] }>;
 
 type MinimalReading = Extract<Verdict, { kind: 'read' }>;
@@ -43,7 +43,7 @@ export class MinimalOperator {
     this.#plan = plan;
     this.#destination = destination;
     this.#random = random;
-    // If the service does not report its row limit, the operator must already know the limit from earlier searches.
+    // If the service does not report its row limit, the operator must already know it from earlier searches.
     this.#smallestLimit = world.cutKinds.includes('silent') ? world.limit : undefined;
   }
 
@@ -67,13 +67,13 @@ export class MinimalOperator {
   }
 
   /**
-   * Makes one decision about the export, and completes one of its running searches, chosen at random. Returns false if
-   * the whole range is exported.
+   * Makes one decision about the export, and completes a random one of its running searches. Returns false once the
+   * whole range has been exported.
    */
   step(): boolean {
     const { start, stop, isCovered } = this.decide();
     if (isCovered) return false;
-    // In half of the steps, the searches that the decision stops continue anyway, as if the stop had come too late.
+    // In half of the steps, searches that the decision stops continue anyway, as if the stop had come too late.
     const stopped = this.#random.next() < 0.5 ? stop : [];
     this.#running = this.#running.filter((search) => !stopped.includes(search));
     const facts = { createdAtMs: 0, isSearching: true, messageCount: 0, scannedBytes: 0 };

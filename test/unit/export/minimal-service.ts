@@ -1,4 +1,4 @@
-/** Minimal log service. Its searches can fail, or return wrong results, in every way that an export must notice. */
+/** Minimal log service. Its searches can fail, or return wrong results, in every way that an export must detect. */
 import type { Random } from '../../../src/base/random.ts';
 import type { Interval } from '../../../src/export/search/message-limit.ts';
 import type { MessageHistogram } from '../../../src/service/jobs/job-gathering.ts';
@@ -30,7 +30,7 @@ export interface MinimalJob {
   readonly pendingErrors: readonly string[];
   readonly hasLostStatus: boolean;
   readonly histogram: MessageHistogram;
-  /** Rows on the pages at the first read. A second read may return other rows. */
+  /** Rows on the pages at the first read. A second read may return different rows. */
   readonly firstReading: readonly MinimalRow[];
   readonly rows: readonly MinimalRow[];
 }
@@ -72,7 +72,7 @@ export function searchMinimal(
   const withTwins = again && !isCut && strikes() ? inOrder([...found, again]) : found;
   const rows = strikes() ? shuffled(withTwins, random) : withTwins;
   const kind = isCut ? world.cutKinds[Math.floor(random.next() * world.cutKinds.length)] : undefined;
-  // The service reports the error of a search job only once. If this status response is lost, the error may be lost too.
+  // The service reports a search job's error only once. If that status response is lost, so is the error.
   const hasLostStatus = random.next() < (isBroken ? 0.5 : world.trouble);
   return {
     state: kind === 'forcePaused' ? 'forcePaused' : 'doneGatheringResults',
@@ -86,7 +86,7 @@ export function searchMinimal(
   };
 }
 
-/** Returns the rows of the first reading. One row may be missing, or replaced by a copy of its neighbour. */
+/** Returns the rows of the first read. One row may be missing, or replaced with a copy of its neighbour. */
 function firstReading(rows: readonly MinimalRow[], random: Random, strikes: () => boolean): MinimalJob['firstReading'] {
   const at = Math.floor(random.next() * rows.length);
   const before = rows[at - 1];

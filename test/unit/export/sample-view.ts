@@ -1,4 +1,4 @@
-/** Sample data of a running export. The tests render its status from this data. */
+/** Sample data of a running export, from which tests render its status. */
 import type { SearchExport } from '../../../src/api/kinds.ts';
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
 import { proofRangesOf } from '../../../src/destination/proof-range.ts';

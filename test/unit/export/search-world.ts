@@ -1,4 +1,4 @@
-/** Provides what the test of an interval search needs: a simulated service, and a destination in memory. */
+/** Provides what a test of an interval search needs: a simulated service and an in-memory destination. */
 import type { LogData } from '../../../simulator/log-data/log-data.ts';
 import type { Scenario } from '../../../simulator/scenario/scenario.ts';
 import { type Message, RowData } from '../../../simulator/test/row-data.ts';
@@ -26,7 +26,7 @@ import { testWriter } from '../../support/memory-exports.ts';
 export const startMs = Date.UTC(2026, 10, 1);
 export const hour = { fromMs: startMs - hourMs, toMs: startMs };
 
-/** Returns messages that are spread evenly over the hour before the start, newest first. */
+/** Returns messages spread evenly over the hour before the start, newest first. */
 export function evenly(count: number): Message[] {
   return Array.from({ length: count }, (_, index) => ({
     at: startMs - 1 - Math.floor((index * hourMs) / count),
@@ -110,7 +110,7 @@ export class SearchWorld {
     return this.simulated.run(this.begin(order, start).done);
   }
 
-  /** Runs a search, expects that the search commits its interval, and returns the commit record. */
+  /** Runs a search, expects it to commit its interval, and returns the commit record. */
   async committed(order: Partial<SearchOrder> = {}, start: StartOfSearch = {}): Promise<CommitRecord> {
     return recordOf(await this.search(order, start));
   }
@@ -124,17 +124,14 @@ export class SearchWorld {
     });
   }
 
-  /**
-   * Returns a message for each wrong row in the files of a commit record. Also returns a message for each remaining
-   * file or search job.
-   */
+  /** Returns a message for each wrong row in a commit record's files, and for each file or search job left behind. */
   async complaints(record: CommitRecord): Promise<string[]> {
     const found: string[] = [];
     const inside = this.messages.filter(({ at, received = at }) => {
       const timeMs = this.definition.identity.byReceiptTime ? received : at;
       return timeMs >= record.fromMs && timeMs < record.toMs;
     });
-    // Several equal messages count as one.
+    // Messages that are equal count as one.
     const wanted = [...new Set(inside.map((message) => keyOf(message)))].sort();
     const written = this.rows(record)
       .map((row) => `${row['_messagetime']} ${row['_raw']}`)
@@ -145,7 +142,7 @@ export class SearchWorld {
     return [...found, ...(await this.leftovers(record.files.map(({ name }) => name)))];
   }
 
-  /** Returns a message for each file, upload and search job that exists although it should have been removed. */
+  /** Returns a message for each file, upload and search job that should have been removed, but still exists. */
   async leftovers(files: readonly string[] = []): Promise<string[]> {
     const found: string[] = [];
     const counted = new Set(files.map((name) => this.definition.layout.within(name)));

@@ -1,6 +1,6 @@
 /**
- * Tests how the operator reads the collector list, how it retries failed requests, and how it notifies the policies
- * that use the list (U7, U9).
+ * Tests how the operator reads the collector list, retries failed requests, and notifies the policies that use the list
+ * (U7, U9).
  */
 import { describe, expect, test } from 'vitest';
 import { silentLogger } from '../../../src/base/log.ts';
@@ -169,7 +169,7 @@ describe('U7: no collector is hidden', () => {
 
   describe('if every build is in use or targeted, one request shows whether a second listing is needed', () => {
     /**
-     * Upgrades one collector of the first page before each response of the service. Later pages do not contain this
+     * Upgrades one collector on the first page before each response from the service. Later pages do not contain this
      * collector, so the listing does not notice its upgrade.
      */
     async function rolling() {
@@ -263,7 +263,7 @@ describe('U7: no collector is hidden', () => {
     await swept(0);
     let calls = 0;
     service.beforeResponse = (call) => {
-      // When a collector of the first page disappears, all later collectors move up by one position.
+      // When a collector on the first page disappears, all later collectors move up by one position.
       if (call.startsWith(first) && ++calls === 1)
         service.collectors = service.collectors.filter(({ id }) => id !== '1');
     };

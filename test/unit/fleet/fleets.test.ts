@@ -1,6 +1,6 @@
 /**
- * Tests what is shared. Policies of one account share its collector list, and all accounts of a service share one table
- * of collector owners.
+ * Tests what policies share. All policies of an account share a collector list, and all accounts of a service share a
+ * table of collector owners.
  */
 import { expect, test } from 'vitest';
 import type { Account } from '../../../src/account/accounts.ts';

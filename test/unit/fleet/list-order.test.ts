@@ -1,4 +1,4 @@
-/** Tests how the operator merges two collector lists into one order. Each list lacks some collectors. */
+/** Tests how the operator merges two collector lists, each of which lacks some collectors, into one order. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Listed, ListOrder } from '../../../src/fleet/list-order.ts';

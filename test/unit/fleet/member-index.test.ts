@@ -1,4 +1,4 @@
-/** Tests that a change of a collector notifies exactly the policies that it concerns. */
+/** Tests that a change to a collector notifies exactly the policies that it concerns. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { CollectorSelector } from '../../../src/api/generated/collector-version-policy.ts';
@@ -36,8 +36,8 @@ describe('policies that select one collector each', () => {
       entered(rows, `policy-${index}`, selectorOf(`web-${index}`), () => comparisons++);
     }
     rows.takePage(named(count), 1, 0);
-    // The prefix `web-1` also matches names such as `web-10`. The policy is compared with these rows too, so there are
-    // up to four comparisons per row.
+    // The prefix `web-1` also matches names such as `web-10`, so the policy is compared with these rows too, with up to
+    // four comparisons per row.
     expect(comparisons).toBeLessThanOrEqual(4 * count);
     expect(changed(rows, 'policy-499')).toEqual(['499']);
   });

@@ -1,4 +1,4 @@
-/** Tests the table that stores the owner and the running upgrade attempt of each collector (U13). */
+/** Tests the table that stores each collector's owner and running upgrade attempt (U13). */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Claimant, compareClaimants, type Flight, Ownership } from '../../../src/fleet/ownership.ts';

@@ -1,4 +1,4 @@
-/** Tests that ARCHITECTURE.md names existing folders and files, and agrees with the rules about imports. */
+/** Tests that ARCHITECTURE.md names existing folders and files, and agrees with the import rules. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';

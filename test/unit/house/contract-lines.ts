@@ -7,11 +7,11 @@ const lastChapter = 9;
 export interface ContractLines {
   /** Number of a section, such as `4.6`, or of a chapter without sections, such as `8`. */
   readonly sections: readonly string[];
-  /** Names of JSON members and parameters from the tables in chapters 2 to 4 of docs/service.md. */
+  /** Names of JSON members and parameters in the tables in chapters 2 to 4 of docs/service.md. */
   readonly names: readonly string[];
-  /** Identifiers of the errors that chapter 7 defines. */
+  /** Identifiers of the errors defined in chapter 7. */
   readonly errors: readonly string[];
-  /** Names of the limits that chapter 8 defines. */
+  /** Names of the limits defined in chapter 8. */
   readonly limits: readonly string[];
 }
 
@@ -33,7 +33,7 @@ export function contractLines(markdown: string): ContractLines {
   };
 }
 
-/** Returns the texts in code style from the table columns with these headers. */
+/** Returns the code-style texts in the table columns with these headers. */
 function quotedCells(markdown: string, headers: readonly string[]): string[] {
   const found = cells(markdown, headers).flatMap((cell) =>
     [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name),
@@ -107,7 +107,7 @@ function textsOf(node: SyntaxNode): readonly string[] {
 const groups = ['describe'];
 const tests = ['test', 'testSimulated'];
 
-/** Returns the title of a test or a group of tests. The title of a table of tests contains placeholders. */
+/** Returns the title of a test or a group of tests. The title of a parameterized test contains placeholders. */
 function titleOf(node: SyntaxNode): { readonly text: string; readonly isGroup: boolean } | undefined {
   if (node.type !== 'CallExpression') return undefined;
   const called = rootName(node['callee'] as SyntaxNode);
@@ -117,7 +117,7 @@ function titleOf(node: SyntaxNode): { readonly text: string; readonly isGroup: b
   return text === undefined ? undefined : { text, isGroup: groups.includes(called) };
 }
 
-/** Returns the name of the called function, such as `test` of `test.each(...)(...)`. */
+/** Returns the name of the called function, such as `test` for `test.each(...)(...)`. */
 function rootName(callee: SyntaxNode): string | undefined {
   switch (callee.type) {
     case 'Identifier':

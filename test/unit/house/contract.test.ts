@@ -1,4 +1,4 @@
-/** Tests that the contract suite covers all behaviour in docs/service.md that a client can observe. */
+/** Tests that the contract suite covers all client-visible behaviour in docs/service.md. */
 import { describe, expect, test } from 'vitest';
 import { contractCitations, contractLines, uncitedLines } from './contract-lines.ts';
 import { parseSource, readText, sourcesBelow } from './source-file.ts';

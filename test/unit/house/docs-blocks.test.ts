@@ -1,4 +1,4 @@
-/** Tests that the code blocks of the documentation name existing programs, flags, files and fields. */
+/** Tests that the documentation's code blocks refer to existing programs, flags, files and fields. */
 import { existsSync } from 'node:fs';
 import { CommanderError } from 'commander';
 import { describe, expect, test } from 'vitest';
@@ -19,8 +19,8 @@ import { recordingContext } from '../../support/recording-context.ts';
 import { readText } from './source-file.ts';
 
 /**
- * Commands in code style in the documentation. If a text contains an ellipsis or the word COMMAND, it is only a
- * pattern, so it is omitted.
+ * Commands in code style in the documentation. A text with an ellipsis or the word COMMAND is only a pattern, so it is
+ * omitted.
  */
 const inlineCommands: readonly DocsCommand[] = pages.flatMap((page) => {
   const text = readText(page);
@@ -33,7 +33,7 @@ const inlineCommands: readonly DocsCommand[] = pages.flatMap((page) => {
     .filter((command) => !/…|\bCOMMAND\b/.test(command.text));
 });
 
-/** Thrown by a test in place of running a valid command line. */
+/** Thrown by a test instead of running a valid command line. */
 class CorrectCommandLine extends Error {}
 
 /** Parses a command line without running it, and returns the parser's error. */
@@ -57,7 +57,7 @@ async function parseError(
   }
 }
 
-/** Returns the arguments if the words are a call of logfleet. Returns undefined if they call another program. */
+/** Returns the arguments if the words are a call to logfleet, or undefined if they call another program. */
 function argumentsOfLogfleet(words: readonly string[]): readonly string[] | undefined {
   if (words[0] === 'logfleet') return words.slice(1);
   const at = words.indexOf('npx');
@@ -119,7 +119,7 @@ describe('the commands of code blocks', () => {
 
 test('commands in the text have existing names and flags', async () => {
   expect(inlineCommands.length).toBeGreaterThan(50);
-  // Sentences often name a command without its arguments.
+  // Sentences often mention a command without its arguments.
   const incomplete = [
     'commander.missingArgument',
     'commander.missingMandatoryOptionValue',
@@ -130,8 +130,8 @@ test('commands in the text have existing names and flags', async () => {
 });
 
 /**
- * Check of YAML blocks in the documentation. `applies` selects the blocks that are checked, and `problems` returns the
- * problems of one block.
+ * A check of YAML blocks in the documentation. `applies` selects the blocks to check, and `problems` returns the
+ * problems in one block.
  */
 interface YamlCheck {
   readonly applies: (block: CodeBlock) => boolean;
@@ -142,7 +142,7 @@ const manifestProblems = (text: string) =>
   checkManifests([{ name: 'page', text }], checkCredentialsSecret, Date.UTC(2026, 10, 21)).findings;
 
 /**
- * Spec of a valid export. The fields of a code block are added to it before the check. `policySpec` is the same for
+ * Spec of a valid export, to which the fields in a code block are added before the check. `policySpec` is the same for
  * policies.
  */
 const exportSpec = {
@@ -153,7 +153,8 @@ const exportSpec = {
 const policySpec = { credentialsSecretRef: { name: 'log-service' }, target: { version: '19.500-1' }, selector: {} };
 
 /**
- * Returns the errors of a manifest with this spec. Ignores warnings, because most code blocks show only some fields.
+ * Returns the errors in a manifest with this spec. Ignores warnings, because most code blocks show only some of the
+ * fields.
  */
 const fragmentProblems = (kind: string, spec: object) =>
   manifestProblems(asManifest(kind, spec)).filter(({ severity }) => severity === 'error');
@@ -182,8 +183,8 @@ const yamlChecks: readonly YamlCheck[] = [
     problems: ({ text }) => missingBases(text),
   },
   {
-    // The resources of Kubernetes are checked thoroughly elsewhere: `test/cluster/docs-manifests.test.ts` sends them to
-    // a real API server.
+    // Kubernetes resources are checked thoroughly in `test/cluster/docs-manifests.test.ts`, which sends them to a real
+    // API server.
     applies: ({ text }) => /^apiVersion: (?:v1|networking\.k8s\.io\/v1)\n/.test(text),
     problems: ({ text }) => ['kind', 'metadata'].filter((member) => !(member in parse(text))),
   },

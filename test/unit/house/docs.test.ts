@@ -1,4 +1,4 @@
-/** Tests that cited sections and rules exist, and that no link in a documentation page is broken. */
+/** Tests that cited sections and rules exist, and that no link on a documentation page is broken. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, extname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -10,7 +10,7 @@ const root = fileURLToPath(new URL('../../..', import.meta.url));
 const service = readFileSync(join(root, 'docs/service.md'), 'utf8');
 const protocol = readFileSync(join(root, 'docs/protocol.md'), 'utf8');
 
-/** Section numbers of the headings and the bold list items in docs/service.md. */
+/** Section numbers of the headings and bold list items in docs/service.md. */
 const sections = new Set(
   [...service.matchAll(/^(?:#{2,3} |- \*\*)(\d{1,2}(?:\.\d{1,2})?)(?: |\*\*)/gm)].map((match) => match[1]),
 );
@@ -19,7 +19,7 @@ const rules = new Set([...protocol.matchAll(/^### ([BLUREH]\d{1,2}) /gm)].map((m
 const number = String.raw`\d{1,2}(?:\.\d{1,2})?`;
 const dotted = String.raw`\d{1,2}\.\d{1,2}`;
 const listOf = (one: string) => `${one}(?:(?:, | and | or | to |–)${one})*`;
-/** Forms in which a text may cite a section: after the word `section`, in brackets, or at the start of a comment. */
+/** The ways in which a text can cite a section: after the word `section`, in brackets, or at the start of a comment. */
 const citationForms = [
   new RegExp(
     String.raw`(?:§ ?|\bspecification(?:'s)?,? (?:(?:sections?|chapters?) )?|\b(?:sections?|chapters?) )(${listOf(number)})(?![\d-])`,
@@ -34,7 +34,7 @@ interface Citation {
   readonly line: number;
 }
 
-/** Returns the source file with all text except comments and test titles replaced by spaces. */
+/** Returns the source file with everything except comments and test titles replaced with spaces. */
 function prose(source: string): string {
   const kept = /\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/.*$|\b(?:describe|it|test)(?:\.\w+)?\((?:`[^`]*`|'(?:[^'\\\n]|\\.)*')/gm;
   let text = '';

@@ -1,4 +1,4 @@
-/** Tests that docs/exports.md has every condition reason of an export, and that its fields exist. */
+/** Tests that docs/exports.md lists every condition reason for an export, and that the fields on the page exist. */
 import { describe, expect, test } from 'vitest';
 import { reasons } from '../../../src/api/conditions.ts';
 import { exportHealth } from '../../../src/export/status/export-health.ts';

@@ -1,25 +1,26 @@
 /**
- * Tests that the functions of `src` are short, and that none has more than 50 lines. Biome's rule `noExcessiveLinesPerFunction` would not find all
- * of them, because it does not count lines that begin with a brace, or the lines of a template literal.
+ * Tests that the functions in `src` are short, and that none has more than 50 lines. Biome's rule
+ * `noExcessiveLinesPerFunction` would miss some of them, because it does not count lines that begin with a brace, or
+ * the lines of a template literal.
  */
 import { expect, test } from 'vitest';
 import { type ParsedSourceFile, parseSource, pathsBelow, readText, type SyntaxNode } from './source-file.ts';
 
-/** Maximum number of lines of a function, from its first line to its last one. */
+/** Maximum number of lines in a function, from its first line to its last. */
 const maxLines = 50;
-/** Maximum numbers of lines for half of all functions, and for nine of ten. */
+/** Maximum median and 90th percentile of the number of lines per function. */
 const shortLines = { median: 6, ninetiethPercentile: 17 };
 const functionTypes = new Set(['FunctionDeclaration', 'FunctionExpression', 'ArrowFunctionExpression']);
-/** Nodes of the syntax tree that consist of a name and its function. Their lines count, too. */
+/** Syntax tree nodes that consist of a name and its function. The lines with the name are counted, too. */
 const namingTypes = new Set(['MethodDefinition', 'Property']);
 
 interface MeasuredFunction {
-  /** File and first line, as in `src/base/clock.ts:12`. */
+  /** File and first line, such as `src/base/clock.ts:12`. */
   readonly place: string;
   readonly lines: number;
 }
 
-/** Returns all functions, methods, accessors and arrow functions of a file, with their numbers of lines. */
+/** Returns all functions, methods, accessors and arrow functions in a file, with their numbers of lines. */
 function functionsOf(source: ParsedSourceFile): readonly MeasuredFunction[] {
   const found: MeasuredFunction[] = [];
   source.walk((node, ancestors) => {

@@ -15,7 +15,7 @@ interface CheckResult {
   readonly stdout: string;
 }
 
-/** An import that the check has found. The name of a Node module lacks the prefix `node:`. */
+/** An import found by the check. Node.js built-in modules are named without the prefix `node:`. */
 interface Dependency {
   readonly module: string;
   readonly protocol?: string;

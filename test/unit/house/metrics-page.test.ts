@@ -1,4 +1,4 @@
-/** Tests the table of docs/metrics.md against the metrics of a running operator. */
+/** Compares the table in docs/metrics.md with the metrics of a running operator. */
 import { expect, test } from 'vitest';
 import { metricDefinitions } from '../../support/metric-catalogue.ts';
 import { readText } from './source-file.ts';

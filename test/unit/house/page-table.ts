@@ -1,6 +1,6 @@
-/** Reads tables of documentation pages. */
+/** Reads tables on documentation pages. */
 
-/** Returns the words in backquotes in the first column of a table. `head` is the head of this column. */
+/** Returns the words in backquotes in the first column of the table whose first column has the header `head`. */
 export function firstCells(page: string, head: string): readonly string[] {
   const [, rows = ''] = page.split(new RegExp(`^\\| ${head} \\|.*\n\\| --- .*\n`, 'm'));
   return [...(rows.split('\n\n')[0] ?? '').matchAll(/^\| (.*?) \|/gm)].flatMap(([, cell = '']) =>

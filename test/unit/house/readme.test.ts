@@ -1,4 +1,4 @@
-/** Tests that the README names every command, and that the make targets, folders and variables in the README exist. */
+/** Tests that the README lists every command, and that its make targets, folders and variables exist. */
 import { existsSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { runProgram } from '../../../src/cli/program.ts';
@@ -8,7 +8,7 @@ import { readText } from './source-file.ts';
 
 const readme = readText('README.md');
 
-/** Command lines of the README, in console blocks and in inline code. */
+/** Command lines in the README, both in console blocks and in inline code. */
 const inConsoles = blockCommands.filter(({ page }) => page === 'README.md').map(({ text }) => text);
 const inText = [...readme.matchAll(/`((?:npx logfleet|logfleet|make|npm run) [^`]+)`/g)].map(([, line = '']) => line);
 const commandLines = [...inConsoles, ...inText];

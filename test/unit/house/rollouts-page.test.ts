@@ -1,4 +1,4 @@
-/** Tests that the manifests in examples/ and the tables of docs/rollouts.md are correct. */
+/** Tests that the manifests in examples/ and the tables in docs/rollouts.md are correct. */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';

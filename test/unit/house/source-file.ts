@@ -18,19 +18,19 @@ export interface Comment {
   readonly line: number;
 }
 
-/** Reference to another module, by `import`, `export ... from` or `import()`. */
+/** Reference to another module by `import`, `export ... from` or `import()`. */
 export interface Import {
   readonly specifier: string;
   readonly line: number;
 }
 
 export interface ParsedSourceFile {
-  /** Path from the project root, such as `src/base/clock.ts`. */
+  /** Path relative to the project root, such as `src/base/clock.ts`. */
   readonly path: string;
   readonly text: string;
   readonly imports: readonly Import[];
   readonly comments: readonly Comment[];
-  /** Calls `visit` for each syntax-tree node with its ancestors, the parent last. */
+  /** Calls `visit` for each syntax tree node with its ancestors, the parent last. */
   walk(visit: (node: SyntaxNode, ancestors: readonly SyntaxNode[]) => void): void;
   lineOf(node: SyntaxNode): number;
 }
@@ -107,7 +107,7 @@ export function sourcesBelow(folder: string): readonly ParsedSourceFile[] {
   return known;
 }
 
-/** Parsed files by folder, because several tests read the same folder. */
+/** Parsed files by folder, cached because several tests read the same folder. */
 const sources = new Map<string, readonly ParsedSourceFile[]>();
 
 export function readText(path: string): string {

@@ -66,7 +66,7 @@ describe('docs/stores.md', () => {
     const named = [...reported.matchAll(/^\| `(\w+)` \|/gm)].map(([, reason = '']) => reason);
     const all = Object.values<string>(reasons);
     expect(named.filter((reason) => !all.includes(reason))).toEqual([]);
-    // docs/stores.md does not describe two reasons: that of damaged files, and that of a slow destination.
+    // docs/stores.md omits two reasons: the one for damaged files, and the one for a slow destination.
     const others = ['DestinationDamaged', 'DestinationSlow'];
     expect(all.filter((reason) => reason.startsWith('Destination')).sort()).toEqual([...named, ...others].sort());
   });

@@ -1,4 +1,4 @@
-/** Tests notifications: their Events, body, retries and limits, and that no secret leaks. */
+/** Tests notifications: their Events, body, retries and limits, and that no secrets leak. */
 import { describe, expect, test } from 'vitest';
 import { reasons } from '../../../src/api/conditions.ts';
 import { failure } from '../../../src/base/errors.ts';

@@ -1,4 +1,7 @@
-/** Tests the compression of files whose data arrives in chunks. The same data must always give the same bytes. */
+/**
+ * Tests the compression of files whose data arrives in chunks. The same data must always be compressed to the same
+ * bytes.
+ */
 import { createHash } from 'node:crypto';
 import { constants, crc32, createInflateRaw, gunzipSync, gzipSync, zstdDecompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
@@ -7,7 +10,7 @@ import { type Compression, packerOf } from '../../../src/output/compression.ts';
 const levels = Array.from({ length: 9 }, (_, index): Compression => ({ kind: 'gzip', level: index + 1 }));
 const compressions: readonly Compression[] = [...levels, { kind: 'zstd', level: 3 }, { kind: 'none' }];
 
-/** Returns text that can be compressed as well as real logs: words occur many times, and ids occur once. */
+/** Returns text that compresses as well as real logs, because words occur many times, and ids only once. */
 function logText(bytes: number): Buffer {
   const lines: string[] = [];
   for (let [line, length] = [0, 0]; length < bytes; line++) {
@@ -27,7 +30,8 @@ function chunksOf(content: Buffer, sizes: readonly number[]): Buffer[] {
 }
 
 /**
- * Compresses the chunks to one file. Overwrites the memory of each chunk after its compression, as real callers may do.
+ * Compresses the chunks into one file. Overwrites each chunk's memory after it has been compressed, as real callers
+ * might.
  */
 async function pack(compression: Compression, chunks: readonly Buffer[]): Promise<Buffer> {
   const packer = packerOf(compression);
@@ -117,7 +121,7 @@ test('gzip compresses a chunk to the same bytes, whatever part of an output buff
   const packed = async () => Buffer.concat(await packer.pack(Buffer.from('a')));
   await packed();
   const first = await packed();
-  // A compressed chunk has 7 bytes, and the output buffers of the stream have 128 KiB. A buffer may therefore end at
-  // any byte of a chunk.
+  // A compressed chunk has 7 bytes, and the stream's output buffers have 128 KiB, so a buffer can end at any byte of a
+  // chunk.
   for (let bytes = 0; bytes < 2 * 128 * 1024; bytes += first.length) expect((await packed()).equals(first)).toBe(true);
 });

@@ -124,8 +124,7 @@ describe('the formula guard', () => {
 });
 
 /**
- * Returns the text of a CSV cell. This code is independent of the encoder, so that the tests can compare the two
- * results.
+ * Returns the text of a CSV cell. This code is independent of the encoder, so that the tests can compare their results.
  */
 function cellText(value: unknown, isGuarded: boolean): string {
   if (value === undefined || value === null) return '';
@@ -136,8 +135,8 @@ function cellText(value: unknown, isGuarded: boolean): string {
 }
 
 /**
- * Returns the text that csv-stringify creates. Adds the quotes that csv-stringify omits in a row that has only one
- * empty cell.
+ * Returns the text that csv-stringify creates. In a row with a single, empty cell, adds the quotes that csv-stringify
+ * omits.
  */
 function expectedCsv(names: readonly string[], rows: readonly RowMembers[], isGuarded: boolean): string {
   const values = rows.map((members) => sorted(names, members).values);
@@ -163,7 +162,7 @@ test('random rows in any notation equal the output of csv-stringify for JSON.par
   );
 });
 
-/** Replaces an object or array by null, because csv-stringify cannot write it with its original JSON text. */
+/** Replaces an object or array with null, because csv-stringify cannot write its original JSON text. */
 function compact(value: unknown): unknown {
   return typeof value === 'object' ? null : value;
 }

@@ -1,4 +1,4 @@
-/** Reads exported files with DuckDB, so that the tests do not check logfleet with logfleet's own code. */
+/** Reads exported files with DuckDB, so that logfleet's output is not checked with logfleet's own code. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -6,7 +6,7 @@ import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 
 export type TableRow = Readonly<Record<string, unknown>>;
 
-/** Reads the cells of a CSV file as text. Empty cells are ''. */
+/** Reads the cells of a CSV file as text. Empty cells become ''. */
 export function readCsv(file: string): Promise<TableRow[]> {
   const options = `header = true, all_varchar = true, delim = ',', quote = '"', escape = '"', new_line = '\\r\\n'`;
   return query(Buffer.from(file), (place) => `SELECT coalesce(COLUMNS(*), '') FROM read_csv('${place}', ${options})`);
@@ -21,7 +21,7 @@ export async function describeParquet(file: Buffer): Promise<Record<string, unkn
   return Object.fromEntries(columns.map((column) => [column['column_name'], column['column_type']]));
 }
 
-/** One DuckDB instance for all reads, because its start takes longer than a read. */
+/** A single DuckDB instance for all reads, because starting it takes longer than a read. */
 let connection: Promise<DuckDBConnection> | undefined;
 
 export async function query(file: Buffer, sql: (place: string) => string): Promise<TableRow[]> {

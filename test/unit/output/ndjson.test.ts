@@ -1,4 +1,4 @@
-/** Tests NDJSON files. Each row has either the exact text that the service sent, or only the chosen fields. */
+/** Tests NDJSON files. Each row consists of either the exact text that the service sent, or only the chosen fields. */
 import { isUtf8 } from 'node:buffer';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

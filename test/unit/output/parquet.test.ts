@@ -165,8 +165,8 @@ const compressions: readonly Compression[] = [none, { kind: 'gzip', level: 1 }, 
 
 describe.each(compressions)('with $kind', (compression) => {
   /**
-   * Rows with various texts: repeated, unique and long ones. The ids are near the minimum and the maximum of a 64-bit
-   * number.
+   * Rows with various kinds of text: repeated, unique and long. The ids are near the minimum and maximum of a 64-bit
+   * integer.
    */
   const members = (index: number) => ({
     _messageid: String(index % 2 ? -(2n ** 63n) + BigInt(index) : 2n ** 63n - 1n - BigInt(index)),
@@ -352,7 +352,7 @@ test('held-back rows take at most the memory of a row group and a row, and none 
     encoder.row(row);
     max = Math.max(max, encoder.heldBytes);
   }
-  // A text that occurs a second time needs no more memory.
+  // A text that occurs a second time takes no more memory.
   encoder.row(rowWith({ _raw: 'z'.repeat(200) }));
   const heldBytes = encoder.heldBytes;
   encoder.row(rowWith({ _raw: 'z'.repeat(200) }));

@@ -1,4 +1,4 @@
-/** Tests the writer of one data file: compression, counts, hashes, back-pressure and failures. */
+/** Tests the writer of a data file: compression, counts, hashes, back-pressure and failures. */
 import { createHash } from 'node:crypto';
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { describe, expect, test, vi } from 'vitest';
@@ -168,7 +168,7 @@ describe('a series of parts', () => {
         expect(parts[index]?.rows).toBe(file.toString().split('\n').length - 1);
       }
       for (const { bytes } of parts.slice(0, -1)) {
-        // The maximum size limits an estimate of the size, so a file may be larger.
+        // The size limit applies to an estimate, so a file can be larger than the limit.
         expect(bytes).toBeGreaterThan(150_000);
         expect(bytes).toBeLessThan(600_000);
       }

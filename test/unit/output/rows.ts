@@ -1,4 +1,4 @@
-/** Helpers for tests of encoders: rows, and receivers that keep the encoded data. */
+/** Helpers for encoder tests: rows, and sinks that keep the encoded data. */
 import fc from 'fast-check';
 import { ByteSpool } from '../../../src/output/byte-spool.ts';
 import type { PartSink } from '../../../src/output/part-writer.ts';
@@ -27,7 +27,7 @@ export class PassingRow {
   }
 }
 
-/** Sink that keeps a copy of all data, and records the order of its calls. */
+/** Sink that keeps a copy of all data, and records the order of calls to it. */
 export class KeepingSink implements PartSink {
   readonly calls: ('write' | 'finish' | 'abort')[] = [];
   readonly #chunks: Buffer[] = [];
@@ -50,7 +50,7 @@ export class KeepingSink implements PartSink {
   }
 }
 
-/** Returns the output of an encoder. The memory of each row is overwritten after the encoder has used it. */
+/** Returns an encoder's output. The memory of each row is overwritten after the encoder has used it. */
 export function encoded(
   encoder: (spool: ByteSpool) => RowEncoder,
   texts: readonly (string | Buffer)[],
@@ -77,7 +77,7 @@ export function encoded(
   return Buffer.concat(chunks);
 }
 
-/** Style in which JSON text is written: the whitespace between tokens, and the characters that are escaped. */
+/** Style of JSON text: the whitespace between tokens, and which characters are escaped. */
 export interface Writing {
   readonly space: string;
   readonly escapes: 'needed' | 'all' | 'slashes';
@@ -88,7 +88,7 @@ export const writings: fc.Arbitrary<Writing> = fc.record({
   escapes: fc.constantFrom('needed', 'needed', 'all', 'slashes'),
 });
 
-/** Names and values of a row's members. A row may have two members with the same name. */
+/** Names and values of a row's members. A row can have two members with the same name. */
 export type RowMembers = readonly (readonly [name: string, value: unknown])[];
 
 export function writtenRow(members: RowMembers, { space, escapes }: Writing): string {
@@ -113,7 +113,7 @@ function hex(unit: number): string {
   return unit.toString(16).padStart(4, '0');
 }
 
-/** Characters with a special meaning in a file format, or with different lengths in UTF-8 and UTF-16. */
+/** Characters that have a special meaning in a file format, or different lengths in UTF-8 and UTF-16. */
 const letters = [...'abc019 ,;"\'\\/{}[]:=+-@\t\r\n\b\f\u0000\u007f\u0085é߿ࠀ＝＋－＠\u2028😀\ud800\udfff'];
 
 export const texts: fc.Arbitrary<string> = fc.oneof(
@@ -152,7 +152,7 @@ export const fieldNames: fc.Arbitrary<string> = fc.oneof(
 
 export const rowMembers: fc.Arbitrary<RowMembers> = fc.array(fc.tuple(fieldNames, values), { maxLength: 12 });
 
-/** Returns the expected value of each column, and the JSON members that have no column of their own. */
+/** Returns the expected value of each column, and the JSON members that do not have their own column. */
 export function sorted(
   names: readonly string[],
   members: RowMembers,

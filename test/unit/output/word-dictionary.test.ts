@@ -9,7 +9,7 @@ function halvesOf(values: readonly bigint[]): Int32Array {
 
 test('contains all values in the order of their first occurrence', () => {
   const dictionary = new WordDictionary();
-  // The 64-bit values are chosen so that many of them have the same upper half or the same lower half.
+  // The 64-bit values are chosen so that many of them share their upper or lower half.
   const known = fc.tuple(fc.bigInt(-3n, 3n), fc.bigInt(0n, 3n)).map(([high, low]) => high * 2n ** 32n + low);
   fc.assert(
     fc.property(fc.array(known, { minLength: 300, maxLength: 3_000 }), (values) => {
@@ -39,6 +39,6 @@ test.each([
 ])('saves memory for $what: $pays', ({ values, pays }) => {
   const dictionary = new WordDictionary();
   expect(dictionary.take(halvesOf(values))).toBe(pays);
-  // Uses the dictionary a second time. The first use must not change the result.
+  // Uses the dictionary a second time. The first use must not affect the result.
   expect(dictionary.take(halvesOf(values))).toBe(pays);
 });

@@ -1,4 +1,4 @@
-/** Tests the store of 64-bit integers: its parsing of digits, and its limits. */
+/** Tests the store for 64-bit integers: how it parses digits, and its limits. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { WordStore } from '../../../src/output/word-store.ts';

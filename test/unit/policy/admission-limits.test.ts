@@ -1,4 +1,4 @@
-/** Tests the maximum number of concurrent upgrades (U1, U2), also after a policy was deleted (U13). */
+/** Tests the maximum number of concurrent upgrades (U1, U2), including after a policy has been deleted (U13). */
 import { describe, expect, test } from 'vitest';
 import { shareOf } from '../../../src/policy/members/stages.ts';
 import { entryOf, epochMs, newerVersion, oldVersion, openEntry, settings, stageRecord, target } from './builders.ts';

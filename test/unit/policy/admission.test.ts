@@ -1,4 +1,4 @@
-/** Tests which collectors the operator upgrades next, and why others wait (U2, U3, U6, U8). */
+/** Tests which collectors the operator upgrades next, and why others have to wait (U2, U3, U6, U8). */
 import { describe, expect, test } from 'vitest';
 import { minuteMs } from '../../../src/base/time-units.ts';
 import { backOffMs } from '../../../src/policy/admission/start-rules.ts';
@@ -81,8 +81,8 @@ describe('U2: a first attempt', () => {
 
 describe('the order of attempts', () => {
   /**
-   * Creates four collectors in different states. One has an attempt of unknown outcome, one has failed, one has left
-   * the target version, and one was never upgraded.
+   * Creates four collectors in different states: one with an attempt of unknown outcome, one that failed, one that left
+   * the target version, and one that was never upgraded.
    */
   function four(): PolicyBench {
     const nowMs = 20 * minuteMs;

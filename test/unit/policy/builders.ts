@@ -25,7 +25,7 @@ export const oldVersion = '19.100-1';
 export const target = '19.200-1';
 export const newerVersion = '19.300-1';
 
-/** Wall time in ms at which the monotonic clock of the tests is 0. */
+/** Wall-clock time in ms at which the tests' monotonic clock is 0. */
 export const epochMs = Date.UTC(2026, 10, 1);
 
 export function moment(monotonicMs: number): Instant {
@@ -51,7 +51,7 @@ export function collector(id: string, more: Partial<Collector> = {}): Collector 
   };
 }
 
-/** Returns the row of collector 1 in a collector list. */
+/** Returns collector 1's row in a collector list. */
 export function row(version: string, seenAtMs: number, more: Partial<Collector> = {}): Row {
   return {
     collector: collector('1', { collectorVersion: version, ...more }),
@@ -90,7 +90,7 @@ export function ending(kind: EndingKind, more: Partial<Ending> = {}): Ending {
   };
 }
 
-/** Returns the ledger entry of collector 1. It contains no upgrade attempts. */
+/** Returns collector 1's ledger entry, without upgrade attempts. */
 export function entry(more: Partial<Entry> = {}): Entry {
   return {
     collectorId: '1',
@@ -158,7 +158,7 @@ export function header(more: Partial<LedgerHeader> = {}): LedgerHeader {
   };
 }
 
-/** Returns a stage of the spec without a soak. */
+/** Returns a stage, as in the spec, without a soak. */
 export const stageOf = (name: string, more: Partial<Stage> = {}): Stage => ({ name, soakDuration: '0s', ...more });
 
 /** Returns the ledger record of a stage that has just started. */
@@ -166,10 +166,7 @@ export function stageRecord(name: string, more: Partial<StageRecord> = {}): Stag
   return { name, startedAtMs: epochMs, soakMs: 0, tally: { finished: 0, failed: 0 }, ...more };
 }
 
-/**
- * Returns the spec of a policy. Fields have the defaults of the CRD, except limits, which are too high to have an
- * effect.
- */
+/** Returns a policy spec. Fields have the CRD's defaults, except limits, which are too high to have an effect. */
 export function spec(more: Partial<CollectorVersionPolicySpec> = {}): CollectorVersionPolicySpec {
   return {
     credentialsSecretRef: { name: 'log-service' },

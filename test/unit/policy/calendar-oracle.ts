@@ -2,11 +2,11 @@
 import type { Maintenance } from '../../../src/api/generated/collector-version-policy.ts';
 import { minuteMs } from '../../../src/base/time-units.ts';
 
-/** Maintenance window as lists of minutes, hours and weekdays. */
+/** A maintenance window, as lists of minutes, hours and weekdays. */
 export interface PlainWindow {
   readonly minutes: readonly number[];
   readonly hours: readonly number[];
-  /** Weekdays with 0 for Sunday; undefined for every day. */
+  /** Weekdays, where 0 is Sunday, or undefined for every day. */
   readonly weekdays: readonly number[] | undefined;
   readonly durationMinutes: number;
   readonly zone: string;
@@ -17,7 +17,7 @@ export interface PlainExclusion {
   readonly endMs: number;
 }
 
-/** Converts maintenance windows to the format of a policy manifest. */
+/** Converts maintenance windows to the format used in a policy manifest. */
 export function maintenanceOf(
   windows: readonly PlainWindow[],
   exclusions: readonly PlainExclusion[],
@@ -38,7 +38,7 @@ export function maintenanceOf(
   };
 }
 
-/** Returns for each minute whether the windows and exclusions allow that an upgrade starts. */
+/** Returns for each minute whether the windows and exclusions allow an upgrade to start. */
 export function startableMinutes(
   windows: readonly PlainWindow[],
   exclusions: readonly PlainExclusion[],
@@ -76,7 +76,7 @@ function markOpen(open: boolean[], startMs: number, window: PlainWindow): void {
   }
 }
 
-/** Returns whether the window opens in this minute. `before` is the UTC offset of the time zone three hours earlier. */
+/** Reports whether the window opens in this minute. `before` is the UTC offset of the time zone three hours earlier. */
 function opens(
   window: PlainWindow,
   wallMs: number,
@@ -86,10 +86,10 @@ function opens(
 ): boolean {
   const sinceChange = offsets.length - 1 - offsets.lastIndexOf(before);
   const isAfterChange = before !== offset && sinceChange <= Math.abs(offset - before);
-  // When a local time occurs twice, the window opens only the first time.
+  // If a local time occurs twice, the window opens only the first time.
   if (isAfterChange && offset < before) return false;
   if (matches(window, wallMs + offset * minuteMs)) return true;
-  // If the clocks skip the opening time of a window, the window opens later by the skipped time.
+  // If the clocks skip a window's opening time, the window opens later by the amount skipped.
   return isAfterChange && matches(window, wallMs + before * minuteMs);
 }
 

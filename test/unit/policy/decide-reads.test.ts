@@ -1,5 +1,5 @@
 /**
- * Tests which lists and statuses `decide` requests for a policy, and when it must be called next (U9). `decide` chooses
+ * Tests which lists and statuses `decide` requests for a policy, and when it must next be called (U9). `decide` chooses
  * the next actions for a policy.
  */
 import { describe, expect, test } from 'vitest';

@@ -206,8 +206,8 @@ describe('U12: a changed selection', () => {
   test('waits for an attempt in flight, then removes its collector', () => {
     const bench = excluding(openEntry());
     expect(decided(bench).figures.collectors).toMatchObject({ matched: 2, inProgress: 1 });
-    // The ledger header stores the new selection only after the excluded collector is removed. A new leader would
-    // otherwise not remove this collector.
+    // The ledger header stores the new selection only after the excluded collector has been removed. Otherwise, a new
+    // leader would not remove that collector.
     expect(decided(bench).header.selection).toBe('another');
     const tasks = new Map([['1', task({ status: 'failed' })]]);
     const decision = decided(bench, { tasks });

@@ -1,4 +1,4 @@
-/** Tests when the failures of a stage or a rollout exceed a number or a percentage. */
+/** Tests when the failures in a stage or rollout exceed a number or a percentage. */
 import { describe, expect, test } from 'vitest';
 import type { FailurePolicy } from '../../../src/api/generated/collector-version-policy.ts';
 import { quietText } from '../../../src/policy/analysis/message-analysis.ts';

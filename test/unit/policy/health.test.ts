@@ -1,4 +1,4 @@
-/** Tests the health of a policy, which its `Ready` condition shows. */
+/** Tests the health of a policy, as shown by its `Ready` condition. */
 import { describe, expect, test } from 'vitest';
 import { LogfleetError } from '../../../src/base/errors.ts';
 import { type Counts, outstanding } from '../../../src/policy/members/state-counts.ts';
@@ -185,7 +185,7 @@ describe('each situation', () => {
 });
 
 describe('the first situation in the order of precedence decides', () => {
-  /** Each reason with an input that leads to it. Reasons that take precedence over others come first. */
+  /** Each reason with an input that leads to it. Reasons that take precedence come first. */
   const situations: readonly (readonly [string, Partial<HealthInput>])[] = [
     ['Paused', { pausedBy: 'spec.paused' }],
     ['Unauthorized', { problem: problem('stall') }],
@@ -233,7 +233,7 @@ test('outstanding and eligible collectors', () => {
   const all = counts({ updated: 1, pending: 2, inProgress: 4, retrying: 8, drifting: 16, failed: 32, offline: 64 });
   expect(outstanding(all)).toBe(30);
   expect(eligibleMembers({ counts: counts({ foreign: 3 }), matched: 10, leftAlone: 0 })).toBe(7);
-  // Of the five skipped collectors, two are eligible, because a user must examine why they were skipped.
+  // Two of the five skipped collectors are eligible, because a user must examine why they were skipped.
   expect(eligibleMembers({ counts: counts({ skipped: 5, offline: 1 }), matched: 10, leftAlone: 2 })).toBe(6);
 });
 

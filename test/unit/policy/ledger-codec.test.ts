@@ -17,7 +17,7 @@ function encode(of: LedgerHeader, entries: readonly Entry[], logs = 0, forgotten
 }
 
 /**
- * Returns a ledger entry as it is read again after a write. The ledger does not store ages, nor details of successful
+ * Returns a ledger entry as it is read back after a write. The ledger does not store ages or details of successful
  * upgrades.
  */
 function taken(before: Entry): Entry {

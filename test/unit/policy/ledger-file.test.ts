@@ -1,4 +1,4 @@
-/** Tests that a new process reads the ledger of the previous process, even after a crash (U1). */
+/** Tests that a new process can read the previous process's ledger, even after a crash (U1). */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { maxShardBytes } from '../../../src/host/host.ts';
@@ -38,7 +38,7 @@ async function reread(store: MemoryLedgerStore): Promise<Ledger> {
 
 const ids = (ledger: Ledger) => [...ledger.entries()].map(({ collectorId }) => collectorId).sort();
 
-/** Adds failed attempts until the object `head` is full and the ledger needs a second object. */
+/** Adds failed attempts until the `head` object is full and the ledger needs a second object. */
 async function fill({ save, store }: ReturnType<typeof book>, from: number): Promise<number> {
   const flushes = store.writes.filter((name) => name !== 'head').length;
   for (let id = from; ; id += 250) {
@@ -283,7 +283,7 @@ describe('U1: the collectors of a stage', () => {
 });
 
 describe('U1: a process that ends between two writes', () => {
-  /** Makes the write of one ledger object fail. `shard` is the name of this object. */
+  /** Makes the write of one ledger object fail. `shard` is the name of that object. */
   async function cut(shard: string) {
     const one = book();
     await one.save(change({ ...openEntry(), collectorId: '0' }));
@@ -332,8 +332,8 @@ test('U1: a write that is based on an outdated ledger is refused', async () => {
 
 describe('U1: a former leader that continues', () => {
   /**
-   * Freezes a former leader while it stores the start of a stage. Meanwhile, a new leader stores the same stage with
-   * another collector.
+   * Freezes a former leader while it is storing the start of a stage. Meanwhile, a new leader stores the same stage
+   * with a different collector.
    */
   async function frozenAt(call: 'read' | 'write', shard: string) {
     const store = new MemoryLedgerStore();
@@ -465,7 +465,7 @@ test('U1: shards that a former leader replaces during a read are a conflict, not
   store.read = async (_, shard) => {
     const stored = await read(owner, shard);
     if (shard !== 'head' || former.ledger.header.rolloutNumber === 2) return stored;
-    // Between two reads of the new leader, the former leader begins another rollout.
+    // Between two reads by the new leader, the former leader begins another rollout.
     former.ledger.begin(header({ rolloutId: '2-x', rolloutNumber: 2, target: 'x' }));
     former.file.restart(former.ledger);
     await former.save();

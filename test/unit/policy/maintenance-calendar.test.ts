@@ -1,4 +1,4 @@
-/** Tests when maintenance windows allow upgrades, also when clocks change. */
+/** Tests when maintenance windows allow upgrades, including around clock changes. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Maintenance, MaintenanceWindow } from '../../../src/api/generated/collector-version-policy.ts';
@@ -70,8 +70,8 @@ describe('a window', () => {
       opens.push(span(next)?.[0] as string);
       nowMs = next?.toMs as number;
     }
-    // The clocks skip the local times 2:00 and 2:30, because they go forward by two hours. The windows at these times
-    // open two hours later.
+    // The clocks go forward by two hours, so the local times 2:00 and 2:30 are skipped. The windows at these times open
+    // two hours later.
     expect(opens.map((time) => time.slice(11))).toEqual(['01:00', '01:30', '02:00', '02:30']);
   });
 
@@ -84,7 +84,7 @@ describe('a window', () => {
 describe('a change of the clocks', () => {
   const half = (timeZone: string, schedule = '30 2 * * *') => ({ schedule, duration: '1h', timeZone });
   test.each([
-    // If the clocks skip the opening time of a window, the window opens later by the skipped time.
+    // If the clocks skip a window's opening time, the window opens later by the amount skipped.
     ['Europe/Berlin', '30 2 * * *', '2026-03-29T00:00Z', ['2026-03-29T01:30', '2026-03-29T02:30']],
     ['America/New_York', '30 2 * * *', '2026-03-08T05:00Z', ['2026-03-08T07:30', '2026-03-08T08:30']],
     ['Australia/Lord_Howe', '15 2 * * *', '2026-10-03T12:00Z', ['2026-10-03T15:45', '2026-10-03T16:45']],
@@ -112,7 +112,7 @@ describe('a change of the clocks', () => {
 
   test('keeps the windows of a list in the order of their instants', () => {
     const list = windows({ schedule: '30 2,3 * * *', duration: '20m', timeZone: 'Europe/Berlin' });
-    // The clocks skip 2:30. The window at 2:30 therefore opens at 3:30 and merges with the window at 3:30.
+    // The clocks skip 2:30, so the window at 2:30 opens at 3:30 and merges with the window at 3:30.
     expect(span(list.nextWindow(at('2026-03-29T00:00Z'), []))).toEqual(['2026-03-29T01:30', '2026-03-29T01:50']);
     const crossed = windows({ schedule: '15,45 2,3 * * *', duration: '5m', timeZone: 'Europe/Berlin' });
     expect(span(crossed.nextWindow(at('2026-03-29T01:20Z'), []))).toEqual(['2026-03-29T01:45', '2026-03-29T01:50']);
@@ -157,7 +157,7 @@ describe('several windows', () => {
       windows: [{ schedule: '*/3 * * * *', duration: '5m', timeZone: 'America/New_York' }],
       exclusions: [{ name: 'frozen', startTime: '2026-10-31T23:58:53Z', endTime: '2026-11-01T00:08:00Z' }],
     });
-    // The clocks go back, so the local hour of 6:02 UTC occurs for the second time.
+    // The clocks go back, so at 6:02 UTC the local hour occurs for the second time.
     expect(span(often.nextWindow(at('2026-11-01T00:00Z'), []))).toEqual(['2026-11-01T00:08', '2026-11-01T06:02']);
   });
 
@@ -383,7 +383,7 @@ describe('compared with a model that evaluates every minute', () => {
         expect(one.problem).toBeUndefined();
         const found = expected.map((_, minute) => one.verdict(startMs + minute * minuteMs, undefined));
         expect(found.map(({ kind }) => kind === 'open')).toEqual(expected);
-        // The calendar and the independent model must agree on each time at which a window opens or closes.
+        // The calendar and the independent model must agree on every time at which a window opens or closes.
         for (const [minute, verdict] of found.entries()) {
           const changed = expected.indexOf(!expected[minute], minute);
           if (changed === -1 || verdict.kind === 'zoneUnreadable') continue;

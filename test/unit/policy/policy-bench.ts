@@ -1,5 +1,5 @@
 /**
- * Helpers to test `decide`, which chooses the next actions for a policy. They keep one policy in memory, with
+ * Helpers for testing `decide`, which chooses the next actions for a policy. They keep one policy in memory, with
  * everything that `decide` needs.
  */
 import type { CollectorVersionPolicySpec } from '../../../src/api/generated/collector-version-policy.ts';
@@ -23,7 +23,7 @@ import { claimant, collector, header, moment, type PolicyParts, policy, settings
 
 export const policyUid = 'policy-a';
 
-/** Collector list in pages of 10 rows. The test sets the rows. */
+/** Collector list in pages of 10 rows, which the test sets. */
 export class ListedFleet implements ListedRows, ListingView, Pick<FleetListing, 'rows'> {
   readonly rows = new FleetRows();
   readonly pagesReadMs = new Map<number, number>();
@@ -146,7 +146,7 @@ export class PolicyBench {
     return members;
   }
 
-  /** Applies the changes of a decision, as if they had been written to the ledger. */
+  /** Applies a decision's changes, as if they had been written to the ledger. */
   write({ header, changes, started }: LedgerChange): void {
     this.ledger.setHeader(header, started);
     this.ledger.apply(changes);
@@ -169,12 +169,12 @@ export function fleetOf(count: number, more: (index: number) => Partial<Collecto
 /** Returns a fleet whose collectors all run the target version. */
 export const updatedFleet = (count: number) => fleetOf(count, () => ({ collectorVersion: target }));
 
-/** Returns the collectors whose upgrades a decision or an admission requests. */
+/** Returns the collectors whose upgrades are requested by a decision or an admission. */
 export function posts({ post }: Pick<Decision, 'post'>): readonly string[] {
   return post.map(({ collectorId }) => collectorId);
 }
 
-/** Inputs of `decide` that a test changes. */
+/** Inputs to `decide` that a test changes. */
 export type ChangedInput = Partial<Observation> & { readonly nowMs?: number; readonly policy?: PolicyParts };
 
 export type DecidedWithFigures = Decision & { readonly figures: FiguresNow };
@@ -185,7 +185,7 @@ export function decided(bench: PolicyBench, seen: ChangedInput = {}): DecidedWit
   return { ...decision, figures };
 }
 
-/** Returns what `decide` needs to know about the policy at the time `nowMs`. */
+/** Returns what `decide` needs to know about the policy at `nowMs`. */
 export function inputOf(
   bench: PolicyBench,
   { nowMs = 1_000, policy: parts, ...observation }: ChangedInput = {},
@@ -228,14 +228,14 @@ export function windowsOf(
   return new MaintenanceCalendar(maintenance).at(moment(nowMs).wallMs, memberIndex.timeZones());
 }
 
-/** Returns the upgrades that start next, with the changes of the ledger. */
+/** Returns the upgrades that start next, with the changes to the ledger. */
 export function admitted(bench: PolicyBench, nowMs: number, { attempts, state = quietState, ...seen }: Admitted = {}) {
   const pending = bench.pending();
   if (attempts !== undefined) bench.ledger.setHeader({ ...bench.ledger.header, attempts });
   return { ...admit({ ...inputOf(bench, { nowMs, ...seen }), pending, state }), pending };
 }
 
-/** Inputs of admission that a test changes. */
+/** Inputs to admission that a test changes. */
 type Admitted = ChangedInput & { readonly attempts?: number; readonly state?: RolloutState };
 
 export const quietState: RolloutState = {

@@ -1,4 +1,6 @@
-/** Tests the index of a policy's collectors. After any changes, it must equal an index that is built from scratch. */
+/**
+ * Tests the index of a policy's collectors. After any sequence of changes, it must equal an index built from scratch.
+ */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Entry, EntryChange } from '../../../src/policy/ledger/ledger.ts';
@@ -369,8 +371,8 @@ describe('after any sequence of events', () => {
           );
           expect([...memberIndex.pending()].sort()).toEqual(pending.sort());
 
-          // A new index does not know since when a collector runs another version than the target, so such collectors
-          // are not compared.
+          // A new index does not know how long a collector has been running a version other than the target, so such
+          // collectors are not compared.
           const fresh = bench.freshMembers().index;
           const finished = ([member]: readonly [string, unknown]) => memberIndex.driftingSinceMs(member) === undefined;
           expect(new Map([...memberStates(fresh)].filter(finished))).toEqual(

@@ -1,4 +1,4 @@
-/** Tests the metrics of a policy: its collector counts and its state. */
+/** Tests a policy's metrics: its collector counts and its state. */
 import { expect, test } from 'vitest';
 import type {
   CollectorVersionPolicyStatus,

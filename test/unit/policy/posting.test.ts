@@ -1,7 +1,4 @@
-/**
- * Tests upgrade requests: the checks before they are sent (U2), their outcomes (U3, U11), and the sizes of batches
- * (U2).
- */
+/** Tests upgrade requests: the checks before they are sent (U2), their outcomes (U3, U11), and batch sizes (U2). */
 import { describe, expect, test } from 'vitest';
 import type { LogfleetError } from '../../../src/base/errors.ts';
 import { Posting } from '../../../src/policy/attempts/posting.ts';

@@ -1,5 +1,6 @@
 /**
- * All tests of `decide` check that it is pure. Tests that this check detects each kind of impurity.
+ * Every test of `decide` checks that it is pure. The tests in this file show that the check detects each kind of
+ * impurity.
  */
 import { expect, test } from 'vitest';
 import { type Decision, decide } from '../../../src/policy/decide.ts';

@@ -266,7 +266,7 @@ describe('attempts of a rollback', () => {
           "not rolled back: no list from the service shows the collector's time zone, which its maintenance windows need",
       },
     ]);
-    // The operator withdrew the rollback attempt, because it never sent the request of this attempt.
+    // The operator withdrew the rollback attempt, because it never sent the attempt's request.
     const withdrawn = rolledBack(updated({}, { back: true, used: 0 }), { timeZone: 'Mars/Phobos' });
     const again = decided(withdrawn, { nowMs, policy: { spec: { maintenance } } });
     expect(again.figures.failureReasons).toMatchObject([

@@ -1,4 +1,4 @@
-/** Tests the header that the ledger gets for the next rollout, and its list of earlier rollouts. */
+/** Tests the ledger header for the next rollout, and its list of earlier rollouts. */
 import { describe, expect, test } from 'vitest';
 import type { LedgerHeader, RolloutHistory } from '../../../src/policy/ledger/ledger.ts';
 import { headerAfter, nextRollout, type Progress, withHistory } from '../../../src/policy/ledger/rollout-header.ts';

@@ -22,15 +22,15 @@ const entries: { readonly [S in ShownState]?: Entry } = {
 };
 
 interface StateSetting {
-  /** Collectors with the ids 1 to n. Collectors 1 and 2 belong to the stage `canary`. */
+  /** Collectors with ids 1 to n. Collectors 1 and 2 belong to the stage `canary`. */
   readonly fleet: readonly ShownState[];
   readonly stages?: readonly Stage[];
-  /** Fields that the ledger stores for the stage `canary`; undefined if the stage has not started. */
+  /** Fields that the ledger stores for the stage `canary`, or undefined if the stage has not started. */
   readonly started?: Partial<StageRecord>;
   readonly header?: Partial<LedgerHeader>;
   readonly spec?: Partial<CollectorVersionPolicySpec>;
   readonly seen?: ChangedInput;
-  /** Time in ms at which the newest complete collector list was requested; `nowMs` by default. */
+  /** Time in ms at which the latest complete collector list was requested. Default: `nowMs`. */
   readonly sweptMs?: number;
 }
 

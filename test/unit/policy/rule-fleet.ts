@@ -1,6 +1,6 @@
 /**
- * Test data for the rules that forbid upgrades: four collectors, of which only web-9 needs an upgrade. Each test names
- * the rules that are active.
+ * Test data for the rules that forbid upgrades: four collectors, of which only web-9 needs an upgrade. Each test
+ * specifies which rules are active.
  */
 import { annotations } from '../../../src/api/annotations.ts';
 import type {
@@ -28,7 +28,7 @@ import {
 } from './builders.ts';
 import { type ChangedInput, decided, PolicyBench } from './policy-bench.ts';
 
-/** Rules that forbid the upgrade of web-9, each with its message in the status. */
+/** Rules that forbid an upgrade of web-9, each with its message in the status. */
 export const blockers = {
   window: /the next maintenance window/,
   'own window': /the next maintenance window/,
@@ -63,11 +63,10 @@ export type StartRule = Blocker | 'rollback' | "person's retry" | 'age of the bu
 export const nowMs = 90 * minuteMs;
 /** Version that web-9 runs before the rollout. */
 export const formerTarget = '19.150-1';
-/** Start of an upgrade attempt that still runs. */
+/** Start of an upgrade attempt that is still running. */
 export const justNow = { sinceMs: nowMs - 500 };
 /**
- * Time in ms of a failed upgrade. The upgrade is still in its back-off, and the failure is older than the last list
- * (U6).
+ * Time in ms of a failed upgrade. The collector is still in back-off, and the failure is older than the last list (U6).
  */
 export const failedMs = nowMs - 2 * settings.graceMs;
 const shownMs = nowMs - 1_000;
@@ -91,24 +90,24 @@ class Rules {
     return some.some((rule) => this.#holds.has(rule));
   }
 
-  /** Returns whether one of these rules applies in the test case, or applied earlier. */
+  /** Reports whether one of these rules applies in the test case, or used to apply. */
   have(...some: readonly StartRule[]): boolean {
     return this.hold(...some) || some.some((rule) => this.#over.has(rule));
   }
 }
 
 export interface DecisionOutcome extends LedgerChange {
-  /** Version of the upgrade that was started for web-9; undefined if none was started. */
+  /** Version of the upgrade that was started for web-9, or undefined if none was started. */
   readonly posted: string | undefined;
-  /** All messages in the status that explain why an upgrade does not start, as one text. */
+  /** All messages in the status that explain why an upgrade does not start, joined into one string. */
   readonly reported: string;
 }
 
 export function outcome(inForce: InForce): DecisionOutcome {
   const rules = new Rules(inForce);
   const { bench, seen } = fleetUnder(rules);
-  // The retry, the start of a stage and the start of an upgrade may need one decision each, so the loop makes up to
-  // three decisions.
+  // The retry, the start of a stage and the start of an upgrade can each need a separate decision, so the loop makes up
+  // to three decisions.
   let last = outcomeOf(bench, seen);
   for (let more = 0; more < 2 && last.posted === undefined; more++) {
     bench.write(last);
@@ -139,7 +138,7 @@ export function outcomeOf(bench: PolicyBench, seen: ChangedInput): DecisionOutco
 
 const channel = { channel: 'Latest', versionPattern: '19.*', minAge: '2h' } as const;
 
-/** While the newest build is too young, the target is the build before it. */
+/** While the newest build is too young, the target is the previous build. */
 function targetOf(rules: Rules): string {
   if (!rules.have('age of the build')) return target;
   const builds = [target, newerVersion].map((version) => ({ version, latest: version === newerVersion }));
@@ -242,7 +241,7 @@ function stagesUnder(rules: Rules): readonly Stage[] {
 
 /**
  * Returns maintenance settings for tests that run at 1:30. If a rule must forbid upgrades, its maintenance window is
- * closed at this time.
+ * closed at that time.
  */
 function maintenanceUnder(rules: Rules): Maintenance {
   const schedule = (rule: StartRule) => (rules.hold(rule) ? '0 12 * * *' : '0 1 * * *');
@@ -286,7 +285,8 @@ function stopUnder(rules: Rules): RolloutStop | undefined {
 }
 
 /**
- * Returns the ledger record of the last stage (`rest`) in a list. Returns an empty list if this stage has not started.
+ * Returns a list that contains the ledger record of the last stage (`rest`), or an empty list if this stage has not
+ * started.
  */
 function restUnder(rules: Rules): readonly StageRecord[] {
   const isAhead = rules.hold('stage gate', 'approval', 'soak') || !rules.have('maxInProgress of a stage');
@@ -302,7 +302,7 @@ function recordUnder(rules: Rules): StageRecord {
 }
 
 function entriesUnder(rules: Rules, wanted: string): readonly Entry[] {
-  /** Returns the ledger entry of a collector other than web-9. Its upgrade still runs, or has succeeded. */
+  /** Returns the ledger entry of a collector other than web-9, whose upgrade is still running or has succeeded. */
   const other = (collectorId: string, isOpen: boolean, rest: Partial<Entry> = {}): Entry => ({
     ...(isOpen
       ? openEntry({ ...justNow, toVersion: wanted }, rest)
@@ -324,8 +324,8 @@ function entryOfNine(rules: Rules, wanted: string): Entry | undefined {
       return endedEntry('failed', { toVersion: oldVersion, sinceMs: failureMs(rules) }, { back: true });
     return endedEntry(rules.hold('drift') ? 'left' : 'updated', { toVersion: wanted }, { before: formerTarget });
   }
-  // With the rule `target change`, the upgrade of web-9 to the former target still runs, so the ledger has an entry for
-  // it (U12).
+  // With the rule `target change`, the upgrade of web-9 to the previous target is still running, so the ledger has an
+  // entry for it (U12).
   if (rules.hold('target change'))
     return openEntry({ ...justNow, toVersion: formerTarget }, { used: 0, before: undefined });
   if (rules.have('drift')) return endedEntry('updated', { toVersion: wanted });
@@ -335,7 +335,7 @@ function entryOfNine(rules: Rules, wanted: string): Entry | undefined {
 
 /**
  * Returns the time in ms at which the upgrade of web-9 failed. With the rule `back-off`, the collector must still wait
- * before its retry.
+ * for its retry.
  */
 function failureMs(rules: Rules): number {
   return rules.hold('back-off') ? failedMs : 0;
@@ -347,8 +347,8 @@ function versionOfNine(rules: Rules, wanted: string): string {
 }
 
 /**
- * Returns the times in ms of the collector lists that contain web-9. Only two lists together confirm that web-9 left
- * the target (U8).
+ * Returns the times in ms of the collector lists that contain web-9. It takes two lists to confirm that web-9 left the
+ * target (U8).
  */
 function looksAtNine(rules: Rules): readonly number[] {
   if (rules.hold('listing after a failure')) return [failureMs(rules)];

@@ -1,4 +1,4 @@
-/** Tests pairs of rules that forbid the upgrade of web-9. The upgrade must start only after both rules have ended. */
+/** Tests pairs of rules that forbid the upgrade of web-9. The upgrade must start only once neither rule applies. */
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
 import { minuteMs } from '../../../src/base/time-units.ts';
@@ -25,7 +25,7 @@ const pairs = rules.flatMap((one, index) => rules.slice(index + 1).map((other) =
 const nameOf = ([one, other]: readonly [StartRule, StartRule]) => `${one} × ${other}`;
 const isBlocker = (rule: StartRule): rule is Blocker => rule in blockers;
 
-/** Expects that the rule `by` forbids the upgrade of the collector web-9, and that the status says so. */
+/** Expects the rule `by` to forbid the upgrade of web-9, and the status to say so. */
 function expectHeld(by: Blocker, inForce: InForce): void {
   const { posted, reported } = outcome(inForce);
   expect(posted).toBeUndefined();
@@ -58,7 +58,7 @@ const apart: Readonly<Record<string, () => void>> = {
       const spec = { maintenance: { cutoff: '30m', windows, exclusions: [] } };
       return outcomeOf(new PolicyBench({ spec, collectors, seenAtMs: nowMs }), {}).posted;
     };
-    // A collector may be upgraded if one of the two maintenance windows is open at 1:30, the time of the test.
+    // A collector can be upgraded if either of the two maintenance windows is open at 1:30, the time of the test.
     expect(postedIn(fixed(12), own(1))).toBe(target);
     expect(postedIn(fixed(1), own(12))).toBe(target);
     expect(postedIn(fixed(12), own(12))).toBeUndefined();
@@ -126,7 +126,8 @@ const apart: Readonly<Record<string, () => void>> = {
 };
 
 /**
- * Makes one decision. Returns the kind of stop that the ledger then has, and the version to which web-9 is rolled back.
+ * Makes one decision. Returns the kind of stop that is then in the ledger, and the version to which web-9 is rolled
+ * back.
  */
 function stopAfter(kind: RolloutStop['kind'], action: 'Pause' | 'Rollback', annotation?: string) {
   const bench = new PolicyBench({
@@ -164,7 +165,7 @@ function expectOneOfFailureAndDrift(failure: RegExp, sinceMs: number): void {
   expect(failed).not.toMatch(blockers.drift);
 }
 
-/** Expects that the status counts web-9 only as in progress while an upgrade of web-9 to another target runs. */
+/** Expects the status to count web-9 only as in progress while web-9 is being upgraded to another target. */
 function expectOnlyInFlight(failed: { readonly sinceMs: number } | undefined, other: RegExp): void {
   const rest = failed ? endedEntry('failed', failed) : endedEntry('updated');
   const known = (isOpen: boolean) => ({
@@ -187,7 +188,9 @@ function expectOnlyInFlight(failed: { readonly sinceMs: number } | undefined, ot
   expect(reportedOf(true)).not.toMatch(other);
 }
 
-/** Pairs of rules that only simulations test. A new target ends a rollback, which one decision cannot show. */
+/**
+ * Pairs of rules that only simulations test, because a new target ends a rollback, which takes more than one decision.
+ */
 const inTimeAlone = ['target change × rollback'];
 
 const meeting = pairs.filter((pair) => !(nameOf(pair) in apart) && !inTimeAlone.includes(nameOf(pair)));
@@ -269,7 +272,7 @@ describe('a rollback', () => {
   });
 });
 
-/** Rules that a user's retry ends. */
+/** Rules that no longer apply after a user's retry. */
 const retried: readonly StartRule[] = ['failure stop', 'abort', 'back-off'];
 
 describe("a person's retry", () => {

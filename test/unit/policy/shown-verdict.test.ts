@@ -1,4 +1,4 @@
-/** Tests that a policy's status has the same reason before and after a restart (H1). */
+/** Tests that a policy's status shows the same reason before and after a restart (H1). */
 import { describe, expect, test } from 'vitest';
 import type { CollectorVersionPolicyStatus } from '../../../src/api/generated/collector-version-policy.ts';
 import type { Health } from '../../../src/controller/health.ts';

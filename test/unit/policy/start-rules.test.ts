@@ -207,7 +207,7 @@ describe('for one collector', () => {
     };
     const refusal = { waitsFor: 'the end of stage canary', reason: 'Soaking', untilMs: 50 };
 
-    /** Collector 1 belongs to the stage `canary`. Collector 2 belongs to no stage that has started. */
+    /** Collector 1 belongs to the stage `canary`. Collector 2 does not belong to any stage that has started. */
     const staged = (records: readonly StageRecord[], more: Among = {}) => {
       const parts = { spec: { strategy }, header: { stages: records }, members: { canary: ['1'] } };
       const bench = new PolicyBench({ ...parts, collectors: fleetOf(2) });

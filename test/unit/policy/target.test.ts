@@ -1,4 +1,4 @@
-/** Tests which target version a policy chooses among the offered builds (section 4.7). */
+/** Tests which target version a policy chooses from the builds offered (section 4.7). */
 import { describe, expect, test } from 'vitest';
 import type { Target } from '../../../src/api/generated/collector-version-policy.ts';
 import { hourMs } from '../../../src/base/time-units.ts';

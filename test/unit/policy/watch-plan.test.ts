@@ -1,5 +1,5 @@
 /**
- * Tests how the operator follows running upgrades. It can read pages of the collector list, single tasks, or the whole
+ * Tests how the operator follows running upgrades: by reading pages of the collector list, single tasks, or the whole
  * list (U9).
  */
 import { describe, expect, test } from 'vitest';

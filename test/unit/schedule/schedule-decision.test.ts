@@ -265,7 +265,7 @@ const schedules = ['0 * * * *', '0 0 * * *', '*/30 * * * *', '15 */5 * * *'].map
   (text) => new TickCalendar(text, zone),
 );
 
-/** Model of a schedule: its settings, runs, gaps and records. Random events change them. */
+/** Model of a schedule: its settings, runs, gaps and records, which random events change. */
 class ScheduleModel {
   #nowMs = midnightMs;
   #isPaused = false;

@@ -1,4 +1,4 @@
-/** Tests how the message of a schedule describes the exported time. */
+/** Tests how a schedule's message describes the exported time. */
 import { expect, test } from 'vitest';
 import { hourMs } from '../../../src/base/time-units.ts';
 import type { ScheduleDecision } from '../../../src/schedule/schedule-decision.ts';

@@ -1,4 +1,4 @@
-/** Tests that the verification of a schedule reports each change of its records, manifests and files. */
+/** Tests that verifying a schedule reports every change to its records, manifests and files. */
 import { cpSync, mkdirSync, mkdtempSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';

@@ -3,14 +3,14 @@ import type { Message } from '../../../../simulator/test/row-data.ts';
 import { hourMs } from '../../../../src/base/time-units.ts';
 import { startMs } from '../export-world.ts';
 
-/** Fields of a message or of an aggregation row. */
+/** Fields of a message or an aggregation row. */
 export type ResultFields = Readonly<Record<string, string>>;
 
 export interface Corpus {
   readonly messages: readonly Message[];
-  /** True rows of the service, as pages show them. */
+  /** True rows of the service, as they appear on pages. */
   readonly truth: readonly ResultFields[];
-  /** Maximum number of rows in a page of results. */
+  /** Maximum number of rows on a result page. */
   readonly pageRows: number;
 }
 

@@ -1,5 +1,5 @@
 /**
- * Table of false responses (lies) of a log service. Each entry states how an export ends that receives the response:
+ * Table of false responses (lies) from a log service. Each entry states how an export that receives the response ends:
  *
  * - `whole`: the files contain exactly the correct rows.
  * - `noticed`: the status says that the exported rows are not confirmed.
@@ -15,10 +15,10 @@ export type LieOutcome = 'whole' | 'noticed' | 'undetectable';
 export interface LieCase {
   readonly outcome: LieOutcome;
   readonly lie: Lie;
-  /** Fields of the export's spec that this lie needs. */
+  /** Fields of the export's spec that this lie requires. */
   readonly spec?: object;
   readonly search?: Scenario['search'];
-  /** Rows of the service; the small corpus by default. */
+  /** Rows of the service. Default: the small corpus. */
   readonly corpus?: Corpus;
 }
 
@@ -28,10 +28,10 @@ type Cases = Readonly<Record<string, LieCase>>;
 const { truth, pageRows } = small;
 /** Searches return at most 500 rows, and report that they were cut off. */
 const cutting: Scenario['search'] = { messageLimit: 500 };
-/** Uses more rows. The operator suspects an unreported row limit only if a search finds many rows. */
+/** Uses more rows, because the operator suspects an unreported row limit only if a search finds many rows. */
 const inLarge = { corpus: large };
 
-/** Rows that the false responses change. They are at different positions of a page. */
+/** Rows that the false responses change. They are at different positions on a page. */
 const certain = truth[300] as ResultFields;
 const crowded = truth.findLast((row) => timeOf(row) === denseMs) as ResultFields;
 const foreign = truth[900] as ResultFields;
@@ -58,7 +58,7 @@ function withHundredth(change: (row: ResultFields) => ResultFields): (rows: Rows
   return (rows) => rows.map((row) => ((row['_messageid'] ?? '').endsWith('07') ? change(row) : row));
 }
 
-/** Rows from newest to oldest, as in result pages. */
+/** Rows from newest to oldest, as on result pages. */
 function sorted(rows: Rows): Rows {
   return rows.toSorted((left, right) => timeOf(right) - timeOf(left));
 }
@@ -67,18 +67,18 @@ function shifted(row: ResultFields, byMs: number): ResultFields {
   return { ...row, _messagetime: String(timeOf(row) + byMs) };
 }
 
-/** Replaces the row after `index` by a copy of the row at `index`. */
+/** Replaces the row after `index` with a copy of the row at `index`. */
 function inPlaceOfNext(rows: Rows, index: number): Rows {
   const [row, next] = [rows[index], rows[index + 1]];
   return row && next ? rows.with(index + 1, row) : rows;
 }
 
-/** Returns a function that puts a second copy of the row `given` in the place of the row `replaced`. */
+/** Returns a function that replaces the row `replaced` with a second copy of the row `given`. */
 function inPlaceOf(given: ResultFields, replaced: ResultFields): (rows: Rows) => Rows {
   return (rows) => rows.map((row) => (isRow(replaced)(row) ? given : row));
 }
 
-/** A lie that exchanges the times of two rows. */
+/** A lie that swaps the times of two rows. */
 function swapped(left: ResultFields, right: ResultFields): (rows: Rows) => Rows {
   const byMs = timeOf(right) - timeOf(left);
   return (rows) =>
@@ -92,12 +92,12 @@ function withText(row: ResultFields, text: string): ResultFields {
   return { ...row, _raw: text };
 }
 
-/** Replaces the text of a row by another text of equal size. */
+/** Replaces a row's text with a different text of the same size. */
 function garbled(row: ResultFields): ResultFields {
   return withText(row, '#'.repeat((row['_raw'] ?? '').length));
 }
 
-/** Returns the next true row of equal size. */
+/** Returns the next true row of the same size. */
 function sameSized(row: ResultFields): ResultFields {
   return truth.find(
     (other) => !isRow(row)(other) && other['_size'] === row['_size'] && isNear(other, row),
@@ -110,7 +110,7 @@ function isNear(left: ResultFields, right: ResultFields): boolean {
 }
 
 /**
- * Returns a row of the same size as `row`, but with other content. Its message time and receipt time are 1 ms after the
+ * Returns a row of the same size as `row`, but with different content. Its message and receipt times are 1 ms after the
  * time of the row `foreign`.
  */
 function forged(row: ResultFields): ResultFields {
@@ -277,7 +277,7 @@ const shiftedCases: Cases = {
   ),
 };
 
-/** False responses with wrong times of rows. Each time stays within the interval in which its row is exported. */
+/** False responses with wrong row times. Each time stays within the interval in which its row is exported. */
 const movedInside: Cases = {
   'the oldest row of a slice is a millisecond late': noticed({ rows: withRow(certain, (row) => [shifted(row, 1)]) }),
   'the oldest row of a slice is a millisecond late, and searches are cut off': noticed(

@@ -1,4 +1,4 @@
-/** Proxy between the operator and the simulated service. It gives false responses about search jobs. */
+/** Proxy between the operator and the simulated service that gives false responses about search jobs. */
 import {
   type InProcessRequest,
   type InProcessResponse,
@@ -21,7 +21,7 @@ export interface LyingJob {
 export interface LyingPageRequest {
   readonly offset: number;
   readonly limit: number;
-  /** Number of times that the first page of this search job has been requested. */
+  /** Number of times that the search job's first page has been requested. */
   readonly reading: number;
   readonly job: LyingJob;
 }
@@ -44,7 +44,7 @@ export interface Lie {
   /** Returns the rows of a search job, newest first. */
   readonly rows?: (rows: readonly ResultFields[], job: LyingJob) => readonly ResultFields[];
   /**
-   * True if the message count and the histogram are computed from the false `rows`. The false response is then
+   * Whether the message count and the histogram are computed from the false `rows`. The false response is then
    * consistent, so neither of them reveals the error.
    */
   readonly isCounted?: boolean;
@@ -54,7 +54,7 @@ export interface Lie {
 }
 
 interface KnownJob extends LyingJob {
-  /** Number of rows in the latest status of the search job. */
+  /** Number of rows in the search job's latest status. */
   count: number;
   isDone: boolean;
   readings: number;
@@ -67,7 +67,7 @@ export class LyingService extends InProcessService {
   readonly #pageRows: number;
   readonly #jobs = new Map<string, KnownJob>();
 
-  /** `corpus` has all rows that exist at the service. */
+  /** `corpus` contains all rows that exist in the service. */
   constructor(lie: Lie, { truth, pageRows }: Corpus, model: ServiceModel, clock: VirtualClock, network: Network) {
     super(model, clock, network);
     this.#lie = lie;
@@ -117,7 +117,7 @@ export class LyingService extends InProcessService {
   #messages(response: InProcessResponse, job: KnownJob, offset: number, limit: number): InProcessResponse {
     const page = JSON.parse(response.body) as { readonly messages: readonly { readonly map: ResultFields }[] };
     if (offset === 0) job.readings++;
-    // The pages of a running search job have only the rows that were found so far.
+    // The pages of a running search job contain only the rows that have been found so far.
     const end = job.isDone ? offset + Math.min(limit, this.#pageRows) : offset + page.messages.length;
     const rows = this.#rowsOf(job).slice(offset, end);
     const lied = this.#lie.page?.(rows, { offset, limit, reading: job.readings, job }) ?? rows;
@@ -143,7 +143,7 @@ export class LyingService extends InProcessService {
     return this.#lie.rows?.(found, job) ?? found;
   }
 
-  /** Returns the rows that a search finds. At the row limit, these are the newest rows. */
+  /** Returns the rows that a search finds. If the search reaches the row limit, they are the newest rows. */
   #foundBy(job: KnownJob): readonly ResultFields[] {
     const [, ending = ''] = /_messageid matches "\*(\d+)"/.exec(job.query) ?? [];
     const matching = this.#truth.filter((row) => {

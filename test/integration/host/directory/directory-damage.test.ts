@@ -1,4 +1,4 @@
-/** Damages manifests in different states of a rollout. No upgrade may start, and no state may be lost (D1 to D5). */
+/** Damages manifests in different states of a rollout. No upgrade must start, and no state must be lost (D1 to D5). */
 import { copyFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Scenario } from '../../../../simulator/scenario/scenario.ts';
@@ -42,12 +42,13 @@ interface Damage {
   /** Damages a manifest file. When the test repairs the file, it also removes the files in `extra`. */
   readonly apply: (world: DirectoryWorld, file: string, text: string) => void;
   /**
-   * Time in ms from the damage to its repair; 12,000 by default. An operator may start while the damage is repaired.
+   * Time in ms from the damage to its repair. Default: 12,000. An operator can start while the damage is being
+   * repaired.
    */
   readonly lastsMs?: number;
-  /** Additional files that the damage creates. */
+  /** Additional files created by the damage. */
   readonly extra?: readonly string[];
-  /** True if an operator that starts after the damage cannot tell that a manifest is damaged. */
+  /** Whether an operator that starts after the damage is unable to tell that a manifest is damaged. */
   readonly isUnseen?: true;
 }
 
@@ -57,8 +58,8 @@ const write =
     world.write(file, change(text));
 
 /**
- * Returns the first lines of a changed manifest, up to the line that contains `pause`. A writer that pauses there
- * leaves such a file.
+ * Returns the first lines of a changed manifest, up to the line that contains `pause`, as left by a writer that pauses
+ * there.
  */
 function rewritten(text: string, pause: string): string {
   const lines = text.replace(/^# Source.*/, '# Source: chart-1.0.1').split('\n');
@@ -153,7 +154,7 @@ function repair(world: DirectoryWorld, { extra = [] }: Pick<Damage, 'extra'> = {
   }
 }
 
-/** Returns the fields of a policy that must not change when a manifest is damaged. */
+/** Returns the policy fields that must not change when a manifest is damaged. */
 function remembered({ metadata: { uid, generation }, status }: CollectorVersionPolicy) {
   const stages = status?.stages?.map(({ name, state, startTime, soakedUntil }) => ({
     name,
@@ -164,7 +165,7 @@ function remembered({ metadata: { uid, generation }, status }: CollectorVersionP
   return { uid, generation, rollout: status?.rollout?.id, stages, collectors: status?.collectors };
 }
 
-/** State of the rollout in which a test damages a manifest, and how the test reaches this state. */
+/** State of the rollout in which a test damages a manifest, and how the test reaches that state. */
 interface Point {
   readonly name: string;
   readonly state: string;

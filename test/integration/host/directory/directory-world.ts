@@ -31,7 +31,7 @@ export class DirectoryWorld extends ServiceWorld {
     return this.place.directory;
   }
 
-  /** Writes a file with the time of the virtual clock. */
+  /** Writes a file whose modification time comes from the virtual clock. */
   write(file: string, content: string | Uint8Array): void {
     this.place.writeAt(file, content, this.clock.now());
   }

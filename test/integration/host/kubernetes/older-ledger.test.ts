@@ -1,4 +1,4 @@
-/** Tests a policy whose ledger an older version of logfleet wrote (U1). */
+/** Tests a policy whose ledger was written by an older version of logfleet (U1). */
 import { expect, test } from 'vitest';
 import { minuteMs } from '../../../../src/base/time-units.ts';
 import { ledgersPath, policiesPath, World } from '../../../support/world.ts';

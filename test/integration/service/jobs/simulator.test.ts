@@ -85,7 +85,7 @@ test.each(['new', 'all'] as const)(
     job = await world.run(world.jobs.open(world.order, { onProgress }));
     await world.run(job.whenFinished());
     expect(sums.length).toBeGreaterThan(4);
-    // The message count may already include messages of an incomplete bucket, which the histogram does not contain.
+    // The message count may already include messages in an incomplete bucket, which the histogram does not contain.
     for (const [total, counted] of sums) expect(counted - total).toBeLessThanOrEqual(60);
     expect(sums.at(-1)).toEqual([messageCount, messageCount]);
     await world.run(job.close());
@@ -210,7 +210,7 @@ describe('causes of an early end of a search', () => {
   test('a proxy removes the cookie (5.3)', async () => {
     const world = new ClientWorld({ search: { cookies: { names: ['A'] } } });
     const job = await world.run(world.jobs.open(world.order));
-    // The service now requires the cookie `B`, which the client has never received.
+    // The service now requires the cookie `B`, which the client never received.
     world.model.patch({ search: { cookies: { names: ['B'] } } }, world.service.nowMs());
     const error = await world.failure(job.whenFinished());
     expect(['JobLost', 'JobCookieMissing', 'JobSilenced']).toContain((error as LogfleetError).reason);
@@ -280,8 +280,8 @@ test('429 to creations while other calls pass reduces the number of jobs, not th
   await world.clock.advance(4_000);
   expect(refused).toBeGreaterThan(0);
   expect(world.budget.jobs.limit).toBeLessThanOrEqual(4);
-  // At the full rate of four requests per second, nine requests take less than 3.5 s. They take longer if the rate was
-  // reduced.
+  // At the full rate of four requests per second, nine requests take less than 3.5 s. If the rate was reduced, they
+  // take longer.
   const fromMs = world.clock.monotonic();
   await world.run(Promise.all(Array.from({ length: 9 }, () => world.client.listBuilds())));
   expect(world.clock.monotonic() - fromMs).toBeLessThan(3_500);
@@ -306,7 +306,7 @@ describe('many jobs', () => {
         while (!stop.signal.aborted)
           await readAllMessages(job, { receiver: new RecordingReceiver(), signal: stop.signal }).catch(() => {});
       };
-      // A search job needs no keep-alives while the client reads its pages.
+      // A search job needs no keep-alives while the client is reading its pages.
       for (const job of jobs.slice(0, readers)) for (let part = 0; part < 6 / readers; part++) void readOn(job);
       const before = world.journal.length;
       await world.clock.advance(600_000);
@@ -391,8 +391,8 @@ test.each([
     await world.clock.advance(60_000);
     expect(world.counters()).toMatchObject({ jobsLostToSilence: 0, jobsActive: 30 });
     expect(world.counters().maxPerSecond).toBeLessThanOrEqual(4);
-    // With the fault `delay`, the concurrency is not checked. The service still works on cancelled requests, which the
-    // budget no longer counts (B2).
+    // With the fault `delay`, concurrency is not checked, because the service is still working on cancelled requests,
+    // which the budget no longer counts (B2).
     if (kind === 'stall') expect([world.counters().rejected429, world.counters().maxInFlight <= 10]).toEqual([0, true]);
     expect(jobs.filter(({ end }) => end).length).toBe(0);
   },

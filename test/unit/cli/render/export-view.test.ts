@@ -1,4 +1,4 @@
-/** Tests the detailed view and the live view of an export, also in narrow windows. */
+/** Tests the detailed view and the live view of an export, including in narrow windows. */
 import { describe, expect, test } from 'vitest';
 import type { SearchExportStatus } from '../../../../src/api/generated/search-export.ts';
 import { renderHistogram } from '../../../../src/cli/render/bars.ts';
@@ -70,7 +70,7 @@ describe('an export in full', () => {
 
   test.each([40, 80])('fits %d columns', (width) => {
     const wide = full(exportingStatus, width).filter((line) => widthOf(line) > width);
-    // The view never breaks words, so a long address may be wider than the window.
+    // The view never breaks words, so a long address can be wider than the window.
     expect(wide.filter((line) => !line.includes('://'))).toEqual([]);
   });
 });

@@ -133,7 +133,7 @@ describe('renderStages', () => {
     ['Soaking', { updated: 7, failed: 1 }, '7/10, 1 failed, 2 left out'],
     ['Completed', { updated: 7 }, '7/10, 3 left out'],
     ['Completed', { updated: 9, failed: 1 }, '9/10, 1 failed'],
-    // While a stage still upgrades collectors, its line does not mention offline or skipped collectors.
+    // While a stage is still upgrading collectors, its line does not mention offline or skipped collectors.
     ['Progressing', { updated: 7 }, '7/10'],
     ['Completed', { updated: 11 }, '11/10'],
   ] as const)('shows offline or skipped collectors: %s %j', (state, more, counts) => {

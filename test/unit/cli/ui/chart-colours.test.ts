@@ -1,4 +1,4 @@
-/** Tests that the colours of charts can be told apart with normal sight and with each kind of colour blindness. */
+/** Tests that chart colours can be told apart with normal sight and with each kind of colour blindness. */
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { collectorStates } from '../../../../src/cli/render/bars.ts';
@@ -6,7 +6,10 @@ import { collectorStates } from '../../../../src/cli/render/bars.ts';
 type Vector = readonly number[];
 type Matrix = readonly Vector[];
 
-/** Colours in linear RGB as people see them (Machado, Oliveira and Fernandes 2009, severity 1). */
+/**
+ * Matrices that convert colours in linear RGB to how people perceive them (Machado, Oliveira and Fernandes 2009,
+ * severity 1).
+ */
 const sights: Readonly<Record<string, Matrix>> = {
   normal: [
     [1, 0, 0],
@@ -52,7 +55,7 @@ function linear(hex: string): Vector {
 
 const labOf = (rgb: Vector): Vector => times(toLab, times(toCones, rgb).map(Math.cbrt));
 
-/** Returns the distance in OKLab, where 1 is the distance from black to white. */
+/** Returns the distance in OKLab, in which the distance from black to white is 1. */
 function distance(left: string, right: string, sight: Matrix): number {
   const [from, to] = [left, right].map((hex) => {
     const seen = times(sight, linear(hex)).map((value) => Math.min(1, Math.max(0, value)));
@@ -72,8 +75,8 @@ const states = collectorStates.map(({ member }) => member);
 const pairs = states.flatMap((left, index) => states.slice(index + 1).map((right) => [left, right] as const));
 
 /**
- * Minimum distance of two colours. Smaller differences are hard to see between small areas, such as the squares of a
- * legend.
+ * Minimum distance between two colours. Smaller differences are hard to see between small areas, such as the squares in
+ * a legend.
  */
 const minDistance = 0.1;
 

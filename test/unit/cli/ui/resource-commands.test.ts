@@ -1,4 +1,4 @@
-/** Tests which commands the page of `logfleet ui` offers for a resource. */
+/** Tests which commands the `logfleet ui` page offers for a resource. */
 import { describe, expect, test } from 'vitest';
 import type { AnyResource } from '../../../../src/api/kinds.ts';
 import { resourceCommands } from '../../../../src/cli/ui/resource-commands.ts';

@@ -1,4 +1,4 @@
-/** Tests the order, filters and changes of the resources that `logfleet ui` shows. */
+/** Tests the order of the resources shown by `logfleet ui`, their filters, and changes to them. */
 import { describe, expect, test } from 'vitest';
 import { ResourceModel } from '../../../../src/cli/ui/resource-model.ts';
 import { exampleResources, manyRuns, shownResource } from '../../../support/shown-resources.ts';

@@ -1,4 +1,4 @@
-/** Tests that `logfleet ui` only lists and watches the resources of logfleet. */
+/** Tests that `logfleet ui` only lists and watches logfleet's resources. */
 import { expect, test } from 'vitest';
 import { systemClock } from '../../../../src/base/clock.ts';
 import { seededRandom } from '../../../../src/base/random.ts';

@@ -21,7 +21,7 @@ async function wait(place: Workplace, host: DirectoryHost): Promise<void> {
   }
 }
 
-/** Damages that make a whole manifest file unusable. */
+/** Kinds of damage that make a whole manifest file unusable. */
 const damages: readonly (readonly [string, (text: string) => string | Uint8Array])[] = [
   ['empty', () => ''],
   ['blank', () => '\n \n'],
@@ -198,7 +198,7 @@ describe('a file that is rewritten slowly (D2)', () => {
 `;
   const stages = (host: DirectoryHost) => get(host, 'web').spec.strategy?.stages?.map(({ name }) => name);
 
-  /** First parts of the new manifest, as a slow writer leaves them when it pauses. Each part is a valid manifest. */
+  /** First parts of the new manifest, as left by a slow writer when it pauses. Each part is a valid manifest. */
   const pauses: readonly (readonly [string, string, lacks: string])[] = [
     ['before a field', staged.replace(/ {2}strategy.*/s, ''), 'spec.strategy of CollectorVersionPolicy logging/web'],
     [
@@ -531,7 +531,7 @@ describe('a manifest that is missing for a moment (D3)', () => {
     chmodSync(place.path('deep'), 0);
     await host.refresh();
     await wait(place, host);
-    // Root can read the folder despite its mode. In this case, the policy is simply read again.
+    // Root can read the folder despite its mode. In that case, the policy is simply read again.
     expect(names(host)).toEqual(['web']);
     chmodSync(place.path('deep'), 0o700);
   });

@@ -1,4 +1,4 @@
-/** Tests the pause of all policies and exports in a directory. */
+/** Tests pausing all policies and exports in a directory. */
 import { mkdirSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../../../src/base/clock.ts';

@@ -1,4 +1,4 @@
-/** Tests which Kubernetes API errors the operator retries, and which ones it reports. */
+/** Tests which Kubernetes API errors the operator retries, and which it reports. */
 import { expect, test } from 'vitest';
 import { errorOfResponse } from '../../../../src/host/kubernetes/api-error.ts';
 import { resourceOfPath } from '../../../../src/host/kubernetes/api-paths.ts';

@@ -17,7 +17,7 @@ const namespace = 'logfleet-system';
 const path = objectPath('leases', namespace, 'operator');
 /**
  * Maximum time in ms between two checks of the lease by a follower. A follower waits at most 2.2 s, and the request
- * itself takes a little time.
+ * itself takes a little longer.
  */
 const checkIntervalMs = 2_300;
 

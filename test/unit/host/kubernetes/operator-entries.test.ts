@@ -1,4 +1,4 @@
-/** Tests that two operators of the same resources notice each other, and only one acts (L2). */
+/** Tests that two operators of the same resources notice each other, and that only one of them acts (L2). */
 import { expect, test } from 'vitest';
 import { findCondition } from '../../../../src/api/conditions.ts';
 import type { CollectorVersionPolicy } from '../../../../src/api/kinds.ts';
@@ -11,7 +11,7 @@ import { createPolicy, createWorld, type KubernetesWorld, policies, surroundings
 
 class InstalledOperator {
   readonly host: KubernetesHost;
-  /** Names of policies on which the operator has acted: it has written their first status. */
+  /** Names of policies on which the operator has acted, that is, whose first status it has written. */
   readonly acted: string[] = [];
   /** If true, the operator waits for half a second before each status write. */
   isSlow = false;
@@ -192,8 +192,8 @@ test('two running operators write one question and one response in ten minutes',
     world.server.requests.filter(({ method, path: at }) => method === 'PUT' && at.includes('/status')).length;
   const before = writes();
   await world.clock.advance(6 * askAgainMs);
-  // In an hour, an operator asks at most seven times whether the other operator runs. Each question and each response is
-  // a status write, so at most 14 writes follow.
+  // In an hour, an operator asks at most seven times whether the other operator is running. Each question and each
+  // response is a status write, so there are at most 14 writes.
   expect(writes() - before).toBeLessThanOrEqual(14);
   expect([first.sees(), second.sees()]).toEqual([true, false]);
 });

@@ -1,4 +1,4 @@
-/** Tests reading Secrets by name. Their values cannot be printed. */
+/** Tests reading Secrets by name. The values in Secrets cannot be printed. */
 import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
 import { KubernetesSecretReader } from '../../../../src/host/kubernetes/secret-reader.ts';

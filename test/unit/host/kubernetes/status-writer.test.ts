@@ -1,4 +1,4 @@
-/** Tests that a status write fails if the resource was changed in the meantime. */
+/** Tests that a status write fails if the resource has been changed in the meantime. */
 import { expect, test } from 'vitest';
 import type { CollectorVersionPolicy } from '../../../../src/api/kinds.ts';
 import { resourcePath } from '../../../../src/host/kubernetes/api-paths.ts';
@@ -63,7 +63,9 @@ function heardFrom(host: KubernetesHost): readonly string[] {
   return heard;
 }
 
-/** Delays status writes. A write takes effect after half of the delay, and its response arrives after the whole delay. */
+/**
+ * Delays status writes. A write takes effect after half of the delay, and its response arrives after the whole delay.
+ */
 function delayWrites(world: KubernetesWorld, delayMs: number): void {
   world.server.onRequest = ({ subresource }) => (subresource === 'status' ? { kind: 'delay', delayMs } : undefined);
 }

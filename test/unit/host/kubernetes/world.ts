@@ -1,4 +1,4 @@
-/** Helpers to test the Kubernetes host, with an API server in memory. */
+/** Helpers for testing the Kubernetes host with an in-memory API server. */
 import type { CollectorVersionPolicy } from '../../../../src/api/kinds.ts';
 import type { Clock } from '../../../../src/base/clock.ts';
 import { silentLogger } from '../../../../src/base/log.ts';
@@ -19,7 +19,7 @@ export interface KubernetesWorld {
 export function createWorld(options: Partial<MemoryApiServerOptions> = {}): KubernetesWorld {
   const clock = new VirtualClock();
   const server = new MemoryApiServer({ clock, random: seededRandom(7), ...options });
-  // No operator holds these leases at the start, so the first leader need not wait until they expire.
+  // No operator holds these leases at the start, so the first leader does not have to wait for them to expire.
   for (const name of ['operator', operatorLeaseName])
     server.create(objectPath('leases', 'logfleet-system'), { metadata: { name } });
   return { clock, server };
@@ -33,7 +33,7 @@ export function clientOf(world: KubernetesWorld, name = 'operator'): ApiClient {
   return new ApiClient({ api: world.server.client(name), ...surroundings(world) });
 }
 
-/** Starts a host that already watches policies. */
+/** Starts a host that is already watching policies. */
 export function hostOf(world: KubernetesWorld, namespaces: 'all' | readonly string[] = 'all'): KubernetesHost {
   const host = new KubernetesHost({
     ...surroundings(world),

@@ -1,4 +1,4 @@
-/** Tests `MessageCounter`, which counts the messages that collectors send. */
+/** Tests `MessageCounter`, which counts the messages sent by collectors. */
 import { expect, test } from 'vitest';
 import { MessageCounter } from '../../../../src/policy/analysis/message-counter.ts';
 import type { SearchJobs } from '../../../../src/service/jobs/search-jobs.ts';

@@ -1,4 +1,4 @@
-/** Tests how messages are counted after a rollback: when the count starts, and which collectors it reports. */
+/** Tests how messages are counted after a rollback: when counting starts, and which collectors are reported. */
 import { describe, expect, test } from 'vitest';
 import { LogfleetError } from '../../../../src/base/errors.ts';
 import { minuteMs } from '../../../../src/base/time-units.ts';

@@ -1,6 +1,4 @@
-/**
- * Tests the parts of the request budget one by one, such as the queue of an API key, or the admission of search jobs.
- */
+/** Tests the parts of the request budget individually, such as an API key's queue, or the admission of search jobs. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { JobAdmission, type JobPermit } from '../../../../src/service/budget/job-admission.ts';

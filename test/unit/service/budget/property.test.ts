@@ -19,17 +19,17 @@ interface Caller {
   readonly class: RequestClass;
   readonly requests: number;
   readonly thinkMs: number;
-  /** Maximum time in ms for which the server works on a request. */
+  /** Maximum processing time of a request in the server, in ms. */
   readonly workMs: number;
   readonly bodyMs: number;
 }
 
 /**
- * Maximum time in ms for which the server continues to process a cancelled request. It is below the 10 s for which the
+ * Maximum time in ms for which the server keeps processing a cancelled request. It is less than the 10 s for which the
  * budget counts such a request (B2).
  */
 const longestAfterMs = 9_000;
-/** Maximum time in ms for which the server still works on a cancelled status request. */
+/** Maximum time in ms for which the server keeps processing a cancelled status request. */
 const longestAfterPollMs = 1_500;
 
 const caller: fc.Arbitrary<Caller> = fc.record({
@@ -45,17 +45,17 @@ const history = fc.record({
   seed: fc.integer(),
   callers: fc.array(caller, { minLength: 1, maxLength: 24 }),
   jobs: fc.integer({ min: 0, max: 6 }),
-  /** Minimum duration in ms of every request at the server. */
+  /** Minimum processing time of any request in the server, in ms. */
   slowMs: fc.constantFrom(0, 0, 2_000, 7_000),
   deadlineMs: fc.constantFrom(1_500, 5_000, 15_000),
-  /** Ratio (0 to 1) of requests that the server rejects with status 429. */
+  /** Fraction (0 to 1) of requests that the server rejects with status 429. */
   refused: fc.constantFrom(0, 0, 0.03, 0.2),
   tooManyJobs: fc.constantFrom(0, 0.5),
   /** Period in which status requests get no response. */
   stall: fc.option(
     fc.record({ atMs: fc.integer({ min: 5_000, max: 40_000 }), forMs: fc.constantFrom(500, 1_500, 3_000) }),
   ),
-  /** Periods in which the server reads nothing. Their total duration is below 60 s. */
+  /** Periods in which the server reads nothing. Their total duration is less than 60 s. */
   freezes: fc.array(
     fc.record({ atMs: fc.integer({ min: 0, max: 30_000 }), forMs: fc.constantFrom(300, 2_000, 9_000, 25_000) }),
     {
@@ -63,8 +63,8 @@ const history = fc.record({
     },
   ),
   /**
-   * Replacement of the first process; null if it keeps running. If `forced` is true, the first process is killed while
-   * its requests run. Otherwise, it ends after its requests.
+   * Replacement of the first process, or null if it keeps running. If `forced` is true, the first process is killed
+   * while its requests are in flight. Otherwise, it ends after its requests have ended.
    */
   failover: fc.option(
     fc.record({
@@ -81,7 +81,7 @@ type BudgetHistory = typeof history extends fc.Arbitrary<infer H> ? H : never;
 class BudgetWorld {
   readonly clock = new VirtualClock();
   readonly wire = new Wire(this.clock);
-  /** Maximum time in ms between two answered keep-alives of a search job. */
+  /** Maximum time in ms between two keep-alives of a search job that got a response. */
   longestSilenceMs = 0;
   readonly #history: BudgetHistory;
   readonly #random: ReturnType<typeof seededRandom>;
@@ -94,7 +94,7 @@ class BudgetWorld {
   #keys: Record<'a' | 'b', KeyBudget>;
   #done = 0;
 
-  /** The run takes at least `minMs`, and the server answers a keep-alive after `slowMs` at the earliest. */
+  /** The run takes at least `minMs`, and the server responds to a keep-alive after at least `slowMs`. */
   constructor(history: BudgetHistory, pace: { readonly minMs: number; readonly slowMs: number }) {
     this.#history = history;
     this.#pace = pace;
@@ -103,7 +103,7 @@ class BudgetWorld {
     [this.#budget, this.#keys] = this.#process(false);
   }
 
-  /** Runs the planned requests. Returns whether all of them were answered. */
+  /** Runs the planned requests. Reports whether all of them got a response. */
   async run(): Promise<boolean> {
     const { callers, jobs, failover } = this.#history;
     for (const one of callers) void this.#work(one, 0, this.#generation);
@@ -120,8 +120,8 @@ class BudgetWorld {
   }
 
   /**
-   * Replaces the process. If `forced` is true, the old process is killed while its requests run. Otherwise, its
-   * requests end first.
+   * Replaces the process. If `forced` is true, the old process is killed while its requests are in flight. Otherwise,
+   * its requests end first.
    */
   async #failOver({ lingering, forced }: NonNullable<BudgetHistory['failover']>): Promise<void> {
     this.#generation++;
@@ -208,7 +208,7 @@ class BudgetWorld {
 
   #pollFate(requestClass: 'keepAlive' | 'jobCare'): Fate {
     const { refused } = this.#history;
-    // If the server also rejects requests, no status request stalls. Otherwise, two keep-alives in a row could fail,
+    // If the server also rejects requests, no status request stalls. Otherwise, two consecutive keep-alives could fail,
     // and the service would cancel the search job.
     const stall = refused === 0 ? this.#history.stall : null;
     const sinceMs = this.clock.monotonic() - (stall?.atMs ?? 0);
@@ -229,7 +229,7 @@ class BudgetWorld {
   }
 
   /**
-   * Chooses at random how the server handles a request: the delays, the response, and the time of arrival within the
+   * Randomly chooses how the server handles a request: the delays, the response, and the arrival time within the
    * allowed network delay.
    */
   #fate(
@@ -254,7 +254,7 @@ class BudgetWorld {
   }
 
   /**
-   * Returns a random processing time up to `maxMs`. Returns 0 if the server stalls in this run, because random times
+   * Returns a random processing time of up to `maxMs`. Returns 0 if the server stalls in this run, because random times
    * would hide violations after a stall (B1).
    */
   #workMs(maxMs: number): number {
@@ -263,8 +263,8 @@ class BudgetWorld {
   }
 
   /**
-   * Returns whether the server rejects the request. It may reject several job creations in a row. It does not reject
-   * other requests twice in a row, because search jobs would miss their keep-alives.
+   * Reports whether the server rejects the request. It can reject several job creations in a row, but not two other
+   * requests in a row, because search jobs would miss their keep-alives.
    */
   #isRefused(requestClass: RequestClass): boolean {
     const { refused, tooManyJobs } = this.#history;
@@ -298,7 +298,7 @@ describe('a budget with random callers', () => {
       fc.asyncProperty(history, async (one) => {
         const world = new BudgetWorld({ ...one, freezes: [] }, { minMs: 60_000, slowMs: 0 });
         await world.run();
-        // The service cancels a search job after at least 20 s without a status request (section 3.1).
+        // The service never cancels a search job before it has gone 20 s without a status request (section 3.1).
         expect(world.longestSilenceMs).toBeLessThan(20_000);
         if (one.refused === 0 && !one.stall) expect(world.longestSilenceMs).toBeLessThan(18_000);
       }),
@@ -380,8 +380,8 @@ describe('many jobs', () => {
       await clock.run(() => clock.monotonic() > 600_000);
       expect(budget.jobs.active).toBe(30);
       expect(longestSilenceMs).toBeLessThan(18_000);
-      // Of all requests except job creations, at least half must read pages. At least 45 % must do so if the service
-      // rejected requests with status 429.
+      // At least half of all requests other than job creations must read pages, or 45 % if the service rejected
+      // requests with status 429.
       const pagePart = atMs.length === 0 ? 0.5 : 0.45;
       const inTurn = wire.seen.length - wire.sentAt('jobCreation').length;
       expect(wire.sentAt('pageRead').length).toBeGreaterThanOrEqual(Math.floor(inTurn * pagePart));

@@ -64,8 +64,8 @@ describe('B1: the budget', () => {
     call(4, 'listing', { workMs: 30_000 });
     call(4, 'taskStatus');
     await clock.advance(60_000);
-    // After 250 ms, a TLS handshake proves that the listings have arrived at the server. The task statuses are sent one
-    // second later.
+    // After 250 ms, a TLS handshake proves that the listings have arrived at the server. The task status requests are
+    // sent one second later.
     expect(rounded(wire.sentAt('taskStatus'))).toEqual([1_250, 1_250, 1_250, 1_250]);
     expect(wire.handshakes).toBe(1);
     renew();
@@ -342,8 +342,8 @@ describe('B3: the order of requests', () => {
     const listingsIn = (fromMs: number, toMs: number) =>
       wire.sentAt('listing').filter((time) => time > fromMs && time < toMs).length;
     await clock.advance(9_900);
-    // Listings count as late after 2 s. Every second request that starts is then a listing. From 3.5 s, keep-alives are
-    // in danger, and only every fourth request is a listing.
+    // Listings count as late after 2 s. From then on, every second request to start is a listing. From 3.5 s,
+    // keep-alives are at risk, and only every fourth request is a listing.
     expect([listingsIn(0.1, 1_900), listingsIn(1_900, 3_400), listingsIn(3_400, 9_900)]).toEqual([0, 4, 6]);
     expect(wire.sentAt('keepAlive')).toHaveLength(4 + 4 + 18);
   });
@@ -460,7 +460,7 @@ describe('B5: 429', () => {
     await clock.advance(1);
     call(1, 'taskStatus');
     await clock.advance(60_000);
-    // After the rejection, the rate falls to one request per 20 s. Ten seconds later, it rises to one request per 13.3
+    // After the rejection, the rate drops to one request per 20 s. Ten seconds later, it rises to one request per 13.3
     // s.
     expect(rounded(wire.sentAt())).toEqual([0, 13_363]);
   });

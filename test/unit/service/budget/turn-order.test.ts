@@ -1,11 +1,14 @@
-/** Tests in which order keep-alives and page reads are sent if requests of both classes wait all the time (B3, B4). */
+/**
+ * Tests the order in which keep-alives and page reads are sent while requests of both classes are always waiting (B3,
+ * B4).
+ */
 import { expect, test } from 'vitest';
 import type { RequestClass } from '../../../../src/service/budget/request-slot.ts';
 import { TurnOrder } from '../../../../src/service/budget/turn-order.ts';
 
 /**
- * Returns the request classes in the order in which their requests start. `late` has the lateness in ms of the oldest
- * request of each class.
+ * Returns the request classes in the order in which their requests start. `late` contains the lateness in ms of the
+ * oldest request of each class.
  */
 function starts(count: number, late: Partial<Record<RequestClass, number>>): RequestClass[] {
   const order = new TurnOrder();
@@ -31,8 +34,8 @@ test('at most three keep-alives precede waiting pages, and again after as many p
   expect([both(), both(), both(), both()]).toEqual(['keepAlive', 'keepAlive', 'keepAlive', 'pageRead']);
   for (let one = 0; one < 10; one++) next(page);
   expect([both(), both(), both(), both()]).toEqual(['keepAlive', 'keepAlive', 'keepAlive', 'pageRead']);
-  // At most three keep-alives in a row may be sent while a page read waits. Keep-alives that are sent while no page
-  // read waits do not count.
+  // At most three keep-alives in a row may be sent while a page read is waiting. Keep-alives sent while no page read is
+  // waiting do not count.
   for (let one = 0; one < 10; one++) next(page);
   for (let one = 0; one < 50; one++) next(poll);
   expect(both()).toBe('keepAlive');

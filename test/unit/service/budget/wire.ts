@@ -1,26 +1,25 @@
-/** Simulated service for tests of the request budget, which records each request. */
+/** Simulated service for request budget tests, which records each request. */
 import type { KeyBudget, Path, RequestClass, Slot, SlotOutcome } from '../../../../src/service/budget/request-slot.ts';
 import type { VirtualClock } from '../../../support/virtual-clock.ts';
 
-/** Course of one request, with all times in ms. */
+/** How one request proceeds, with all times in ms. */
 export interface Fate {
   readonly outMs?: number;
-  /** Time in ms for which the server works before it answers. */
+  /** Time in ms that the server takes to respond. */
   readonly workMs?: number;
   readonly backMs?: number;
-  /** Duration in ms of the response's body. */
+  /** Duration of the response body in ms. */
   readonly bodyMs?: number;
-  /** Time in ms from the head of the response until the client cancels the request; undefined if it does not. */
+  /** Time in ms from the response headers until the client cancels the request, or undefined if it does not. */
   readonly heldUpMs?: number;
   readonly status?: number;
   readonly retryAfterMs?: number;
-  /** Time in ms after which the client cancels the request. The server continues its work. */
+  /** Time in ms after which the client cancels the request. The server keeps processing it. */
   readonly deadlineMs?: number;
-  /** Time in ms for which the server still works on a cancelled request. */
+  /** Time in ms for which the server keeps processing a cancelled request. */
   readonly afterMs?: number;
   /**
-   * After `cancellableAfterMs`, the budget may cancel the request. The server still works on the request for another
-   * `afterMs`.
+   * The budget may cancel the request after `cancellableAfterMs`. The server keeps processing it for another `afterMs`.
    */
   readonly cancellation?: { readonly cancellableAfterMs: number; readonly afterMs: number };
 }
@@ -37,7 +36,7 @@ export class Wire {
   readonly seen: WireRequest[] = [];
   readonly path: Path = { origin: 'https://service.test', probe: () => this.#handshake() };
   handshakes = 0;
-  /** Duration in ms of a TLS handshake. */
+  /** Duration of a TLS handshake in ms. */
   handshakeMs = 0;
   readonly #clock: VirtualClock;
   readonly #stalls: { readonly fromMs: number; readonly untilMs: number }[] = [];
@@ -62,7 +61,7 @@ export class Wire {
     return delayMs === 0 ? Promise.resolve() : new Promise((resolve) => void this.#clock.after(delayMs, resolve));
   }
 
-  /** Sends a request with this slot. Reports the outcome of the request to the budget, and resolves to this outcome. */
+  /** Sends a request with this slot. Reports the request's outcome to the budget, and resolves to it. */
   send(key: string, requestClass: RequestClass, slot: Slot, fate: Fate = {}): Promise<SlotOutcome> {
     const {
       outMs = 0,
@@ -148,8 +147,8 @@ export class Wire {
   }
 
   /**
-   * Returns the highest number of requests that ran at the same time. If `key` is given, only requests with this API
-   * key count.
+   * Returns the highest number of requests in flight at the same time. If `key` is given, only requests with that API
+   * key are counted.
    */
   maxAtOnce(key?: string): number {
     const requests = this.seen.filter((request) => key === undefined || request.key === key);

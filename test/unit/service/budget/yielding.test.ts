@@ -9,7 +9,7 @@ const path: Path = { origin: 'https://service.test', probe: async () => {} };
 
 /**
  * Starts keep-alives that never get a response. If `gives` is true, the client cancels a keep-alive when the budget
- * requests it.
+ * asks it to.
  */
 async function crowd(count: number, gives = true) {
   const clock = new VirtualClock();
@@ -106,8 +106,8 @@ test('a cancelled progress request keeps its slot for 2 s like a keep-alive, a d
       grantedMs = clock.monotonic();
     });
     await clock.advance(20_000);
-    // After 250 ms, a TLS handshake proves that the cancelled request has arrived. Its slot becomes free `heldMs` after
-    // that.
+    // After 250 ms, a TLS handshake proves that the cancelled request has arrived. Its slot becomes free `heldMs`
+    // later.
     expect(grantedMs).toBe(250 + heldMs);
   }
 });

@@ -1,4 +1,4 @@
-/** Tests that the client returns the records of an aggregation only if the result of the search job is reliable. */
+/** Tests that the client returns an aggregation's records only if the search job's result is reliable. */
 import { describe, expect, test } from 'vitest';
 import { type AggregationJob, readAggregation } from '../../../../src/service/jobs/aggregation.ts';
 import type { JobProgress } from '../../../../src/service/jobs/job-gathering.ts';
@@ -20,7 +20,7 @@ const records = [new Map([['_count', '7']])];
 
 /**
  * Reads the result of an aggregation. Its search job ends with the status `atEnd`, which changes to `afterwards` while
- * the result is read.
+ * the result is being read.
  */
 async function aggregate(atEnd: Partial<JobProgress>, afterwards: Partial<JobProgress> = {}) {
   const events: string[] = [];

@@ -1,4 +1,4 @@
-/** Tests how often the status of a search job is requested (B4). */
+/** Tests how often a search job's status is requested (B4). */
 import { describe, expect, test } from 'vitest';
 import {
   delayAfterFailure,
@@ -23,8 +23,8 @@ function looksAt(durationMs: number, donePartAt: (elapsedMs: number) => number |
 }
 
 /**
- * Returns the ratio (0 to 1) of the search that is done, according to a histogram with `buckets` buckets. Only complete
- * buckets count.
+ * Returns the fraction (0 to 1) of the search that is done, according to a histogram with `buckets` buckets. Only
+ * complete buckets count.
  */
 const inBuckets = (durationMs: number, buckets: number) => (elapsedMs: number) =>
   Math.floor((elapsedMs / durationMs) * buckets) / buckets || undefined;

@@ -19,10 +19,10 @@ describe('the histogram', () => {
     });
   });
 
-  /** The counts of the histogram become final from the newest bucket to the oldest. */
+  /** The counts in the histogram become final from the newest bucket to the oldest. */
   const course = fc.record({
     counts: fc.array(fc.integer({ min: 0, max: 50 }), { minLength: 1, maxLength: 12 }),
-    /** For each status request, the percentage of the messages that the search job has found. */
+    /** For each status request, the percentage of messages that the search job has found. */
     polls: fc.array(fc.integer({ min: 0, max: 100 }), { maxLength: 8 }),
   });
 

@@ -1,6 +1,6 @@
 /**
- * Tests that the page scanner gives the same result for every division of a page into chunks (section 2.5 of the
- * service's specification).
+ * Tests that the page scanner gives the same result however a page is split into chunks (section 2.5 of the service's
+ * specification).
  */
 import { describe, expect, test } from 'vitest';
 import { readReference } from '../../../fuzz/page-scanner/reference.ts';
@@ -8,7 +8,7 @@ import { type Cuts, differences, everyNth, scan } from '../../../fuzz/page-scann
 
 const latin1 = (text: string) => Buffer.from(text, 'utf8').toString('latin1');
 
-/** Pages for tests that divide them into chunks. Together, they contain every kind of syntax element. */
+/** Pages for tests that split them into chunks. Together, they contain every kind of syntax element. */
 const pages: readonly (readonly [name: string, page: string])[] = [
   ['nothing in it', '{"messages":[]}'],
   ['escapes', '{"messages":[{"map":{"_messag\\u0065id":"\\u002d7","_messagetime":"5","a":"\\\\\\"\\u00e9\\n"}}]}'],

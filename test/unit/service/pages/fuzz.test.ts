@@ -1,5 +1,5 @@
 /**
- * Compares the page scanner with `JSON.parse` and with another tokenizer on random pages (section 2.5 of the service's
+ * Compares the page scanner with `JSON.parse` and another tokenizer on random pages (section 2.5 of the service's
  * specification, E9).
  */
 import { expect, test } from 'vitest';
@@ -10,7 +10,7 @@ const cases = 1_000;
 test('a thousand random pages give the same result as the reference', () => {
   const trials = Array.from({ length: cases }, (_, index) => ({ seed: 1 + index, ...runTrial(1 + index) }));
   expect(trials.filter(({ violations }) => violations.length > 0)).toEqual([]);
-  // Checks that the random pages include enough valid pages, invalid pages and rows.
+  // Checks that there are enough valid pages, invalid pages and rows among the random pages.
   expect(trials.filter(({ isPage }) => isPage).length).toBeGreaterThan(cases / 5);
   expect(trials.filter(({ isPage }) => !isPage).length).toBeGreaterThan(cases / 5);
   expect(trials.reduce((sum, { rows }) => sum + rows, 0)).toBeGreaterThan(cases / 2);

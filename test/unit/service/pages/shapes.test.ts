@@ -1,6 +1,5 @@
 /**
- * Tests how the page scanner reads pages of messages (section 2.5): the values of rows (E9), and errors with their
- * offset.
+ * Tests how the page scanner reads message pages (section 2.5): the values of rows (E9), and errors with their offset.
  */
 import { describe, expect, test } from 'vitest';
 import { DecodeError } from '../../../../src/service/json/json-members.ts';
@@ -217,7 +216,7 @@ describe('invalid pages', () => {
     expect(error.message).toMatch(message);
   });
 
-  // Each invalid row is followed by another row, because faster code of the scanner reads all rows except the last one.
+  // Each invalid row is followed by another row, because faster code in the scanner reads all rows except the last one.
   test.each([
     ['"a":"x\\,"b":"c"', 7],
     ['"a\\:"b","c":"d"', 3],
@@ -234,7 +233,7 @@ describe('invalid pages', () => {
     expect(errorOf(page).offset).toBe(page.indexOf(members) + place);
   });
 
-  // The scanner skips values that it does not need, and checks only their syntax.
+  // The scanner skips values that it does not need, checking only their syntax.
   test.each([
     ['01', 1],
     ['-', 1],

@@ -1,6 +1,6 @@
 /**
- * Service client for tests, with a scripted transport and a virtual clock. `calls` has a function for each of the nine
- * operations of the service.
+ * Service client for tests, with a scripted transport and a virtual clock. `calls` has a function for each of the
+ * service's nine operations.
  */
 import { noMetrics } from '../../../../src/base/metrics.ts';
 import { SecretText } from '../../../../src/base/secret-text.ts';
@@ -81,7 +81,7 @@ export const calls: {
 export const creationNotice =
   'A 404 status (Page Not Found) on a follow-up request may be due to a cookie not accompanying the request';
 
-/** Returns messages, newest first. Their ids are consecutive and start at `first`. */
+/** Returns messages, newest first. Their ids are consecutive, starting at `first`. */
 export function messages(first: number, count: number): string {
   const rows = Array.from({ length: count }, (_, index) => {
     const id = first + index;

@@ -1,4 +1,4 @@
-/** Tests each operation of the service with each fault of the service or of a proxy (sections 7.1 and 10.1). */
+/** Tests each operation of the service with each fault of the service or a proxy (sections 7.1 and 10.1). */
 import { describe, expect, test } from 'vitest';
 import type { FaultScenario } from '../../../../simulator/scenario/scenario.ts';
 import type { OpenJob } from '../../../../src/service/jobs/search-service.ts';
@@ -64,12 +64,12 @@ const faults: readonly [string, FaultScenario, string][] = [
   ['504', { kind: 'status', status: 504, body: 'html' }, 'serverError'],
 ];
 
-/** Operations on a search job. For them, the status 404 means that the search job does not exist. */
+/** Operations on a search job, for which the status 404 means that the search job does not exist. */
 const onJob: ReadonlySet<Operation> = new Set(['getJob', 'listMessages', 'listRecords', 'deleteJob']);
 
 /**
- * Returns the name of the expected error. Returns undefined if the operation succeeds. The deletion of an unknown
- * search job succeeds (section 4.5).
+ * Returns the name of the expected error, or undefined if the operation succeeds. Deleting an unknown search job
+ * succeeds (section 4.5).
  */
 function expectedOf(operation: Operation, outcome: string): string | undefined {
   if (operation === 'deleteJob' && (outcome === 'responseInvalid' || outcome === 'notFound')) return undefined;
@@ -83,7 +83,7 @@ function deletionsOf(operation: Operation, { kind, effect }: FaultScenario & { r
   return operation === 'deleteJob' && (effect ?? !ineffective.has(kind)) ? 1 : 0;
 }
 
-/** Operations that change something at the service. */
+/** Operations that change something in the service. */
 const acts: ReadonlySet<Operation> = new Set(['createJob', 'getJob', 'deleteJob', 'createTask']);
 const lost: ReadonlySet<string> = new Set([
   ...['connectionLost', 'timeout', 'responseInvalid', 'requestTimeout'],
@@ -122,8 +122,8 @@ describe.each(Object.keys(operations) as Operation[])('%s', (operation) => {
     const moved: FaultScenario = { kind: 'redirect', to, operations: [operation], times: 1 };
     world.model.patch({ basePaths: ['/api', '/eu/api'], faults: { moved } }, world.service.nowMs());
     const error = await world.failure(calls[operation](own));
-    // After a redirect to another host, the search job is lost. The new host gets no cookie and does not know the job
-    // (section 5.3).
+    // After a redirect to another host, the search job is lost, because the new host gets no cookie and does not know
+    // the job (section 5.3).
     const loses = to.startsWith('https://') && onJob.has(operation);
     if (loses) expect(error).toMatchObject({ code: 'service.jobCookieMissing' });
     else expect(error).toBeUndefined();

@@ -21,7 +21,7 @@ for (const code of refusalCodes) refusals[code] = [refusal(code)];
 
 const noJob: TransportStep = { kind: 'response', status: 404, body: '{"code":"searchjob.jobid.invalid"}' };
 
-/** For each outcome, the steps that the scripted transport performs to produce this outcome. */
+/** For each outcome, the steps of the scripted transport that lead to it. */
 const scripts: { readonly [O in Outcome]: readonly TransportStep[] } = {
   nameNotFound: [{ kind: 'noConnection', failure: 'nameNotFound' }],
   refused: [{ kind: 'noConnection', failure: 'refused' }],
@@ -67,7 +67,7 @@ const scripts: { readonly [O in Outcome]: readonly TransportStep[] } = {
   jobGone: [noJob],
 };
 
-/** Changes of the test set-up that an outcome needs. */
+/** Changes to the test setup that an outcome needs. */
 const pasts: Partial<Record<Outcome, (harness: Harness) => Promise<Harness>>> = {
   jobNotKnownYet: async (world) => ({ ...world, job: world.jobOf(9_000) }),
   jobDeleted: async (world) => {
@@ -107,7 +107,7 @@ async function endIn(operation: Operation, outcome: Outcome) {
   };
 }
 
-/** For each outcome: the expected reason, handling and effect of the error, and the expected number of requests. */
+/** For each outcome: the error's expected reason, handling and effect, and the expected number of requests. */
 const expected: { readonly [O in Outcome]: readonly [string, string, 'none' | 'unknown', number] } = {
   nameNotFound: ['ServiceUnreachable', 'backoff', 'none', 0],
   refused: ['ServiceUnreachable', 'backoff', 'none', 0],
@@ -186,19 +186,19 @@ const knownBy: ReadonlyMap<Outcome, readonly Operation[]> = new Map([
   ...onlyOf(pages, pageRefusals),
   ...onlyOf(['getJob', ...pages], jobMissings),
   ...onlyOf(['listMessages'], ['heldUp']),
-  // A deletion that gets the 404 response succeeds.
+  // A deletion that gets a 404 response succeeds.
   ...onlyOf(['createJob', 'listCollectors', 'listBuilds', 'getTask', 'createTask'], ['notFound']),
 ]);
 
 /**
- * Operations that change something. `getJob` belongs to them, because the service reports each error of a search job
- * only once (E5).
+ * Operations that change something. `getJob` is one of them, because the service reports each search job error only
+ * once (E5).
  */
 const acts: ReadonlySet<Operation> = new Set(['createTask', 'createJob', 'getJob', 'deleteJob']);
 
 /**
- * Returns the expected number of requests. The client repeats a request only if it had no effect and has delivered no
- * rows, or if it is a deletion.
+ * Returns the expected number of requests. The client repeats a request only if it had no effect and delivered no rows,
+ * or if it is a deletion.
  */
 function writesOf(operation: Operation, outcome: Outcome): number {
   const [, , , writes] = expected[outcome];
@@ -215,7 +215,7 @@ describe.each(names)('%s', (operation) => {
   );
   const task = (outcome: Outcome) => operation === 'getTask' && outcome === 'notFound';
 
-  // For a deletion, an HTTP status without a readable response is enough to show that it succeeded.
+  // For a deletion, an HTTP status is sufficient proof of success, even if the response is not readable.
   test.each(own.filter((outcome) => operation !== 'deleteJob' || outcome !== 'responseInvalid'))(
     '%s',
     async (outcome) => {

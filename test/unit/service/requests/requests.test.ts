@@ -1,5 +1,5 @@
 /**
- * Tests the requests of the client: paths, headers, bodies and redirects (sections 4, 5 and 7.1 of the service's
+ * Tests the client's requests: paths, headers, bodies and redirects (sections 4, 5 and 7.1 of the service's
  * specification).
  */
 import { describe, expect, test } from 'vitest';
