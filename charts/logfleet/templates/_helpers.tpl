@@ -1,4 +1,4 @@
-{{/* Labels of each object of the chart. Kustomize installs the objects with the first label only. */}}
+{{/* Labels for every object in the chart. Kustomize adds only the first of these labels. */}}
 {{- define "logfleet.labels" -}}
 app.kubernetes.io/name: logfleet
 {{ include "logfleet.helmLabels" . }}
@@ -11,13 +11,13 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end }}
 
-{{/* Image of the operator, with its digest if there is one. */}}
+{{/* The operator's image, with its digest if there is one. */}}
 {{- define "logfleet.image" -}}
 {{- $name := printf "%s:%s" .Values.image.repository (.Values.image.tag | default .Chart.AppVersion) }}
 {{- with .Values.image.digest }}{{ $name }}@{{ . }}{{ else }}{{ $name }}{{ end }}
 {{- end }}
 
-{{/* Not empty if only one node can mount the volume of exports. */}}
+{{/* Non-empty if only one node can mount the exports volume. */}}
 {{- define "logfleet.isSingleNode" -}}
 {{- if and .Values.exportVolume.enabled (not (has "ReadWriteMany" .Values.exportVolume.accessModes)) }}true{{ end }}
 {{- end }}
