@@ -1,6 +1,6 @@
 /**
- * Client for the nine operations of the service. It repeats failed reads if `outcome.ts` allows this, but never repeats
- * the creation of an upgrade task.
+ * Client for the nine operations of the service. It retries failed reads if `outcome.ts` allows, but never retries the
+ * creation of an upgrade task.
  */
 import { assert } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
@@ -39,7 +39,7 @@ export class ServiceClient implements UpgradeService, SearchService {
     this.#clock = options.clock;
   }
 
-  /** Stops all requests about collectors, builds and upgrade tasks. Search jobs continue. */
+  /** Stops all requests for collectors, builds and upgrade tasks. Search jobs continue. */
   endUpgrades(): void {
     this.#areUpgradesOver = true;
   }
@@ -97,12 +97,16 @@ function renderTask(collectorId: string, toVersion: string): string {
 }
 
 /**
- * Renders the JSON that creates a search job. Times are strings of milliseconds (E12, section 4.1 of docs/service.md).
+ * Renders the JSON body that creates a search job. Times are in milliseconds, as strings (E12, section 4.1 of
+ * docs/service.md).
  */
 function renderOrder(order: JobOrder): string {
   const { query, fromMs, toMs, timeZone = 'UTC', byReceiptTime = false } = order;
-  assert(Number.isSafeInteger(fromMs) && Number.isSafeInteger(toMs), 'the times of a range must be whole milliseconds');
-  assert(fromMs <= toMs, 'a range must not end before it begins');
+  assert(
+    Number.isSafeInteger(fromMs) && Number.isSafeInteger(toMs),
+    'the start and end of a time range must be whole milliseconds',
+  );
+  assert(fromMs <= toMs, 'a time range must not end before it begins');
   return JSON.stringify({
     query,
     from: String(fromMs),

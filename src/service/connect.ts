@@ -1,4 +1,4 @@
-/** Creates a client of the service from a Secret. */
+/** Creates a client for the service from a Secret. */
 
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
@@ -12,7 +12,7 @@ import type { Transport } from './transport/transport.ts';
 import { UndiciTransport } from './transport/undici-transport.ts';
 
 export interface ConnectionSettings extends ServiceSettings {
-  /** Certificate authorities in PEM form. They replace the machine's certificate authorities. */
+  /** Certificate authorities in PEM format, which replace the machine's certificate authorities. */
   readonly caCertificates: string | undefined;
 }
 
@@ -20,11 +20,11 @@ export interface ServiceConnection {
   readonly service: UpgradeService;
   readonly searches: SearchJobs;
   /**
-   * Closes the client after its running search jobs have ended. No upgrade starts any more. Resolves when every socket
-   * is closed.
+   * Closes the client once its running search jobs have ended. No more upgrades start. Resolves when every socket is
+   * closed.
    */
   drain(): Promise<void>;
-  /** Closes every socket. Calls in flight reject with the error for a broken connection. */
+  /** Closes every socket immediately. Calls in flight reject with the error for a broken connection. */
   close(): Promise<void>;
 }
 

@@ -7,11 +7,14 @@ import { type Departure, depart, type SendRight, type Term } from './send-right.
 
 export type Answered = Extract<SlotOutcome, { kind: 'answered' }>;
 
-/** A cancelled request counts as concurrent for this time in ms, because the service may still work on it (B2). */
+/**
+ * Time in ms for which a cancelled request still counts as concurrent, because the service may still be working on it
+ * (B2).
+ */
 const abandonedHoldMs = 10_000;
 /**
- * A cancelled status request counts as concurrent for this time in ms. It is short, because the service answers status
- * requests quickly (B2).
+ * Time in ms for which a cancelled status request still counts as concurrent. It is short, because the service answers
+ * status requests quickly (B2).
  */
 const abandonedPollHoldMs = 2_000;
 
@@ -25,7 +28,7 @@ export interface GrantedSlotOptions {
   readonly limiter: RateLimiter;
   readonly queue: KeyQueue;
   readonly onResponse: (response: Answered, sentAtMs: number) => void;
-  /** Called when the state of the request changes. The change may allow another request to start. */
+  /** Called when the request changes state, which may allow another request to start. */
   readonly onChange: () => void;
 }
 
@@ -111,7 +114,7 @@ export class GrantedSlot implements Slot, Occupant {
     }
   }
 
-  /** Updates the estimated network delay with this request's round-trip time. */
+  /** Updates the estimate of the network delay with this request's round-trip time. */
   #learn(headAtMs: number): void {
     if (this.#isHeard) return;
     this.#isHeard = true;

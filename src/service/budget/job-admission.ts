@@ -1,18 +1,18 @@
 /**
- * Limits the number of active search jobs of one user (B4, B5), because every active job needs regular status requests.
- * The limit falls when the service rejects a job, and then rises again slowly. Waiting jobs start in order of arrival.
+ * Limits the number of active search jobs per user (B4, B5), because every active job needs regular status requests.
+ * The limit drops when the service rejects a job, and then slowly rises again. Waiting jobs start in order of arrival.
  */
 import type { Clock, Timer } from '../../base/clock.ts';
 import { stepsSince } from './rate-pace.ts';
 
-/** After this time in ms without a rejected search job, the limit of active search jobs grows by one. */
+/** Time in ms without a rejected search job after which the limit on active search jobs is raised by one. */
 const jobGrowthMs = 60_000;
 /** Interval in ms at which logfleet checks whether waiting search jobs may start. */
 const recheckMs = 10_000;
 
-/** Permit to run one search job. It is held from before the job's creation until the job's end. */
+/** Permit to run one search job. It is acquired before the job is created, and held until the job ends. */
 export interface JobPermit {
-  /** Releases the permit. Call it once. */
+  /** Releases the permit. Must be called exactly once. */
   end(): void;
 }
 
@@ -21,7 +21,7 @@ export class JobAdmission {
   readonly #sustainable: () => number;
   readonly #waiting = new Set<() => void>();
   #active = 0;
-  /** Limit of active search jobs right after the last rejection of a job. Infinity if no job was rejected. */
+  /** Limit on active search jobs right after a job was last rejected. Infinity if no job has been rejected. */
   #base = Number.POSITIVE_INFINITY;
   #refusedAtMs = Number.NEGATIVE_INFINITY;
   #timer: Timer | undefined;
@@ -64,8 +64,8 @@ export class JobAdmission {
   }
 
   /**
-   * Halves the limit of active search jobs after the service rejected a job. `sentAtMs` is the time of the rejected
-   * request.
+   * Halves the limit on active search jobs after the service has rejected a job. `sentAtMs` is the time at which the
+   * rejected request was sent.
    */
   refused(sentAtMs: number): void {
     if (sentAtMs <= this.#refusedAtMs) return;

@@ -1,17 +1,17 @@
-/**
- * Waiting requests of one access key, and its requests in flight (B1, B2, B3, B6). `request-budget.ts` chooses the next
- * request.
- */
+/** Waiting and in-flight requests of one access key (B1, B2, B3, B6). `request-budget.ts` chooses the next request. */
 import type { Path, RequestClass } from './request-slot.ts';
 import type { Term } from './send-right.ts';
 import { requestClasses } from './turn-order.ts';
 
 /**
- * Fraction of the concurrent requests that page reads may use. The rest is reserved for keep-alives, so that slow pages
- * do not block them (B3).
+ * Fraction of the concurrent requests that page reads may use. The rest is reserved for keep-alives, so that slow page
+ * reads do not block them (B3).
  */
 const workShare = 0.8;
-/** For this time in ms after a request of a search job, some concurrent requests are reserved for keep-alives. */
+/**
+ * Time in ms after a request for a search job during which some of the concurrent requests are reserved for
+ * keep-alives.
+ */
 const pollExpectedMs = 30_000;
 const ofJobs: ReadonlySet<RequestClass> = new Set(['keepAlive', 'jobCreation', 'jobCare']);
 
@@ -21,16 +21,16 @@ export interface Waiter {
   readonly queue: KeyQueue;
   readonly sinceMs: number;
   readonly dueMs: number;
-  /** Permits the request to be sent. */
+  /** Gives the request permission to be sent. */
   readonly grant: (term: Term) => void;
   readonly refuse: (error: Error) => void;
 }
 
-/** Request that counts against the limit of concurrent requests because the service may still work on it. */
+/** Request that counts against the limit on concurrent requests, because the service may still be working on it. */
 export interface Occupant {
   readonly class: RequestClass;
   /**
-   * Time at which the service has certainly finished a cancelled request. Undefined if the request was not cancelled.
+   * Time by which the service has certainly finished the cancelled request. Undefined if the request was not cancelled.
    */
   readonly heldUntilMs: number | undefined;
   /** True if the request was cancelled, so that another request can soon take its place. */
@@ -40,21 +40,21 @@ export interface Occupant {
 }
 
 export class KeyQueue {
-  /** Maximum number of concurrent requests of this process (B7). */
+  /** Maximum number of concurrent requests by this process (B7). */
   maxConcurrent: number;
-  /** Waiting requests of each class, in order of their due times. */
+  /** Waiting requests of each class, ordered by due time. */
   readonly #queues = Object.fromEntries(
     requestClasses.map((requestClass) => [requestClass, []]),
   ) as unknown as Readonly<Record<RequestClass, Waiter[]>>;
   readonly #occupants = new Set<Occupant>();
   /**
-   * Number of the last request that was sent with this access key, by class. The next request of a class uses the
-   * access key with the lowest number.
+   * Sequence number of the last request sent with this access key, by class. The next request of a class is sent with
+   * the access key that has the lowest number.
    */
   readonly #turns = new Map<RequestClass, number>();
   /**
-   * Returns the time until which half of the concurrent requests is reserved for a former leader's requests, which may
-   * be in flight (B6).
+   * Returns the time until which half of the concurrent requests is reserved for a former leader's requests that may
+   * still be in flight (B6).
    */
   readonly #halfUntilMs: () => number;
   #pollExpectedUntilMs = Number.NEGATIVE_INFINITY;
@@ -64,7 +64,7 @@ export class KeyQueue {
     this.#halfUntilMs = halfUntilMs;
   }
 
-  /** Number of the access key's concurrent requests. */
+  /** Number of concurrent requests with this access key. */
   get occupied(): number {
     return this.#occupants.size;
   }
@@ -113,7 +113,7 @@ export class KeyQueue {
     this.#occupants.delete(occupant);
   }
 
-  /** Cancels the longest running requests, so that waiting keep-alives can be sent. */
+  /** Cancels the longest-running requests, so that waiting keep-alives can be sent. */
   freeSlots(nowMs: number): void {
     if (this.hasSlot('keepAlive', nowMs)) return;
     const occupants = [...this.#occupants];
@@ -122,14 +122,14 @@ export class KeyQueue {
     for (const { giveUp } of yielding.slice(0, Math.max(0, needed))) giveUp?.();
   }
 
-  /** Removes the cancelled requests that the service has certainly finished. They no longer count as concurrent. */
+  /** Removes cancelled requests that the service has certainly finished, so they no longer count as concurrent. */
   expire(nowMs: number): void {
     for (const occupant of this.#occupants) {
       if (occupant.heldUntilMs !== undefined && occupant.heldUntilMs <= nowMs) this.leave(occupant);
     }
   }
 
-  /** Returns the times at which more requests of this access key may become allowed even without a response. */
+  /** Returns the times at which more requests with this access key may be allowed even if no response arrives. */
   changesMs(): readonly number[] {
     const heldMs = [...this.#occupants].map(({ heldUntilMs = Number.POSITIVE_INFINITY }) => heldUntilMs);
     return [this.#halfUntilMs(), this.#pollExpectedUntilMs, ...heldMs];

@@ -1,46 +1,44 @@
 /**
- * Estimates how long the network delays requests (B1). A delayed request arrives closer to the next request. Because of
- * such delays, the service could receive too many requests in one second.
+ * Estimates how long the network delays requests (B1). A delayed request arrives closer to the next request, so such
+ * delays could make the service receive too many requests in one second.
  *
- * The delay of a request is the difference between its round-trip time and the fastest recent round-trip time of its
- * class. The estimate rises after a few slow responses, but falls only after hundreds of fast responses.
+ * A request's delay is its round-trip time minus the shortest recent round-trip time of its class. The estimate rises
+ * after a few slow responses, but falls only after hundreds of fast responses.
  */
 import { getOrAdd } from '../../base/get-or-add.ts';
 import type { RequestClass } from './request-slot.ts';
 
 export const marginBounds = {
-  /** Minimum allowed network delay in ms. It covers clock drift and rounding. */
+  /** Lower bound of the allowed network delay in ms. It covers clock drift and rounding. */
   floorMs: 5,
   /** Allowed network delay in ms before the first measurement. */
   initialMs: 20,
   /**
-   * Maximum allowed network delay in ms. If a delay may be longer, `rate-limiter.ts` waits until the request has
-   * certainly arrived.
+   * Upper bound of the allowed network delay in ms. If a request may be delayed longer, `rate-limiter.ts` waits until
+   * it has certainly arrived.
    */
   maxMs: 250,
-  /**
-   * Time in ms that the first response with 429 adds to the allowed network delay. Each further 429 doubles this time.
-   */
+  /** Time in ms that the first 429 response adds to the allowed network delay. Each further 429 doubles this time. */
   cautionStepMs: 25,
   /**
-   * After this number of responses, the fastest response of a class is reliable. Until then, responses of the class are
-   * compared with the fastest response of all classes.
+   * Number of responses after which the fastest response of a class is reliable. Until then, responses of the class are
+   * compared with the fastest response across all classes.
    */
   youngResponses: 32,
 } as const;
 
 /**
  * Weights of a new delay in the average delay. A delay above the average has the higher weight, so the average rises
- * fast and falls slowly.
+ * quickly and falls slowly.
  */
 const riseWeight = 1 / 8;
 const fallWeight = 1 / 32;
 /**
- * Factor for the delay that responses with 429 have added. Each other response multiplies that delay by this factor, so 35
- * responses halve it.
+ * Factor by which each response other than a 429 multiplies the delay that 429 responses have added. 35 responses halve
+ * that delay.
  */
 const cautionDecay = 0.98;
-/** Length of a measuring period in ms. Older measurements are forgotten after two periods. */
+/** Length of a measuring period in ms. Measurements are forgotten after two periods. */
 const baselinePeriodMs = 60_000;
 
 /**
@@ -61,24 +59,23 @@ export class PathMargin {
   #cautionMs = 0;
   readonly #baselines = new Map<Kind, Baseline>();
 
-  /** Allowed network delay of a request in ms. */
+  /** Allowed network delay for a request, in ms. */
   get currentMs(): number {
     return Math.min(marginBounds.maxMs, this.measuredMs + this.#cautionMs);
   }
 
-  /** Allowed network delay in ms without the time that responses with 429 have added. */
+  /** Allowed network delay in ms, not including the time that 429 responses have added. */
   get measuredMs(): number {
     return marginBounds.floorMs + this.#spreadMs;
   }
 
-  /** Time in ms that responses with 429 have added to the allowed network delay. */
+  /** Time in ms that 429 responses have added to the allowed network delay. */
   get cautionMs(): number {
     return this.#cautionMs;
   }
 
   /**
-   * Updates the estimate with the round-trip time of one request. Returns the possible network delay of this request in
-   * ms.
+   * Updates the estimate with one request's round-trip time. Returns the possible network delay of that request in ms.
    */
   learn(requestClass: RequestClass, roundTripMs: number, sentAtMs: number): number {
     const lateMs = this.lateness(requestClass, roundTripMs, sentAtMs);
@@ -90,13 +87,13 @@ export class PathMargin {
     return lateMs;
   }
 
-  /** Stores a round-trip time. Returns its difference in ms from the fastest recent round-trip time. */
+  /** Stores a round-trip time. Returns by how many ms it exceeds the shortest recent round-trip time. */
   lateness(kind: Kind, roundTripMs: number, sentAtMs: number): number {
     this.#renew(kind, roundTripMs, sentAtMs + roundTripMs);
     return this.latenessNow(kind, roundTripMs);
   }
 
-  /** Returns the difference in ms between a round-trip time and the fastest one that was measured so far. */
+  /** Returns by how many ms a round-trip time exceeds the shortest one measured so far. */
   latenessNow(kind: Kind, roundTripMs: number): number {
     const baseline = this.#baselines.get(kind);
     if (!baseline) return roundTripMs;
@@ -105,15 +102,15 @@ export class PathMargin {
     );
   }
 
-  /** Returns the fastest recent round-trip time in ms, or undefined if none was measured. */
+  /** Returns the shortest recent round-trip time in ms, or undefined if none has been measured. */
   quickestMs(kind: Kind): number | undefined {
     const baseline = this.#baselines.get(kind);
     return baseline && quickestMs(baseline);
   }
 
   /**
-   * Records a response with 429. The service received the requests closer together than expected, so a longer network
-   * delay must be allowed.
+   * Records a 429 response. It means that the service received requests closer together than expected, so a longer
+   * network delay must be allowed.
    */
   refused(): void {
     this.#cautionMs = Math.min(marginBounds.maxMs, Math.max(marginBounds.cautionStepMs, 2 * this.#cautionMs));
@@ -138,7 +135,10 @@ export class PathMargin {
     baseline.quickestMs = Math.min(baseline.quickestMs, roundTripMs);
   }
 
-  /** Returns the fastest recent round-trip time of all kinds in ms, or 0 until enough round trips were measured. */
+  /**
+   * Returns the shortest recent round-trip time in ms across all kinds, or 0 until enough round trips have been
+   * measured.
+   */
   #quickestOfAllMs(): number {
     const baselines = [...this.#baselines.values()];
     if (baselines.reduce((sum, { responses }) => sum + responses, 0) <= marginBounds.youngResponses) return 0;

@@ -4,32 +4,35 @@
  * A request counts against the rate until one second after its latest possible arrival at the service. It has certainly
  * arrived when:
  * - its response arrives, or its connection ends;
- * - a response arrives to a request that was sent to the same origin at least `marginBounds.maxMs` later;
- * - a handshake with the origin completes that began at least `marginBounds.maxMs` later (`Path.probe`).
+ * - the response to another request arrives, which was sent to the same origin at least `marginBounds.maxMs` later;
+ * - a handshake with the same origin completes that began at least `marginBounds.maxMs` later (`Path.probe`).
  *
- * A response with 429 does not reduce the rate of keep-alives, because the service cancels a search job without
+ * A 429 response does not reduce the rate of keep-alives, because the service cancels search jobs that get no
  * keep-alives.
  */
 import { marginBounds, type PathMargin } from './path-margin.ts';
 import type { RatePace, RequestPace } from './rate-pace.ts';
 import type { Path, RequestClass } from './request-slot.ts';
 
-/** One request in the rate limiter, permitted or sent. Only `RateLimiter` uses the fields. */
+/** One permitted or sent request in the rate limiter. The fields are for use by `RateLimiter` only. */
 export interface Reservation {
   readonly class: RequestClass;
-  /** Network path of the request; undefined if a former leader sent it. */
+  /** Network path of the request. Undefined if a former leader sent the request. */
   readonly path: Path | undefined;
   sentAtMs: number | undefined;
-  /** Time in ms until the first bytes of the response; undefined until they arrive. */
+  /** Time in ms until the first bytes of the response arrived. Undefined before that. */
   roundTripMs: number | undefined;
   /**
-   * Difference in ms between the round-trip time of this request and the fastest recent one. The network may have
-   * caused it.
+   * Time in ms by which this request's round trip exceeded the shortest recent one. The network may have caused this
+   * delay.
    */
   lateMs: number;
-  /** Latest possible arrival time of the request at the service; undefined if unknown. */
+  /** Latest time at which the request can have arrived at the service. Undefined if unknown. */
   arrivedByMs: number | undefined;
-  /** Allowed network delay in ms when the request was sent. It is used to compute the latest possible arrival time. */
+  /**
+   * Allowed network delay in ms at the time when the request was sent, used to compute its latest possible arrival
+   * time.
+   */
   allowedDelayMs: number;
 }
 
@@ -73,7 +76,7 @@ export class RateLimiter {
   }
 
   /**
-   * Assumes that a former leader sent as many requests as the rate permits just before this process became the leader
+   * Assumes that, just before this process became the leader, a former leader sent as many requests as the rate permits
    * (B6). These requests count against the rate.
    */
   inherit(sinceMs: number): void {
@@ -84,14 +87,14 @@ export class RateLimiter {
     }
   }
 
-  /** Records the round-trip time of a request in ms: from its sending to the first bytes of its response. */
+  /** Records a request's round-trip time in ms, from sending the request to the first bytes of its response. */
   answered(reservation: Reservation, roundTripMs: number, sentAtMs: number): void {
     reservation.lateMs = this.#margin.learn(reservation.class, roundTripMs, sentAtMs);
     reservation.roundTripMs = roundTripMs;
     this.#witness(reservation.path?.origin, sentAtMs, this.arrivedByMs(reservation));
   }
 
-  /** Records that the connection has ended, so that the request cannot arrive later. */
+  /** Records that the request's connection has ended, after which the request can no longer arrive. */
   broken(reservation: Reservation, nowMs: number): void {
     boundArrival(reservation, nowMs);
   }
@@ -100,8 +103,8 @@ export class RateLimiter {
   connected(origin: string, startedAtMs: number, nowMs: number): void {
     const tookMs = nowMs - startedAtMs;
     const lateMs = this.#margin.lateness('handshake', tookMs, startedAtMs);
-    // Earlier requests have usually arrived after half of the handshake. If the handshake was much slower than usual,
-    // they may have arrived only at its end.
+    // Earlier requests have usually arrived by the middle of the handshake. If the handshake was much slower than
+    // usual, they may have arrived only by its end.
     const halfMs = (this.#margin.quickestMs('handshake') ?? 0) / 2;
     const likelyMs = lateMs > marginBounds.maxMs ? tookMs : halfMs + marginBounds.floorMs + lateMs;
     this.#witness(origin, startedAtMs, startedAtMs + Math.min(tookMs, likelyMs));
@@ -120,16 +123,16 @@ export class RateLimiter {
   }
 
   /**
-   * Returns the sent requests for which a test connection is useful now: it is unknown whether they have arrived, and a
-   * completed handshake would prove it.
+   * Returns the sent requests for which a test connection is useful now, because it is not known whether they have
+   * arrived, and a completed handshake would prove it.
    */
   doubtful(nowMs: number): readonly Reservation[] {
     return this.#live.filter((reservation) => this.#doubtAtMs(reservation) <= nowMs);
   }
 
   /**
-   * Returns the time at which a test connection next becomes useful for another request (see `doubtful`). Returns
-   * Infinity if there is no such time.
+   * Returns the next time at which a test connection becomes useful for another request (see `doubtful`), or Infinity
+   * if there is no such time.
    */
   nextDoubtMs(nowMs: number): number {
     const timesMs = this.#live.map((reservation) => this.#doubtAtMs(reservation));
@@ -137,8 +140,8 @@ export class RateLimiter {
   }
 
   /**
-   * Returns the earliest time at which one more request of this class may be sent. Returns Infinity while this depends
-   * on permitted requests that are not sent yet.
+   * Returns the earliest time at which one more request of this class may be sent. Returns Infinity while that time
+   * depends on permitted requests that have not been sent yet.
    */
   freeAtMs(requestClass: RequestClass, nowMs: number): number {
     const pace = this.#pace.current(nowMs);
@@ -151,8 +154,8 @@ export class RateLimiter {
 
   /**
    * Records that requests to `origin` arrived by `arrivedByMs`, because a later request, sent at `sentAtMs`, has
-   * arrived. Leaves out requests that were sent less than `marginBounds.maxMs` earlier, because they may still be on
-   * the way.
+   * arrived. Leaves out requests that were sent less than `marginBounds.maxMs` before the later request, because they
+   * may still be on the way.
    */
   #witness(origin: string | undefined, sentAtMs: number, arrivedByMs: number): void {
     for (const reservation of this.#live) {
@@ -162,8 +165,8 @@ export class RateLimiter {
   }
 
   /**
-   * Returns the earliest time at which a test connection can prove the arrival of the request. Returns Infinity if the
-   * request was not sent, or if its arrival is already proven.
+   * Returns the earliest time at which a test connection can prove that the request has arrived. Returns Infinity if
+   * the request has not been sent, or if its arrival has already been proven.
    */
   #doubtAtMs(reservation: Reservation): number {
     const { sentAtMs, roundTripMs, arrivedByMs } = reservation;
@@ -174,8 +177,8 @@ export class RateLimiter {
   }
 
   /**
-   * Returns the earliest time at which one more request may be sent, because fewer than `starts` requests count against
-   * the rate.
+   * Returns the earliest time at which one more request may be sent, because fewer than `starts` requests then count
+   * against the rate.
    */
   #freeAtMs(reservations: readonly Reservation[], { starts, periodMs }: RequestPace, nowMs: number): number {
     const times = reservations.map((one) => this.#clearAtMs(one, periodMs)).filter((timeMs) => timeMs > nowMs);
@@ -185,21 +188,24 @@ export class RateLimiter {
     return times[excess] as number;
   }
 
-  /** Returns the moment at which a request stops counting against the request rate. */
+  /** Returns the time at which a request stops counting against the request rate. */
   #clearAtMs(reservation: Reservation, periodMs: number): number {
     return this.arrivedByMs(reservation) + this.#margin.cautionMs + periodMs;
   }
 }
 
 /**
- * Returns the latest arrival time of a request if neither the network nor the service stalls. Returns Infinity if the
- * request is not sent yet.
+ * Returns the time by which a request arrives if neither the network nor the service stalls. Returns Infinity if the
+ * request has not been sent yet.
  */
 function latestMs({ sentAtMs = Number.POSITIVE_INFINITY }: Reservation): number {
   return sentAtMs + marginBounds.maxMs;
 }
 
-/** Records that a request arrived by `arrivedByMs`. Has no effect if an earlier limit is already known. */
+/**
+ * Records that a request arrived by `arrivedByMs`. Has no effect if the request is already known to have arrived
+ * earlier.
+ */
 function boundArrival(reservation: Reservation, arrivedByMs: number): void {
   reservation.arrivedByMs = Math.min(reservation.arrivedByMs ?? Number.POSITIVE_INFINITY, arrivedByMs);
 }

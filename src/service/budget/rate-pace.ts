@@ -1,10 +1,10 @@
-/** Request rate of this process. A response with 429 halves the rate. Then the rate rises again in steps (B5, B7). */
+/** Request rate of this process. A 429 response halves the rate, which then rises again in steps (B5, B7). */
 
-/** Minimum request rate after responses with 429, as a fraction of the full rate. */
+/** Minimum request rate after 429 responses, as a fraction of the full rate. */
 const slowestFactor = 0.25;
 /** Fraction of the full rate that each step adds. */
 const stepFactor = 0.25;
-/** Interval in ms between two steps that raise the rate. */
+/** Interval in ms between steps that raise the rate. */
 const paceStepMs = 10_000;
 
 /** Maximum request rate: at most `starts` requests may start in any period of `periodMs`. */
@@ -13,7 +13,10 @@ export interface RequestPace {
   readonly periodMs: number;
 }
 
-/** Converts a rate to a whole number of requests per period. For example, 2.5 per second becomes 2 per second. */
+/**
+ * Converts a rate to a whole number of requests per period. For example, 2.5 per second is rounded down to 2 per
+ * second.
+ */
 export function paceOf(requestsPerSecond: number): RequestPace {
   if (requestsPerSecond >= 1) return { starts: Math.floor(requestsPerSecond), periodMs: 1000 };
   return { starts: 1, periodMs: 1000 / requestsPerSecond };
@@ -29,7 +32,7 @@ export class RatePace {
     this.requestsPerSecond = requestsPerSecond;
   }
 
-  /** Full request rate. Responses with 429 do not reduce it. */
+  /** Full request rate, which 429 responses do not reduce. */
   get whole(): RequestPace {
     return paceOf(this.requestsPerSecond);
   }
@@ -39,7 +42,7 @@ export class RatePace {
   }
 
   /**
-   * Halves the rate after a response with 429, and returns true. If the request was sent before the rate was last
+   * Halves the rate after a 429 response and returns true. If the rejected request was sent before the rate was last
    * halved, does nothing and returns false.
    */
   slowDown(sentAtMs: number, nowMs: number): boolean {
@@ -49,7 +52,9 @@ export class RatePace {
     return true;
   }
 
-  /** Returns the time of the next step that raises the request rate, or Infinity at the full rate. */
+  /**
+   * Returns the time of the next step that raises the request rate, or Infinity if the rate is already the full rate.
+   */
   nextStepMs(nowMs: number): number {
     if (this.#factorAt(nowMs) >= 1) return Number.POSITIVE_INFINITY;
     return this.#slowedAtMs + (this.#steps(nowMs) + 1) * paceStepMs;
@@ -65,8 +70,8 @@ export class RatePace {
 }
 
 /**
- * Returns the number of completed steps from `sinceMs` to `nowMs`. Corrects rounding errors, so that a step that ends
- * exactly at `nowMs` is counted.
+ * Returns the number of steps completed between `sinceMs` and `nowMs`. Corrects rounding errors, so that a step that
+ * ends exactly at `nowMs` is counted.
  */
 export function stepsSince(sinceMs: number, stepMs: number, nowMs: number): number {
   const steps = Math.floor((nowMs - sinceMs) / stepMs);

@@ -1,17 +1,17 @@
 /**
- * Decides whether a response with 429 means too many requests or too many search jobs, and applies `Retry-After` (B4,
- * B5). If the service rejects only the creation of a job, and other requests have succeeded recently, the user has too
- * many jobs.
+ * Decides whether a 429 response means too many requests or too many search jobs, and applies `Retry-After` (B4, B5).
+ * If the service rejects only the creation of a job, and other requests have succeeded recently, the user has too many
+ * jobs.
  */
 import type { RequestClass } from './request-slot.ts';
 
-/** Maximum age in ms of a successful request that proves that the request rate is not too high. */
+/** Maximum age in ms at which a successful request still proves that the request rate is not too high. */
 const evidenceMs = 15_000;
-/** Maximum wait in ms after `Retry-After`. */
+/** Maximum wait in ms that `Retry-After` can impose. */
 const longestRetryAfterMs = 300_000;
 /**
- * Maximum delay in ms of a keep-alive because of `Retry-After`. It is short, because the service cancels a job after 20
- * s without requests (B4).
+ * Maximum time in ms by which `Retry-After` can delay a keep-alive. It is short, because the service cancels a job
+ * after 20 s without requests (B4).
  */
 const keepAliveHoldMs = 6_000;
 
@@ -20,7 +20,7 @@ export type RefusalCause = 'jobs' | 'rate';
 export class Refusals {
   #allUntilMs = Number.NEGATIVE_INFINITY;
   #jobsUntilMs = Number.NEGATIVE_INFINITY;
-  /** Send time of the latest successful request. Creations of search jobs do not count. */
+  /** Send time of the latest successful request. Requests that create search jobs do not count. */
   #passedSentMs = Number.NEGATIVE_INFINITY;
   #refusedSentMs = Number.NEGATIVE_INFINITY;
 
@@ -38,8 +38,8 @@ export class Refusals {
   }
 
   /**
-   * Returns the earliest time at which `Retry-After` allows a request of this class. A keep-alive is delayed until at
-   * most `keepAliveHoldMs` after its due time `dueMs`.
+   * Returns the earliest time at which `Retry-After` allows a request of this class. A keep-alive is delayed by at most
+   * `keepAliveHoldMs` beyond its due time `dueMs`.
    */
   heldUntilMs(requestClass: RequestClass, dueMs: number): number {
     switch (requestClass) {

@@ -1,5 +1,5 @@
 /**
- * Decides when each waiting request of a user may be sent (B1 to B7). The service limits the rate per user and the
+ * Decides when each of a user's waiting requests may be sent (B1 to B7). The service limits the rate per user and
  * concurrency per access key, so each access key has its own `KeyBudget`.
  */
 
@@ -19,12 +19,12 @@ import { NotLeadingError, type SendRight, type Term } from './send-right.ts';
 import { type ClassHead, requestClasses, TurnOrder } from './turn-order.ts';
 
 /**
- * Limits of the service (section 8 of docs/service.md): requests per second of one user, and concurrent requests of one
+ * Limits of the service (section 8 of docs/service.md): requests per second per user, and concurrent requests per
  * access key.
  */
 export const serviceLimits = { requestsPerSecond: 4, maxConcurrentRequests: 10 } as const;
 
-/** Maximum number of waiting requests of all access keys. */
+/** Maximum number of waiting requests across all access keys. */
 const maxWaiting = 20_000;
 
 export interface RequestBudgetOptions {
@@ -33,7 +33,7 @@ export interface RequestBudgetOptions {
   readonly metrics?: Metrics;
 }
 
-/** Fraction of the request rate that is reserved for keep-alives of search jobs (B3, B4). */
+/** Fraction of the request rate that is reserved for search-job keep-alives (B3, B4). */
 const pollShare = 0.5;
 const pollCycleMs = 15_000;
 /** Pause in ms after a failed test connection. */
@@ -50,7 +50,7 @@ interface NextRequest extends ClassHead {
 }
 
 export class RequestBudget {
-  /** Limit for active search jobs. */
+  /** Limit on active search jobs. */
   readonly jobs: JobAdmission;
   readonly #clock: Clock;
   readonly #right: SendRight;
@@ -65,11 +65,11 @@ export class RequestBudget {
   #turn = 0;
   #term: Term | undefined;
   /**
-   * Until this time, each access key may use only half of its concurrent requests. The other half is left for requests
-   * of a former leader that may still be in flight (B6).
+   * Time until which each access key may use only half of its concurrent requests. The other half is left for a former
+   * leader's requests that may still be in flight (B6).
    */
   #halfUntilMs = Number.NEGATIVE_INFINITY;
-  /** Earliest time of the next test connection, for origins with a running or failed test connection. */
+  /** Earliest time of the next test connection, for each origin with a running or failed test connection. */
   readonly #probed = new Map<string, number>();
   #timer: { readonly atMs: number; readonly timer: Timer } | undefined;
 
@@ -81,28 +81,28 @@ export class RequestBudget {
     this.jobs = new JobAdmission(clock, () => this.#sustainableJobs());
     this.#waitSeconds = metrics.histogram(
       'logfleet_service_budget_wait_seconds',
-      'Time that requests to the log service waited because of the rate limits, by class of requests.',
+      'Time that requests to the log service waited because of rate limits, by class of request.',
       ['class'],
       [0.001, 0.01, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60, 300],
     );
   }
 
-  /** Allowed network delay of a request in ms. */
+  /** Allowed network delay for a request, in ms. */
   get allowedDelayMs(): number {
     return this.#margin.currentMs;
   }
 
-  /** Number of requests that wait for permission. */
+  /** Number of requests waiting for permission. */
   get waiting(): number {
     return [...this.#queues.values()].reduce((sum, { waiting }) => sum + waiting, 0);
   }
 
-  /** Number of permitted requests that the service may still work on. */
+  /** Number of permitted requests on which the service may still be working. */
   get inFlight(): number {
     return [...this.#queues.values()].reduce((sum, { occupied }) => sum + occupied, 0);
   }
 
-  /** Number of requests per second that are permitted now. It is lower for a while after a response with 429. */
+  /** Number of requests per second that are currently permitted. It is lower for a while after a 429 response. */
   get requestsPerSecond(): number {
     const { starts, periodMs } = this.#pace.current(this.#clock.monotonic());
     return (starts * 1_000) / periodMs;
@@ -116,12 +116,12 @@ export class RequestBudget {
 
   /** Sets the maximum request rate of this process (B7). Earlier requests still count against the new rate. */
   setRequestsPerSecond(requestsPerSecond: number): void {
-    assert(requestsPerSecond > 0 && Number.isFinite(requestsPerSecond), 'the request rate must be a number above 0');
+    assert(requestsPerSecond > 0 && Number.isFinite(requestsPerSecond), 'the request rate must be greater than 0');
     this.#pace.requestsPerSecond = requestsPerSecond;
     this.#pump();
   }
 
-  /** Sets the maximum number of concurrent requests of an access key (B7). Does not cancel requests. */
+  /** Sets the maximum number of concurrent requests per access key (B7). Does not cancel any requests. */
   setMaxConcurrent(accessKeyId: string, maxConcurrent: number): void {
     assert(
       Number.isInteger(maxConcurrent) && maxConcurrent >= 1,
@@ -132,8 +132,8 @@ export class RequestBudget {
   }
 
   /**
-   * Reports whether no access key has more requests in flight than its limit. After a limit was lowered, there can be
-   * too many for a while.
+   * Reports whether every access key is within its limit on requests in flight. After a limit has been lowered, a key
+   * can exceed it for a while.
    */
   isWithinLimits(): boolean {
     const nowMs = this.#clock.monotonic();
@@ -223,7 +223,7 @@ export class RequestBudget {
     }
   }
 
-  /** Opens test connections if waiting requests need a proof that earlier requests have arrived. */
+  /** Opens test connections if waiting requests need proof that earlier requests have arrived. */
   #probeDoubtful(nowMs: number): void {
     if (this.waiting === 0) return;
     for (const { path = this.#anyPath() } of this.#limiter.doubtful(nowMs)) {
@@ -238,14 +238,14 @@ export class RequestBudget {
       this.#probed.delete(path.origin);
       this.#limiter.connected(path.origin, startedAtMs, this.#clock.monotonic());
     } catch {
-      // After a failed test connection, it is still unknown whether earlier requests have arrived. The next test
+      // After a failed test connection, it is still not known whether earlier requests have arrived, so another test
       // connection is opened after a pause.
       this.#probed.set(path.origin, this.#clock.monotonic() + probeRestMs);
     }
     this.#pump();
   }
 
-  /** Returns the network path of any waiting request. */
+  /** Returns the network path of an arbitrary waiting request. */
   #anyPath(): Path | undefined {
     return this.#allWaiters().find(({ path }) => path !== undefined)?.path;
   }
@@ -256,7 +256,7 @@ export class RequestBudget {
 
   /**
    * Returns the next request of a class. For keep-alives, this is the request that is due first. For other classes, it
-   * is a request of the access key that has sent no request of this class for the longest time.
+   * is a request with the access key that has gone longest without sending a request of this class.
    */
   #candidate(requestClass: RequestClass, nowMs: number): NextRequest | undefined {
     let next: Waiter | undefined;
@@ -286,8 +286,8 @@ export class RequestBudget {
   }
 
   /**
-   * Returns the next time at which more requests may become allowed even without a response. Returns Infinity if there
-   * is no such time.
+   * Returns the next time at which more requests may be allowed even if no response arrives, or Infinity if there is no
+   * such time.
    */
   #nextChangeMs(nowMs: number): number {
     const changesMs: number[] = [
@@ -325,7 +325,7 @@ export class RequestBudget {
     return slot;
   }
 
-  /** Adapts the limits after a response of the service. */
+  /** Adjusts the limits after a response from the service. */
   #answered(requestClass: RequestClass, sentAtMs: number, { status, retryAfterMs }: Answered): void {
     const nowMs = this.#clock.monotonic();
     if (status !== 429) {
@@ -347,7 +347,7 @@ export class RequestBudget {
   }
 }
 
-/** Reports whether the request `left` is sent before `right`. Both belong to the same class. */
+/** Reports whether request `left` is to be sent before request `right`. Both must belong to the same class. */
 function goesBefore(left: Waiter, right: Waiter): boolean {
   if (left.class === 'keepAlive') return left.dueMs < right.dueMs;
   return left.queue.turnOf(left.class) < right.queue.turnOf(right.class);

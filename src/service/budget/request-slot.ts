@@ -1,11 +1,14 @@
 /**
  * Interface between the request budget and the code that sends requests. A sender waits for permission (a slot), and
- * reports how its request ended.
+ * later reports how its request ended.
  */
 import type { JobAdmission } from './job-admission.ts';
 import type { Departure } from './send-right.ts';
 
-/** Purpose of a request, which decides its priority (B3). `jobCare` deletes a search job or checks its progress. */
+/**
+ * Purpose of a request, which determines its priority (B3). A `jobCare` request deletes a search job or checks its
+ * progress.
+ */
 export type RequestClass =
   | 'keepAlive'
   | 'pageRead'
@@ -18,19 +21,19 @@ export type RequestClass =
 /** Network path to one origin of the service. */
 export interface Path {
   readonly origin: string;
-  /** Opens a test connection to the service. If its handshake completes, earlier requests have arrived (B1). */
+  /** Opens a test connection to the service. A completed handshake proves that earlier requests have arrived (B1). */
   probe(): Promise<void>;
 }
 
 export interface SlotRequest {
   readonly class: RequestClass;
-  /** Network path of the request, for test connections. */
+  /** Network path of the request, used for test connections. */
   readonly path?: Path | undefined;
   /** Monotonic time in ms at which the request is due. Default: now. */
   readonly dueMs?: number | undefined;
   /**
-   * True if the request asks for the status of a search job. If such a request is cancelled, it counts as concurrent
-   * for a shorter time than other requests (B2).
+   * True if the request asks for the status of a search job. If cancelled, a status request counts as concurrent for a
+   * shorter time than other requests (B2).
    */
   readonly isPoll?: boolean | undefined;
   /** Cancels the wait for permission. `acquire` then rejects with the signal's reason. */
@@ -40,8 +43,8 @@ export interface SlotRequest {
 /**
  * How a request ended.
  * - `answered`: the whole response was read. `headAtMs` is the monotonic time at which the response began to arrive.
- * - `abandoned`: the caller or a deadline cancelled the request. The service may still work on it, so it counts as a
- *   concurrent request for a while (B2).
+ * - `abandoned`: the caller or a deadline cancelled the request. The service may still be working on the request, so it
+ *   counts as concurrent for a while (B2).
  * - `broken`: the service closed the connection.
  */
 export type SlotOutcome =
@@ -63,16 +66,16 @@ export type SlotOutcome =
  *    └── release ──▶ ended
  * ```
  *
- * Call either `release` once, or `started` and later `finished`, each once. Open a connection before you ask for a
+ * Call either `release` once, or `started` once and later `finished` once. Open a connection before you ask for
  * permission, because other requests wait while a permission is unused (B1).
  */
 export interface Slot {
   /**
-   * Records the start of the request. Call it right before the request is written. Throws if this process is no longer
-   * the leader (L1). Then call `release` and write nothing.
+   * Records the start of the request. Call this method right before the request is written. Throws if this process is
+   * no longer the leader (L1); in that case, call `release` and write nothing.
    */
   started(lastCheck?: () => void): Departure;
-  /** Gives the permission back without a request. */
+  /** Returns the permission without having sent a request. */
   release(): void;
   /** Reports the monotonic time in ms at which the response began to arrive. */
   heard(headAtMs: number): void;
@@ -85,9 +88,9 @@ export interface Slot {
   finished(outcome: SlotOutcome): void;
 }
 
-/** Budget of one access key. All access keys of a user share the request rate and the limit of search jobs. */
+/** Budget of one access key. All access keys of a user share the request rate and the limit on search jobs. */
 export interface KeyBudget {
-  /** Permits for search jobs. They limit the number of active search jobs of the user (B4, B5). */
+  /** Permits for search jobs, which limit the user's number of active search jobs (B4, B5). */
   readonly jobs: JobAdmission;
   /**
    * Waits for permission to send a request. Rejects with the signal's reason, a `BudgetFullError` or a

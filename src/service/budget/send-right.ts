@@ -1,14 +1,14 @@
 /**
- * Right to send requests to the service. Only the leader has this right (L1). Each write of a request needs a
- * `Departure`, which `depart` creates after it has checked the right.
+ * Right to send requests to the service. Only the leader has this right (L1). Writing a request requires a `Departure`,
+ * which `depart` creates after checking the right.
  */
 
-/** Uninterrupted period in which this process is the leader. */
+/** Uninterrupted period during which this process is the leader. */
 export interface Term {
-  /** Unique number of the term within the process. */
+  /** Number of the term, unique within the process. */
   readonly number: number;
   readonly sinceMs: number;
-  /** True if the former leader did not hand over its leadership. Its requests may still be in flight (B6). */
+  /** True if the former leader did not hand over its leadership, so that its requests may still be in flight (B6). */
   readonly tookOverByForce: boolean;
 }
 
@@ -21,14 +21,15 @@ export interface SendRight {
 /** The request was not sent, because this process is not the leader. */
 export class NotLeadingError extends Error {
   override readonly name = 'NotLeadingError';
-  override readonly message = 'this process is no longer the leader, and another process may now send the requests';
+  override readonly message =
+    'this process is no longer the leader, so another process may now be sending the requests';
 }
 
-/** Proves that the right to send was checked right before a request was written. */
+/** Proof that the right to send was checked right before a request was written. */
 class GrantedDeparture {
   /** Monotonic time in ms of the write. */
   readonly atMs: number;
-  /** Field that is never set. It makes the compiler reject other objects as this type. */
+  /** Field that is never set. It prevents the compiler from accepting other objects as a `Departure`. */
   declare protected readonly brand: never;
 
   constructor(atMs: number) {
@@ -38,7 +39,7 @@ class GrantedDeparture {
 
 export type Departure = GrantedDeparture;
 
-/** Permits the write of one request. Throws a `NotLeadingError` if `term` is no longer the current term. */
+/** Permits one request to be written. Throws a `NotLeadingError` if `term` is no longer the current term. */
 export function depart(right: SendRight, term: Term, nowMs: number): Departure {
   if (right.current()?.number !== term.number) throw new NotLeadingError();
   return new GrantedDeparture(nowMs);

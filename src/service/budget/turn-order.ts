@@ -1,12 +1,12 @@
 /**
  * Chooses the class of the next request: keep-alives first, then page reads (B3).
  *
- * If both wait, page reads get slightly more than half of the requests, unless the service would soon cancel a search
- * job. A request of any class that has waited too long (`promotedAfterMs`) is sent soon.
+ * If both are waiting, page reads get slightly more than half of the requests, unless the service is about to cancel a
+ * search job. A request of any class that has waited longer than `promotedAfterMs` is sent soon.
  */
 import type { RequestClass } from './request-slot.ts';
 
-/** Rank of each class of requests. Requests of the class with the lowest rank are sent first. */
+/** Rank of each request class. Requests of the class with the lowest rank are sent first. */
 const ranks: Readonly<Record<RequestClass, number>> = {
   keepAlive: 0,
   pageRead: 1,
@@ -18,10 +18,10 @@ const ranks: Readonly<Record<RequestClass, number>> = {
 };
 export const requestClasses = Object.keys(ranks) as readonly RequestClass[];
 
-/** After this waiting time in ms, a request may be sent before requests with a higher priority. */
+/** Waiting time in ms after which a request may be sent before requests with a higher priority. */
 export const promotedAfterMs = 2_000;
 /**
- * A keep-alive with this delay in ms is sent before all other requests, because the service cancels a job after 20 s
+ * Delay in ms after which a keep-alive is sent before all other requests, because the service cancels a job after 20 s
  * without requests (section 3.1 of docs/service.md).
  */
 const keepAliveSlackMs = 3_500;
@@ -31,7 +31,7 @@ const pollsForPage = 12 / 13;
 /** Maximum number of consecutive keep-alives while a page read waits. */
 const maxPollsAhead = 3;
 
-/** First waiting request of a class of requests. */
+/** First waiting request of a request class. */
 export interface ClassHead {
   readonly class: RequestClass;
   /** Time in ms since the request was due; negative if it is not due yet. */
@@ -42,17 +42,18 @@ export class TurnOrder {
   #turn = 0;
   readonly #served = new Map<RequestClass, number>();
   /**
-   * Number of requests that were sent by priority since the last request that was sent because it had waited too long.
+   * Number of requests that have been sent by priority since a request was last sent because it had waited too long.
    */
   #inRank = 0;
   /**
-   * Number of keep-alives that may still be sent while a page read waits. If it is below 1, the page read is sent
-   * first.
+   * Number of keep-alives that may still be sent while a page read waits. If this number is below 1, the page read is
+   * sent first.
    */
   #pollsAhead = maxPollsAhead;
 
   /**
-   * Chooses the next request, and records that a request of its class was sent. Returns undefined if no request waits.
+   * Chooses the next request, and records that a request of its class was sent. Returns undefined if no request is
+   * waiting.
    */
   next<H extends ClassHead>(heads: readonly H[]): H | undefined {
     const poll = heads.find((head) => head.class === 'keepAlive');
@@ -75,8 +76,8 @@ export class TurnOrder {
   }
 
   /**
-   * Returns the request for which `weigh` returns the lowest number. If several requests have this number, returns the
-   * request whose class was not chosen for the longest time.
+   * Returns the request for which `weigh` returns the lowest number. In case of a tie, returns the request whose class
+   * has gone longest without being chosen.
    */
   #min<H extends ClassHead>(heads: readonly H[], weigh: (head: H) => number): H | undefined {
     let min: H | undefined;

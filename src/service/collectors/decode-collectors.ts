@@ -63,8 +63,8 @@ const taskStatusByCode: ReadonlyMap<number, TaskStatus> = new Map<number, TaskSt
 ]);
 
 /**
- * Smallest number that is read as a time in milliseconds. As seconds, it would be in the year 5138, so smaller numbers
- * are read as seconds.
+ * Smallest number that is read as a time in milliseconds. Smaller numbers are read as seconds, because this number of
+ * seconds would be in the year 5138.
  */
 const secondsLimit = 100_000_000_000;
 
@@ -74,7 +74,7 @@ function instantMs(timestamp: number | undefined): number | undefined {
 }
 
 /**
- * Decodes the status of an upgrade task (section 4.8 of docs/service.md). The service may send the time of the task in
+ * Decodes the status of an upgrade task (section 4.8 of docs/service.md). The service may send the task's time in
  * seconds or in milliseconds.
  */
 export function decodeTask(body: Uint8Array): UpgradeTask {
@@ -94,12 +94,12 @@ export function decodeTask(body: Uint8Array): UpgradeTask {
   };
 }
 
-/** Decodes a created task (section 4.9 of docs/service.md): `{id, link}`. */
+/** Decodes the response that creates an upgrade task (section 4.9 of docs/service.md): `{id, link}`. */
 export function decodeCreatedTask(body: Uint8Array): { readonly taskId: string } {
   return { taskId: opaqueId(decodeDocument(body), 'id', 'the body') };
 }
 
-/** Maximum number of texts in the pool. The pool saves memory by storing equal strings once. */
+/** Maximum number of strings in the pool, which saves memory by storing equal strings only once. */
 const maxEntries = 4096;
 
 export class StringPool {

@@ -1,7 +1,8 @@
 /**
- * Interface of the service's collector operations (sections 4.6 to 4.9 of docs/service.md).
+ * Interface to the service's collector operations (sections 4.6 to 4.9 of docs/service.md).
  *
- * Times are milliseconds. Every call has a deadline and uses the request budget. Failures are `ServiceError`s.
+ * Times are in milliseconds. Every call has a deadline and uses the request budget. Failed calls reject with a
+ * `ServiceError`.
  */
 import type { CallOptions, CallResponse } from '../requests/call.ts';
 
@@ -41,7 +42,7 @@ export interface UpgradeTask {
   readonly collectorId: string;
   readonly toVersion: string;
   readonly status: TaskStatus;
-  /** Status code of the upgrade task as the service returned it. */
+  /** Status code of the upgrade task, as returned by the service. */
   readonly statusCode: number;
   readonly requestedMs: number | undefined;
   readonly message: string | undefined;
@@ -58,15 +59,18 @@ export interface ListCollectorsQuery {
 }
 
 export interface UpgradeService {
-  /** Reads one page of the list of collectors (section 4.6 of docs/service.md). Only an empty page ends the list. */
+  /**
+   * Reads one page of the list of collectors (section 4.6 of docs/service.md). Only an empty page marks the end of the
+   * list.
+   */
   listCollectors(query: ListCollectorsQuery, options?: CallOptions): Promise<CallResponse<readonly Collector[]>>;
   /** Lists the builds that the service offers (section 4.7 of docs/service.md). */
   listBuilds(options?: CallOptions): Promise<CallResponse<readonly Build[]>>;
   /** Reads the status of an upgrade task (section 4.8 of docs/service.md). */
   getTask(taskId: string, options?: CallOptions): Promise<CallResponse<UpgradeTask>>;
   /**
-   * Creates an upgrade task and returns its id (section 4.9 of docs/service.md). Never repeated, because that could
-   * start a second upgrade.
+   * Creates an upgrade task and returns its id (section 4.9 of docs/service.md). The request is never repeated, because
+   * that could start a second upgrade.
    */
   createTask(
     task: { readonly collectorId: string; readonly toVersion: string },

@@ -1,4 +1,4 @@
-/** Reads all records of an aggregation. Returns no records if the search job has errors (E5). */
+/** Reads all records of an aggregation. Returns no records if the search job has reported errors (E5). */
 import { crossing } from '../../base/boundary.ts';
 import { uncountedError } from './job-end.ts';
 import type { SearchJob } from './search-job.ts';
@@ -14,11 +14,11 @@ export type Aggregated =
   /** Errors that the search job reported. */
   | { readonly kind: 'errors'; readonly errors: readonly string[] };
 
-/** Part of a search job that an aggregation uses. */
+/** The part of the search-job interface that an aggregation uses. */
 export type AggregationJob = Pick<SearchJob, 'id' | 'progress' | 'whenFinished' | 'readRecordPage'>;
 
 /**
- * Waits until an aggregation ends, and reads its records. If the search job reported errors, returns these errors
+ * Waits until an aggregation ends, then reads its records. If the search job reported errors, returns the errors
  * instead. Returns undefined if the records are unreliable for another reason.
  * @param onFinished called when the search has finished, before the records are read
  */
@@ -47,7 +47,7 @@ async function readRecords(job: AggregationJob, signal: AbortSignal): Promise<Re
 }
 
 /**
- * Reports whether the search job may have errors. Errors are also possible if the response to a status request was lost.
+ * Reports whether the search job may have errors. A lost response to a status request may also have contained errors.
  */
 function mayHaveErrors({ progress }: AggregationJob): boolean {
   return progress.hasLostStatus || progress.errors.length > 0;
@@ -59,8 +59,8 @@ function errorsIn({ progress }: AggregationJob): Aggregated | undefined {
 }
 
 /**
- * Returns a field of a record as a whole number, or undefined if it is not a whole number. Ignores the case of the
- * name.
+ * Returns a record's field as a whole number, or undefined if the value is not a whole number. Ignores case in the
+ * field name.
  */
 export function figureOf(record: ReadonlyMap<string, string>, name: string): number | undefined {
   const value = textOf(record, name);
@@ -68,7 +68,7 @@ export function figureOf(record: ReadonlyMap<string, string>, name: string): num
   return Number.isSafeInteger(figure) && figure >= 0 ? figure : undefined;
 }
 
-/** Returns a field of a record, or an empty text if it is missing. Ignores the case of the name. */
+/** Returns a record's field, or an empty string if it is missing. Ignores case in the field name. */
 export function textOf(record: ReadonlyMap<string, string>, name: string): string {
   const value = record.get(name);
   if (value !== undefined) return value;

@@ -24,7 +24,7 @@ export interface CreatedJob {
   readonly warning: string | undefined;
 }
 
-/** Decodes a created job (section 2.2 of docs/service.md). */
+/** Decodes the response that creates a search job (section 2.2 of docs/service.md). */
 export function decodeCreatedJob(body: Uint8Array): CreatedJob {
   const members = decodeDocument(body);
   return { id: opaqueId(members, 'id', ''), warning: optionalText(members, 'warning', '') };
@@ -40,18 +40,18 @@ const states: ReadonlyMap<string, JobState> = new Map<string, JobState>([
   ['CANCELLED', 'cancelled'],
 ]);
 
-/** Renders a state as the service writes it. */
+/** Renders a state in the form in which the service writes it. */
 export function renderJobState(state: JobState): string {
   if (typeof state !== 'string') return state.unknown;
   return [...states].find(([, known]) => known === state)?.[0] ?? state;
 }
 
-/** Maximum length of an unknown job state in characters. */
+/** Maximum length of an unknown job state, in characters. */
 const maxStateLength = 100;
 
 function decodeState(members: Members): JobState {
   const state = text(members, 'state', '').trim();
-  // A status without a state is an error. Otherwise, the job would seem to run until it expires.
+  // A status without a state is an error. Otherwise, the job would appear to run until it expires.
   if (state === '') throw mismatch('state', 'a state', undefined);
   return states.get(state) ?? { unknown: state.slice(0, maxStateLength) };
 }
@@ -60,8 +60,8 @@ function decodeState(members: Members): JobState {
 const uncounted: ReadonlySet<JobState> = new Set<JobState>(['notStarted', 'gatheringSubqueries', 'cancelled']);
 
 /**
- * Decodes the number of messages. Throws if the number is missing, unless the search job is in one of the states in
- * `uncounted`.
+ * Decodes the number of messages. Throws if the number is missing, unless the search job is in one of the `uncounted`
+ * states.
  */
 function decodeMessageCount(members: Members, state: JobState): number {
   return uncounted.has(state) ? (optionalCount(members, 'messageCount', '') ?? 0) : count(members, 'messageCount', '');
@@ -125,10 +125,10 @@ function decodeRecord(value: unknown, path: string): ReadonlyMap<string, string>
   return record;
 }
 
-/** Decodes a value of a record. Numbers and booleans become strings. */
+/** Decodes a value in a record. Numbers and booleans become strings. */
 function fieldText(value: unknown, path: string): string {
   if (typeof value === 'string') return value;
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
-  // The name of a field is user data, so the error message does not contain it.
+  // Field names are user data, so the error message does not contain them.
   throw mismatch(`${path}.*`, 'a string', value);
 }

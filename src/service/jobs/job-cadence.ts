@@ -1,12 +1,12 @@
 /**
- * Times of the status requests of a search job. These requests keep the job alive and show its progress.
+ * Times of the status requests for a search job. These requests keep the job alive and show its progress.
  *
  * - Keep-alive: 12 s after the last answered request for the job (B4).
  * - First progress check: at the expected end of the search, but at least 2 s after the job's creation.
  * - Next progress check: shortly after the estimated end of the search. The end is estimated from the histogram,
  *   because the search runs backwards in time (section 2.3 of docs/service.md).
  *
- * A failed status request is repeated twice immediately, and then with growing delays.
+ * A failed status request is retried twice immediately, and then with increasing delays.
  */
 
 /** Time in ms from the last answered request to the next keep-alive. */
@@ -16,8 +16,8 @@ const soonestPollMs = 2_000;
 /** Time in ms from a job's creation to its first status request, if the expected duration of the search is unknown. */
 const usualPollMs = 2_500;
 /**
- * The estimated duration of a search is increased by this fraction and by `overshootMs`, so that the search has
- * probably finished at the next progress check.
+ * Fraction by which the estimated duration of a search is increased, in addition to `overshootMs`, so that the search
+ * has probably finished by the next progress check.
  */
 const overshootShare = 0.1;
 const overshootMs = 250;
@@ -25,19 +25,19 @@ const overshootMs = 250;
 const minWaitShare = 0.1;
 const minWaitMs = 500;
 /**
- * Age of a search job in ms at which a progress check is planned. A search that takes up to 10 s has finished at this
- * age.
+ * Age of a search job, in ms, at which a progress check is planned. A search that takes up to 10 s has finished by
+ * then.
  */
 const shortSearchMs = 10_500;
 
 export interface SearchProgress {
-  /** Time in ms from the job's creation to the request for this status. */
+  /** Time in ms from the job's creation to the request that returned this status. */
   readonly elapsedMs: number;
   /** Longest possible duration of the search so far, in ms. The exact start of the search is unknown. */
   readonly searchingMs: number;
-  /** Completed fraction of the searched time range, from 0 to 1; undefined if unknown. */
+  /** Fraction of the time range that has been searched so far, from 0 to 1. Undefined if unknown. */
   readonly doneShare: number | undefined;
-  /** Number of answered status requests of the job so far. */
+  /** Number of the job's status requests that have been answered so far. */
   readonly statuses: number;
 }
 
@@ -49,7 +49,7 @@ export function firstPollMs(expectedMs = usualPollMs): number {
   return Math.min(keepAliveMs, Math.max(soonestPollMs, expectedMs));
 }
 
-/** Returns the time in ms until the next status request that checks progress. */
+/** Returns the time in ms until the next progress check. */
 export function nextPollMs(progress: SearchProgress): number {
   const { elapsedMs, statuses } = progress;
   const untilShortMs = shortSearchMs - elapsedMs;
@@ -58,20 +58,20 @@ export function nextPollMs(progress: SearchProgress): number {
   return Math.min(keepAliveMs, Math.max(minMs, Math.min(maxMs, remainingMs(progress))));
 }
 
-/** Returns the estimated remaining time of the search in ms, or Infinity if it is unknown. */
+/** Returns the estimated remaining search time in ms, or Infinity if unknown. */
 function remainingMs({ searchingMs, doneShare }: SearchProgress): number {
   if (!doneShare) return Number.POSITIVE_INFINITY;
   return (searchingMs / doneShare) * (1 + overshootShare) + overshootMs - searchingMs;
 }
 
 /**
- * Time in ms from the last answered request to the second keep-alive. It is sent only if the first keep-alive got no
+ * Time in ms from the last answered request to the second keep-alive, which is sent only if the first one got no
  * response.
  */
 export const secondTryMs = 16_000;
 
 /**
- * Returns the time in ms to wait for a response before a status request is sent again.
+ * Returns the time in ms to wait for a response before the status request is sent again.
  * @param tries number of status requests since the last response
  */
 export function pollTimeoutMs(tries: number): number {

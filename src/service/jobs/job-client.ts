@@ -1,6 +1,6 @@
 /**
- * Sends the requests of one search job (sections 4.2 to 4.5 of docs/service.md). It sends only the requests of its
- * callers, so `search-job.ts` must keep the job alive.
+ * Sends the requests for one search job (sections 4.2 to 4.5 of docs/service.md). Sends only what its callers request,
+ * so `search-job.ts` must keep the job alive.
  */
 import { assert } from '../../base/assert.ts';
 import { PageScanner } from '../pages/page-scanner.ts';
@@ -82,7 +82,7 @@ export class JobClient implements OpenJob {
     }
   }
 
-  /** Sends a request, and removes the service's notice about cookies from the warning in the response. */
+  /** Sends a request, and removes the service's cookie notice from the warning in the response. */
   async #read<T extends { readonly warning: string | undefined }>(
     call: Call,
     reading: Reading<T>,
@@ -94,12 +94,15 @@ export class JobClient implements OpenJob {
 }
 
 function parametersOf({ offset, limit }: PageQuery): URLSearchParams {
-  assert(Number.isSafeInteger(offset) && offset >= 0, 'an offset is a whole number from 0 on');
-  assert(Number.isInteger(limit) && limit > 0 && limit <= maxPageRows, 'a limit is a whole number from 1 to 10,000');
+  assert(Number.isSafeInteger(offset) && offset >= 0, 'the offset must be a whole number of at least 0');
+  assert(
+    Number.isInteger(limit) && limit > 0 && limit <= maxPageRows,
+    'the limit must be a whole number from 1 to 10,000',
+  );
   return new URLSearchParams({ offset: String(offset), limit: String(limit) });
 }
 
-/** Reads a page of messages while it arrives. */
+/** Reads a page of messages as it arrives. */
 function takeRows(receiver: RowReceiver): BodySink<MessagePage> {
   const scanner = new PageScanner(receiver);
   return {
@@ -129,14 +132,14 @@ export function withoutCookieNotice(warning: string | undefined): string | undef
 }
 
 /**
- * Minimum length in characters of a text that `newsOf` removes from a warning. A shorter text could occur in a new
+ * Minimum length, in characters, of text that `newsOf` removes from a warning. Shorter text could occur in a new
  * warning by chance.
  */
 const shortestNotice = 16;
 
 /**
- * Returns the new part of a warning. Warnings of a job repeat the text `known`, which was the warning in the response to
- * the job's creation. This function removes that text.
+ * Returns the new part of a warning. All warnings of a job repeat the text `known`, which was the warning in the
+ * response that created the job. This function removes that text.
  */
 export function newsOf(warning: string | undefined, known = ''): string | undefined {
   const said = known.trim();

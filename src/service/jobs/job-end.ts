@@ -4,8 +4,8 @@ import { jobMissings, type Outcome } from '../requests/outcome.ts';
 import { endedIn, ServiceError } from '../requests/service-error.ts';
 
 /**
- * Outcomes after which the search job may still exist: the replica that answered does not know the job yet, or the
- * request lacked the job's cookie.
+ * Outcomes after which the search job may still exist, because the replica that responded does not know the job yet, or
+ * the request lacked the job's cookie.
  */
 const mayLive: ReadonlySet<Outcome> = new Set(['jobNotKnownYet', 'jobCookieMissing']);
 const missing = jobMissings.filter((outcome) => !mayLive.has(outcome));
@@ -33,14 +33,14 @@ export function cancelledError(id: string): LogfleetError {
 }
 
 /**
- * Creates the error for a lost search job. The service has cancelled the job, because its requests got no response for
- * longer than the service keeps a job without requests (section 3.1 of docs/service.md).
+ * Creates the error for a lost search job. Its requests have gone unanswered for longer than the service keeps a job
+ * without requests (section 3.1 of docs/service.md), so the service has cancelled the job.
  */
 export function silencedError(id: string, silentMs: number, cause: LogfleetError): LogfleetError {
   const { effect = 'none' } = cause instanceof ServiceError ? cause : {};
   return new ServiceError({
     outcome: 'jobSilenced',
-    message: `The search job ${id} is lost, because the service answered no request for this job for ${Math.round(silentMs / 1000)} s.`,
+    message: `The search job ${id} is lost, because the service has not answered a request for this job for ${Math.round(silentMs / 1000)} s.`,
     handling: { kind: 'backoff' },
     reason: 'JobSilenced',
     effect,
@@ -54,10 +54,10 @@ export function closedError(id: string): LogfleetError {
 }
 
 /**
- * Creates the error for an aggregation if the service does not report how many records it has. Without this number,
+ * Creates the error for an aggregation whose number of records the service does not report. Without this number,
  * logfleet cannot check that it has read all records.
  */
 export function uncountedError(id: string): LogfleetError {
-  const message = `The service does not say how many records the search job ${id} has.`;
+  const message = `The service did not report how many records the search job ${id} has.`;
   return failure('backoff', 'job.recordsUncounted', message, { reason: 'ResponseInvalid' });
 }

@@ -1,24 +1,24 @@
 /**
- * Collects the errors, warnings and histogram of a search job from its statuses. The service returns each error only
- * once, so a lost response may have contained an error (E5, section 2.3 of docs/service.md).
+ * Collects a search job's errors, warnings and histogram from its statuses. The service returns each error only once,
+ * so a lost response may have contained an error (E5, section 2.3 of docs/service.md).
  */
 
 import type { CallResponse } from '../requests/call.ts';
 import type { HistogramBucket, JobState, JobStatus } from './search-service.ts';
 
-/** Maximum number of errors, and of warnings, that are stored. Further errors and warnings are dropped. */
+/** Maximum number of errors, and likewise of warnings, that are stored. Any further ones are dropped. */
 const maxTexts = 100;
 const maxTextLength = 1_000;
-/** Matches a warning that the search stopped at the message limit (section 10.2 of docs/service.md). */
+/** Matches a warning that says that the search stopped at the message limit (section 10.2 of docs/service.md). */
 const limitReached = /max(?:imum)?\s+results\s+reached/i;
 
 export interface JobProgress {
   readonly state: JobState;
   readonly messageCount: number;
-  /** Number of records that the search job found; undefined if the service counts only messages. */
+  /** Number of records that the search job has found. Undefined if the service counts only messages. */
   readonly recordCount: number | undefined;
   readonly scannedBytes: number | undefined;
-  /** Different errors of the search job, in order of arrival. */
+  /** Errors of the search job in order of arrival, without duplicates. */
   readonly errors: readonly string[];
   /** Warnings from all responses of the search job. */
   readonly warnings: readonly string[];
@@ -27,11 +27,11 @@ export interface JobProgress {
    * without reporting it (E4, section 10.2 of docs/service.md).
    */
   readonly isLimitReached: boolean;
-  /** True if a status response was lost. It may have contained an error of the search (E5). */
+  /** True if a status response was lost, which may have contained a search error (E5). */
   readonly hasLostStatus: boolean;
-  /** Number of answered status requests. */
+  /** Number of status requests that have been answered. */
   readonly statuses: number;
-  /** Time of the service's newest response, by the service's clock. Undefined if unknown. */
+  /** Time of the service's latest response, according to the service's clock. Undefined if unknown. */
   readonly dateMs: number | undefined;
 }
 
@@ -40,9 +40,9 @@ export class JobGathering {
   readonly #warnings = new Set<string>();
   readonly #histogram = new JobHistogram();
   #progress: Omit<JobProgress, 'errors' | 'warnings' | 'isLimitReached'>;
-  /** True if a warning reported the message limit. */
+  /** True if a warning has reported that the message limit was reached. */
   #isLimitWarned = false;
-  /** Send time of the newest answered status request. */
+  /** Send time of the most recently sent status request that has been answered. */
   #askedAtMs = Number.NEGATIVE_INFINITY;
   #idleAtMs: number | undefined;
 
@@ -51,14 +51,14 @@ export class JobGathering {
     this.#progress = { state: 'notStarted', ...counts, hasLostStatus: false, dateMs };
   }
 
-  /** Send time of the newest status request to which the service answered that the search had not started yet. */
+  /** Send time of the most recently sent status request whose response said that the search had not started yet. */
   get idleAtMs(): number | undefined {
     return this.#idleAtMs;
   }
 
   /**
-   * Returns the fraction of the time range that the search has covered (0 to 1), or undefined if it is unknown. The
-   * search runs backwards in time, so the oldest histogram bucket shows its progress.
+   * Returns the fraction of the time range that the search has covered (0 to 1), or undefined if unknown. The search
+   * runs backwards in time, so the oldest histogram bucket shows how far it has come.
    */
   doneShare({ fromMs, toMs }: { readonly fromMs: number; readonly toMs: number }): number | undefined {
     const { reachedMs } = this.#histogram;
@@ -71,8 +71,8 @@ export class JobGathering {
   }
 
   /**
-   * Adds the response to a status request. If a newer request was already answered, uses only the errors, warnings and
-   * message counts of the response, and returns false.
+   * Adds the response to a status request. If a request sent later has already been answered, uses only the response's
+   * errors, warnings and message counts, and returns false.
    */
   take({ value: status, sentAtMs, dateMs }: CallResponse<JobStatus>): boolean {
     const isNewest = sentAtMs >= this.#askedAtMs;
@@ -98,7 +98,7 @@ export class JobGathering {
     this.#isLimitWarned ||= limitReached.test(text);
   }
 
-  /** Records that the response to a status request was lost. The response may have contained an error of the search. */
+  /** Records that the response to a status request was lost. The response may have contained a search error. */
   lost(): void {
     this.#progress = { ...this.#progress, hasLostStatus: true };
   }
@@ -125,7 +125,7 @@ function isIdle(state: JobState): boolean {
   return state === 'notStarted' || state === 'gatheringSubqueries';
 }
 
-/** Maximum number of histogram buckets. Further buckets are dropped. */
+/** Maximum number of histogram buckets. Any further buckets are dropped. */
 const maxBuckets = 20_000;
 
 export interface MessageHistogram {
@@ -144,12 +144,15 @@ interface BucketCounts {
 }
 
 /**
- * Histogram of a search job. In each status, the service may count only new messages (section 2.3 of docs/service.md),
- * or all messages so far (section 10.2 of docs/service.md). `read` tries both, and uses the result that is closer to
- * the total number of messages.
+ * Histogram of a search job. In each status, the service may count either only new messages (section 2.3 of
+ * docs/service.md) or all messages so far (section 10.2 of docs/service.md). `read` tries both interpretations, and
+ * uses the one whose result is closer to the total number of messages.
  */
 export class JobHistogram {
-  /** Message counts by start and length of the bucket, because the service may change the length during a search. */
+  /**
+   * Message counts by bucket start and bucket length. The length is part of the key, because the service may change it
+   * during a search.
+   */
   readonly #counts = new Map<string, BucketCounts>();
   #reachedMs: number | undefined;
 

@@ -1,6 +1,6 @@
 /**
- * Sends the status requests of one search job (B4) at the times that `job-cadence.ts` computes. If a response is late,
- * the request is sent again. The late response is still read, because it may contain errors of the search (E5).
+ * Sends the status requests for one search job (B4) at the times that `job-cadence.ts` computes. If a response is late,
+ * the request is sent again. The late response is still read, because it may contain search errors (E5).
  */
 import type { Clock, Timer } from '../../base/clock.ts';
 import { asLogfleetError, type LogfleetError } from '../../base/errors.ts';
@@ -9,7 +9,7 @@ import { endedIn, ServiceError } from '../requests/service-error.ts';
 import { delayAfterFailure, firstPollMs, keepAliveMs, pollTimeoutMs, secondTryMs } from './job-cadence.ts';
 import type { JobStatus, OpenJob } from './search-service.ts';
 
-/** Delay in ms before a status request is repeated if the service was unreachable or did not know the job. */
+/** Delay in ms before a status request is retried if the service was unreachable or did not know the job. */
 const againDelayMs = 1_000;
 
 export interface JobPollsOptions {
@@ -23,7 +23,7 @@ export interface JobPollsOptions {
 interface Poll {
   readonly isProgressCheck: boolean;
   readonly withdrawal: AbortController;
-  /** Send time; undefined while the request waits. */
+  /** Send time. Undefined while the request is waiting. */
   sentAtMs: number | undefined;
 }
 
@@ -31,11 +31,11 @@ export class JobPolls {
   readonly #options: JobPollsOptions;
   readonly #inFlight = new Set<Poll>();
   #queued: Poll | undefined;
-  /** Newest status request; undefined once this request has ended. */
+  /** Latest status request. Undefined once that request has ended. */
   #newest: Poll | undefined;
   /** Number of status requests since the last response. */
   #tries = 0;
-  /** Time at which a failed status request is sent again; undefined after a success. */
+  /** Time at which the failed status request is sent again. Undefined after a success. */
   #againAtMs: number | undefined;
   /** Time of the next progress check. Infinity means that only keep-alives are sent. */
   #progressAtMs: number;
@@ -48,7 +48,7 @@ export class JobPolls {
     this.#plan();
   }
 
-  /** Send time of the oldest status request in flight; Infinity if there is none. */
+  /** Send time of the oldest status request in flight, or Infinity if there is none. */
   get oldestSentMs(): number {
     const times = [...this.#inFlight].map(({ sentAtMs }) => sentAtMs ?? Number.POSITIVE_INFINITY);
     return Math.min(Number.POSITIVE_INFINITY, ...times);
@@ -124,7 +124,7 @@ export class JobPolls {
 
   #sent(poll: Poll): void {
     poll.sentAtMs = this.#options.clock.monotonic();
-    // A request that got a 401 is sent again. A newer request may be in the queue by now, and must remain there.
+    // A request that got a 401 is sent again. By now, a newer request may be in the queue, where it must remain.
     if (this.#queued === poll) this.#queued = undefined;
     this.#inFlight.add(poll);
     this.#newest = poll;

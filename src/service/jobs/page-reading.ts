@@ -1,7 +1,7 @@
 /**
- * Reads one page of the results of a search job. The next page begins after the last received row, because pages can be
- * shorter than requested (section 10.3 of docs/service.md). If the receiver pauses too long, the page is cancelled, and
- * the remaining rows are read with the next page (B3).
+ * Reads one page of a search job's results. The next page begins after the last row received, because pages can be
+ * shorter than requested (section 10.3 of docs/service.md). If the receiver pauses for too long, the page request is
+ * cancelled, and the remaining rows are read with the next page (B3).
  */
 
 import { unlessAborted } from '../../base/aborted.ts';
@@ -12,20 +12,19 @@ import { ServiceError } from '../requests/service-error.ts';
 import { isFinal } from './job-end.ts';
 import { maxPageRows, type PageQuery } from './search-service.ts';
 
-/** Maximum number of consecutive page requests that return no row, or fail with an error that may pass. */
+/** Maximum number of consecutive page requests that return no rows or fail with a temporary error. */
 const maxTries = 6;
 const firstDelayMs = 500;
 const longestDelayMs = 30_000;
 
-/** Source of result pages, for messages or records. */
+/** Source of result pages, which contain messages or records. */
 export interface PageSource {
-  /** Requests one page. When the receiver is ready for more rows, resolves to the number of rows in the page. */
+  /** Requests one page. Resolves to the number of rows in the page once the receiver is ready for more rows. */
   readonly fetch: (query: PageQuery, signal: AbortSignal) => Promise<number>;
-  /** Number of rows of the current page that the receiver has accepted so far. */
+  /** Number of rows from the current page that the receiver has accepted so far. */
   readonly given?: () => number;
   /**
-   * Returns undefined if the receiver accepts more rows now. Otherwise returns a promise that resolves when the
-   * receiver accepts rows again.
+   * Returns undefined if the receiver can accept more rows now. Otherwise, returns a promise that resolves when it can.
    */
   readonly drained?: () => Promise<void> | undefined;
 }
@@ -45,7 +44,7 @@ export interface PageReadingOptions extends PageRequest {
 }
 
 /**
- * Requests a page until it contains rows. Resolves to the index after the last row. Rejects with an error of the
+ * Requests a page until it contains rows. Resolves to the index after the last row. Rejects with an error from the
  * receiver, the signal's reason, or a `ServiceError`.
  */
 export async function readPage(source: PageSource, options: PageReadingOptions): Promise<number> {
@@ -70,7 +69,7 @@ export async function readPage(source: PageSource, options: PageReadingOptions):
   }
 }
 
-/** Reports whether the error is temporary, so that the page should be requested again. */
+/** Reports whether the error is temporary and the page should be requested again. */
 function passes(error: unknown): boolean {
   return error instanceof ServiceError && !isFinal(error) && mayPass(error);
 }
@@ -81,6 +80,6 @@ function delayAfter(error: unknown, tries: number): number {
 }
 
 function nothingCame(offset: number): LogfleetError {
-  const message = `The service returns no results of a search job from offset ${offset} on, although it reports more results.`;
+  const message = `The service returned no results of the search job from offset ${offset} onwards, although it reported that there are more.`;
   return failure('backoff', 'job.pagesEmpty', message, { reason: 'ResultsMissing' });
 }

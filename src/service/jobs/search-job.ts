@@ -1,5 +1,5 @@
 /**
- * One search job from its creation to its end: keeps the job alive, collects its errors and reads its results.
+ * Manages one search job from its creation to its end. Keeps the job alive, collects its errors and reads its results.
  *
  * ```text
  * created ── running ── done, or paused at the limit ─▶ finished ── closed
@@ -7,7 +7,7 @@
  *               └── cancelled, lost, rejected ──────────────┴─────▶ ended, with its error
  * ```
  *
- * The caller that opened a job must close it.
+ * The caller that opens a job must close it.
  */
 import { unlessAborted } from '../../base/aborted.ts';
 import { type Clock, sleep } from '../../base/clock.ts';
@@ -25,18 +25,15 @@ import { type PageRequest, type PageSource, readPage } from './page-reading.ts';
 import type { JobOrder, JobStatus, MessagePage, OpenJob, RecordPage, RowReceiver } from './search-service.ts';
 
 /**
- * After this time in ms without requests, the service has certainly cancelled a job (section 3.1 of docs/service.md).
+ * Time in ms without requests after which the service has certainly cancelled a job (section 3.1 of docs/service.md).
  */
 export const orphanLifeMs = 30_000;
-/** Maximum time in ms without a valid response. After this time, the search job counts as lost. */
+/** Time in ms without a valid response after which the search job counts as lost. */
 const longestSilenceMs = 60_000;
-/**
- * Maximum number of attempts to delete a search job. If all attempts fail, the job expires, because it gets no more
- * requests.
- */
+/** Maximum number of attempts to delete a search job. If all attempts fail, the job expires for lack of requests. */
 const deletionTries = 3;
 /**
- * Maximum number of attempts to delete a new job. It is larger than for an older job, because some replicas of the
+ * Maximum number of attempts to delete a new job. It is higher than for an older job, because some replicas of the
  * service may not know a new job yet (section 10.2 of docs/service.md).
  */
 const earlyDeletionTries = 6;
@@ -47,16 +44,16 @@ export interface SearchJobOptions {
   readonly order: JobOrder;
   readonly permit: JobPermit;
   readonly clock: Clock;
-  /** Time of the job's creation by the service's clock. */
+  /** Time at which the job was created, according to the service's clock. */
   readonly createdDateMs?: number | undefined;
-  /** Called after each answered status request. An error that it throws ends the job. */
+  /** Called after each answered status request. An error that this function throws ends the job. */
   readonly onProgress?: ((progress: JobProgress) => void) | undefined;
 }
 
-/** Page of messages to read, and the receiver of its rows. */
+/** Page of messages to read, and the receiver for its rows. */
 export interface MessageReading extends PageRequest {
   readonly receiver: RowReceiver;
-  /** Called after a complete page. */
+  /** Called when the page is complete. */
   readonly onPage?: (page: MessagePage) => void;
 }
 
@@ -67,7 +64,7 @@ export interface RecordReading extends Omit<PageRequest, 'limit'> {
 
 export class SearchJob {
   /**
-   * Monotonic time in ms of the request that created the job. The service ends a job eight hours later (E13, section
+   * Monotonic time in ms of the request that created the job. The service ends the job eight hours later (E13, section
    * 3.1 of docs/service.md).
    */
   readonly createdAtMs: number;
@@ -79,7 +76,7 @@ export class SearchJob {
   /** Aborted when the job ends. All further calls reject with the signal's reason. */
   readonly #stop = new AbortController();
   readonly #polls: JobPolls;
-  /** Monotonic time in ms at which logfleet learned that the search has ended; undefined until then. */
+  /** Monotonic time in ms at which logfleet learned that the search had ended. Undefined until then. */
   #doneAtMs: number | undefined;
   #end: LogfleetError | undefined;
   #deletion: Promise<void> = Promise.resolve();
@@ -95,7 +92,7 @@ export class SearchJob {
       onResponse: (response) => this.#take(response),
       onFailure: (error) => this.#failed(error),
     });
-    // Prevents an unhandled rejection. The error is not lost, because all later calls reject with it.
+    // Prevents an unhandled rejection. The error is not lost, because all later calls reject with the same error.
     this.#finished.promise.catch(() => {});
   }
 
@@ -103,17 +100,17 @@ export class SearchJob {
     return this.#options.job.id;
   }
 
-  /** State of the job in the last response to a status request. */
+  /** State of the job, according to the last response to a status request. */
   get progress(): JobProgress {
     return this.#gathering.progress();
   }
 
-  /** Time in ms from the job's creation to the end of its search; undefined until then. */
+  /** Time in ms from the job's creation to the end of its search. Undefined until the search ends. */
   get tookMs(): number | undefined {
     return this.#doneAtMs === undefined ? undefined : this.#doneAtMs - this.createdAtMs;
   }
 
-  /** Error that ended the search job; undefined while the job is usable. */
+  /** Error that ended the search job. Undefined while the job is usable. */
   get end(): LogfleetError | undefined {
     return this.#end;
   }
@@ -123,8 +120,8 @@ export class SearchJob {
   }
 
   /**
-   * Resolves when the search is finished and every earlier status request has ended. Rejects with the signal's reason,
-   * or the error that ended the job.
+   * Resolves when the search has finished and every status request sent before then has ended. Rejects with the
+   * signal's reason, or with the error that ended the job.
    */
   whenFinished(signal?: AbortSignal): Promise<JobProgress> {
     const { promise } = this.#finished;
@@ -132,7 +129,7 @@ export class SearchJob {
   }
 
   /**
-   * Plans the first status request at the expected end of the search.
+   * Schedules the first status request for the expected end of the search.
    * @param expectedMs expected time in ms from the job's creation to the end of the search
    */
   expect(expectedMs: number | undefined): void {
@@ -162,8 +159,8 @@ export class SearchJob {
   }
 
   /**
-   * Reads the descriptions of the message fields (section 2.4 of docs/service.md). Returns no descriptions if the
-   * search found no messages.
+   * Reads the descriptions of the message fields (section 2.4 of docs/service.md). Returns an empty list if the search
+   * found no messages.
    */
   async describeFields(signal?: AbortSignal): Promise<readonly PageField[]> {
     let fields: readonly PageField[] = [];
@@ -214,7 +211,7 @@ export class SearchJob {
 
   /**
    * Stops keeping the job alive and deletes it (section 4.5 of docs/service.md). Never rejects, because the job expires
-   * anyway.
+   * even if it cannot be deleted.
    */
   close(): Promise<void> {
     if (!this.#end) {
@@ -274,8 +271,8 @@ export class SearchJob {
   #failed(error: LogfleetError): void {
     if (error instanceof ServiceError && error.effect === 'unknown') this.#gathering.lost();
     const silentMs = this.#options.clock.monotonic() - this.#options.job.heardAtMs;
-    // A missing cookie may be a temporary error. The job ends only if the service has accepted no request for a long
-    // time.
+    // A missing cookie may be a temporary error, so the job ends only if the service has not accepted a request for a
+    // long time.
     const isCookieOver = endedIn(error, 'jobCookieMissing') && silentMs >= orphanLifeMs;
     if (isFinal(error) || isCookieOver) this.#endedWith(error);
     else if (silentMs >= longestSilenceMs) {
@@ -285,7 +282,7 @@ export class SearchJob {
   }
 
   /**
-   * Finishes the search after all earlier status requests have ended, because their responses may contain errors (E5).
+   * Finishes the search once all earlier status requests have ended, because their responses may contain errors (E5).
    */
   #finish(): void {
     if (this.#doneAtMs !== undefined && this.#polls.oldestSentMs > this.#doneAtMs)
@@ -306,7 +303,7 @@ export class SearchJob {
   #endedWith(error: LogfleetError): void {
     if (this.#end) return;
     this.#stopWith(error);
-    // A search job that the service does not know is not active, so another search job may start immediately.
+    // A search job that is unknown to the service is not active, so another search job may start immediately.
     if (isMissing(error)) this.#options.permit.end();
     else if (error.handling.kind === 'bug') this.#deletion = this.#delete();
     else this.#endPermitLater();

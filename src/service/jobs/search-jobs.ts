@@ -1,7 +1,7 @@
 /**
- * Opens search jobs within the limits of the service (B4, B5). If the response to the creation of a job is lost, the
- * service may have created a job with an unknown id. This job counts as active until the service has certainly ended
- * it.
+ * Opens search jobs within the limits of the service (B4, B5). If the response to a request that creates a job is lost,
+ * the service may have created a job whose id is unknown. That job counts as active until the service has certainly
+ * ended it.
  */
 import { type Clock, sleep } from '../../base/clock.ts';
 import { type Logger, silentLogger } from '../../base/log.ts';
@@ -22,22 +22,22 @@ export interface SearchJobsOptions {
 }
 
 export interface OpenOptions {
-  /** Cancels the opening of the search job. Has no effect once the job is open. */
+  /** Cancels opening the search job. Has no effect once the job is open. */
   readonly signal?: AbortSignal;
   /** Called after each answered status request. */
   readonly onProgress?: (progress: JobProgress) => void;
 }
 
-/** After this time in ms without search jobs, `whenUnused` resolves. */
+/** Time in ms without search jobs after which `whenUnused` resolves. */
 const lingerMs = 10_000;
 
 export class SearchJobs {
   readonly #options: SearchJobsOptions;
   readonly #scannedBytes: Counter;
-  /** Number of search jobs that have a permit or wait for a permit. */
+  /** Number of search jobs that hold or are waiting for a permit. */
   #wanted = 0;
   #usedAtMs = Number.NEGATIVE_INFINITY;
-  /** Unknown job states that were already logged. The specification does not contain these states. */
+  /** Job states outside the service's specification that have already been logged. */
   readonly #unknownStates = new Set<string>();
 
   constructor(options: SearchJobsOptions) {
@@ -45,14 +45,14 @@ export class SearchJobs {
     const { metrics = noMetrics } = options;
     this.#scannedBytes = metrics.counter(
       'logfleet_service_scanned_bytes_total',
-      'Bytes that the search jobs of this process have scanned, as the service reports them.',
+      'Bytes scanned by the search jobs of this process, as reported by the service.',
       [],
     );
   }
 
   /**
    * Opens a job and keeps it alive until it is closed. Rejects with a `ServiceError` or the signal's reason. If the
-   * signal is aborted after the job was created, the job is closed before the promise rejects.
+   * signal is aborted after the job has been created, the job is closed before the promise rejects.
    */
   async open(order: JobOrder, options: OpenOptions = {}): Promise<SearchJob> {
     const { clock } = this.#options;

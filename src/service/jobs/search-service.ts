@@ -1,9 +1,9 @@
 /**
- * Interface of the service's search operations (sections 4.1 to 4.5 of docs/service.md). `search-job.ts` keeps a job
+ * Interface to the service's search operations (sections 4.1 to 4.5 of docs/service.md). `search-job.ts` keeps a job
  * alive and reads it completely.
  *
- * Times are milliseconds since the epoch. Every call has a deadline and uses the request budget. Failures are
- * `ServiceError`s.
+ * Times are in milliseconds since the epoch. Every call has a deadline and uses the request budget. Failed calls reject
+ * with a `ServiceError`.
  */
 import type { PageField } from '../pages/page-field.ts';
 import type { RowSink } from '../pages/page-row.ts';
@@ -13,22 +13,22 @@ import type { CallOptions, CallResponse } from '../requests/call.ts';
 export interface JobOrder {
   readonly query: string;
   /**
-   * Start of the time range in ms. The service may include or exclude messages with the time `toMs` (section 10.2 of
-   * docs/service.md).
+   * Start of the time range, in ms. The service may or may not include messages whose time is exactly `toMs` (section
+   * 10.2 of docs/service.md).
    */
   readonly fromMs: number;
   readonly toMs: number;
-  /** Time zone for functions of the query. Default: `UTC`. */
+  /** Time zone for functions in the query. Default: `UTC`. */
   readonly timeZone?: string;
   /** True to search by receipt time (`_receipttime`) instead of message time (`_messagetime`). */
   readonly byReceiptTime?: boolean;
   /** `AutoParse` extracts the fields of JSON messages. Default: `Manual`. */
   readonly autoParsingMode?: 'AutoParse' | 'Manual';
-  /** True if an aggregation also returns the raw messages. */
+  /** True if an aggregation must also return the raw messages. */
   readonly requiresRawMessages?: boolean;
 }
 
-/** State of a search job (section 3.1 of docs/service.md). An unknown state means that the job is running. */
+/** State of a search job (section 3.1 of docs/service.md). A job in an unknown state counts as running. */
 export type JobState =
   | 'notStarted'
   | 'gatheringResults'
@@ -50,14 +50,14 @@ export interface HistogramBucket {
 }
 
 /**
- * Status of a search job (section 2.3 of docs/service.md). The service returns each error, warning and bucket of the
- * histogram only once.
+ * Status of a search job (section 2.3 of docs/service.md). The service returns each error, warning and histogram bucket
+ * only once.
  */
 export interface JobStatus {
   readonly state: JobState;
   /** Number of messages found so far. */
   readonly messageCount: number;
-  /** Number of records so far; undefined if the service counts only messages. */
+  /** Number of records found so far. Undefined if the service counts only messages. */
   readonly recordCount: number | undefined;
   /**
    * Message counts by time. Each status contains either only new counts (section 2.3 of docs/service.md), or all counts
@@ -69,14 +69,14 @@ export interface JobStatus {
   /** Warnings that no earlier status contained. */
   readonly pendingWarnings: readonly string[];
   readonly scannedBytes: number | undefined;
-  /** Text of the response's field `warning`, without the service's notice about cookies. */
+  /** Text of the `warning` field in the response, without the service's cookie notice. */
   readonly warning: string | undefined;
 }
 
 export interface StatusOptions extends CallOptions {
   /** Monotonic time in ms at which the status request is due (B4). Default: now. */
   readonly dueMs?: number;
-  /** True for a request that only checks progress. Other requests may be sent before it. */
+  /** True for a request that only checks progress, so other requests may be sent before it. */
   readonly isProgressCheck?: boolean;
 }
 
@@ -87,19 +87,24 @@ export interface PageQuery {
   readonly limit: number;
 }
 
-/** Maximum number of rows in a page. The service silently reduces a larger limit (section 10.3 of docs/service.md). */
+/**
+ * Maximum number of rows in a page. The service silently reduces higher limits to this number (section 10.3 of
+ * docs/service.md).
+ */
 export const maxPageRows = 10_000;
 
-/** Receives the rows of a page while it arrives. An error that it throws cancels the page. */
+/** Receives the rows of a page as they arrive. An error that it throws cancels the page request. */
 export interface RowReceiver extends RowSink {
   /**
-   * Returns undefined if the receiver accepts more rows now. Otherwise returns a promise that resolves when the
-   * receiver accepts rows again. If the receiver needs longer than 5 s, the page is cancelled and continued later (B3).
+   * Returns undefined if the receiver can accept more rows now. Otherwise, returns a promise that resolves when it can.
+   * If that takes longer than 5 s, the page request is cancelled, and the remaining rows are requested later (B3).
    */
   drained?(): Promise<void> | undefined;
 }
 
-/** Page of messages (section 2.5 of docs/service.md) without its rows. The receiver has already received the rows. */
+/**
+ * Page of messages (section 2.5 of docs/service.md) without its rows, which have already been passed to the receiver.
+ */
 export interface MessagePage {
   readonly rows: number;
   readonly bytes: number;
@@ -107,7 +112,7 @@ export interface MessagePage {
   readonly warning: string | undefined;
 }
 
-/** Page of records, the results of an aggregation (section 2.6 of docs/service.md). */
+/** Page of records, which are the results of an aggregation (section 2.6 of docs/service.md). */
 export interface RecordPage {
   /** Fields of the records. `keyField` is true for a field by which the aggregation groups its rows. */
   readonly fields: readonly PageField[];
@@ -119,17 +124,17 @@ export interface RecordPage {
 /** A new search job with its cookies (section 5.3 of docs/service.md). */
 export interface OpenJob {
   readonly id: string;
-  /** Text of the field `warning` in the response to the job's creation, without the notice about cookies. */
+  /** Text of the `warning` field in the response that created the job, without the service's cookie notice. */
   readonly warning: string | undefined;
-  /** Send time of the newest request whose response showed that the service knows the job. */
+  /** Send time of the most recently sent request whose response showed that the service knows the job. */
   readonly heardAtMs: number;
   /**
-   * Reads the status and keeps the job alive (section 4.2 of docs/service.md). A lost response may have contained an
-   * error of the search (E5).
+   * Reads the status and keeps the job alive (section 4.2 of docs/service.md). A lost response may have contained a
+   * search error (E5).
    */
   getStatus(options?: StatusOptions): Promise<CallResponse<JobStatus>>;
   /**
-   * Reads a page of messages and keeps the job alive (section 4.3 of docs/service.md). Any page may have fewer rows
+   * Reads a page of messages and keeps the job alive (section 4.3 of docs/service.md). Any page may contain fewer rows
    * than requested (section 10.3 of docs/service.md).
    */
   listMessages(query: PageQuery, receiver: RowReceiver, options?: CallOptions): Promise<CallResponse<MessagePage>>;
@@ -139,7 +144,7 @@ export interface OpenJob {
    */
   listRecords(query: PageQuery, options?: CallOptions): Promise<CallResponse<RecordPage>>;
   /**
-   * Deletes the job (section 4.5 of docs/service.md). If the service does not know the job, the job counts as deleted,
+   * Deletes the job (section 4.5 of docs/service.md). If the service does not know the job, it counts as deleted,
    * unless it is so new that some replicas may not know it yet.
    */
   delete(options?: CallOptions): Promise<CallResponse<undefined>>;
@@ -147,8 +152,8 @@ export interface OpenJob {
 
 export interface SearchService {
   /**
-   * Creates a search job (section 4.1 of docs/service.md). After a lost response, this request is not repeated, because
-   * the created job cannot be found.
+   * Creates a search job (section 4.1 of docs/service.md). If the response is lost, the request is not repeated,
+   * because the job that it may have created cannot be found.
    */
   createJob(order: JobOrder, options?: CallOptions): Promise<CallResponse<OpenJob>>;
 }

@@ -1,6 +1,6 @@
 /**
- * Parses JSON without losing digits of 64-bit ids. Integers with 16 or more digits become strings: they are put in
- * quotes before parsing, which is five times faster than a reviver.
+ * Parses JSON without losing digits of 64-bit ids. Integers with 16 or more digits become strings, because they are
+ * quoted before parsing. That is five times faster than a reviver.
  */
 
 const largeInteger = /([:,[]\s*)(-?[1-9]\d{15,})(?=\s*[,}\]])/g;
@@ -17,7 +17,7 @@ const parseWithSource = JSON.parse as (text: string, reviver: SourceReviver) => 
 function keepWhole(_key: string, value: unknown, context: ReviverContext): unknown {
   const source = context.source;
   if (typeof value !== 'number' || source === undefined || !largeIntegerForm.test(source)) return value;
-  // BigInt creates a new string. `source` is a substring of the page and would keep the text of the whole page in
+  // BigInt creates a new string. `source` is a substring of the page, so it would keep the text of the whole page in
   // memory.
   return BigInt(source).toString();
 }

@@ -1,12 +1,14 @@
 /**
- * Reads the fields of a JSON document from the service. `null` counts as missing. A value of the wrong type causes a
- * `DecodeError`.
+ * Reads the fields of a JSON document from the service. `null` counts as missing. Throws a `DecodeError` for a value of
+ * the wrong type.
  */
 
 import { isRecord } from '../../base/record.ts';
 import { parseJson } from './exact-json.ts';
 
-/** Error for an invalid response. The message contains the JSON path of the invalid value, never the value. */
+/**
+ * Error for an invalid response. The message contains the JSON path of the invalid value, but never the value itself.
+ */
 export class DecodeError extends Error {
   override readonly name = 'DecodeError';
 }
@@ -51,7 +53,7 @@ export function optionalArray(members: Members, name: string): readonly unknown[
   return value === undefined || value === null ? [] : arrayIn(members, name);
 }
 
-/** Reads a field of a JSON object. Throws a `DecodeError` if its value is invalid. */
+/** Reads a field of a JSON object. Throws a `DecodeError` if the field's value is invalid. */
 type Read<T> = (members: Members, name: string, path: string) => T;
 
 /** Returns a function that reads a required field. `convert` returns undefined for an invalid value. */
@@ -93,7 +95,7 @@ export const count: Read<number> = required('a whole number from 0 on', asCount)
 export const optionalCount: Read<number | undefined> = optional(count);
 /** Reads a 64-bit integer, written as a number or a string of digits. */
 export const integerId: Read<string> = required('an integer', asInteger);
-/** Reads an id. The service may write the same id as an integer or a string. */
+/** Reads an id. The service may write the same id either as an integer or as a string. */
 export const opaqueId: Read<string> = required('an id', (value) =>
   typeof value === 'string' && value !== '' ? value : asInteger(value),
 );

@@ -1,16 +1,16 @@
 /**
- * Reads JSON (RFC 8259) that arrives in chunks. Each byte is read once. Rejects every text that JSON.parse rejects, at
+ * Reads JSON (RFC 8259) that arrives in chunks. Each byte is read once. Rejects all text that JSON.parse rejects, at
  * the first invalid byte.
  *
- * The methods that read are generators. They yield at the end of a chunk, and must be resumed after `take` has set the
- * next chunk.
+ * The reading methods are generators. They yield at the end of a chunk, and must be resumed after `take` has supplied
+ * the next chunk.
  */
 import { char, hexDigit, nameOfByte, plainEnd, simpleEscape, whitespace } from '../../base/json-bytes.ts';
 
-/** Reads a part of a document, and returns a value of the type `T`. Yields at the end of each chunk. */
+/** Reads part of a document and returns a value of type `T`. Yields at the end of each chunk. */
 export type Reading<T> = Generator<void, T, void>;
 
-/** Types of JSON values, with their names in error messages. */
+/** Types of JSON values, and their names in error messages. */
 export const kindNames = {
   object: 'an object',
   array: 'an array',
@@ -25,7 +25,9 @@ export type JsonKind = keyof typeof kindNames;
 /** Creates the error for an invalid byte. `offset` counts from the start of the document. */
 export type Complain = (offset: number, problem: string) => Error;
 
-/** Syntax of objects, or of arrays: the byte that ends them, and what may follow, for error messages. */
+/**
+ * Syntax of objects or of arrays: the byte that ends them, and a description of what may come next, for error messages.
+ */
 interface Form {
   readonly end: number;
   readonly first: string;
@@ -44,7 +46,7 @@ const arrayForm: Form = { end: char.arrayEnd, first: 'a value or ]', later: 'a c
 const byteOrderMark = Buffer.of(0xef, 0xbb, 0xbf);
 
 export class JsonReader {
-  /** The chunk. `view` covers the same bytes. */
+  /** The current chunk. `view` covers the same bytes. */
   bytes: Buffer = Buffer.alloc(0);
   view: DataView = new DataView(this.bytes.buffer);
   /** Index of the next byte in the chunk. */
@@ -53,13 +55,13 @@ export class JsonReader {
   end = 0;
   /** Index of the first byte of the last name or value. */
   start = 0;
-  /** True if the last name or string has an escape. */
+  /** True if the last name or string contains an escape sequence. */
   hasEscape = false;
   /** Index of the first byte that must stay in memory until the next chunk arrives, or -1. */
   kept = -1;
   /** Description of what may come next, for error messages. */
   expected = 'a value';
-  /** True if the whole document was read. */
+  /** True once the whole document has been read. */
   isDone = false;
 
   readonly #maxDepth: number;
@@ -68,11 +70,11 @@ export class JsonReader {
   readonly #isObject: Uint8Array;
   /** Number of open objects and arrays. */
   #depth = 0;
-  /** True if no field or item of the innermost object or array was read yet. */
+  /** True if no field or item of the innermost object or array has been read yet. */
   #isFirst = false;
-  /** True if the colon after the last name was not read yet. */
+  /** True if the colon after the last name has not been read yet. */
   #isAfterName = false;
-  /** Offset in the document of the byte `bytes[0]`. */
+  /** Offset of `bytes[0]` in the document. */
   #base = 0;
 
   constructor(maxDepth: number, complain: Complain) {
@@ -82,8 +84,8 @@ export class JsonReader {
   }
 
   /**
-   * Sets the bytes that are read next, from `bytes[at]` to `bytes[end - 1]`. `base` is the offset of `bytes[0]` in the
-   * document. `bytes` must contain all bytes from the index `kept` on.
+   * Sets the bytes to read next, from `bytes[at]` to `bytes[end - 1]`. `base` is the offset of `bytes[0]` in the
+   * document. `bytes` must contain all bytes from index `kept` onwards.
    */
   take(bytes: Buffer, at: number, end: number, base: number): void {
     if (bytes !== this.bytes) {
@@ -102,7 +104,7 @@ export class JsonReader {
     return this.#base + index;
   }
 
-  /** Moves to the value of the document. Skips a byte order mark. */
+  /** Moves to the document's value. Skips a byte order mark. */
   *startOfDocument(): Reading<void> {
     for (const [place, mark] of byteOrderMark.entries()) {
       if ((yield* this.#byte()) === mark) this.at++;
@@ -112,7 +114,7 @@ export class JsonReader {
     while (!this.#skipSpace()) yield;
   }
 
-  /** Reads white space after the value of the document. Throws for any other byte. */
+  /** Reads whitespace after the document's value. Throws for any other byte. */
   *endOfDocument(): Reading<never> {
     this.isDone = true;
     this.expected = 'nothing more';
@@ -206,15 +208,15 @@ export class JsonReader {
   }
 
   /**
-   * Continues in the object that begins at index `start`, after the fields that `row-finder.ts` has read instead of
-   * this reader. `at` is the index after these fields.
+   * Continues in the object that begins at index `start`, after the fields that `row-finder.ts` has already read in
+   * place of this reader. `at` is the index after these fields.
    */
   continueObject(start: number, at: number): void {
     this.at = at;
     this.#isFirst = at === start + 1;
   }
 
-  /** Begins to read a name or value. */
+  /** Starts reading a name or value. */
   #begin(keeps: boolean): void {
     this.start = this.at;
     if (keeps) this.kept = this.at;
@@ -230,7 +232,7 @@ export class JsonReader {
     this.at++;
   }
 
-  /** Reads a string up to its first escape. Reports whether the string is complete. */
+  /** Reads a string up to its first escape sequence. Reports whether the string is complete. */
   #startString(): boolean {
     this.hasEscape = false;
     this.at = plainEnd(this.bytes, this.view, this.at + 1, this.end);
@@ -239,7 +241,7 @@ export class JsonReader {
     return true;
   }
 
-  /** Reads the rest of a string, from an escape or the end of a chunk on. */
+  /** Reads the rest of a string, starting at an escape sequence or after the end of a chunk. */
   *#restOfString(): Reading<void> {
     this.expected = 'the rest of a string';
     for (;;) {
@@ -306,13 +308,13 @@ export class JsonReader {
     }
   }
 
-  /** Skips white space. Returns false at the end of the chunk. */
+  /** Skips whitespace. Returns false at the end of the chunk. */
   #skipSpace(): boolean {
     while (this.at < this.end && whitespace[this.bytes[this.at] as number] === 1) this.at++;
     return this.at < this.end;
   }
 
-  /** Returns the next byte without moving. */
+  /** Returns the next byte without consuming it. */
   *#byte(): Reading<number> {
     while (this.at === this.end) yield;
     return this.bytes[this.at] as number;

@@ -1,9 +1,9 @@
 /**
- * Reads a page of messages (section 2.5 of docs/service.md): its rows, a warning, and descriptions of fields. Rows are
- * passed on as their original bytes.
+ * Reads a page of messages (section 2.5 of docs/service.md): its rows, warning and field descriptions. Rows are passed
+ * on as their original bytes.
  *
  * Unknown fields are skipped. A page must contain `messages` exactly once, and each message must contain `map` exactly
- * once, because rows that were already passed on cannot be replaced.
+ * once, because rows that have already been passed on cannot be replaced.
  */
 import { DecodeError } from '../json/json-members.ts';
 import { isContainer, type JsonKind, type JsonReader, kindNames, type Reading } from '../json/json-reader.ts';
@@ -12,9 +12,9 @@ import { type FieldValue, RowFields, type RowSink } from './page-row.ts';
 import { RowFinder, rowGap } from './row-finder.ts';
 
 export class PageContent {
-  /** Number of rows of the page that were passed on. */
+  /** Number of the page's rows that have been passed on. */
   rows = 0;
-  /** Warning and field descriptions that were read so far. */
+  /** Warning and field descriptions that have been read so far. */
   warning: string | undefined;
   fields: readonly PageField[] = [];
 
@@ -25,10 +25,12 @@ export class PageContent {
   readonly #finder = new RowFinder(this.#fieldsOfRow);
   /** Part of the page that is being read, for error messages. An element is an item of `messages`. */
   #place: 'the page' | 'warning' | 'fields' | 'messages' | 'element' | 'map' = 'the page';
-  /** True if the row of the current element was passed on. */
+  /** True if the row of the current element has been passed on. */
   #hasMap = false;
 
-  /** @param maxRowBytes maximum size in bytes of a row or any other text on a page */
+  /**
+   * @param maxRowBytes maximum size in bytes of a row, or of any other text on a page
+   */
   constructor(sink: RowSink, reader: JsonReader, maxRowBytes: number) {
     this.#sink = sink;
     this.#reader = reader;
@@ -63,14 +65,14 @@ export class PageContent {
       }
       this.#place = 'the page';
     }
-    if (!hasMessages) throw this.#errorAt(reader.at - 1, 'expected a member messages, found none');
+    if (!hasMessages) throw this.#errorAt(reader.at - 1, 'expected a field named messages, found none');
     return yield* reader.endOfDocument();
   }
 
   /** Throws if the incomplete row or text exceeds the maximum size. */
   checkLength(from: number, end: number): void {
     const max = this.#maxRowBytes;
-    if (end - from > max) throw this.#errorAt(from + max, `expected at most ${max} bytes in one row or text`);
+    if (end - from > max) throw this.#errorAt(from + max, `expected at most ${max} bytes in a row or string`);
   }
 
   /** Creates the error for an invalid byte, with its JSON path. */
@@ -91,12 +93,12 @@ export class PageContent {
         else if (this.#hasMap) throw this.#errorAt(reader.start, 'expected map once');
         else yield* this.#map();
       }
-      if (!this.#hasMap) throw this.#errorAt(reader.at - 1, 'expected a member map, found none');
+      if (!this.#hasMap) throw this.#errorAt(reader.at - 1, 'expected a field named map, found none');
       this.#hasMap = false;
     }
   }
 
-  /** Reads the row of an element, and the next rows that `row-finder.ts` can read. */
+  /** Reads an element's row, and any following rows that `row-finder.ts` can read. */
   *#map(): Reading<void> {
     const reader = this.#reader;
     this.#place = 'map';
@@ -128,7 +130,7 @@ export class PageContent {
     reader.continueObject(reader.kept, this.#finder.stoppedAt);
   }
 
-  /** Begins the row at index `start`. Its bytes are kept in memory until its end. */
+  /** Begins the row at index `start`. Its bytes are kept in memory until the row ends. */
   #beginRow(start: number): void {
     this.#reader.kept = start;
     this.#fieldsOfRow.begin();
@@ -144,7 +146,7 @@ export class PageContent {
 
   readonly #errorInRow = (at: number, problem: string) => this.#errorAt(at, problem);
 
-  /** Returns the known field whose name was read last. Returns undefined for any other name. */
+  /** Returns the known field whose name was just read, or undefined for any other name. */
   #namedField(): FieldValue | undefined {
     const { bytes, start, at, hasEscape } = this.#reader;
     if (!hasEscape) return this.#fieldsOfRow.named(bytes, start + 1, at - 1);
@@ -179,7 +181,7 @@ export class PageContent {
     }
   }
 
-  /** Parses the bytes that were kept. */
+  /** Parses the bytes that have been kept. */
   #keptValue(): unknown {
     const { bytes, kept, at } = this.#reader;
     this.checkLength(kept, at);
@@ -192,7 +194,7 @@ export class PageContent {
     throw this.#errorAt(this.#reader.start, `expected ${kindNames[expected]}, found ${kindNames[found]}`);
   }
 
-  /** Creates the error for the byte at an index in the chunk. */
+  /** Creates the error for the byte at the given index in the chunk. */
   #errorAt(at: number, problem: string): PageError {
     return this.error(this.#reader.offsetOf(at), problem);
   }
@@ -206,12 +208,12 @@ export class PageContent {
 }
 
 export class PageError extends DecodeError {
-  /** Offset of the invalid byte in the page. If the page is truncated, the offset is the length of the page. */
+  /** Offset of the invalid byte in the page, or the length of the page if it is truncated. */
   readonly offset: number;
 
   /**
    * @param place JSON path of the error
-   * @param problem what was expected and what was found, without values of the page
+   * @param problem what was expected and what was found, without values from the page
    */
   constructor(offset: number, place: string, problem: string) {
     super(`${place}: ${problem}, at byte ${offset}`);

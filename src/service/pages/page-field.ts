@@ -1,4 +1,4 @@
-/** Descriptions of the fields of messages or records (section 2.4 of docs/service.md). */
+/** Descriptions of message fields or record fields (section 2.4 of docs/service.md). */
 import { membersAt, mismatch, optionalFlag, optionalText, text } from '../json/json-members.ts';
 
 export interface PageField {
@@ -9,7 +9,7 @@ export interface PageField {
   readonly keyField: boolean;
 }
 
-/** Decodes the descriptions of fields. Returns an empty list if the value is `null` or missing. */
+/** Decodes field descriptions. Returns an empty list if the value is `null` or missing. */
 export function decodePageFields(value: unknown): readonly PageField[] {
   if (value === undefined || value === null) return [];
   if (!Array.isArray(value)) throw mismatch('fields', 'an array', value);

@@ -1,6 +1,6 @@
 /**
- * One row of a page of messages (section 2.5 of docs/service.md) with its original bytes. The service may write field
- * names in upper or lower case, and writes all values as strings. A row without a valid time or id is an error (E9).
+ * One row on a page of messages (section 2.5 of docs/service.md), with its original bytes. The service may write field
+ * names in upper or lower case, and it writes all values as strings. A row without a valid time or id is an error (E9).
  */
 import { char } from '../../base/json-bytes.ts';
 import type { JsonKind } from '../json/json-reader.ts';
@@ -10,15 +10,15 @@ export interface PageRow {
   readonly bytes: Uint8Array;
   /** Message time (`_messagetime`) in ms since the epoch. */
   readonly messageTimeMs: number;
-  /** Id of the message (`_messageid`), a signed 64-bit decimal. Valid only during the call. */
+  /** Message id (`_messageid`): a signed 64-bit integer in decimal. Valid only during the call. */
   readonly messageId: string;
-  /** Receipt time (`_receipttime`) in ms since the epoch; undefined if missing. */
+  /** Receipt time (`_receipttime`) in ms since the epoch. Undefined if missing. */
   readonly receiptTimeMs: number | undefined;
-  /** Size of the message (`_size`) in bytes; undefined if missing or invalid. */
+  /** Size of the message (`_size`) in bytes. Undefined if missing or invalid. */
   readonly size?: number | undefined;
 }
 
-/** Receives the rows of a page in order. Errors that it throws reach the caller of `write`. */
+/** Receives the rows of a page in order. Errors thrown by the sink reach the caller of `write`. */
 export interface RowSink {
   row(row: PageRow): void;
 }
@@ -26,7 +26,7 @@ export interface RowSink {
 /** Creates the error for an invalid row. `at` is the index of the invalid byte. */
 export type ComplainOfRow = (at: number, problem: string) => Error;
 
-/** Kind and position of a field's value in a row, including quotes. */
+/** Type and position of a field's value in a row. The position includes the quotes. */
 export class FieldValue {
   readonly name: string;
   readonly expected: string;
@@ -40,9 +40,7 @@ export class FieldValue {
     this.expected = expected;
   }
 
-  /**
-   * Sets the type and the position of the field's value. The position of an object or array is that of its first byte.
-   */
+  /** Sets the type and position of the field's value. The position of an object or array is that of its first byte. */
   set(kind: JsonKind, start: number, end: number): void {
     this.kind = kind;
     this.start = start;
@@ -66,13 +64,13 @@ export class FieldValue {
   }
 
   complaint(row: number, rowEnd: number, complain: ComplainOfRow): Error {
-    if (this.kind === undefined) return complain(rowEnd - 1, `expected a member ${this.name}, found none`);
+    if (this.kind === undefined) return complain(rowEnd - 1, `expected a field named ${this.name}, found none`);
     const found = this.isAbsent ? 'nothing' : 'something else';
     return complain(row + this.start, `${this.name}: expected ${this.expected}, found ${found}`);
   }
 }
 
-/** A row that was read. Its message id is decoded only on request, because decoding is slow. */
+/** A row that has been read. Its message id is decoded only on request, because decoding is slow. */
 class ReadRow implements PageRow {
   readonly bytes: Uint8Array;
   readonly messageTimeMs: number;
@@ -115,10 +113,7 @@ export class RowFields {
     );
   }
 
-  /**
-   * Decodes the row from `bytes[row]` to `end`. If a field is invalid, calls `complain` and throws the error that it
-   * returns.
-   */
+  /** Decodes the row from `bytes[row]` to `end`. If a field is invalid, throws the error that `complain` returns. */
   read(bytes: Buffer, row: number, end: number, complain: ComplainOfRow): PageRow {
     const messageTimeMs = readInstant(this.#messageTime, bytes, row);
     if (messageTimeMs === undefined) throw this.#messageTime.complaint(row, end, complain);
@@ -160,10 +155,13 @@ function readAmount(field: FieldValue, bytes: Buffer, row: number): number | und
   return amount !== undefined && amount >= 0 ? amount : undefined;
 }
 
-/** Maximum number of digits that are read as a number, because doubles are exact up to 15 digits. */
+/** Maximum number of digits that are read as a number, because doubles are exact only up to 15 digits. */
 const maxDigits = 15;
 
-/** Returns the number in the bytes, or -1 if not all bytes are digits. For speed, it creates no string. */
+/**
+ * Returns the number that the bytes represent, or -1 if any byte is not a digit. For speed, this function creates no
+ * string.
+ */
 function readDigits(bytes: Uint8Array, start: number, end: number): number {
   if (end - start > maxDigits || end === start) return -1;
   let number = 0;

@@ -1,13 +1,13 @@
 /**
- * Reads a page of messages (section 2.5 of docs/service.md) while it arrives, and passes on each row as its original
- * bytes. Only an incomplete row is kept in memory. Rows before an error are valid.
+ * Reads a page of messages (section 2.5 of docs/service.md) as it arrives, and passes on each row as its original
+ * bytes. Only an incomplete row is kept in memory. Rows passed on before an error are valid.
  */
 import { JsonReader, type Reading } from '../json/json-reader.ts';
 import { PageContent } from './page-content.ts';
 import type { PageField } from './page-field.ts';
 import type { RowSink } from './page-row.ts';
 
-/** Content of a page except its rows. */
+/** Content of a page, except its rows. */
 export interface PageEnd {
   readonly rows: number;
   readonly warning: string | undefined;
@@ -17,7 +17,7 @@ export interface PageEnd {
 }
 
 export interface PageLimits {
-  /** Maximum size in bytes of a row or any other text on a page. */
+  /** Maximum size in bytes of a row, or of any other text on a page. */
   readonly maxRowBytes: number;
   /** Maximum depth of nested objects and arrays. */
   readonly maxDepth: number;
@@ -26,14 +26,14 @@ export interface PageLimits {
 const mebibyte = 1024 * 1024;
 const usualLimits: PageLimits = { maxRowBytes: 16 * mebibyte, maxDepth: 256 };
 
-/** Minimum number of bytes that are appended at a time to an incomplete row. */
+/** Minimum number of bytes by which an incomplete row is extended at a time. */
 const minPieceBytes = 4096;
 
 export class PageScanner {
   readonly #reader: JsonReader;
   readonly #content: PageContent;
   readonly #reading: Reading<never>;
-  /** Row or text that was incomplete at the end of the last chunk. `#carried` is its length in bytes. */
+  /** Row or string that was incomplete at the end of the last chunk. `#carried` is its length in bytes. */
   #carry: Buffer = Buffer.alloc(0);
   #carried = 0;
   /** Number of bytes before the current chunk. */
@@ -41,7 +41,7 @@ export class PageScanner {
   #failure: { readonly error: unknown } | undefined;
 
   /**
-   * Do not use the scanner after an error.
+   * The scanner must not be used after an error.
    * @param sink receives each row; an error that it throws reaches the caller of `write`
    */
   constructor(sink: RowSink, limits: Partial<PageLimits> = {}) {
@@ -51,12 +51,14 @@ export class PageScanner {
     this.#reading = this.#content.read();
   }
 
-  /** Number of rows that `sink` has received. After an error, request the following rows with another page. */
+  /** Number of rows that `sink` has received. After an error, the remaining rows must be requested as another page. */
   get rows(): number {
     return this.#content.rows;
   }
 
-  /** Processes the next bytes, whose memory may be reused afterwards. Throws a `PageError` for an invalid page. */
+  /**
+   * Processes the next bytes, whose memory may be reused after the call. Throws a `PageError` if the page is invalid.
+   */
   write(chunk: Uint8Array): void {
     if (this.#failure) throw this.#failure.error;
     try {
@@ -83,9 +85,7 @@ export class PageScanner {
     this.#received += chunk.length;
   }
 
-  /**
-   * Continues the row or text that began in an earlier chunk. Returns the number of bytes that it used from this chunk.
-   */
+  /** Continues the row or string that began in an earlier chunk. Returns the number of bytes used from this chunk. */
   #scanCarry(chunk: Buffer, at: number): number {
     const carried = this.#carried;
     const added = Math.min(chunk.length - at, Math.max(carried, minPieceBytes));
@@ -94,7 +94,7 @@ export class PageScanner {
     chunk.copy(this.#carry, carried, at, at + added);
     this.#reader.take(this.#carry, carried, length, this.#received + at - carried);
     this.#reading.next();
-    // The incomplete row or text begins at index 0. A row or text that begins later is completely in the chunk.
+    // The incomplete row or string begins at index 0. A row or string that begins later is completely in the chunk.
     const isIncomplete = this.#reader.kept === 0;
     if (isIncomplete) this.#content.checkLength(0, length);
     this.#carried = isIncomplete ? length : 0;

@@ -1,30 +1,34 @@
 /**
  * Reads rows of the usual form `{"map":{"name":"value",…}}` faster than `json-reader.ts`, which reads all other fields.
- * Most rows have the same names as the row before, so names are only compared with the earlier names, not parsed again.
+ * Most rows have the same names as the row before, so names are compared with those of the earlier row instead of being
+ * parsed again.
  */
 import { char, plainEnd, standsAt, stringEnd } from '../../base/json-bytes.ts';
 import type { FieldValue, RowFields } from './page-row.ts';
 
 /** Text between two rows. */
 const betweenRows = Buffer.from('}},{"map":{');
-/** Length in bytes of the text between two rows. */
+/** Length, in bytes, of the text between two rows. */
 export const rowGap: number = betweenRows.length - 2;
 
 const maxMembers = 128;
 const maxNameBytes = 128;
 
 export class RowFinder {
-  /** Index at which `find` stopped in a row: after the last field that it has read. */
+  /** Index at which `find` stopped in a row, which is just after the last field that `find` read. */
   stoppedAt = 0;
   readonly #fields: RowFields;
   /** Bytes before the value of each field in an earlier row, such as `,"name":"`. */
   readonly #names = Buffer.allocUnsafeSlow(maxMembers * maxNameBytes);
   readonly #nameView = new DataView(this.#names.buffer);
-  /** Length in bytes of each text in `#names`, or 0 for no text. */
+  /** Length, in bytes, of each text in `#names`, or 0 if there is no text. */
   readonly #nameLengths = new Uint8Array(maxMembers);
-  /** Value that `RowFields` decodes from each field of a row, such as the id. Undefined for all other fields. */
+  /**
+   * Value that `RowFields` decodes from each field of a row, such as the id. Undefined for fields that it does not
+   * decode.
+   */
   readonly #named: (FieldValue | undefined)[] = [];
-  /** Index of the field after the field at which `find` stopped. */
+  /** Index of the field after the one at which `find` stopped. */
   #nextMember = 0;
 
   constructor(fields: RowFields) {
@@ -32,11 +36,11 @@ export class RowFinder {
   }
 
   /**
-   * Finds the known fields of the row that begins at `row`, and returns the index after the row. `from` is the
-   * index of the first byte of the row that was not read yet. `view` must cover the same bytes as `bytes`.
+   * Finds the known fields of the row that begins at `row`, and returns the index after the row. `from` is the index of
+   * the first byte of the row that has not been read yet. `view` must cover the same bytes as `bytes`.
    *
-   * Returns -1 at a field that has an unusual form or continues after `end`. Then the JSON reader must read this field,
-   * which begins at `stoppedAt`.
+   * Returns -1 at a field that has an unusual form or continues beyond `end`. The JSON reader must then read this
+   * field, which begins at `stoppedAt`.
    */
   find(bytes: Buffer, view: DataView, row: number, from: number, end: number): number {
     const nameView = this.#nameView;
@@ -61,8 +65,8 @@ export class RowFinder {
   }
 
   /**
-   * Stores the name of a row's field for later rows. Returns the start of the text of the field's value, or -1 if the
-   * value is not a string.
+   * Stores the name of a row's field for use with later rows. Returns the index at which the text of the field's value
+   * starts, or -1 if the value is not a string.
    */
   #learnName(bytes: Buffer, view: DataView, member: number, at: number, end: number): number {
     const name = member === 0 ? at : at + 1;

@@ -667,7 +667,7 @@ describe('B7: the share of one process', () => {
   });
 
   it.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY])('refuses a rate of %d', (requestsPerSecond) => {
-    expect(() => budget.setRequestsPerSecond(requestsPerSecond)).toThrow('the request rate must be a number above 0');
+    expect(() => budget.setRequestsPerSecond(requestsPerSecond)).toThrow('the request rate must be greater than 0');
   });
 
   it.each([0, 1.5])('refuses %d at once', (maxConcurrent) => {

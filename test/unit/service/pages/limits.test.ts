@@ -37,7 +37,7 @@ describe.each([1, 100, 100_000])('in chunks of %d bytes', (chunk) => {
     expect(scan(`${start}${rowOf(1_000)}}]}`, chunk, { maxRowBytes: 1_000 })).toBe(1);
     expect(scan(`${start}${rowOf(1_001)}}]}`, chunk, { maxRowBytes: 1_000 })).toEqual({
       offset: start.length + 1_000,
-      message: `messages[0].map: expected at most 1000 bytes in one row or text, at byte ${start.length + 1_000}`,
+      message: `messages[0].map: expected at most 1000 bytes in a row or string, at byte ${start.length + 1_000}`,
     });
   });
 
