@@ -1,10 +1,10 @@
-/** Types shared by the operations of the service and `exchange.ts`. */
+/** Types shared by the service's operations and `exchange.ts`. */
 import type { RequestClass } from '../budget/request-slot.ts';
 import type { JobSession } from './job-session.ts';
 import type { Operation } from './operation.ts';
 import type { Streaming } from './response-stream.ts';
 
-/** Options with which callers send a request. */
+/** Options that callers pass when they send a request. */
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
   /** Called right before each write of the request. If this function throws, the request is not sent. */
@@ -13,13 +13,13 @@ export interface CallOptions {
 
 export interface Call extends CallOptions {
   readonly operation: Operation;
-  /** Path and query of the request, `/v1/…`, without the base path of the service. */
+  /** Path and query of the request (`/v1/…`), without the service's base path. */
   readonly path: string;
-  /** Body of the request as JSON text. */
+  /** Request body, as JSON text. */
   readonly body?: string;
-  /** Called after a failed request that the service may have carried out nevertheless. */
+  /** Called after a request that failed, but that the service may have carried out nevertheless. */
   readonly mayHaveActed?: (() => void) | undefined;
-  /** Class of the request. Default: the class of the operation. */
+  /** Class of the request. Default: the operation's class. */
   readonly requestClass?: RequestClass | undefined;
   /** Monotonic time in ms at which the request is due. Default: now. */
   readonly dueMs?: number | undefined;
@@ -36,6 +36,6 @@ export type Reading<T> = Decode<T> | Streaming<T>;
 export interface CallResponse<T> {
   readonly value: T;
   readonly sentAtMs: number;
-  /** Time by the service's clock in ms since the epoch, rounded to seconds (E11). */
+  /** Time of the response according to the service's clock, in ms since the epoch, rounded to seconds (E11). */
   readonly dateMs?: number | undefined;
 }

@@ -1,6 +1,6 @@
 /**
  * Reads the body of an error response (chapter 7 of docs/service.md). The body is JSON with `code` or `errors`, an HTML
- * page of a proxy, or an empty text.
+ * page from a proxy, or empty.
  */
 import { isRecord, recordOfJson } from '../../base/record.ts';
 import { normalizeServiceCode } from './service-code.ts';
@@ -8,12 +8,12 @@ import { normalizeServiceCode } from './service-code.ts';
 export interface ErrorBody {
   /** Error code, spelled as in chapter 7 of docs/service.md if it is listed there. */
   readonly serviceCode: string | undefined;
-  /** Message for people in one line. */
+  /** Human-readable message, on one line. */
   readonly message: string | undefined;
 }
 
 const maxMessageLength = 300;
-/** Maximum size in bytes of an error response. Longer bodies are ignored. */
+/** Maximum size of an error response in bytes. Larger bodies are ignored. */
 const maxErrorBodyBytes = 64 * 1024;
 const nothing: ErrorBody = { serviceCode: undefined, message: undefined };
 
@@ -22,7 +22,7 @@ function textIn(document: unknown, name: string): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** Turns a message into one line and shortens it. */
+/** Puts a message on one line and shortens it. */
 function oneLine(text: string | undefined): string | undefined {
   const line = text?.replace(/[\s\p{Cc}]+/gu, ' ').trim();
   return line ? line.slice(0, maxMessageLength) : undefined;

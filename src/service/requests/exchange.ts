@@ -1,9 +1,9 @@
 /**
- * Sends the requests of all operations, and repeats failed requests if `outcome.ts` allows it. Returns a successful
+ * Sends the requests of all operations, and retries failed requests if `outcome.ts` allows. Returns a successful
  * response or throws a `ServiceError`.
  *
- * Each request needs its own permission from the request budget. The permission is always given back, even if the
- * request fails (B1, L1).
+ * Each request needs its own permission from the request budget. The permission is always returned, even if the request
+ * fails (B1, L1).
  */
 import { assert } from '../../base/assert.ts';
 import { crossing } from '../../base/boundary.ts';
@@ -33,9 +33,9 @@ import type { ServiceAddress } from './service-address.ts';
 import { ServiceError } from './service-error.ts';
 import { type Failure, type SettingNames, toServiceError } from './service-failure.ts';
 
-/** After this time in ms, an unanswered status request may be cancelled for a keep-alive (B4). */
+/** Time in ms after which an unanswered status request may be cancelled in favour of a keep-alive (B4). */
 const pollTimeoutMs = 2_000;
-/** Outcomes of requests that were never sent. They tell nothing about the service. */
+/** Outcomes of requests that were never sent, which say nothing about the service. */
 const ownOutcomes: ReadonlySet<Outcome> = new Set<Outcome>(['withdrawn', 'closed', 'notLeading', 'budgetFull']);
 
 /** Address, credentials and request budget for requests to the service. */
@@ -43,10 +43,10 @@ export interface ServiceSettings {
   readonly address: ServiceAddress;
   readonly accessId: string;
   readonly accessKey: SecretText;
-  /** Hosts to which redirects may lead, as `host` or `host:port`. */
+  /** Hosts to which redirects may lead, given as `host` or `host:port`. */
   readonly allowedHosts: readonly string[];
   readonly budget: KeyBudget;
-  /** Names of the settings in messages to users. Default: the keys of a Secret. */
+  /** Names of the settings in user-facing messages. Default: the keys of a Secret. */
   readonly names?: SettingNames;
 }
 
@@ -57,13 +57,13 @@ export interface ExchangeOptions extends ServiceSettings {
   readonly userAgent: string;
 }
 
-/** Response of the service with any HTTP status. */
+/** Response from the service with any HTTP status. */
 interface SentResponse<T> {
   readonly response: TransportResponse;
   readonly sentAtMs: number;
   /** Value of the `Cookie` header that was sent. */
   readonly cookie: string | undefined;
-  /** Stream that has read the body of the response. Undefined if the body was not streamed. */
+  /** Stream that has read the response body. Undefined if the body was not streamed. */
   readonly stream: ResponseStream<T> | undefined;
 }
 
@@ -73,7 +73,7 @@ export class Exchange {
   readonly #authorization: string;
   readonly #requests: Counter;
   readonly #duration: Histogram;
-  /** Address of the service: from the Secret, or from a permanent redirect. */
+  /** Address of the service, from the Secret or a permanent redirect. */
   #address: ServiceAddress;
   #calls = 0;
   readonly #keyCheck = new KeyCheck();
@@ -92,15 +92,15 @@ export class Exchange {
     );
     this.#duration = metrics.histogram(
       'logfleet_service_request_duration_seconds',
-      'Time from the sending of a request to the log service until the end of its response.',
+      'Time from sending a request to the log service to the end of its response.',
       ['operation'],
       [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
     );
   }
 
   /**
-   * Sends the request of a call, and repeats it if the outcome allows this. Throws a `ServiceError`, or an error that
-   * the caller's own functions threw. The caller must wait before it repeats a failed call.
+   * Sends a call's request, and retries it if the outcome allows. Throws a `ServiceError`, or an error thrown by one of
+   * the caller's own functions. The caller must wait before it repeats a failed call.
    */
   async perform<T>(call: Call, reading: Reading<T>): Promise<CallResponse<T>> {
     const timesSeen = new Map<Outcome, number>();
@@ -114,7 +114,7 @@ export class Exchange {
       } catch (error) {
         if (error instanceof KeyRejectedError) throw error.rejection;
         if (!this.#isRepeated(call, error, timesSeen)) {
-          // After a response, this call no longer checks the key.
+          // This call has ended, so it no longer checks the key.
           this.#keyCheck.unanswered(call);
           throw error;
         }
@@ -221,7 +221,7 @@ export class Exchange {
     });
   }
 
-  /** Removes credentials and cookies from an error message of the service. */
+  /** Removes credentials and cookies from an error message sent by the service. */
   #withoutSecrets(text: string | undefined, cookie: string | undefined): string | undefined {
     const credentials = this.#authorization.slice('Basic '.length);
     const secrets = [this.#options.accessKey.reveal(), credentials, ...valuesOf(cookie)];
@@ -229,7 +229,7 @@ export class Exchange {
   }
 
   #retryAfterMs(response: TransportResponse): number | undefined {
-    // A date in `Retry-After` is compared with the service's clock, because the clock of this machine may differ.
+    // A date in `Retry-After` is compared with the service's clock, because this machine's clock may differ.
     const nowMs = parseHttpDate(response.headers.get('date')) ?? this.#options.clock.now();
     return parseRetryAfter(response.headers.get('retry-after'), nowMs);
   }
@@ -285,7 +285,7 @@ export class Exchange {
     }
   }
 
-  /** Starts the time after which the request budget may cancel an unanswered status request (B4). */
+  /** Starts the timer after which the request budget may cancel an unanswered status request (B4). */
   #pollTimeout(slot: Slot, giveUp: AbortController): Timer {
     return this.#options.clock.after(pollTimeoutMs, () =>
       slot.yieldTo(() => giveUp.abort(new DeadlineError('its request slot was needed'))),
@@ -315,7 +315,7 @@ export class Exchange {
     }
   }
 
-  /** Returns method, address, headers and body of a request, and the maximum size of its response. */
+  /** Returns a request's method, address, headers and body, and the maximum size of its response. */
   #requestOf(call: Call, url: URL, cookie: string | undefined) {
     const { method, maxBodyBytes } = operations[call.operation];
     const headers = this.#headers(call, cookie);
@@ -325,7 +325,8 @@ export class Exchange {
   #headers(call: Call, cookie: string | undefined): Readonly<Record<string, string>> {
     return {
       accept: 'application/json',
-      // Without this header, the service may compress its responses (RFC 9110, 12.5.3), which logfleet cannot read.
+      // Without this header, the service may compress its responses (RFC 9110, 12.5.3), and logfleet cannot read
+      // compressed responses.
       'accept-encoding': 'identity',
       authorization: this.#authorization,
       'user-agent': this.#options.userAgent,
@@ -334,9 +335,7 @@ export class Exchange {
     };
   }
 
-  /**
-   * Converts an error of a request to a `ServiceError`. Does not convert errors that the caller's own functions threw.
-   */
+  /** Converts a request's error to a `ServiceError`. Does not convert errors thrown by the caller's own functions. */
   #unanswered(call: Call, url: URL, cause: unknown, sentAtMs?: number, status?: number): unknown {
     const isSent = sentAtMs !== undefined;
     const outcome = outcomeOfError(cause, isSent, call.signal);
@@ -356,11 +355,12 @@ function valuesOf(cookie = ''): readonly string[] {
 }
 
 /**
- * Returns the problem with an encoded response, such as a compressed one. Returns undefined if the response is not encoded.
+ * Describes the problem with a response that is encoded, for example compressed. Returns undefined if it is not
+ * encoded.
  */
 function encodingProblem({ headers }: Pick<ResponseHead, 'headers'>): string | undefined {
   const encoding = headers.get('content-encoding')?.trim().toLowerCase() ?? '';
   if (encoding === '' || encoding === 'identity') return undefined;
   const shown = JSON.stringify(encoding.slice(0, 40));
-  return `the response has Content-Encoding ${shown}, although the request asks for identity: check whether a proxy compresses responses`;
+  return `the response has Content-Encoding ${shown}, although the request asked for identity: check whether a proxy compresses responses`;
 }

@@ -1,7 +1,7 @@
 /**
- * Stores the address, the cookies (section 5.3 of docs/service.md) and the times of one search job. All requests of the
- * job go to the address at which it was created. After a permanent redirect, they go to the new address if the service
- * there knows the job.
+ * Stores the address, cookies (section 5.3 of docs/service.md) and times of one search job. All requests for the job go
+ * to the address at which it was created. After a permanent redirect, they go to the new address if the service there
+ * knows the job.
  */
 import { Cookie, CookieJar } from 'tough-cookie';
 import type { Clock } from '../../base/clock.ts';
@@ -20,19 +20,22 @@ export class JobSession {
     this.cookies = new JobCookies(clock);
   }
 
-  /** Address to which all requests of the job are sent; undefined until the job is created. */
+  /** Address to which all requests for the job are sent. Undefined until the job has been created. */
   get address(): ServiceAddress | undefined {
     return this.#address;
   }
 
-  /** Monotonic send time in ms of the newest request whose response showed that the service knows the job. */
+  /**
+   * Monotonic send time, in ms, of the most recently sent request whose response showed that the service knows the job.
+   */
   get heardAtMs(): number {
     return this.#heardAtMs ?? this.#createdAtMs;
   }
 
   /**
-   * Records that `address` has answered successfully.
-   * @param forGood true if all redirects to `address` were permanent; later requests then go to `address` directly
+   * Records a successful response from `address`.
+   * @param forGood true if all redirects to `address` were permanent, in which case later requests go directly to
+   * `address`
    */
   answered(address: ServiceAddress, forGood: boolean, sentAtMs: number): void {
     if (this.#address) this.heard(sentAtMs);
@@ -41,13 +44,14 @@ export class JobSession {
   }
 
   /**
-   * Records a response that shows that the service knows the job. `sentAtMs` is the send time of the answered request.
+   * Records that a response has shown that the service knows the job. `sentAtMs` is the time at which its request was
+   * sent.
    */
   heard(sentAtMs: number): void {
     this.#heardAtMs = Math.max(this.heardAtMs, sentAtMs);
   }
 
-  /** Returns why the service does not find the job. */
+  /** Returns the reason why the service does not find the job. */
   whyMissing(refusal: NoSuchJob): MissingJob {
     const { isDeleted, cookies } = this;
     return missingJob({
@@ -60,7 +64,7 @@ export class JobSession {
   }
 }
 
-/** Maximum number of cookies of a search job. */
+/** Maximum number of cookies per search job. */
 const maxCookies = 50;
 const maxCookieLength = 4096;
 /** Matches text that is valid in an HTTP header (RFC 9110, 5.5). */
@@ -71,7 +75,7 @@ export class JobCookies {
   readonly #jar = new CookieJar();
   /** Names of stored cookies. */
   readonly #names = new Set<string>();
-  /** True if any request was sent with cookies. */
+  /** True once any request has been sent with cookies. */
   wereSent = false;
 
   constructor(clock: Clock) {
@@ -106,8 +110,8 @@ export class JobCookies {
 const latestMs = 8_640_000_000_000_000;
 
 /**
- * Replaces `Max-Age` by a fixed time, because the cookie library counts `Max-Age` from the last use of the cookie
- * instead of its arrival.
+ * Replaces `Max-Age` with a fixed time, because the cookie library counts `Max-Age` from the cookie's last use instead
+ * of its arrival.
  */
 function endAtFixedTime(cookie: Cookie, nowMs: number): void {
   const { maxAge } = cookie;

@@ -1,8 +1,8 @@
 /**
  * Decides which requests are sent after the service has rejected the access key (401). One request at a time is sent to
- * check the key, and all other requests wait for its response. If the service rejects the key again, the waiting requests
- * fail with the same error. Otherwise, all waiting requests are sent. Requests of a running search job never wait,
- * because the service cancels a job without requests (section 3.1 of docs/service.md).
+ * check the key, while all others wait for its response. If the service rejects the key again, the waiting requests
+ * fail with the same error. Otherwise, they are all sent. Requests for a running search job never wait, because the
+ * service cancels a job without requests (section 3.1 of docs/service.md).
  */
 import { unlessAborted } from '../../base/aborted.ts';
 import type { Call } from './call.ts';
@@ -12,13 +12,13 @@ import type { ServiceError } from './service-error.ts';
 interface Check {
   readonly call: Call;
   /**
-   * Resolves when the request has ended: to its error if the service rejected the key again, and otherwise to
+   * Resolves when the request has ended: to its error if the service has rejected the key again, otherwise to
    * undefined.
    */
   readonly result: PromiseWithResolvers<ServiceError | undefined>;
 }
 
-/** Error of a request that was not sent, because the service had rejected the same access key in another request. */
+/** Error for a request that was not sent, because the service rejected its access key in another request. */
 export class KeyRejectedError extends Error {
   override readonly name = 'KeyRejectedError';
   /** Error of the request that checked the key. */
@@ -39,9 +39,7 @@ export class KeyCheck {
     return this.#isRejected && this.#check !== undefined && this.#check.call !== call && !isOfRunningJob(call);
   }
 
-  /**
-   * Resolves when the request may be sent. Rejects with a `KeyRejectedError`, or with the reason of the call's signal.
-   */
+  /** Resolves when the request may be sent. Rejects with a `KeyRejectedError` or the reason of the call's signal. */
   async pass(call: Call): Promise<void> {
     while (this.#check && this.mustWait(call)) {
       const { promise } = this.#check.result;
@@ -51,7 +49,7 @@ export class KeyCheck {
     if (this.#isRejected && !isOfRunningJob(call)) this.#begin(call);
   }
 
-  /** Records a response that does not reject the key. Then all waiting requests are sent. */
+  /** Records a response that does not reject the key, after which all waiting requests are sent. */
   accepted(): void {
     this.#isRejected = false;
     this.#end(undefined);
@@ -69,8 +67,8 @@ export class KeyCheck {
   }
 
   /**
-   * Records that a request got no response. If this request checked the key, the key may be valid, so all waiting
-   * requests are sent.
+   * Records that a request got no response. If this request checked the key, all waiting requests are sent, because the
+   * key may be valid.
    */
   unanswered(call: Call): void {
     if (this.#check?.call === call) this.accepted();

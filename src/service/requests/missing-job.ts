@@ -6,44 +6,44 @@ import { hourMs } from '../../base/time-units.ts';
 import type { jobMissings } from './outcome.ts';
 
 /**
- * For this time in ms after a job's creation, some replicas of the service may not know the job (section 10.2 of
+ * Time in ms after a job's creation during which some replicas of the service may not know the job (section 10.2 of
  * docs/service.md).
  */
 const replicaGraceMs = 10_000;
-/** Replaces `replicaGraceMs` if a response has shown that one replica knows the job. */
+/** Used instead of `replicaGraceMs` once a response has shown that one replica knows the job. */
 const heardReplicaGraceMs = 4_000;
-/** After this time in ms without requests, the service may have cancelled a job (section 3.1 of docs/service.md). */
+/** Time in ms without requests after which the service may have cancelled a job (section 3.1 of docs/service.md). */
 const silenceMs = 20_000;
-/** Maximum duration of a search job in ms. The service then ends the job (section 3.1 of docs/service.md). */
+/** Maximum duration of a search job in ms, after which the service ends the job (section 3.1 of docs/service.md). */
 export const longestQueryMs = 8 * hourMs;
 
-/** Request to which the service answered that the search job does not exist. */
+/** Request whose response said that the search job does not exist. */
 export interface NoSuchJob {
-  /** Monotonic send time of the request in ms. */
+  /** Monotonic time in ms at which the request was sent. */
   readonly sentAtMs: number;
-  /** True if the request was a deletion of the job. */
+  /** True if the request was sent to delete the job. */
   readonly isDeletion: boolean;
-  /** True if the request had a cookie of the job. */
+  /** True if the request carried a cookie of the job. */
   readonly hasCookie: boolean;
-  /** True if a redirect sent the request to another address. */
+  /** True if the request was redirected to another address. */
   readonly isAstray: boolean;
 }
 
 /**
- * Request to which the service answered that the search job does not exist, and what logfleet knows about this job.
- * Times are monotonic, in ms.
+ * Request whose response said that the search job does not exist, and what logfleet knows about the job. Times are
+ * monotonic, in ms.
  */
 export interface JobFacts extends NoSuchJob {
   /** Send time of the request that created the job. */
   readonly createdAtMs: number;
   /**
-   * Send time of the newest request whose response showed that the service knows the job, except the request that created
-   * the job.
+   * Send time of the most recently sent request whose response showed that the service knows the job, not counting the
+   * request that created it.
    */
   readonly heardAtMs: number | undefined;
   /** True if a request to delete the job may already have reached the service. */
   readonly isDeleted: boolean;
-  /** True if any request of the job had a cookie. */
+  /** True if any request for the job has carried a cookie. */
   readonly hadCookie: boolean;
 }
 
@@ -57,8 +57,8 @@ export function missingJob(facts: JobFacts): MissingJob {
   const isHeard = heardAtMs !== undefined;
   const ageMs = sentAtMs - createdAtMs;
   const silentMs = sentAtMs - (heardAtMs ?? createdAtMs);
-  // Checks redirects first: after a redirect, another service may have answered, which does not know whether the job
-  // exists.
+  // Checks redirects first, because after a redirect, the response may come from another service, which does not know
+  // whether the job exists.
   if (facts.isAstray && hadCookie && !hasCookie) {
     return {
       outcome: 'jobCookieMissing',
@@ -76,7 +76,7 @@ export function missingJob(facts: JobFacts): MissingJob {
   if (silentMs >= silenceMs) {
     return {
       outcome: 'jobSilenced',
-      detail: `the last answered request for the search job was sent ${seconds(silentMs)} before this request`,
+      detail: `the last request for the search job that the service answered was sent ${seconds(silentMs)} before this request`,
     };
   }
   if (ageMs >= longestQueryMs)

@@ -6,9 +6,9 @@ export const jobOperations = ['getJob', 'listMessages', 'listRecords', 'deleteJo
 
 export interface OperationInfo {
   readonly method: 'GET' | 'POST' | 'DELETE';
-  /** Default priority class of the operation's requests (B3). */
+  /** Default request class of the operation (B3). */
   readonly requestClass: RequestClass;
-  /** Maximum time in ms from the permission to send until the last byte of the response. */
+  /** Maximum time in ms from the permission to send to the last byte of the response. */
   readonly deadlineMs: number;
   /** Maximum size of a response in bytes. 1,000 collectors take about 400 KB. */
   readonly maxBodyBytes: number;
@@ -18,10 +18,9 @@ const mebibyte = 1024 * 1024;
 
 export const operations = {
   createJob: { method: 'POST', requestClass: 'jobCreation', deadlineMs: 15_000, maxBodyBytes: mebibyte },
-  // The deadline of a status request is long. If the request were cancelled early, an error of the search in its response
-  // would be lost (E5).
+  // A status request has a long deadline, because cancelling it early would lose any search error in its response (E5).
   getJob: { method: 'GET', requestClass: 'keepAlive', deadlineMs: 15_000, maxBodyBytes: 16 * mebibyte },
-  // The maximum size does not limit the rows of a page, because rows are read as a stream.
+  // The maximum size does not apply to the rows of a page, because rows are streamed.
   listMessages: { method: 'GET', requestClass: 'pageRead', deadlineMs: 60_000, maxBodyBytes: mebibyte },
   listRecords: { method: 'GET', requestClass: 'pageRead', deadlineMs: 60_000, maxBodyBytes: 128 * mebibyte },
   deleteJob: { method: 'DELETE', requestClass: 'jobCare', deadlineMs: 10_000, maxBodyBytes: mebibyte },

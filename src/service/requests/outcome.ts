@@ -1,7 +1,7 @@
 /**
- * Table of all outcomes of a request. For each outcome, it contains whether the service may have acted, how the caller
- * handles the error, and how often the client repeats the request. A request that may have had an effect is never
- * repeated, unless it is a deletion.
+ * Table of all outcomes of a request. For each outcome, the table says whether the service may have acted, how the
+ * caller handles the error, and how often the client retries the request. A request that may have had an effect is
+ * never retried, unless it is a deletion.
  */
 import type { Handling } from '../../base/errors.ts';
 import { BudgetFullError } from '../budget/request-budget.ts';
@@ -21,15 +21,15 @@ import { jobRefusals, pageRefusals, rangeRefusals, taskRefusals, unknownJobCode 
 export type Effect = 'none' | 'unknown';
 
 export const jobMissings = [
-  /** The replica of the service that answered does not know the new job yet (section 10.2 of docs/service.md). */
+  /** The replica of the service that responded does not know the new job yet (section 10.2 of docs/service.md). */
   'jobNotKnownYet',
   /** logfleet has deleted the search job. */
   'jobDeleted',
-  /**
-   * The service does not find the job, because the request lacked the job's cookie (section 5.3 of docs/service.md).
-   */
+  /** The service did not find the job, because the request lacked the job's cookie (section 5.3 of docs/service.md). */
   'jobCookieMissing',
-  /** The service cancelled the job, because no request arrived for too long (section 3.1 of docs/service.md). */
+  /**
+   * The service cancelled the job, because it had not received a request for too long (section 3.1 of docs/service.md).
+   */
   'jobSilenced',
   /** The service ended the search job after eight hours (section 3.1 of docs/service.md). */
   'jobTimedOut',
@@ -38,7 +38,8 @@ export const jobMissings = [
 ] as const;
 
 /**
- * How a caller handles an error. With `retryAfter`, the caller waits for the time in the response's header `Retry-After`.
+ * How a caller handles an error. With `retryAfter`, the caller waits for the time in the response's `Retry-After`
+ * header.
  */
 export type TableHandling = Exclude<Handling['kind'], 'bug'>;
 
@@ -47,14 +48,11 @@ export interface Treatment {
   readonly reason: string;
   readonly effect: Effect;
   readonly handling: TableHandling;
-  /** Number of immediate repetitions by the client. */
+  /** Number of immediate retries by the client. */
   readonly again: number;
 }
 
-/**
- * Effect, handling and repetitions of a request with one outcome. `of` contains the values that differ for some
- * operations.
- */
+/** Effect, handling and retries for one outcome. `of` contains values that differ for particular operations. */
 type TreatmentRow = Treatment & { readonly of?: { readonly [O in Operation]?: Partial<Treatment> } };
 
 /** The request had no effect and may succeed later. */
@@ -83,7 +81,7 @@ const rangeRefused = { ...needsPerson, reason: 'RangeRefused' } as const;
 const jobLost = { ...passing, reason: 'JobLost' } as const;
 
 const rows = {
-  // The request was not sent, because there was no connection.
+  // The request was not sent, because no connection could be established.
   ...rowsOf(['nameNotFound', 'refused', 'notReachable', 'connectTimeout', 'proxyFailed', 'tlsFailed'], unreachable),
   ...rowsOf(['certificateUnknown', 'certificateExpired', 'certificateForAnother'], untrusted),
   closed: { ...passing, reason: 'ClientClosed' },
@@ -96,8 +94,8 @@ const rows = {
     ...unsure,
     again: 2,
     reason: 'ServiceUnreachable',
-    // The client does not repeat the request, because some rows of the page may have arrived. The reader of the page
-    // requests the missing rows.
+    // The client does not retry the request, because some rows of the page may have arrived. The code that reads the
+    // page requests the missing rows.
     of: { ...unsure.of, listMessages: { again: 0 } },
   },
   timeout: { ...unsure, reason: 'ServiceUnreachable' },
@@ -108,8 +106,8 @@ const rows = {
   // The response redirects the request.
   ...rowsOf(['redirectNotAllowed', 'redirectInCircles'], { ...needsPerson, reason: 'RedirectNotAllowed' }),
 
-  // The response rejects the request (section 7.1 of docs/service.md). After a 401, the request is repeated once, because
-  // the service may answer 401 wrongly when many clients log in (section 10.1 of docs/service.md).
+  // The response rejects the request (section 7.1 of docs/service.md). After a 401, the request is retried once,
+  // because the service may wrongly answer 401 when many clients log in (section 10.1 of docs/service.md).
   unauthorized: { ...needsPerson, reason: 'Unauthorized', again: 1, of: { createTask: { again: 0 } } },
   forbidden: { ...needsPerson, reason: 'Forbidden' },
   notFound: { ...needsPerson, reason: 'AddressInvalid', of: { getTask: { handling: 'wait', reason: 'TaskNotFound' } } },
@@ -123,7 +121,7 @@ const rows = {
   'no.records.not.an.aggregation.query': { ...needsPerson, reason: 'NotAnAggregation' },
   'raw.messages.not.available': { ...needsPerson, reason: 'RawMessagesNotAvailable' },
 
-  // The response has no clear meaning.
+  // The meaning of the response is unclear.
   ...rowsOf(['requestTimeout', 'internalError', 'serverError'], unavailable),
   unavailable: { ...unavailable, handling: 'retryAfter' },
   unexpectedStatus: unreadable,
@@ -164,8 +162,8 @@ const outcomeByStatus: ReadonlyMap<number, Outcome> = new Map<number, Outcome>([
 ]);
 
 /**
- * Returns the outcome of a request without a complete response. Returns undefined for errors that the caller's own
- * functions throw.
+ * Returns the outcome of a request that got no complete response. Returns undefined for errors thrown by the caller's
+ * own functions.
  */
 export function outcomeOfError(error: unknown, isSent: boolean, signal: AbortSignal | undefined): Outcome | undefined {
   if (signal?.aborted && error === signal.reason) return isSent ? 'abandoned' : 'withdrawn';
@@ -193,7 +191,7 @@ const refusals: { readonly [O in Operation]?: readonly Outcome[] } = {
 /** HTTP statuses whose meaning does not depend on the body. */
 const plainStatuses: ReadonlySet<number> = new Set([401, 403, 408, 429]);
 
-/** Returns the outcome of an error response with the error code `serviceCode`. */
+/** Returns the outcome for an error response with the error code `serviceCode`. */
 export function outcomeOfResponse(operation: Operation, status: number, serviceCode: string | undefined): Outcome {
   if (status >= 400 && status < 500 && !plainStatuses.has(status)) {
     const refusal = refusals[operation]?.find((known) => known === serviceCode);

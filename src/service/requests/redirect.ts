@@ -1,6 +1,7 @@
 /**
- * Follows redirects with the same method and body. Credentials go only to the configured address or an allowed host.
- * The service answers 301 if the request belongs to another deployment of the service (section 7.1 of docs/service.md).
+ * Follows redirects with the same method and body. Credentials are sent only to the configured address or an allowed
+ * host. The service responds with 301 if a request belongs to another of its deployments (section 7.1 of
+ * docs/service.md).
  */
 import type { ServiceAddress } from './service-address.ts';
 
@@ -14,7 +15,7 @@ export function isRedirect(status: number): boolean {
 export type Redirect =
   /**
    * Result if the redirect may be followed. `forGood` is true if the redirect is permanent. `address` is the new base
-   * address, if it is known.
+   * address, if known.
    */
   | {
       readonly kind: 'follow';
@@ -26,8 +27,8 @@ export type Redirect =
       readonly kind: 'refused';
       readonly outcome: 'redirectNotAllowed' | 'redirectInCircles';
       /**
-       * Text for the message: the base address that the user can set instead, or the reason why the redirect is not
-       * followed.
+       * Text for the message: either the base address that the user can set instead, or the reason why the redirect is
+       * not followed.
        */
       readonly detail: string;
     };
@@ -37,12 +38,12 @@ export interface RedirectQuestion {
   readonly location: string | undefined;
   /** URL of the redirected request. */
   readonly from: URL;
-  /** Path and query of the request, `/v1/…`, without the base path of the service. */
+  /** Path and query of the request (`/v1/…`), without the service's base path. */
   readonly path: string;
   /** Origin of the address in the Secret. */
   readonly home: string;
   readonly allowedHosts: ReadonlySet<string>;
-  /** Number of redirects that were already followed. */
+  /** Number of redirects that have already been followed. */
   readonly hops: number;
 }
 
@@ -52,7 +53,8 @@ const maxHops = 3;
 export function resolveRedirect(question: RedirectQuestion): Redirect {
   const { location, from, path, status, home, allowedHosts, hops } = question;
   const url = location ? URL.parse(location, from.href) : null;
-  if (!url) return { kind: 'refused', outcome: 'redirectInCircles', detail: 'the response has no valid Location' };
+  if (!url)
+    return { kind: 'refused', outcome: 'redirectInCircles', detail: 'the response has no valid Location header' };
   url.username = '';
   url.password = '';
   url.hash = '';
@@ -68,7 +70,7 @@ export function resolveRedirect(question: RedirectQuestion): Redirect {
   return { kind: 'follow', url, address, forGood: permanentStatuses.has(status) };
 }
 
-/** Parses `allowedHosts` of a Secret: hosts separated by commas or whitespace. An invalid entry becomes undefined. */
+/** Parses a Secret's `allowedHosts`: hosts separated by commas or whitespace. An invalid entry becomes undefined. */
 export function parseAllowedHosts(text: string): readonly (string | undefined)[] {
   return text
     .split(/[\s,]+/)

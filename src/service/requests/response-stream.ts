@@ -1,29 +1,29 @@
 /**
- * Passes the body of a response to its receiver while the body arrives. Cancels the request if the response begins too
- * late, the next chunk takes too long, or the receiver pauses too long (B3).
+ * Passes the body of a response to its receiver as the body arrives. Cancels the request if the response begins too
+ * late, the next chunk takes too long, or the receiver pauses for too long (B3).
  */
 import { assert } from '../../base/assert.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
 import { DeadlineError } from '../transport/deadline.ts';
 import type { BodyReceiver, ResponseHead } from '../transport/transport.ts';
 
-/** Maximum time in ms from the write of the request to the arrival of the response's head. */
+/** Maximum time in ms between writing the request and receiving the head of the response. */
 const headMs = 30_000;
 /** Maximum time in ms between two chunks of the body. */
 const silenceMs = 10_000;
 /** Maximum time in ms for which the receiver may pause the response (B3). */
 const heldUpMs = 5_000;
 
-/** Creates the receiver of a response's body. The receiver throws a `DecodeError` for invalid data. */
+/** Creates the receiver for a response body. The receiver throws a `DecodeError` for invalid data. */
 export interface Streaming<T> {
   begin(): BodySink<T>;
 }
 
-/** Receives the body of a successful response. An error that it throws ends the call. */
+/** Receives the body of a successful response. An error that the receiver throws ends the call. */
 export interface BodySink<T> {
   /**
-   * Receives a chunk, whose memory is reused after the call. If a promise is returned, the response is paused until the
-   * promise resolves.
+   * Receives a chunk, whose memory is reused after the call. If this method returns a promise, the response is paused
+   * until the promise resolves.
    */
   write(chunk: Uint8Array): Promise<void> | undefined;
   /** Ends the body and returns the result. */
@@ -40,18 +40,18 @@ export class ResponseStream<T> implements BodyReceiver {
   readonly #giveUp: AbortController;
   readonly #reading: Streaming<T>;
   readonly #onHead: (head: ResponseHead) => void;
-  /** HTTP status; undefined until the head of the response arrives. */
+  /** HTTP status. Undefined until the head of the response has arrived. */
   status: number | undefined;
   #sink: BodySink<T> | undefined;
   #timer: Timer | undefined;
-  /** Start of the wait for the next chunk: the arrival of the last chunk, or the end of a later pause. */
+  /** Time at which the wait for the next chunk began: when the last chunk arrived, or when a later pause ended. */
   #movedAtMs = 0;
   /** Number of pending promises that pause the response. */
   #waits = 0;
   #ended = false;
 
   /**
-   * @param giveUp aborted if a time limit passes, so that the request is cancelled
+   * @param giveUp controller that is aborted when a time limit passes, so that the request is cancelled
    * @param onHead receives the head of a successful response
    */
   constructor(clock: Clock, giveUp: AbortController, reading: Streaming<T>, onHead: (head: ResponseHead) => void) {
@@ -61,7 +61,7 @@ export class ResponseStream<T> implements BodyReceiver {
     this.#onHead = onHead;
   }
 
-  /** Starts the time limit for the head of the response. */
+  /** Starts the timer for the head of the response. */
   sent(): void {
     this.#setTimer(headMs, () => this.#giveUp.abort(new DeadlineError(`no response within ${headMs} ms`)));
   }
@@ -89,7 +89,7 @@ export class ResponseStream<T> implements BodyReceiver {
     return this.#sink.end();
   }
 
-  /** Ends the call and ignores later data. */
+  /** Ends the call and ignores any data that arrives later. */
   stop(): void {
     this.#ended = true;
     this.#timer?.cancel();

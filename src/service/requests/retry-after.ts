@@ -1,12 +1,12 @@
-/** Header `Retry-After` (RFC 9110, 10.2.3): a number of seconds, or a date. */
+/** `Retry-After` header (RFC 9110, 10.2.3): a number of seconds, or a date. */
 import { hourMs } from '../../base/time-units.ts';
 
-/** Maximum wait in ms after a `Retry-After` header. */
+/** Maximum wait in ms that a `Retry-After` header can impose. */
 const longestRetryAfterMs = hourMs;
 
 /**
  * Parses a `Retry-After` header. Returns the wait in ms, or undefined if the header is missing or invalid. `nowMs` is
- * wall time.
+ * the wall-clock time.
  */
 export function parseRetryAfter(header: string | undefined, nowMs: number): number | undefined {
   const text = header?.trim();

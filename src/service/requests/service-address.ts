@@ -5,20 +5,20 @@
 export interface ServiceAddress {
   /** Origin of the service, such as `https://host:port`, in lower case. */
   readonly origin: string;
-  /** Path before `/v1/…`, without a trailing slash; may be empty. */
+  /** Path that precedes `/v1/…`, without a trailing slash. May be empty. */
   readonly basePath: string;
 }
 
 export type ParsedAddress =
   | { readonly kind: 'address'; readonly address: ServiceAddress }
-  /** What is wrong with an address, and how to fix it. */
+  /** What is wrong with the address, and how to fix it. */
   | { readonly kind: 'problem'; readonly problem: string; readonly remedy: string };
 
-const example = 'write an address like https://api.example.com/api';
+const example = 'use an address like https://api.example.com/api';
 
 /**
- * Parses the address of the service. `problem` does not contain the text, because it may be a key that was pasted by
- * mistake.
+ * Parses the address of the service. `problem` does not contain the text itself, because the text may be a key that was
+ * pasted by mistake.
  */
 export function parseServiceAddress(text: string): ParsedAddress {
   const problem = (what: string, remedy = example): ParsedAddress => ({ kind: 'problem', problem: what, remedy });
@@ -29,16 +29,16 @@ export function parseServiceAddress(text: string): ParsedAddress {
   if (url.username || url.password)
     return problem(
       'contains a user name or password',
-      `write user name and password into accessId and accessKey; ${example}`,
+      `put the user name and password in accessId and accessKey; ${example}`,
     );
   if (url.search || url.hash) return problem('has a query or a fragment');
   const basePath = url.pathname.replace(/\/+$/, '');
   if (/\/v\d+(\/|$)/.test(basePath))
-    return problem('continues after its /api prefix', `leave out /v1 and the rest; ${example}`);
+    return problem('continues after its /api prefix', `leave out /v1 and everything after it; ${example}`);
   return { kind: 'address', address: { origin: url.origin, basePath } };
 }
 
-/** Returns the identity of a service, as stored in ledgers (U1, U13). */
+/** Returns the identity of a service in the form in which ledgers store it (U1, U13). */
 export function serviceIdOf(address: ServiceAddress): string {
   return address.origin + address.basePath;
 }

@@ -1,9 +1,9 @@
 /**
- * Error codes of the service (sections 7 and 10.1 of docs/service.md). Codes are compared by their last parts:
- * `searchjob.parse.error` is `parse.error`.
+ * Error codes of the service (sections 7 and 10.1 of docs/service.md). Codes are compared by their last parts, so
+ * `searchjob.parse.error` is the same as `parse.error`.
  */
 
-/** Error codes that refuse an upgrade task (section 7.5 of docs/service.md). */
+/** Error codes with which the service refuses an upgrade task (section 7.5 of docs/service.md). */
 export const taskRefusals = [
   'collector.invalid',
   'collector.type.invalid',
@@ -12,7 +12,7 @@ export const taskRefusals = [
   'collector.version.invalid',
 ] as const;
 
-/** Error codes that reject the time range of a search job (section 7.2 of docs/service.md). */
+/** Error codes with which the service rejects a search job's time range (section 7.2 of docs/service.md). */
 export const rangeRefusals = [
   'invalid.timestamp.from',
   'invalid.timestamp.to',
@@ -22,12 +22,12 @@ export const rangeRefusals = [
   'unknown.time.type',
 ] as const;
 
-/** Error codes that reject a search job (sections 7.2 and 10.1 of docs/service.md). */
+/** Error codes with which the service rejects a search job (sections 7.2 and 10.1 of docs/service.md). */
 export const jobRefusals = ['generic', ...rangeRefusals, 'no.query', 'parse.error', 'query.creation.error'] as const;
 
 /**
- * Error codes with which the service rejects a request for a page (sections 7.4 and 10.1 of docs/service.md). The list
- * does not contain `unknownJobCode`.
+ * Error codes with which the service rejects a request for a page (sections 7.4 and 10.1 of docs/service.md). This list
+ * does not include `unknownJobCode`.
  */
 export const pageRefusals = [
   'offset.missing',
@@ -42,7 +42,7 @@ export const pageRefusals = [
 /** Error code for an unknown search job (sections 7.3 and 7.4 of docs/service.md). */
 export const unknownJobCode = 'jobid.invalid';
 
-/** Error codes of every operation (section 7.1 of docs/service.md). */
+/** Error codes that any operation can return (section 7.1 of docs/service.md). */
 const genericCodes = [
   'moved',
   'unauthorized',
@@ -66,8 +66,8 @@ const knownCodes: readonly string[] = [
 const maxCodeLength = 300;
 
 /**
- * Returns the known error code that `code` ends with, or that ends with `code`. Returns `code` in lower case if there
- * is no such code, or if several known codes end with `code`.
+ * Returns the known error code that `code` ends with, or that ends with `code`. Returns `code` in lower case if no
+ * known code matches, or if several known codes end with `code`.
  */
 export function normalizeServiceCode(code: string): string {
   const text = code.trim().toLowerCase();

@@ -1,6 +1,6 @@
 /**
- * Errors of calls to the service: how the request ended, whether the service may have acted, and what the caller should
- * do.
+ * Errors from calls to the service. An error says how the request ended, whether the service may have acted, and what
+ * the caller should do.
  */
 import { LogfleetError, type LogfleetErrorOptions } from '../../base/errors.ts';
 import type { Effect, Outcome } from './outcome.ts';
@@ -8,11 +8,11 @@ import type { Effect, Outcome } from './outcome.ts';
 export interface ServiceErrorOptions extends Omit<LogfleetErrorOptions, 'code'> {
   readonly outcome: Outcome;
   readonly effect: Effect;
-  /** HTTP status; undefined without a response. */
+  /** HTTP status. Undefined if there was no response. */
   readonly status?: number | undefined;
   /** Error code in the response, such as `collector.in.upgrading` (section 7 of docs/service.md). */
   readonly serviceCode?: string | undefined;
-  /** Monotonic time in ms at which the request was sent; undefined if it was not sent. */
+  /** Monotonic time in ms at which the request was sent. Undefined if it was not sent. */
   readonly sentAtMs?: number | undefined;
 }
 
@@ -34,7 +34,7 @@ export class ServiceError extends LogfleetError {
   }
 }
 
-/** Reports whether the error is a `ServiceError` with one of the outcomes. */
+/** Reports whether the error is a `ServiceError` with one of the given outcomes. */
 export function endedIn(error: unknown, ...outcomes: readonly Outcome[]): boolean {
   return error instanceof ServiceError && outcomes.includes(error.outcome);
 }

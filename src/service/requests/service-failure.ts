@@ -1,6 +1,6 @@
 /**
- * Creates the `ServiceError` for a failed request. The message says what happened, where, and what to do, without
- * credentials.
+ * Creates the `ServiceError` for a failed request. The message says what happened, where, and what to do, and contains
+ * no credentials.
  */
 import type { Handling } from '../../base/errors.ts';
 import { type Operation, operations } from './operation.ts';
@@ -14,7 +14,7 @@ export interface Failure
   readonly address: string;
   readonly serviceMessage?: string | undefined;
   readonly retryAfterMs?: number | undefined;
-  /** Detail for the message, such as an error code or a JSON path. */
+  /** Detail to show in the message, such as an error code or a JSON path. */
   readonly detail?: string | undefined;
 }
 
@@ -22,30 +22,30 @@ const correctQuery = 'correct the query';
 
 type Advice = { readonly [O in Outcome]?: string };
 
-/** Returns the advice for users, by the outcome or the error code of the request. */
+/** Returns user-facing advice, by the request's outcome or error code. */
 function adviceWith(operation: Operation, names: SettingNames): Advice {
   const { address, credentials, trustAuthority, shareRate } = names;
   // The service gives the same response for too many requests and too many search jobs (section 10.5 of docs/service.md).
   const tooMany = `another client may be using the same user: ${shareRate}`;
-  const tooManyOrJobs = `${tooMany}; or the organisation has reached its limit of active search jobs: wait, or end other jobs`;
+  const tooManyOrJobs = `${tooMany}; or the organisation may have reached its limit on active search jobs: wait, or end other jobs`;
   // logfleet sends valid times. If the service rejects a time, a proxy may have changed the request.
-  const altered = `check that ${address} is the address of the service itself, and that no proxy changes requests`;
-  const anotherZone = 'the service does not know this time zone: write another time zone, such as UTC or Europe/Berlin';
+  const altered = `check that ${address} is the address of the service itself, and that no proxy modifies requests`;
+  const anotherZone = 'the service does not know this time zone: use another one, such as UTC or Europe/Berlin';
   return {
-    nameNotFound: `the host name cannot be resolved: check ${address}, and the DNS and proxy settings of the machine`,
-    refused: `no server listens at this address: check host and port of ${address}`,
-    notReachable: `check ${address}, and whether firewalls, network policies or proxies let logfleet through`,
+    nameNotFound: `the hostname cannot be resolved: check ${address}, and the DNS and proxy settings of this machine`,
+    refused: `no server is listening at this address: check the host and port in ${address}`,
+    notReachable: `check ${address}, and whether firewalls, network policies and proxies let logfleet through`,
     connectTimeout: `no connection was established in time: check ${address}, and firewalls, network policies and proxies`,
     proxyFailed: 'the proxy in HTTPS_PROXY refused the connection: check the proxy, or add the host to NO_PROXY',
-    tlsFailed: `the TLS handshake failed: check host and port of ${address}`,
-    certificateUnknown: `no CA that logfleet trusts has signed the certificate: ${trustAuthority}`,
+    tlsFailed: `the TLS handshake failed: check the host and port in ${address}`,
+    certificateUnknown: `the certificate is not signed by a CA that logfleet trusts: ${trustAuthority}`,
     certificateExpired:
       'the certificate has expired or is not valid yet: renew it, or correct the clock of this machine',
-    certificateForAnother: `the certificate is for another host name: write that name into ${address}`,
-    budgetFull: 'logfleet repeats the request when fewer requests to the service are waiting',
+    certificateForAnother: `the certificate is for another hostname: correct the hostname in ${address}`,
+    budgetFull: 'logfleet will retry the request when fewer requests to the service are waiting',
     unauthorized: `check ${credentials}`,
     forbidden:
-      'the account type, or the role of the user behind the access id, does not allow this request: grant the permission, or use another access id',
+      'the account type, or the role of the user who owns the access id, does not allow this request: grant the permission, or use another access id',
     notFound: `nothing was found at this address: check that ${address} ends in /api and names the right deployment`,
     methodUnsupported: `this is not the address of the service: check ${address}`,
     redirectInCircles: `check that ${address} names the right deployment`,
@@ -62,12 +62,12 @@ function adviceWith(operation: Operation, names: SettingNames): Advice {
     'query.creation.error': correctQuery,
     'no.records.not.an.aggregation.query':
       'the query has no aggregation: set results to Messages, or add an aggregation such as | count by _sourceHost',
-    'raw.messages.not.available': 'the query aggregates: set results to Records, or require raw messages',
-    jobCookieMissing: 'the cookie of the service is missing: check whether a proxy removes cookies',
+    'raw.messages.not.available': 'the query contains an aggregation: set results to Records, or request raw messages',
+    jobCookieMissing: 'a cookie from the service is missing: check whether a proxy removes cookies',
   };
 }
 
-/** Creates the error for a failed request. `names` are the names of the settings as users write them. */
+/** Creates the error for a failed request. `names` contains the names of the settings as users know them. */
 export function toServiceError(operation: Operation, failure: Failure, names = secretNames): ServiceError {
   const { reason, effect, handling } = treatmentOf(operation, failure.outcome);
   return new ServiceError({
@@ -91,7 +91,7 @@ function render(operation: Operation, failure: Failure, names: SettingNames): st
   return `${happened(request, failure, names)}${help ? `; ${help}` : ''}`;
 }
 
-/** Describes how a failed request ended. `request` contains the method and address of the request. */
+/** Describes how a failed request ended. `request` contains the request's method and address. */
 function happened(request: string, failure: Failure, { followRedirect }: SettingNames): string {
   const { detail, status, outcome } = failure;
   const inBrackets = detail ? ` (${detail})` : '';
@@ -112,7 +112,7 @@ function happened(request: string, failure: Failure, { followRedirect }: Setting
     case 'responseInvalid':
     case 'responseMalformed':
     case 'responseTooLarge':
-      return `${request} got an unreadable response${status === undefined ? '' : `, with status ${status}`}${inBrackets}`;
+      return `${request} got an unreadable response${status === undefined ? '' : ` with status ${status}`}${inBrackets}`;
     case 'notLeading':
       return `${request} was not sent, because another process may be the leader now`;
     case 'closed':
@@ -123,7 +123,7 @@ function happened(request: string, failure: Failure, { followRedirect }: Setting
     case 'jobSilenced':
     case 'jobTimedOut':
     case 'jobGone':
-      return `${request} found no such search job${inBrackets}`;
+      return `${request} did not find the search job${inBrackets}`;
     default:
       return status === undefined ? `${request} was not sent${inBrackets}` : answered(request, failure, status);
   }
@@ -131,7 +131,7 @@ function happened(request: string, failure: Failure, { followRedirect }: Setting
 
 function answered(request: string, failure: Failure, status: number): string {
   const code = failure.serviceCode ? ` ${failure.serviceCode}` : '';
-  return `${request} was answered ${status}${code}${failure.serviceMessage ? ` (${failure.serviceMessage})` : ''}`;
+  return `${request} was answered with ${status}${code}${failure.serviceMessage ? ` (${failure.serviceMessage})` : ''}`;
 }
 
 export interface SettingNames {
@@ -139,11 +139,11 @@ export interface SettingNames {
   readonly address: string;
   /** Settings with the access id and the access key. */
   readonly credentials: string;
-  /** Advice to trust a certificate authority, such as `put the service's CA certificate (PEM) into …`. */
+  /** Advice on trusting a certificate authority, such as `put the service's CA certificate (PEM) into …`. */
   readonly trustAuthority: string;
-  /** Advice to follow a redirect to another host: `write the new address into …`. */
+  /** Advice on following a redirect to another host, such as `set … to the new address`. */
   readonly followRedirect: string;
-  /** Advice to leave more requests to other clients. */
+  /** Advice on leaving more requests to other clients. */
   readonly shareRate: string;
 }
 

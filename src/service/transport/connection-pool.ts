@@ -9,7 +9,7 @@ import { connectDeadlineMs } from './transport.ts';
 import { TransportError } from './transport-failure.ts';
 
 /**
- * Maximum number of connections. It equals the service's limit of concurrent requests (section 8 of docs/service.md).
+ * Maximum number of connections, equal to the service's limit on concurrent requests (section 8 of docs/service.md).
  */
 const maxConnections = 10;
 
@@ -49,7 +49,7 @@ export class ConnectionPool {
     }
   }
 
-  /** Takes a connection for one request. The caller must return it. */
+  /** Takes a connection for one request. The caller must return the connection. */
   async take(signal: AbortSignal): Promise<Connection> {
     for (;;) {
       this.#throwIfDone(signal);
@@ -62,8 +62,7 @@ export class ConnectionPool {
   }
 
   /**
-   * Opens one more connection. If the pool is full, the new connection replaces the connection that was unused for the
-   * longest time.
+   * Opens one more connection. If the pool is full, the new connection replaces the one that has been idle the longest.
    */
   async renew(): Promise<void> {
     this.#closing.signal.throwIfAborted();
@@ -93,12 +92,12 @@ export class ConnectionPool {
   #open(): void {
     const opening = this.#openNow().finally(() => this.#opening.delete(opening));
     this.#opening.add(opening);
-    // Callers that wait for this connection get its error from `#opening`. Without such a caller, the error must not
-    // become an unhandled rejection.
+    // Callers that are waiting for this connection get its error from `#opening`. If no caller is waiting, the error
+    // must not become an unhandled rejection.
     opening.catch(() => {});
   }
 
-  /** Opens a connection. The caller's signal does not cancel this, because other callers can use the connection. */
+  /** Opens a connection. The caller's signal does not stop it from being opened, because other callers can use it. */
   async #openNow(): Promise<void> {
     const { origin, clock, dialer } = this.#options;
     const socket = await withDeadline(clock, connectDeadlineMs, this.#closing.signal, (signal) =>
@@ -117,7 +116,7 @@ export class ConnectionPool {
     this.#wake();
   }
 
-  /** Wakes all callers that wait for a connection. A caller that gets none waits again. */
+  /** Wakes all callers that are waiting for a connection. A caller that gets none waits again. */
   #wake(): void {
     this.#change.resolve();
     this.#change = Promise.withResolvers();

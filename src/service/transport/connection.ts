@@ -1,6 +1,7 @@
 /**
- * TLS connection for one request at a time, with undici's HTTP/1.1 client. It is opened before a request gets
- * permission to be sent (B1). undici's own pool cannot do this. A request is written at most once.
+ * TLS connection for one request at a time, based on undici's HTTP/1.1 client. The connection is opened before a
+ * request gets permission to be sent (B1), which undici's own pool does not support. Each request is written at most
+ * once.
  */
 import { Client, type Dispatcher } from 'undici';
 import type { Clock, Timer } from '../../base/clock.ts';
@@ -9,7 +10,7 @@ import { ResponseHandler } from './response-handler.ts';
 import type { TransportRequest, TransportResponse } from './transport.ts';
 import { TransportError } from './transport-failure.ts';
 
-/** After this time in ms, an unused connection is closed. */
+/** Time in ms after which an unused connection is closed. */
 const idleTimeoutMs = 20_000;
 
 export class Connection {
@@ -19,12 +20,14 @@ export class Connection {
   readonly #unused: Timer;
   #handedOver = false;
 
-  /** @param onGone called once, when the connection cannot be used for further requests */
+  /**
+   * @param onGone called once, when the connection can no longer be used
+   */
   constructor(origin: string, socket: SecureSocket, clock: Clock, onGone: () => void) {
     this.#socket = socket;
     this.#clock = clock;
     this.#unused = clock.after(idleTimeoutMs, this.discard);
-    // The service sends nothing before the first request. If data arrives before, the connection cannot be used.
+    // The service sends nothing before the first request. If data arrives before then, the connection cannot be used.
     socket.on('readable', this.discard).on('error', this.discard).once('close', onGone);
     socket.unref();
     this.#client = new Client(origin, {
@@ -59,7 +62,7 @@ export class Connection {
     await this.#client.destroy();
   }
 
-  /** Closes a connection without a request. */
+  /** Closes a connection that has no request. */
   readonly discard = () => {
     this.#unused.cancel();
     this.#socket.destroy();
@@ -75,7 +78,7 @@ export class Connection {
     this.#unused.cancel();
     this.#socket.off('readable', this.discard);
     this.#socket.ref();
-    // The callback runs later, because undici must finish its own bookkeeping first.
+    // The callback is deferred, because undici must finish its own bookkeeping first.
     queueMicrotask(() => {
       if (given) callback(null, this.#socket);
       else

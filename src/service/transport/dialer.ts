@@ -1,6 +1,6 @@
 /**
- * Opens TLS connections to the service, directly or through an HTTP proxy. Checks the certificate against `ca.crt` of
- * the Secret, or the machine's certificate authorities.
+ * Opens TLS connections to the service, directly or through an HTTP proxy. Verifies the certificate against `ca.crt`
+ * from the Secret, or against the machine's certificate authorities.
  */
 
 import { once } from 'node:events';
@@ -17,7 +17,9 @@ export interface DialerOptions {
   readonly environment: Environment;
 }
 
-/** TLS connection. Without a proxy, it is a `GatheringSocket`, which combines small records into larger chunks. */
+/**
+ * TLS connection. If there is no proxy, this is a `GatheringSocket`, which combines small records into larger chunks.
+ */
 export type SecureSocket = GatheringSocket | TLSSocket;
 
 export class Dialer {
@@ -83,7 +85,7 @@ function authorizationOf(proxy: URL): Record<string, string> {
 function problemOf({ host }: URL, status: number): string {
   const problem = `the proxy ${host} answered ${status}`;
   if (status !== 407) return problem;
-  return `${problem}: the proxy requires a user and a password, as in http://user:password@proxy:3128`;
+  return `${problem}: the proxy requires a user name and password, for example: http://user:password@proxy:3128`;
 }
 
 /** Waits for the TLS handshake. */

@@ -1,6 +1,6 @@
 /**
- * TLS connection that combines records of 16 KB into larger chunks, because passing on each record takes more time than
- * decrypting it. Two buffers alternate: one is filled while the reader uses the other. A chunk is valid until the
+ * TLS connection that combines 16 KiB records into larger chunks, because passing on each record takes more time than
+ * decrypting it. Two buffers alternate: one is filled while the reader uses the other. A chunk remains valid until the
  * second read after it.
  */
 import type { OnReadOpts } from 'node:net';
@@ -14,15 +14,15 @@ const pieceBytes = 256 * 1024;
 const lateBytes = 96 * 1024;
 
 export class GatheringSocket extends Duplex {
-  /** TLS socket below this stream. It emits `secureConnect` when the handshake is complete. */
+  /** Underlying TLS socket. It emits `secureConnect` when the handshake is complete. */
   readonly tls: TLSSocket;
   #filling = Buffer.allocUnsafeSlow(pieceBytes + lateBytes);
   #spare = Buffer.allocUnsafeSlow(pieceBytes + lateBytes);
-  /** Index in `#filling` of the first byte that the reader of the stream has not received yet. */
+  /** Index in `#filling` of the first byte that the stream's reader has not received yet. */
   #from = 0;
   #to = 0;
   #isHandingOn = false;
-  /** True while no data is read from the connection, until the reader of the stream requests more. */
+  /** True while reading from the connection is paused, until the stream's reader requests more data. */
   #isStopped = false;
   #hasEnded = false;
 
@@ -48,7 +48,7 @@ export class GatheringSocket extends Duplex {
     return this;
   }
 
-  /** Returns buffered data. If there is none, asks the connection for more first. */
+  /** Returns buffered data. If nothing is buffered, first asks the connection for more. */
   override read(size?: number): Buffer | null {
     if (this.readableLength === 0) this.#refill();
     return super.read(size) as Buffer | null;
@@ -61,8 +61,8 @@ export class GatheringSocket extends Duplex {
   }
 
   /**
-   * Writes head and body together. Otherwise, this process could stop being the leader between the two writes, and must
-   * not send the body then (L1).
+   * Writes the head and body together. Otherwise, this process could stop being the leader between the two writes, and
+   * would then not be allowed to send the body (L1).
    */
   override _writev(chunks: { chunk: Buffer }[], done: (error?: Error | null) => void): void {
     this.tls.write(Buffer.concat(chunks.map(({ chunk }) => chunk)), done);

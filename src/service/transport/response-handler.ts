@@ -1,4 +1,4 @@
-/** Creates the response to one request from the events that undici emits. */
+/** Assembles the response to one request from the events that undici emits. */
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../../base/clock.ts';
 import type { ResponseHead, TransportRequest, TransportResponse } from './transport.ts';
@@ -13,7 +13,7 @@ export class ResponseHandler implements Dispatcher.DispatchHandler {
   readonly #reject: (error: unknown) => void;
   #controller: Dispatcher.DispatchController | undefined;
   #head: ResponseHead | undefined;
-  /** True if a receiver reads the body of the response, so that the body is not stored. */
+  /** True if a receiver reads the response body, in which case the body is not stored. */
   #received = false;
   readonly #chunks: Buffer[] = [];
   #bytes = 0;
@@ -32,8 +32,8 @@ export class ResponseHandler implements Dispatcher.DispatchHandler {
   }
 
   /**
-   * Called right before the write. If this function throws, the request is not sent, and the connection can still be
-   * used.
+   * Called right before the request is written. If this function throws, the request is not sent, and the connection
+   * can still be used.
    */
   onRequestStart(controller: Dispatcher.DispatchController): void {
     if (this.#controller)
@@ -74,7 +74,7 @@ export class ResponseHandler implements Dispatcher.DispatchHandler {
     const { maxBodyBytes } = this.#request;
     // Copies the chunk, because undici reuses its memory.
     if (this.#bytes <= maxBodyBytes) this.#chunks.push(Buffer.from(chunk));
-    else controller.abort(new TransportError('responseTooLarge', `the response has more than ${maxBodyBytes} bytes`));
+    else controller.abort(new TransportError('responseTooLarge', `the response is larger than ${maxBodyBytes} bytes`));
   }
 
   onResponseEnd(): void {
@@ -96,7 +96,7 @@ export class ResponseHandler implements Dispatcher.DispatchHandler {
       const drained = this.#request.receiver?.write(chunk);
       if (drained === undefined) return;
       controller.pause();
-      // Resumes undici in a microtask, because undici must not be resumed while its parser runs.
+      // Resumes undici in a microtask, because undici must not be resumed while its parser is running.
       drained.then(
         () => controller.resume(),
         (error: unknown) => this.#giveUp(error),

@@ -1,4 +1,4 @@
-/** Error of a request that got no response. Error codes of sockets, TLS and undici show the reason. */
+/** Error for a request that got no response. The reason is derived from the error codes of sockets, TLS and undici. */
 
 /** Reasons why a request got no response, with their error codes. */
 const codes = {
@@ -16,7 +16,7 @@ const codes = {
   proxyFailed: [],
   connectionLost: ['ECONNRESET', 'ECONNABORTED', 'EPIPE', 'UND_ERR_SOCKET', 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH'],
   closed: ['UND_ERR_DESTROYED', 'UND_ERR_CLOSED'],
-  // The parser of undici throws errors without a code, so the name `HTTPParserError` is listed here.
+  // undici's parser throws errors that have no code, so the name `HTTPParserError` is listed here.
   responseMalformed: ['UND_ERR_HEADERS_OVERFLOW', 'HTTPParserError'],
   responseTooLarge: [],
 } as const satisfies Readonly<Record<string, readonly string[]>>;
@@ -45,8 +45,8 @@ function codeOf(error: unknown): string {
 }
 
 /**
- * Returns the failure for an error code. An unlisted code of OpenSSL is recognized by its prefix. Every other unlisted
- * code means that the connection was lost.
+ * Returns the failure for an error code. Unlisted OpenSSL codes are recognized by their prefix. Any other unlisted code
+ * means that the connection was lost.
  */
 function failureOf(code: string): TransportFailure {
   const known = failureByCode.get(code);
@@ -56,8 +56,8 @@ function failureOf(code: string): TransportFailure {
 }
 
 /**
- * Converts a network error to a `TransportError`. `what` names the failed action:
- * `connecting to service.example.com:443`.
+ * Converts a network error to a `TransportError`. `what` names the failed action, for example `connecting to
+ * service.example.com:443`.
  */
 export function asTransportError(error: unknown, what: string): TransportError {
   if (error instanceof TransportError) return error;

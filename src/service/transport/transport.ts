@@ -1,12 +1,13 @@
 /**
- * Interface to the network: sends one request and receives one response. A transport follows no redirects and repeats no
- * request.
+ * Interface to the network that sends one request and receives one response. A transport does not follow redirects or
+ * repeat requests.
  *
- * `beforeWrite` runs right before the first byte is written. If it throws or was not called, the request was not sent.
+ * `beforeWrite` runs right before the first byte is written. If this function throws or has not been called, the
+ * request was not sent.
  */
 import type { Departure } from '../budget/send-right.ts';
 
-/** Maximum time in ms to establish a connection, also through a proxy. */
+/** Maximum time in ms to establish a connection, including through a proxy. */
 export const connectDeadlineMs = 10_000;
 
 export interface TransportRequest {
@@ -17,22 +18,25 @@ export interface TransportRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | undefined;
-  /** Cancels the request: `send` rejects with the signal's reason. */
+  /** Cancels the request when aborted. `send` then rejects with the signal's reason. */
   readonly signal: AbortSignal;
   /**
-   * Called right before the request is written, to permit the write (L1). If this function throws, the request is not
-   * sent, and `send` rejects with the error.
+   * Called right before the request is written, to check that the write is permitted (L1). If this function throws, the
+   * request is not sent, and `send` rejects with the error.
    */
   readonly beforeWrite: () => Departure;
-  /** Maximum size of the body in bytes, unless a receiver reads it. A larger body fails with `responseTooLarge`. */
+  /**
+   * Maximum size of the body in bytes, unless a receiver reads it. A larger body makes the request fail with
+   * `responseTooLarge`.
+   */
   readonly maxBodyBytes: number;
-  /** Receives the body while it arrives. If there is no receiver, the response contains the complete body. */
+  /** Receives the body as it arrives. If there is no receiver, the response contains the complete body. */
   readonly receiver?: BodyReceiver | undefined;
 }
 
 export interface ResponseHead {
   readonly status: number;
-  /** Headers with names in lower case. Only the first of repeated headers is kept. */
+  /** Headers, with names in lower case. If a header is repeated, only its first value is kept. */
   readonly headers: ReadonlyMap<string, string>;
   /** All `Set-Cookie` headers of the response, in order. */
   readonly setCookies: readonly string[];
@@ -41,20 +45,20 @@ export interface ResponseHead {
 }
 
 export interface TransportResponse extends ResponseHead {
-  /** Body of the response; empty if a receiver read it. */
+  /** Body of the response. Empty if a receiver has read it. */
   readonly body: Uint8Array;
 }
 
-/** Receives a body in chunks. An error that it throws cancels the request. */
+/** Receives a body in chunks. An error that the receiver throws cancels the request. */
 export interface BodyReceiver {
   /**
-   * Called with the head of the response. Returns false if this receiver does not read the body. The response then
-   * contains the body.
+   * Called with the head of the response. Returns false if this receiver does not read the body, in which case the
+   * response contains the body.
    */
   begin(head: ResponseHead): boolean;
   /**
-   * Receives a chunk, whose memory is reused after the call. If a promise is returned, the response is paused until the
-   * promise resolves.
+   * Receives a chunk, whose memory is reused after the call. If this method returns a promise, the response is paused
+   * until the promise resolves.
    */
   write(chunk: Uint8Array): Promise<void> | undefined;
 }
@@ -66,14 +70,14 @@ export interface Transport {
    */
   ready(origin: string, wanted: number, signal: AbortSignal): Promise<void>;
   /**
-   * Opens one more connection, but sends no request on it. A completed handshake can show that earlier requests have
+   * Opens one more connection, but sends no request on it. A completed handshake proves that earlier requests have
    * arrived (`Path.probe`).
    */
   probe(origin: string): Promise<void>;
   /** Sends a request. Rejects with a `TransportError`, the signal's reason, or the error that `beforeWrite` threw. */
   send(request: TransportRequest): Promise<TransportResponse>;
-  /** Accepts no further requests. Resolves when all requests have ended and every socket is closed. */
+  /** Stops accepting requests. Resolves when all requests have ended and every socket is closed. */
   drain(): Promise<void>;
-  /** Accepts no further requests and closes every socket immediately. */
+  /** Stops accepting requests and closes every socket immediately. */
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** Sends requests by HTTPS/1.1 with undici. Each set of credentials has its own transport. */
+/** Sends requests over HTTPS (HTTP/1.1) through undici. Each set of credentials has its own transport. */
 
 import type { Clock } from '../../base/clock.ts';
 import { getOrAdd } from '../../base/get-or-add.ts';
@@ -7,7 +7,7 @@ import { Dialer, type DialerOptions } from './dialer.ts';
 import type { Transport, TransportRequest, TransportResponse } from './transport.ts';
 import { TransportError } from './transport-failure.ts';
 
-/** Maximum number of times that a request moves to another connection because its connection broke before the write. */
+/** Maximum number of times a request moves to another connection because its connection broke before it was written. */
 const maxDeadConnections = 3;
 
 export class UndiciTransport implements Transport {
@@ -51,7 +51,10 @@ export class UndiciTransport implements Transport {
     await Promise.all([...this.#pools.values()].map((pool) => pool.close()));
   }
 
-  /** Returns the connection pool of an origin. There are few pools, because redirects lead only to allowed hosts. */
+  /**
+   * Returns the connection pool for an origin. There are only a few pools, because redirects lead only to allowed
+   * hosts.
+   */
   #pool(origin: string): ConnectionPool {
     if (this.#closed) throw new TransportError('closed', 'the client has been closed');
     const options = { origin, clock: this.#clock, dialer: this.#dialer };

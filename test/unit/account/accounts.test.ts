@@ -301,13 +301,13 @@ describe('an invalid Secret', () => {
     ['nothing in it', {}, 'SecretIncomplete', 'lacks baseURL, accessId and accessKey'],
     ['half of it', { baseURL: good.baseURL, accessId: ' \n', accessKey: 'k' }, 'SecretIncomplete', 'lacks accessId'],
     ['plain HTTP', { ...good, baseURL: 'http://api.example.com/api' }, 'AddressInvalid', 'https://'],
-    ['no host', { ...good, baseURL: 'api' }, 'AddressInvalid', 'write an address like'],
+    ['no host', { ...good, baseURL: 'api' }, 'AddressInvalid', 'use an address like'],
     ['another scheme', { ...good, baseURL: 'ftp://api.example.com' }, 'AddressInvalid', 'does not start with https://'],
     [
       'a version in the address',
       { ...good, baseURL: 'https://a.example.com/api/v1' },
       'AddressInvalid',
-      'leave out /v1',
+      'leave out /v1 and everything after it',
     ],
     [
       'a key in the address',
@@ -370,7 +370,7 @@ describe('messages name the environment variables that replace a Secret', () => 
       'plain HTTP',
       { ...good, baseURL: 'http://api.example.com/api' },
       'AddressInvalid',
-      'LOGFLEET_BASE_URL starts with http://, but the service is only available over https://; write an address like https://api.example.com/api',
+      'LOGFLEET_BASE_URL starts with http://, but the service is only available over https://; use an address like https://api.example.com/api',
     ],
     [
       'a colon in the id',

@@ -68,7 +68,7 @@ describe('a Secret that is invalid', () => {
     [
       'credentials in the address',
       { ...whole, baseURL: 'https://a:canary-key@h/api' },
-      'error stringData.baseURL: contains a user name or password; write user name and password into accessId and accessKey',
+      'error stringData.baseURL: contains a user name or password; put the user name and password in accessId and accessKey',
     ],
     [
       'a query in the address',

@@ -358,7 +358,7 @@ test.each([
   ['createJob', 'parse.error', 'correct the query'],
   ['createJob', 'query.creation.error', 'correct the query'],
   ['listRecords', 'no.records.not.an.aggregation.query', 'the query has no aggregation: set results to Messages'],
-  ['listMessages', 'raw.messages.not.available', 'the query aggregates: set results to Records'],
+  ['listMessages', 'raw.messages.not.available', 'the query contains an aggregation: set results to Records'],
   ['createJob', 'unknown.timezone', 'the service does not know this time zone'],
   ['createJob', 'invalid.timestamp.to', 'check that baseURL in the Secret is the address of the service itself'],
 ] as const)('errors of a query contain a remedy (%s, %s)', async (operation, code, advice) => {
@@ -372,7 +372,7 @@ test('a 429 means the rate, and for the creation of a job also the number of job
   expect(await reported('listBuilds')).toMatch(/; another client may be using the same user: lower requestsPerSecond/);
   expect(await reported('listBuilds')).not.toMatch(/search jobs/);
   expect(await reported('createJob')).toMatch(
-    / own; or the organisation has reached its limit of active search jobs: wait/,
+    / own; or the organisation may have reached its limit on active search jobs: wait/,
   );
 });
 
@@ -428,7 +428,9 @@ describe('a response with a Content-Encoding', () => {
   test.each(names.filter((operation) => operation !== 'deleteJob'))('%s is reported as encoded', async (operation) => {
     const { error } = await failureOn(operation, [encoded]);
     expect(error).toMatchObject({ code: 'service.responseInvalid', reason: 'ResponseInvalid', status: 200 });
-    expect(error.message).toContain('the response has Content-Encoding "gzip", although the request asks for identity');
+    expect(error.message).toContain(
+      'the response has Content-Encoding "gzip", although the request asked for identity',
+    );
   });
 
   test('is accepted if its body is not read', async () => {
