@@ -31,7 +31,7 @@ export interface CommandDefinition {
   readonly flags?: readonly Option[];
   /** Returns additional flags, whose defaults depend on the output. */
   readonly outputFlags?: (context: CommandContext) => readonly Option[];
-  /** Help text after the flags. It begins and ends with a line break. */
+  /** Help text that follows the flags. It begins and ends with a line break. */
   readonly help?: string;
   /** Examples. Each consists of the words after the program's name. */
   readonly examples: readonly string[];
@@ -68,14 +68,14 @@ function switchCommand(name: 'pause' | 'resume', description: string): CommandDe
   };
 }
 
-/** The commands in the order of the help. */
+/** The commands, in the order in which the help lists them. */
 export const commands: readonly CommandDefinition[] = [
   {
     name: 'run',
     description:
       'Run the operator in a cluster, or on directories of manifests until every resource has finished or failed.',
     arguments: [
-      new Argument('[DIR...]', 'Directories of manifests to work on (default: the cluster of the kubeconfig).'),
+      new Argument('[DIR...]', 'Directories of manifests to work on (default: the cluster in the kubeconfig).'),
     ],
     flags: [
       ...clusterFlags,
@@ -147,7 +147,7 @@ LOGFLEET_BASE_URL, LOGFLEET_ACCESS_ID, LOGFLEET_ACCESS_KEY and LOGFLEET_CA_FILE.
       ...targetFlags,
       flag(
         '-A, --all-namespaces',
-        'Read the policies of all namespaces, which can select the same collectors. Fails if you may not list them.',
+        'Read the policies in all namespaces, because they can select the same collectors. Fails if you have no permission to list them.',
       ),
       flag(
         '--assume-upgrade <duration>',
@@ -173,7 +173,7 @@ LOGFLEET_ACCESS_ID, LOGFLEET_ACCESS_KEY and LOGFLEET_CA_FILE.
   {
     name: 'fleet',
     description:
-      'List the collectors of the log service, or only the collectors that a selector matches, with their versions.',
+      'List the collectors of the log service with their versions: all of them, or only those that a selector matches.',
     arguments: [
       new Argument('[SELECTOR]', 'Selector of collectors, as in a policy, in YAML or JSON (default: all collectors).'),
     ],
@@ -181,7 +181,7 @@ LOGFLEET_ACCESS_ID, LOGFLEET_ACCESS_KEY and LOGFLEET_CA_FILE.
       ...targetFlags,
       flag(
         '--policy <policy>',
-        'Name or file of a policy. The command uses the Secret of the policy and, without SELECTOR, also its selector.',
+        'Name or file of a policy. The command uses the Secret of the policy and, if SELECTOR is omitted, the selector of the policy.',
       ),
       oneOf('-o, --output <format>', 'Output format.', ['table', 'wide', 'json', 'csv'], 'table'),
       timeoutFlag,
@@ -218,7 +218,7 @@ LOGFLEET_ACCESS_KEY and LOGFLEET_CA_FILE.
   {
     name: 'ui',
     description:
-      'Show resources on a page for a browser on this machine. The page updates itself, and changes nothing.',
+      'Show resources on a web page, for a browser on this machine. The page updates itself and changes nothing.',
     flags: [
       ...targetFlags,
       allNamespacesFlag,
@@ -227,15 +227,18 @@ LOGFLEET_ACCESS_KEY and LOGFLEET_CA_FILE.
     examples: ['ui -A', 'ui --dir ./policies --port 8080'],
     load: async () => (await import('./ui/ui.ts')).uiCommand,
   },
-  switchCommand('pause', 'Start no more upgrades or searches. Upgrades and searches in flight continue to their end.'),
+  switchCommand('pause', 'Start no more upgrades or searches. Upgrades and searches in flight run to completion.'),
   switchCommand('resume', 'Resume after a pause.'),
   {
     ...personCommand(
       'approve',
-      'Approve a stage that waits for approval.',
+      'Approve a stage that is waiting for approval.',
       resourceArgument(['CollectorVersionPolicy']),
     ),
-    flags: [...targetFlags, flag('--stage <name>', 'Name of the stage (default: the stage that waits for approval).')],
+    flags: [
+      ...targetFlags,
+      flag('--stage <name>', 'Name of the stage (default: the stage that is waiting for approval).'),
+    ],
     load: async () => (await import('./person/approve.ts')).approveCommand,
   },
   {
@@ -249,7 +252,7 @@ LOGFLEET_ACCESS_KEY and LOGFLEET_CA_FILE.
   {
     ...personCommand(
       'abort',
-      'Abort a rollout: start no more upgrades in it.',
+      'Abort a rollout, so that no more of its upgrades start.',
       resourceArgument(['CollectorVersionPolicy']),
     ),
     load: async () => (await import('./person/rollout-request.ts')).abortCommand,

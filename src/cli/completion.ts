@@ -54,7 +54,7 @@ function wordsOf(command: Command): readonly string[] {
   return argument?.name() === 'KIND' ? kindNames.map((kind) => kinds[kind].shortName) : [];
 }
 
-/** Returns the first sentence of a help text. Removes the full stop and the note about the default. */
+/** Returns the first sentence of a help text, without the full stop and the note about the default. */
 function firstSentence(text: string): string {
   const sentence = /^.*?[.:](?=\s|$)/.exec(text)?.[0].slice(0, -1) ?? text;
   return sentence.replace(/ \(default$/, '');

@@ -13,7 +13,7 @@ import { UsageError } from './command/usage-error.ts';
 const directory = inPackage('manifests');
 const namespaceForm = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 const secretForm = /^[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?$/;
-/** Kinds that belong to no namespace. */
+/** Cluster-scoped kinds, which belong to no namespace. */
 const clusterKinds = ['CustomResourceDefinition', 'ClusterRole', 'ClusterRoleBinding'];
 
 export async function manifestsCommand(options: ManifestsOptions, context: CommandContext): Promise<number> {

@@ -135,7 +135,7 @@ function isWithoutVariable(command: Command, attribute: string): boolean {
   return command.name() === 'export' && attribute === 'output';
 }
 
-/** Error codes of wrong input, such as a wrong directory, kubeconfig or bucket. */
+/** Error codes for invalid input, such as a wrong directory, kubeconfig or bucket. */
 const unusableInput: readonly string[] = [
   ...['host.directory', 'host.misconfigured', 'host.noCluster'],
   ...['destination.invalid', 'destination.name', 'destination.missing', 'destination.absent'],

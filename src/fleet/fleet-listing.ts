@@ -41,7 +41,7 @@ export interface ListingUser {
   readonly secret: string;
   /** Maximum age of the rows in ms. */
   readonly resyncMs: number;
-  /** Called when new rows, builds or problems require a reconcile of the policy. */
+  /** Called when new rows, builds or problems require the policy to be reconciled. */
   readonly onNews: () => void;
 }
 
@@ -380,7 +380,7 @@ export class FleetListing {
     for (const [id, { isIdle, onNews }] of [...this.#users]) if (isForAll || !isIdle || concerned.has(id)) onNews();
   }
 
-  /** Notifies policies after a successful read. If earlier reads have failed, all idle policies are also notified. */
+  /** Notifies policies after a successful read. If earlier reads failed, all idle policies are also notified. */
   #notifyOfRead(isForAll: boolean): void {
     const isOver = this.#isProblemKnown && this.problem() === undefined;
     if (isOver) this.#isProblemKnown = false;

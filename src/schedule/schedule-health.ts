@@ -32,7 +32,7 @@ export function scheduleHealth(input: ScheduleHealthInput): Health {
   const retry = `logfleet retry sxs/${schedule}${flags}`;
   const covered = coveredText(decision);
   if (pausedBy !== undefined) {
-    const message = `${covered} Paused by ${pausedBy}: no run is created.`;
+    const message = `${covered} Paused by ${pausedBy}: no runs are created.`;
     return { ...resting, ready: 'Unknown', reason: reasons.paused, message };
   }
   const [gap] = gaps;
@@ -84,8 +84,8 @@ function healthOfProblem({ handling, reason = reasons.internalError, message }: 
 /** Returns the health of a schedule with failed runs, whose time ranges are not exported. */
 function healthOfGaps(first: Gap, count: number, retry: string): Health {
   const stop =
-    count >= maxGaps ? ` No further run is created until one of these ${maxGaps} failed runs is retried.` : '';
-  const failed = count === 1 ? `Run ${first.run} failed` : `${count} runs failed, of which the first is ${first.run}`;
+    count >= maxGaps ? ` No more runs are created until one of these ${maxGaps} failed runs is retried.` : '';
+  const failed = count === 1 ? `Run ${first.run} failed` : `${count} runs failed, the first of which is ${first.run}`;
   const message = `${failed}: ${first.reason}. ${count === 1 ? 'The time range of the run is' : 'The time ranges of the runs are'} not exported.${stop} Correct the cause, then run: ${retry}`;
   return { ...stalled, reason: reasons.runsFailed, message };
 }

@@ -10,7 +10,7 @@ import { noPlace, type ResourcePlace } from '../resources/given-manifests.ts';
 import { openResources } from '../resources/resource-access.ts';
 
 export interface FleetPlace extends ResourcePlace {
-  /** Name of the cluster or directory in messages. Undefined if the command uses neither. */
+  /** Name of the cluster or directory, for messages. Undefined if the command uses neither. */
   readonly label: string | undefined;
 }
 

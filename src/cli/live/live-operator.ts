@@ -42,8 +42,8 @@ export class LiveOperator {
   }
 
   /**
-   * Runs the operator until nothing is left to do or, if `isEndless` is true, until a signal. Resolves when no request
-   * is in flight.
+   * Runs the operator until nothing is left to do or, if `isEndless` is true, until it receives a signal. Resolves when
+   * no request is in flight.
    */
   async run(
     host: Host,

@@ -1,5 +1,5 @@
 /**
- * `logfleet pause` and `logfleet resume`: for one resource, or for the whole operator with `--all`. Upgrades in flight
+ * `logfleet pause` and `logfleet resume`, for one resource or, with `--all`, for the whole operator. Upgrades in flight
  * continue, because the log service cannot cancel them.
  */
 import { annotations } from '../../api/annotations.ts';
@@ -105,7 +105,7 @@ async function pauseAll(operator: OperatorSwitch): Promise<Outcome> {
   const before = await operator.pausedBy();
   if (before === undefined) await operator.set(true);
   const state = before === undefined ? 'paused' : `was already paused by ${before}`;
-  const report = `${state}; upgrades and searches in flight continue to their end. To resume: ${invocation('resume --all')}${operator.flags}`;
+  const report = `${state}; upgrades and searches in flight run to completion. To resume: ${invocation('resume --all')}${operator.flags}`;
   return { report, status: exitStatus.ok };
 }
 

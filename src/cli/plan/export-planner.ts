@@ -49,7 +49,8 @@ export type ExportOutlook = { readonly resource: SearchExport } & (
 );
 
 /**
- * Estimates for the whole export: rows, searches, requests and duration. They include rows that were already exported.
+ * Estimates for the whole export: rows, searches, requests and duration. They include rows that have already been
+ * exported.
  */
 export interface PlannedSearches extends ExportForecast {
   readonly rows: number;
@@ -60,7 +61,7 @@ export interface PlannedSearches extends ExportForecast {
   readonly jobs: number;
   readonly parallelism: number;
   readonly requestsPerSecond: number;
-  /** Bytes that the planned searches scan. Undefined if unknown. */
+  /** Number of bytes that the planned searches will scan. Undefined if unknown. */
   readonly bytesToScan: number | undefined;
   /** Cost of the digest, an aggregation that checks the exported rows (E6). Undefined if the export uses no digest. */
   readonly digest: PlannedDigest | undefined;

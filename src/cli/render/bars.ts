@@ -11,7 +11,7 @@ interface CollectorState {
 }
 
 /**
- * States of collectors in the order in which the bar shows them. Each selected collector has exactly one of these
+ * States of collectors in the order in which the bar shows them. Each selected collector is in exactly one of these
  * states.
  */
 export const collectorStates: readonly CollectorState[] = [

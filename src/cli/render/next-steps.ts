@@ -1,6 +1,6 @@
 /**
  * Finds the actions that a user can take for a resource: resume it, approve a stage, or retry failures. Each action is
- * a shell command, or a change of a manifest.
+ * a shell command, or a change to a manifest.
  */
 
 import { join } from 'node:path';
@@ -92,7 +92,7 @@ function retryStep(resource: AnyResource, options: TargetOptions): string | unde
   return isStopped ? commandLine('retry', resource, options) : undefined;
 }
 
-/** One cause of a pause of the whole operator. */
+/** One of the causes for which the whole operator is paused. */
 interface PauseOfAll {
   /** Path of the manifest directory, as given on the command line. */
   readonly directory: string;

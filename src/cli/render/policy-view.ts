@@ -28,7 +28,7 @@ interface Detail {
 }
 
 const all = Number.POSITIVE_INFINITY;
-/** Levels of detail of the live view. The first level is for the largest windows. */
+/** Levels of detail in the live view. The first level is for the largest windows. */
 const details: readonly Detail[] = [
   { stages: 10, versions: 6, tasks: 5, reasons: 4, actions: 3, events: 5 },
   { stages: 10, versions: 6, tasks: 3, reasons: 3, actions: 2, events: 3 },
@@ -48,7 +48,7 @@ export const policyView: KindView<CollectorVersionPolicy> = {
   reasonOf: policyWait,
   inFlight: ({ collectors: { inProgress = 0 } = {} }) => {
     if (inProgress === 0) return undefined;
-    const verb = inProgress === 1 ? 'continues to its end' : 'continue to their end';
+    const verb = inProgress === 1 ? 'runs to completion' : 'run to completion';
     return `${counted(inProgress, 'upgrade')} in flight ${verb}`;
   },
 };

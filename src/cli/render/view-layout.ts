@@ -53,7 +53,7 @@ export interface KindView<R extends AnyResource> {
    * Returns the reason why a running search or upgrade is taking longer than usual, or undefined if no reason is known.
    */
   reasonOf(status: StatusOf<R>): string | undefined;
-  /** Describes running work that a pause does not stop, such as `6 upgrades in flight continue to their end`. */
+  /** Describes running work that a pause does not stop, such as `6 upgrades in flight run to completion`. */
   inFlight(status: StatusOf<R>): string | undefined;
 }
 
@@ -86,11 +86,11 @@ export const noOperator = 'No operator has read this resource yet. Check that an
 
 interface DetailLevels<D> {
   readonly all: D;
-  /** Levels of detail, most detailed first. The view uses the first level that fits the window. */
+  /** Levels of detail, most detailed first. The view uses the first level that fits in the window. */
   readonly fitting: readonly D[];
 }
 
-/** Renders a view with the first level of detail that fits the window. */
+/** Renders a view with the first level of detail that fits in the window. */
 export function renderView<D extends { readonly events: number }>(
   resource: AnyResource,
   { nowMs, elapsedMs, events = [], steps = {} }: Moment,

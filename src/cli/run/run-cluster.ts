@@ -1,4 +1,4 @@
-/** Runs the operator in a cluster until a signal. */
+/** Runs the operator in a cluster until the process receives a signal. */
 import { hostname } from 'node:os';
 import { aborted } from '../../base/aborted.ts';
 import { systemClock } from '../../base/clock.ts';

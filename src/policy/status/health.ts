@@ -97,9 +97,7 @@ function paused({ pausedBy, fleet }: HealthInput): Health | undefined {
 
 function inFlight(fleet: Fleet | undefined): string {
   const running = fleet?.counts.inProgress ?? 0;
-  return running > 0
-    ? ` ${counted(running, 'upgrade')} in progress will continue to ${wordFor(running, 'its', 'their')} end.`
-    : '';
+  return running > 0 ? ` ${counted(running, 'upgrade')} in progress will run to completion.` : '';
 }
 
 function windowsUnreadable({ badCalendar }: HealthInput): Health | undefined {

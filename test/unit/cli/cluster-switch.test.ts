@@ -45,7 +45,7 @@ function cluster(...namespaces: readonly string[]) {
 }
 
 const paused =
-  'everything of the operator in namespace logfleet: paused; upgrades and searches in flight continue to their end. ' +
+  'everything of the operator in namespace logfleet: paused; upgrades and searches in flight run to completion. ' +
   'To resume: logfleet resume --all --operator-namespace logfleet\n';
 
 describe('the ConfigMap', () => {

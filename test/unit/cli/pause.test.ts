@@ -23,7 +23,7 @@ describe('pause', () => {
     expect(await run(pauseCommand, [samplePolicy()])).toEqual({
       status: 0,
       stdout:
-        'cvp/production in namespace logging: paused; 6 upgrades in flight continue to their end. ' +
+        'cvp/production in namespace logging: paused; 6 upgrades in flight run to completion. ' +
         'To resume: logfleet resume cvp/production\n',
       annotated: [{ key: 'logging/production', annotation: { name: 'logfleet.dev/paused', value: 'true' } }],
     });
@@ -35,7 +35,7 @@ describe('pause', () => {
       samplePolicy({ paused: true, status: { ...rollingStatus, collectors } }),
     ]);
     expect(stdout).toBe(
-      'cvp/production in namespace logging: paused; 1 upgrade in flight continues to its end. ' +
+      'cvp/production in namespace logging: paused; 1 upgrade in flight runs to completion. ' +
         'To resume: remove paused: true from the manifest, and logfleet resume cvp/production\n',
     );
   });

@@ -358,8 +358,8 @@ describe('retry', () => {
 
 describe('abort', () => {
   it.each([
-    [6, '; 6 upgrades in flight continue to their end'],
-    [1, '; 1 upgrade in flight continues to its end'],
+    [6, '; 6 upgrades in flight run to completion'],
+    [1, '; 1 upgrade in flight runs to completion'],
     [0, ''],
   ])('ends a rollout with %d in progress', async (inProgress, ending) => {
     const { report, annotated } = await run('abort', policy(failing(0, inProgress)), { namespace: 'logging' });

@@ -79,7 +79,7 @@ describe('each situation', () => {
     const health = healthOf(input({ pausedBy: 'spec.paused', fleet: fleet({ pending: 5, inProgress: 2 }) }));
     expect(health).toMatchObject({ ready: 'Unknown', reason: 'Paused', reconciling: false, stalled: false });
     expect(health.message).toBe(
-      'Paused by spec.paused: no upgrade starts. 2 upgrades in progress will continue to their end.',
+      'Paused by spec.paused: no upgrade starts. 2 upgrades in progress will run to completion.',
     );
   });
 

@@ -177,7 +177,7 @@ interface FocusProps extends Omit<ListProps, 'onFilter'> {
   readonly inView: readonly number[];
 }
 
-/** Returns the index of the focused row, and functions that change it. Tab reaches only this row. */
+/** Returns the index of the focused row, and functions that change it. The Tab key reaches only this row. */
 function useFocusedRow({ scroller, visibleRows, total, filter, selected, inView }: FocusProps) {
   const [lastFocused, setFocused] = useState(0);
   const focused = Math.min(lastFocused, total - 1);
@@ -190,7 +190,7 @@ function useFocusedRow({ scroller, visibleRows, total, filter, selected, inView 
     focusedId.current = undefined;
   }, [filter]);
   const wantsFocus = useWantedFocus(scroller, focused, selected);
-  // Moves the focus with its resource to another visible row.
+  // If the focused resource has moved to another visible row, the focus follows it.
   useLayoutEffect(() => {
     const id = visibleRows.row(focused)?.id;
     const wanted = focusedId.current;
@@ -215,11 +215,11 @@ function useFocusedRow({ scroller, visibleRows, total, filter, selected, inView 
   return { focused, moveFocus, noteFocus };
 }
 
-/** Returns a flag. If it is set, the next rendering gives the browser's focus to the focused row. */
+/** Returns a flag. If the flag is set, the next rendering moves the browser's focus to the focused row. */
 function useWantedFocus(scroller: Scroller, focused: number, selected: string): RefObject<boolean> {
   const wantsFocus = useRef(false);
   const hadSelection = useRef(false);
-  // Returns the focus to the list if there is no selection, because the details are hidden then.
+  // Returns the focus to the list when no resource is selected, because the details are then hidden.
   useLayoutEffect(() => {
     if (hadSelection.current && selected === '' && document.activeElement === document.body) wantsFocus.current = true;
     hadSelection.current = selected !== '';

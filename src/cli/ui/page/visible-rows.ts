@@ -32,7 +32,7 @@ export class VisibleRows {
   #isReading = false;
   /** True if the visible rows must be read. */
   #mustRead = false;
-  /** True if earlier rows may be outdated. */
+  /** True if the cached rows may be outdated. */
   #isOutdated = false;
 
   /** @param start the first rows without a filter */
