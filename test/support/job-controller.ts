@@ -33,6 +33,12 @@ interface JobSpec {
   readonly backoffLimitPerIndex: number;
   readonly suspend?: boolean;
   readonly template: PodTemplate;
+  readonly podFailurePolicy?: {
+    readonly rules: readonly {
+      readonly action: string;
+      readonly onPodConditions?: readonly { readonly type: string }[];
+    }[];
+  };
 }
 
 export class JobController {
@@ -63,10 +69,26 @@ export class JobController {
     return [...this.#running.keys()];
   }
 
-  /** Kills a pod's worker, as a crash or an eviction would. */
+  /** Kills a pod's worker, as a crash would. */
   kill(pod: string, exitCode = 137): void {
     void this.#running.get(pod)?.kill();
     this.#ended(pod, exitCode, undefined);
+  }
+
+  /** Kills a pod's worker, and marks the pod as evicted. */
+  evict(pod: string): void {
+    this.kill(pod, 143);
+    const conditions = [{ type: 'DisruptionTarget', status: 'True', reason: 'EvictionByEvictionAPI' }];
+    this.#world.api.patch(`${podsPath}/${pod}/status`, { status: { conditions } });
+  }
+
+  /** Kills a pod's worker together with its node. Kubernetes then deletes the pod, which never gets a final status. */
+  loseNode(pod: string): void {
+    const worker = this.#running.get(pod);
+    this.#running.delete(pod);
+    this.limits.delete(pod);
+    void worker?.kill();
+    this.#world.api.remove(`${podsPath}/${pod}`);
   }
 
   #tick(): void {
@@ -101,12 +123,13 @@ export class JobController {
       const last = ofIndex.at(-1);
       const phase = (last?.status as { phase?: string } | undefined)?.phase;
       if (last && phase !== 'Failed') continue;
-      if (last && exitCodeOf(last) !== undefined && [2, 3].includes(exitCodeOf(last) ?? 0)) {
+      if (last && !isIgnored(last, spec) && [2, 3].includes(exitCodeOf(last) ?? 0)) {
         this.#finish(job, 'Failed', 'PodFailurePolicy', failed + 1);
         return;
       }
-      if (ofIndex.length > spec.backoffLimitPerIndex) {
-        this.#finish(job, 'Failed', 'FailedIndexes', ofIndex.length);
+      const failures = ofIndex.filter((pod) => !isIgnored(pod, spec));
+      if (failures.length > spec.backoffLimitPerIndex) {
+        this.#finish(job, 'Failed', 'FailedIndexes', failures.length);
         return;
       }
       const sinceMs = clock.now() - Date.parse((last ?? job).metadata.creationTimestamp);
@@ -206,6 +229,14 @@ export class JobController {
 
 function jobOf(pod: ApiObject | undefined): string {
   return pod?.metadata.labels?.['batch.kubernetes.io/job-name'] ?? '';
+}
+
+/** Returns whether the Job's pod failure policy ignores the failure of this pod. */
+function isIgnored({ status }: ApiObject, { podFailurePolicy }: JobSpec): boolean {
+  const { conditions = [] } = (status ?? {}) as { conditions?: readonly { readonly type: string }[] };
+  const ignored = podFailurePolicy?.rules.filter(({ action }) => action === 'Ignore') ?? [];
+  const types = ignored.flatMap(({ onPodConditions = [] }) => onPodConditions.map(({ type }) => type));
+  return conditions.some(({ type }) => types.includes(type));
 }
 
 function exitCodeOf({ status }: ApiObject): number | undefined {

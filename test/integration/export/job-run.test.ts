@@ -60,6 +60,79 @@ describe('an export in a Kubernetes Job', () => {
     expect(world.status?.kubernetesJob?.failedPods ?? 0).toBeGreaterThanOrEqual(0);
   });
 
+  test.each(['list', 'create', 'open', 'write', 'finish', 'read'] as const)(
+    'continues in another pod after its pod was killed at each of its first three calls of %s',
+    async (call) => {
+      const { world, controller, pods, jobs } = jobWorld();
+      let kills = 0;
+      world.onOpen = (destination) => {
+        destination.strike = (made) => {
+          const [pod] = controller.running;
+          if (made !== call || kills >= 3 || pod === undefined || destination.isDead) return undefined;
+          kills++;
+          destination.die();
+          controller.kill(pod);
+          return undefined;
+        };
+      };
+      world.add({ ...inJob, execution: { mode: 'Job', job: { backoffLimitPerIndex: 10 } } });
+      world.start();
+      expect(await world.untilReason('Exported')).toBe(true);
+      expect(kills).toBeGreaterThan(0);
+      expect({ rows: world.rows().length, pods: pods().length, jobs: jobs().length }).toEqual({
+        ...{ rows: 600, pods: kills + 1, jobs: 1 },
+      });
+    },
+  );
+
+  test('continues in another pod after its node has failed', async () => {
+    const { world, controller, pods } = jobWorld();
+    world.add(inJob);
+    world.start();
+    await world.world.until(() => controller.running.length === 1 && world.store.objects.size > 0, 30 * minuteMs);
+    controller.loseNode(controller.running[0] as string);
+    expect(pods()).toHaveLength(0);
+    expect(await world.untilReason('Exported')).toBe(true);
+    expect(world.rows()).toHaveLength(600);
+    expect(world.condition('Complete')).toMatchObject({ status: 'True' });
+  });
+
+  test('continues after more evictions than its Job may have failed pods', async () => {
+    const { world, controller, pods } = jobWorld({ scenario: { search: { duration: '1m' } } });
+    world.add({ ...inJob, execution: { mode: 'Job', job: { backoffLimitPerIndex: 1 } } });
+    world.start();
+    for (let eviction = 1; eviction <= 4; eviction++) {
+      await world.world.until(() => controller.running.length === 1, 30 * minuteMs);
+      controller.evict(controller.running[0] as string);
+    }
+    expect(await world.untilReason('Exported')).toBe(true);
+    expect(pods()).toHaveLength(5);
+    expect(world.rows()).toHaveLength(600);
+  });
+
+  test('waits while its claim is full, and completes in the same pod when there is space again', async () => {
+    const { world, controller, pods } = jobWorld();
+    let isFull = true;
+    let refused = 0;
+    world.onOpen = (destination) => {
+      destination.strike = (call) => {
+        if (!isFull || call !== 'write') return undefined;
+        refused++;
+        return { failure: 'full' };
+      };
+    };
+    world.add(inJob);
+    world.start();
+    expect(await world.world.until(() => refused > 0, 30 * minuteMs)).toBe(true);
+    await world.world.until(() => false, 10 * minuteMs);
+    expect(controller.running).toHaveLength(1);
+    expect(world.reason).not.toBe('Exported');
+    isFull = false;
+    expect(await world.untilReason('Exported')).toBe(true);
+    expect(pods()).toHaveLength(1);
+    expect(world.rows()).toHaveLength(600);
+  });
+
   test('has two workers, which export every row once and together keep to two shares', async () => {
     const { world, controller, pods } = jobWorld();
     world.add({ ...inJob, execution: { mode: 'Job', job: { workers: 2 } } });
