@@ -85,7 +85,7 @@ async function createPolicy(namespace: string, name = 'production'): Promise<Own
 }
 
 async function cached(host: KubernetesHost, key: OwnerRef): Promise<CollectorVersionPolicy> {
-  return vi.waitUntil(() => host.resources(kind).get(key), { timeout: 20_000, interval: 5 });
+  return vi.waitUntil(() => host.resources(kind).get(key), { timeout: 300_000, interval: 5 });
 }
 
 const runSpec = {
@@ -103,7 +103,7 @@ async function createSchedule(host: KubernetesHost, namespace: string): Promise<
     spec: { schedule: '0 * * * *', template: { spec: runSpec } },
   });
   return vi.waitUntil(() => host.resources('SearchExportSchedule').get({ namespace, name }), {
-    timeout: 20_000,
+    timeout: 300_000,
     interval: 5,
   });
 }
@@ -119,11 +119,11 @@ async function createRun(host: KubernetesHost, { metadata }: SearchExportSchedul
     owner: { kind: 'SearchExportSchedule', namespace, name: metadata.name, uid },
   });
   expect(created).toBe('created');
-  return vi.waitUntil(() => host.resources('SearchExport').get({ namespace, name }), { timeout: 20_000, interval: 5 });
+  return vi.waitUntil(() => host.resources('SearchExport').get({ namespace, name }), { timeout: 300_000, interval: 5 });
 }
 
 async function until(condition: () => boolean): Promise<void> {
-  await vi.waitUntil(condition, { timeout: 40_000, interval: 5 });
+  await vi.waitUntil(condition, { timeout: 300_000, interval: 5 });
 }
 
 function withTarget(policy: CollectorVersionPolicy, targetVersion: string): CollectorVersionPolicy {
@@ -317,7 +317,7 @@ async function runJob({ host, metrics }: RunningHost, namespace: string): Promis
   await workerJobs.exists(key);
   await workerJobs.create(key, buildJob(input));
   const found = () => [...workerJobs.jobs()].find(({ metadata }) => metadata.name === name);
-  await workerJobs.remove(await vi.waitUntil(found, { timeout: 20_000, interval: 5 }));
+  await workerJobs.remove(await vi.waitUntil(found, { timeout: 300_000, interval: 5 }));
   await workerJobs.serviceAccountLabels(key);
   await workerJobs.claimAccessModes(key);
 }

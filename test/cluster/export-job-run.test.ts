@@ -63,7 +63,7 @@ async function jobsIn({ name }: Namespace): Promise<readonly Job[]> {
 }
 
 async function oneJob(namespace: Namespace): Promise<Job> {
-  await expect.poll(async () => (await jobsIn(namespace)).length, { timeout: 40_000 }).toBe(1);
+  await expect.poll(async () => (await jobsIn(namespace)).length).toBe(1);
   return (await jobsIn(namespace))[0] as Job;
 }
 

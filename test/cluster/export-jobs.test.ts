@@ -76,7 +76,7 @@ test('the ClusterRole of the component is enough, and allows nothing else on pod
   const operator = await userFor(namespace, 'operator');
   const status = async (method: 'GET' | 'POST' | 'DELETE', path: string, body?: object) =>
     (await callApi(method, path, body, operator)).status;
-  await expect.poll(() => status('GET', objectPath('jobs', namespace)), { timeout: 40_000 }).toBe(200);
+  await expect.poll(() => status('GET', objectPath('jobs', namespace))).toBe(200);
   const job = jobIn(namespace);
   expect(await status('POST', objectPath('jobs', namespace), job)).toBe(201);
   expect(await status('GET', objectPath('jobs', namespace, job.metadata.name))).toBe(200);

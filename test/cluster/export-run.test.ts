@@ -118,7 +118,7 @@ test.concurrent('a completed export is removed after its TTL, and is complete im
   await apply(namespace, tenant, place, { ttlSecondsAfterFinished: 2 });
   const { metadata, status } = await namespace.exportReason('audit', 'Exported');
   const path = resourcePath('SearchExport', namespace.name, 'audit');
-  await vi.waitUntil(async () => (await callApi('GET', path)).status === 404, { timeout: 60_000, interval: 100 });
+  await vi.waitUntil(async () => (await callApi('GET', path)).status === 404, { timeout: 300_000, interval: 100 });
   await expectExported(place, status?.fingerprint ?? '', namespace.name);
   const created = () => tenant.journal().filter(({ operation }) => operation === 'createJob').length;
   const before = created();

@@ -173,7 +173,7 @@ test.concurrent('a plan reads the resources of the cluster, and changes nothing'
   // The operator is therefore killed before `plan` runs.
   await running.kill();
   const lastArrival = Math.max(...tenant.journal().map(({ at }) => at));
-  await vi.waitUntil(() => Date.now() > lastArrival + 1_000, { timeout: 60_000 });
+  await vi.waitUntil(() => Date.now() > lastArrival + 1_000, { timeout: 300_000 });
 
   const where = ['-n', namespace.name, '--kubeconfig', installation.kubeconfig];
   const ended = await runToEnd(['plan', file, ...where, '-o', 'json', '--exit-code']);

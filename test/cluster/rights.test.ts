@@ -39,9 +39,6 @@ async function aggregated(to: 'view' | 'edit' | 'admin', ours: readonly string[]
   return all.filter((role) => counts(role) && isAggregated(role)).flatMap(({ rules }) => rules ?? []);
 }
 
-/** The API server caches rights, so changed rights take effect after a short delay. */
-const upTo40Seconds = { timeout: 40_000 };
-
 const userRoles = ['logfleet-view', 'logfleet-edit', 'logfleet-install'];
 
 async function user(
@@ -68,7 +65,7 @@ async function user(
 
 async function untilAllowed({ kubeconfig }: ServiceAccountUser, ...question: readonly string[]): Promise<void> {
   const ask = async () => (await kubectl(['auth', 'can-i', ...question], { kubeconfig })).stdout.trim();
-  await expect.poll(ask, upTo40Seconds).toBe('yes');
+  await expect.poll(ask).toBe('yes');
 }
 
 const policyManifest = `apiVersion: logfleet.dev/v1alpha1
@@ -225,7 +222,7 @@ test('logfleet ui shows all resources, and their changes, with the rights that d
 
   const context = recordingContext();
   const ended = runProgram(['ui', '--kubeconfig', viewer.kubeconfig], context);
-  await expect.poll(() => context.stdout.text, upTo40Seconds).toMatch(/^http:/);
+  await expect.poll(() => context.stdout.text).toMatch(/^http:/);
   const rows = async () =>
     JSON.parse(await fetch(`${context.stdout.text.trim()}api/list?limit=10`).then((response) => response.text())).rows;
   expect(await rows()).toMatchObject([{ id: `cvp/${namespace}/production`, state: 'Unknown' }]);
@@ -249,7 +246,7 @@ test.each(uiRights())('logfleet ui needs the right to $verb $resource', async ({
     expect(context.stderr.text).toContain(resource);
     return;
   }
-  await expect.poll(() => context.stdout.text, upTo40Seconds).toMatch(/^http:/);
+  await expect.poll(() => context.stdout.text).toMatch(/^http:/);
   const { body } = await fetch(`${context.stdout.text.trim()}api/changes`);
   let shown = '';
   for await (const part of body ?? []) {
@@ -418,9 +415,7 @@ describe('docs/rights.md lists the same rights of the operator as kubectl auth c
   ] as const)('%s: %s', async (way, heading, where) => {
     const { namespace, account, home } = await install(way);
     const place = where === 'own' ? namespace : where === 'served' ? home : await createNamespace('other');
-    await expect
-      .poll(() => rightsOf(account, namespace, place), upTo40Seconds)
-      .toEqual(documentedRights().get(heading));
+    await expect.poll(() => rightsOf(account, namespace, place)).toEqual(documentedRights().get(heading));
   });
 
   test.each(['namespaced', 'namespaces'] as const)(

@@ -197,9 +197,7 @@ const problems: readonly AlertedProblem[] = [
 
 const named = problems.map((problem) => [problem.alerts.join(' and '), problem] as const);
 
-test.each(named)('%s: fires during its problem, and ends afterwards', { timeout: 400_000 }, (_, problem) =>
-  expectAlerts(problem),
-);
+test.each(named)('%s: fires during its problem, and ends afterwards', (_, problem) => expectAlerts(problem));
 
 /** Situations in which no alert must fire for a schedule, although a run takes hours. */
 const harmless: readonly (AlertedProblem & { readonly name: string })[] = [
@@ -226,7 +224,7 @@ const harmless: readonly (AlertedProblem & { readonly name: string })[] = [
   },
 ];
 
-test.each(harmless)('no alert fires while $name', { timeout: 400_000 }, expectAlerts);
+test.each(harmless)('no alert fires while $name', expectAlerts);
 
 /** Simulates a problem. Expects exactly the problem's alerts to fire, and no alert to be firing at the end. */
 async function expectAlerts(problem: AlertedProblem): Promise<void> {

@@ -5,7 +5,7 @@ import { someSeeds } from './directed-seeds.ts';
 import { upgradePool } from './history-pool.ts';
 import { upgradeProgram, violationsReported } from './replay.ts';
 
-test.each(directionNames)('%s', { timeout: 600_000 }, async (directions) => {
+test.each(directionNames)('%s', async (directions) => {
   const violated = await upgradePool.run({ seeds: someSeeds(directions), directions });
   expect(violated.map((reply) => violationsReported(upgradeProgram, reply, directions))).toEqual([]);
 });

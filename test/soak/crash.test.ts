@@ -2,7 +2,7 @@
 import { vi } from 'vitest';
 import { failingUpgrades, laggingList, none, testCrashes, testLosses } from '../e2e/support/crashes.ts';
 
-vi.setConfig({ maxConcurrency: 100, testTimeout: 300_000 });
+vi.setConfig({ maxConcurrency: 100 });
 
 testCrashes([
   [none, ['service.listBuilds:after:1', 'service.listCollectors:before:1', 'service.listCollectors:after:1']],

@@ -4,7 +4,7 @@ import { placeKinds, testExportCrashes } from '../e2e/support/export-crashes.ts'
 import { stopStores } from '../e2e/support/exports.ts';
 
 // If more tests ran at the same time, delayed requests could exceed the request rate limit.
-vi.setConfig({ maxConcurrency: 8, testTimeout: 300_000 });
+vi.setConfig({ maxConcurrency: 8 });
 
 afterAll(() => stopStores());
 

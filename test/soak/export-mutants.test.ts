@@ -6,7 +6,7 @@ import { whyUnseen } from '../simulation/mutant.ts';
 
 const maxHistories = 40;
 
-test.concurrent.each(exportMutants)('$rule: $name', { timeout: 600_000 }, async (mutant) => {
+test.concurrent.each(exportMutants)('$rule: $name', async (mutant) => {
   expect(await whyUnseen(mutant, exportHistories, maxHistories)).toBe(undefined);
 });
 

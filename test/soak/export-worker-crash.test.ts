@@ -2,7 +2,7 @@
 import { vi } from 'vitest';
 import { testWorkerCrashes } from '../e2e/support/worker-crashes.ts';
 
-vi.setConfig({ maxConcurrency: 8, testTimeout: 300_000 });
+vi.setConfig({ maxConcurrency: 8 });
 
 testWorkerCrashes([
   [0, 'export.plan:before:1'],

@@ -17,18 +17,18 @@ const kinds = [
 ];
 
 describe.each(kinds)('simulations of $of', ({ pool, program }) => {
-  test.each(seeds)('fifty from seed %i on', { timeout: 600_000 }, async (first) => {
+  test.each(seeds)('fifty from seed %i on', async (first) => {
     const violated = await pool.run({ seeds: countFrom(first, perTest) });
     expect(violated.map((reply) => violationsReported(program, reply))).toEqual([]);
   });
 });
 
-test.each(upgradeDirections)('simulations of upgrades with the plan %s', { timeout: 600_000 }, async (directions) => {
+test.each(upgradeDirections)('simulations of upgrades with the plan %s', async (directions) => {
   const violated = await upgradePool.run({ seeds: allSeeds(directions), directions });
   expect(violated.map((reply) => violationsReported(upgradeProgram, reply, directions))).toEqual([]);
 });
 
-test.each(directionNames)('simulations of exports with the plan %s', { timeout: 600_000 }, async (directions) => {
+test.each(directionNames)('simulations of exports with the plan %s', async (directions) => {
   const violated = await exportPool.run({ seeds: countFrom(2, 11), directions });
   expect(violated.map((reply) => violationsReported(exportProgram, reply, directions))).toEqual([]);
 });

@@ -35,7 +35,6 @@ test.each([
   ['OldestFirst', 2],
 ] as const)(
   'a backfill of 1,000 runs, %s, %i at a time, needs at most 1.10 times the minimum of requests, and a due run waits for at most one other run',
-  { timeout: 600_000 },
   async (backfillOrder, maxActive) => {
     const messages = every(3 * minuteMs, fromMs, startMs + 48 * 60 * minuteMs);
     const world = new ScheduleWorld({ messages, scenario: { search: { duration: '5s' } } });

@@ -6,7 +6,7 @@ import { scheduleMutants } from '../simulation/schedules/mutants.ts';
 
 const maxHistories = 150;
 
-test.concurrent.each(scheduleMutants)('$rule: $name', { timeout: 600_000 }, async (mutant) => {
+test.concurrent.each(scheduleMutants)('$rule: $name', async (mutant) => {
   expect(await whyUnseen(mutant, scheduleHistories, maxHistories)).toBe(undefined);
 });
 

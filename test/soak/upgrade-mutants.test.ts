@@ -6,7 +6,7 @@ import { mutants } from '../simulation/mutants.ts';
 
 const maxHistories = 150;
 
-test.concurrent.each(mutants)('$rule: $name', { timeout: 600_000 }, async (mutant) => {
+test.concurrent.each(mutants)('$rule: $name', async (mutant) => {
   expect(await whyUnseen(mutant, upgradeHistories, maxHistories)).toBe(undefined);
 });
 

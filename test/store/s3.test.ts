@@ -298,7 +298,7 @@ test('an upload of a process that cannot be checked is left over after 15 minute
   // The client might abort the upload while it is still sending parts, so the test waits until both parts have been
   // stored.
   const parts = () => place.files().filter((file) => /\/\d+$/.test(file));
-  await expect.poll(parts, { timeout: 30_000 }).toHaveLength(2);
+  await expect.poll(parts).toHaveLength(2);
   expect(await later.abortLeftovers('', 'ofTheDead')).toBe(0);
   clock.skewMs = 10 ** 14;
   expect(await later.abortLeftovers('', 'ofTheDead')).toBe(1);

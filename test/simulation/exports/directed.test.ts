@@ -6,7 +6,7 @@ import { directionNames } from './directed-plans.ts';
 
 const perKind = 1;
 
-test.each(directionNames)('%s', { timeout: 600_000 }, async (directions) => {
+test.each(directionNames)('%s', async (directions) => {
   const violated = await exportPool.run({ seeds: countFrom(1, perKind), directions });
   expect(violated.map((reply) => violationsReported(exportProgram, reply, directions))).toEqual([]);
 });

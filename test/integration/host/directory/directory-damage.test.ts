@@ -225,7 +225,6 @@ describe.each(points.map((point, index) => ({ ...point, index })))('while $name'
   const { outcome, reach, state, upgrades, index } = point;
   test.each(shareOf([false, true], 2, index))(
     'damage starts no upgrade, and loses no state (restart: %s)',
-    { timeout: 240_000 },
     async (restarts) => {
       const world = begin(outcome);
       await world.start();
