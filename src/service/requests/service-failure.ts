@@ -30,7 +30,7 @@ function adviceWith(operation: Operation, names: SettingNames): Advice {
   const tooManyOrJobs = `${tooMany}; or the organisation may have reached its limit on active search jobs: wait, or end other jobs`;
   // logfleet sends valid times. If the service rejects a time, a proxy may have changed the request.
   const altered = `check that ${address} is the address of the service itself, and that no proxy modifies requests`;
-  const anotherZone = 'the service does not know this time zone: use another one, such as UTC or Europe/Berlin';
+  const anotherZone = 'the service does not know this time zone: set another one, such as UTC or Europe/Berlin';
   return {
     nameNotFound: `the hostname cannot be resolved: check ${address}, and the DNS and proxy settings of this machine`,
     refused: `no server is listening at this address: check the host and port in ${address}`,
