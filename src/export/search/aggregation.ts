@@ -1,4 +1,4 @@
-/** Aggregates the rows of an interval, and repeats an unreliable aggregation. */
+/** Aggregates the rows of an interval, and repeats an aggregation whose result is unreliable. */
 
 import { sleep } from '../../base/clock.ts';
 import { asLogfleetError, failure, type LogfleetError, mayPass } from '../../base/errors.ts';
@@ -8,7 +8,7 @@ import { ServiceError } from '../../service/requests/service-error.ts';
 import { withOperators } from './export-definition.ts';
 import type { JobSet, OpenWishes } from './job-set.ts';
 
-/** Maximum number of attempts to run an aggregation. */
+/** Maximum number of attempts per aggregation. */
 const maxTries = 3;
 const retryDelayMs = 2_000;
 
@@ -68,7 +68,7 @@ export async function countInterval(order: JobOrder, jobs: JobSet): Promise<Inte
   });
   if (counted.kind === 'errors') return counted;
   const { records, messageCount } = counted;
-  // Some services return no record if they count zero rows.
+  // Some services return no record when they count zero rows.
   if (records.length === 0 && messageCount === 0) return { kind: 'counted', rows: 0 };
   const [record] = records;
   const rows = record && records.length === 1 ? figureOf(record, '_count') : undefined;
@@ -83,6 +83,6 @@ export function isRefused(thrown: unknown): thrown is ServiceError {
 function countRefused(cause: ServiceError): LogfleetError {
   const { serviceCode = 'no code' } = cause;
   const what = `The service accepts the query, but refuses it with "| count" at its end (${serviceCode}). logfleet needs this count if a response is lost, or if the service cuts a search short`;
-  const message = `${what}: export with a query that can be counted.`;
+  const message = `${what}: use a query whose rows can be counted.`;
   return failure('stall', 'export.countRefused', message, { reason: 'CountMissing', cause });
 }

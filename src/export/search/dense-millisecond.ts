@@ -1,10 +1,10 @@
 /**
- * Reads a millisecond with more rows than one search returns. Ten searches, one for each last digit of the message id,
- * find each row once. If one of them is cut short, it is replaced by ten searches for the last two digits.
+ * Reads a millisecond that has more rows than one search returns. Ten searches, one for each last digit of the message
+ * id, together find each row once. A search that is cut short is replaced by ten searches for the last two digits.
  *
- * Rows are returned only if their number equals the count of an aggregation (E6). If the number of rows is the only
- * sign that a search was cut short, the search first counts as complete. If rows are then missing, all searches are
- * repeated, and such searches count as cut short.
+ * Rows are returned only if their number equals the count from an aggregation (E6). If the number of rows is the only
+ * sign that a search was cut short, the search initially counts as complete. If rows then turn out to be missing, all
+ * searches are repeated, and such searches count as cut short.
  */
 import { sleep } from '../../base/clock.ts';
 import { asLogfleetError, mayPass } from '../../base/errors.ts';
@@ -28,7 +28,8 @@ export interface DenseMillisecond {
   /** Number of rows according to an aggregation. */
   readonly rows: number;
   /**
-   * Interval that the interrupted search covered. All rows that this search returned are from the millisecond `atMs`.
+   * Interval covered by the search that was cut short. All rows that this search returned are from the millisecond
+   * `atMs`.
    */
   readonly order: SearchOrder;
 }
@@ -43,11 +44,11 @@ export type DenseOutcome =
   /** The files contain all rows of the millisecond. The caller either commits or discards the files. */
   | { readonly kind: 'found'; readonly record: RecordFigures; readonly files: IntervalFiles }
   /**
-   * The searches by last digits failed, or found a different number of rows than an aggregation. Another attempt may
-   * succeed. `isFailure` is false if the cause may be a lost status response of the service.
+   * The searches by last digits failed, or found a different number of rows than an aggregation counted. Another
+   * attempt may succeed. `isFailure` is false if the cause may be that a status response from the service was lost.
    */
   | { readonly kind: 'again'; readonly isFailure: boolean; readonly message: string }
-  /** The searches cannot find all rows of the millisecond. `message` is the reason for users, without a full stop. */
+  /** The searches cannot find all rows of the millisecond. `message` is the user-facing reason, without a full stop. */
   | { readonly kind: 'tooDense'; readonly message: string };
 
 /**
@@ -95,7 +96,7 @@ class DenseSearch {
   readonly #dense: DenseMillisecond;
   readonly #options: DenseTools;
   readonly #dividesDoubtful: boolean;
-  /** Aborts the other searches when one fails. */
+  /** Aborts the other searches when one search fails. */
   readonly #stop = new AbortController();
   readonly #signal: AbortSignal;
   #read: readonly ReadClass[] = [];
@@ -118,7 +119,7 @@ class DenseSearch {
       if (tooLong !== undefined)
         return {
           kind: 'tooDense',
-          message: `even a search for the messages whose _messageid ends in ${tooLong} finds more rows than the service returns`,
+          message: `even a search for only those messages whose _messageid ends in ${tooLong} finds more rows than the service returns`,
         };
       this.#options.signal.throwIfAborted();
       endings = cut.flatMap((ending) => digits.map((digit) => `${digit}${ending}`));
@@ -134,8 +135,8 @@ class DenseSearch {
   }
 
   /**
-   * Searches for messages by the last digits of their ids, with one search for each ending. Resolves to the endings
-   * whose searches were cut short.
+   * Searches for messages by the last digits of their ids, with one search per ending. Resolves to the endings whose
+   * searches were cut short.
    */
   async #searchAll(endings: readonly string[]): Promise<readonly string[]> {
     const cut: string[] = [];
@@ -156,7 +157,7 @@ class DenseSearch {
     this.#stop.abort();
   }
 
-  /** Aborts all searches after an error. Ignores the later errors that the abort causes. */
+  /** Aborts all searches after an error. Ignores the subsequent errors that the abort causes. */
   #abort(error: unknown): void {
     if (this.#stop.signal.aborted) return;
     this.#stop.abort();
@@ -170,17 +171,17 @@ class DenseSearch {
   #judge(): DenseOutcome {
     const { rows } = this.#dense;
     const written = this.#sumOf('written');
-    // The count of the aggregation may include duplicates.
+    // The aggregation's count may include duplicates.
     const isAsCounted = written === rows || written + this.#sumOf('duplicatesOfWritten') === rows;
     if (isAsCounted) return { kind: 'found', record: this.#record(), files: this.files };
     const hasLostStatus = this.#read.some((part) => part.hasLostStatus);
-    const message = `searches by the last digits of _messageid found ${written} rows in total`;
-    // A lost status response may have contained an error that explains the different number of rows (E5). Then the
-    // attempt does not count as a failure.
+    const message = `the searches by the last digits of _messageid found ${written} rows in total`;
+    // A lost status response may have contained an error that explains the different number of rows (E5). In that case,
+    // the attempt does not count as a failure.
     return {
       kind: 'again',
       isFailure: !hasLostStatus,
-      message: hasLostStatus ? `${message}, and a response with the status of a search job was lost` : message,
+      message: hasLostStatus ? `${message}, and a status response for a search job was lost` : message,
     };
   }
 
@@ -203,7 +204,7 @@ class DenseSearch {
     };
   }
 
-  /** Reads the rows whose message ids end in `ending`. If the service cuts the search short, no row is written. */
+  /** Reads the rows whose message ids end in `ending`. If the service cuts the search short, writes no rows. */
   async #searchClass(ending: string): Promise<ClassResult> {
     const { tools } = this.#options;
     const filter = this.#newFilter();
@@ -242,8 +243,8 @@ class DenseSearch {
       if (progress.errors.length > 0) return broughtErrors(job);
       const sign = cutSign(progress, tools.quirks.smallestLimit);
       const isCertain = sign !== 'roundCount' && sign !== 'smallestLimit';
-      // With the maximum number of digits, the search cannot be divided further. It counts as complete: the count of an
-      // aggregation shows later whether rows are missing.
+      // With the maximum number of digits, the search cannot be divided further. It counts as complete, because the
+      // count from an aggregation will show whether rows are missing.
       const isDoubtful = !isCertain && ending.length < maxDigits;
       if (sign !== undefined && (isCertain || (isDoubtful && this.#dividesDoubtful))) return { kind: 'cut' };
       this.#isAnyDoubtful ||= isDoubtful;
@@ -257,23 +258,23 @@ class DenseSearch {
     const { messageCount, hasLostStatus } = job.progress;
     const pages = new JobPages({ job, tools: this.#options.tools, signal: this.#signal });
     await pages.readTo(messageCount, filter, this.files.receiver(filter));
-    // The service may have reported errors of the search job while rows were read. The responses to keep-alive requests
-    // contain these errors (E5).
+    // The service may have reported errors of the search job while rows were being read. The responses to keep-alive
+    // requests contain such errors (E5).
     if (job.progress.errors.length > 0) return broughtErrors(job);
     const figures = filter.figures();
     const received = figures.received - figures.overlapping;
     if (received !== messageCount) {
-      return again(`a search by _messageid found ${messageCount} rows, but its result pages have ${received}`);
+      return again(`a search by _messageid found ${messageCount} rows, but its result pages contain ${received} rows`);
     }
     if (strays({ isEndMoved }, figures) > 0)
       return again('a search by _messageid returned rows from outside the searched millisecond');
     if (figures.duplicates === 0) return { kind: 'read', figures, hasLostStatus };
-    // After an error or a lost response, repeated rows are not accepted, because a repeated row may have taken the place
-    // of a missing row (E5).
+    // After an error or a lost response, repeated rows are not accepted, because a repeated row may have replaced a
+    // missing row (E5).
     if (hasLostStatus)
       return {
         ...again(
-          'a search by _messageid returned rows twice, and other rows may be missing, because a response with the status of the search job was lost',
+          'a search by _messageid returned rows twice, and other rows may be missing, because a status response for the search job was lost',
         ),
         isFailure: false,
       };
@@ -282,8 +283,8 @@ class DenseSearch {
   }
 
   /**
-   * Reads all rows of the job a second time. Returns true if both readings contain the same number of repeated rows,
-   * because the service then stores these rows more than once.
+   * Reads all rows of the job a second time. Returns true if both reads contain the same number of repeated rows, which
+   * shows that the service stores these rows more than once.
    */
   async #comeAgain(pages: JobPages, messageCount: number, figures: RowFigures): Promise<boolean> {
     const filter = this.#newFilter();

@@ -10,13 +10,16 @@ import type { PageRow } from '../../service/pages/page-row.ts';
 export type KnownRow = Pick<PageRow, 'bytes' | 'messageTimeMs' | 'messageId'>;
 
 export interface Duplicates {
-  /** False if rows arrived out of order. Then some repeated rows may be undetected. */
+  /** False if rows arrived out of order. Some repeated rows may then be undetected. */
   readonly isSure: boolean;
-  /** Stores a row. Returns true if the same row was received before. */
+  /** Stores a row. Returns true if the same row has been received before. */
   comesAgain(row: KnownRow): boolean;
 }
 
-/** Maximum memory in bytes for complete rows of one millisecond. Only hashes of further rows are stored. */
+/**
+ * Maximum memory in bytes for storing complete rows of one millisecond. Beyond this limit, only the hashes of rows are
+ * stored.
+ */
 const maxStoredBytes = 4 * 1_024 * 1_024;
 
 type StoredRow = { readonly start: number; readonly end: number } | { readonly digest: string };

@@ -11,7 +11,7 @@ import { type FileForm, fileForm, type OutputFormat } from '../../output/output-
 import type { JobOrder } from '../../service/jobs/search-service.ts';
 import type { Interval } from './message-limit.ts';
 
-/** Settings that decide an export's rows and files. */
+/** Settings that determine an export's rows and files. */
 export interface ExportRequest {
   /** Name of the resource and of its folder. */
   readonly name: string;
@@ -29,7 +29,7 @@ export interface ExportDefinition {
   readonly identity: ExportIdentity;
   readonly fingerprint: string;
   readonly layout: ExportLayout;
-  /** True if several searches of shorter time ranges find the same rows as one search of the whole range (E8). */
+  /** True if several searches of shorter time ranges find the same rows as a single search of the whole range (E8). */
   readonly isSplittable: boolean;
   /** Reason why the query cannot be split, without a full stop. Undefined if the query can be split. */
   readonly unsplittableReason: string | undefined;
@@ -39,8 +39,8 @@ export interface ExportDefinition {
    */
   order(interval: Interval, isEndInclusive: boolean): JobOrder;
   /**
-   * Returns the format of the files. CSV and Parquet files get their columns from `described`, the service's
-   * descriptions of fields.
+   * Returns the format of the files. The columns of CSV and Parquet files come from `described`, the service's
+   * descriptions of the fields.
    */
   form(described: readonly DescribedField[]): FileForm;
 }
@@ -51,7 +51,7 @@ export interface RequestProblem extends Explanation {
   readonly member: string;
 }
 
-/** Builds the definition of an export. `serviceHost` is the host of the service, with its port if any. */
+/** Builds the definition of an export. `serviceHost` is the hostname of the service, with its port if there is one. */
 export function exportDefinition(request: ExportRequest, serviceHost: string): ExportDefinition | RequestProblem {
   const range = readTimeRange(request.timeRange);
   if ('problem' in range) return { ...range, member: `timeRange.${range.member}` };
@@ -84,13 +84,13 @@ export function exportDefinition(request: ExportRequest, serviceHost: string): E
   };
 }
 
-/** Appends operators on a new line, because the query may end in a comment. */
+/** Appends operators on a new line, because the query may end with a comment. */
 export function withOperators(order: JobOrder, operators: string): JobOrder {
   return { ...order, query: `${order.query}\n| ${operators}` };
 }
 
 function whyUnsplittable({ query, results }: ExportIdentity): string | undefined {
-  if (results === 'Records') return 'records are made of the whole range';
+  if (results === 'Records') return 'records are computed from the whole range';
   const split = splittability(query);
   return split.isSplittable ? undefined : split.reason;
 }
@@ -101,7 +101,7 @@ function orderOf(identity: ExportIdentity, { fromMs, toMs }: Interval, isEndIncl
   return { query, fromMs, toMs: lastMs, timeZone, byReceiptTime, autoParsingMode, requiresRawMessages };
 }
 
-/** Default compression levels, chosen by speed and size (docs/performance.md, "Levels of compression"). */
+/** Default compression levels, chosen for speed and size (docs/performance.md, "Levels of compression"). */
 const gzipLevel = 5;
 const zstdLevel = 3;
 

@@ -1,5 +1,5 @@
 /**
- * Writes the data files of one search. Files that no commit record names do not belong to the export, and are removed
+ * Writes the data files of one search. Files that no commit record lists do not belong to the export, and are removed
  * (E3).
  */
 import { assert } from '../../base/assert.ts';
@@ -50,7 +50,7 @@ export class IntervalFiles {
     );
   }
 
-  /** Writes a row into the export's folder, outside of any partition. Throws the error of an earlier write. */
+  /** Writes a row to the export's folder, outside of any partition. Throws the error if an earlier write failed. */
   row(row: RawRow): void {
     this.#parts.row(row);
   }
@@ -73,7 +73,7 @@ export class IntervalFiles {
     };
   }
 
-  /** Completes the uploads. Resolves to the uploaded files, or rejects with the first error of an upload. */
+  /** Completes the uploads. Resolves to the uploaded files, or rejects with the first upload error. */
   async end(): Promise<readonly CommittedFile[]> {
     const parts = await this.#parts.end();
     return parts.map((part, index) => ({ name: this.#names[index] as string, ...part }));
@@ -118,7 +118,7 @@ export class IntervalFiles {
   }
 }
 
-/** Returns a function that finds the folder for the day or hour of a row. */
+/** Returns a function that returns the day or hour folder for a row. */
 function folderFinder({ output, timeZone, byReceiptTime }: ExportIdentity): (row: PageRow) => string {
   if (output.partitionBy === undefined) return () => '';
   const partitions = new Partitions(output.partitionBy, timeZone);
@@ -130,7 +130,7 @@ function folderFinder({ output, timeZone, byReceiptTime }: ExportIdentity): (row
 }
 
 function tooManyFiles({ maxPartBytes, partitionBy }: ExportIdentity['output']): Error {
-  const what = `the rows of one search need more than ${maxFiles} files of ${maxPartBytes} bytes`;
-  const advice = partitionBy === undefined ? 'raise maxPartSize' : 'raise maxPartSize, or write partitionBy: None';
+  const what = `the rows of one search need more than ${maxFiles} files of ${maxPartBytes} bytes each`;
+  const advice = partitionBy === undefined ? 'raise maxPartSize' : 'raise maxPartSize, or set partitionBy to None';
   return destinationError('tooMuch', `${what}: ${advice}`);
 }

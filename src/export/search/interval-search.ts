@@ -1,5 +1,5 @@
 /**
- * Searches one interval, from the creation of its search job to its commit record. `judge` in `search-verdict.ts`
+ * Searches one interval, from creating its search job to writing its commit record. `judge` in `search-verdict.ts`
  * decides each step. At the end, all search jobs are closed, and files without a commit record are removed (E3).
  */
 
@@ -34,18 +34,18 @@ import { settlingMs } from './settling.ts';
 const commitTries = 6;
 const firstCommitDelayMs = 1_000;
 const tooNew =
-  'the interval cannot be searched yet, because its end is not older than settleDelay by the clock of the service';
+  "the interval cannot be searched yet, because its end is not yet older than settleDelay according to the service's clock";
 
-/** An ended search job, with the data that `judge` needs. */
+/** A search job that has ended, with the data that `judge` needs. */
 interface Judged {
   readonly job: SearchJob;
   readonly reading: ResultReader;
   readonly end: SearchEnd;
-  /** Errors of the aggregation that counted the rows. */
+  /** Errors from the aggregation that counted the rows. */
   errors: readonly string[];
 }
 
-/** Uploaded files, which a commit record will name. */
+/** Uploaded files that a commit record will list. */
 type Staging = Pick<ResultReader, 'end' | 'giveUp'>;
 
 export class IntervalSearch implements RunningSearch {
@@ -60,15 +60,15 @@ export class IntervalSearch implements RunningSearch {
   readonly #tools: SearchTools;
   readonly #opened: OpenedJob | undefined;
   readonly #jobs: JobSet;
-  /** Delay in ms of the service's clock behind logfleet's clock when the search began. */
+  /** Time in ms by which the service's clock was behind logfleet's clock when the search began. */
   readonly #foreseenBehindMs: number;
   readonly #stop = new AbortController();
   readonly #cutShort = Promise.withResolvers<void>();
   #job: SearchJob | undefined;
-  /** Reports the duration of this search to other searches. Undefined if the planning created the search job. */
+  /** Reports the duration of this search to other searches. Undefined if planning created the search job. */
   #begun: BegunSearch | undefined;
   #reading: Staging | undefined;
-  /** True if a stored commit record may name the files. Then the files must not be removed. */
+  /** True if a stored commit record may list the files. In that case, the files must not be removed. */
   #areFilesNamed = false;
 
   constructor(order: SearchOrder, tools: SearchTools, opened?: OpenedJob) {
@@ -106,7 +106,7 @@ export class IntervalSearch implements RunningSearch {
     return this.#jobs.views;
   }
 
-  /** Returns the number of rows found in each period, or undefined until the service has reported it. */
+  /** Returns the number of rows found in each period, or undefined until the service has reported these numbers. */
   histogram(): MessageHistogram | undefined {
     return this.#job?.histogram();
   }
@@ -116,7 +116,10 @@ export class IntervalSearch implements RunningSearch {
     this.#stop.abort(new DOMException('The search was stopped.', 'AbortError'));
   }
 
-  /** Ends the search job before its maximum duration of eight hours, and commits the rows found so far (E13). */
+  /**
+   * Ends the search job before it reaches the service's maximum duration of eight hours, and commits the rows found so
+   * far (E13).
+   */
   endAsCut(): void {
     // A finished search job is not ended early, because it has already found all rows. Its errors must still be read
     // (E5).
@@ -157,7 +160,7 @@ export class IntervalSearch implements RunningSearch {
     return job;
   }
 
-  /** True if the interval is old enough, by the service's clock (E11). */
+  /** True if the interval is old enough to be searched, according to the service's clock (E11). */
   #isSettled(): boolean {
     const { quirks, clock, settleDelayMs } = this.#tools;
     const { clockBehindMs } = quirks;
@@ -185,7 +188,7 @@ export class IntervalSearch implements RunningSearch {
     this.#tools.onProgress();
     const progress = finished ?? job.progress;
     const sign = this.#signOf(job, progress);
-    // The message limit does not apply to records of an aggregation (section 8 of docs/service.md).
+    // The message limit does not apply to aggregation records (section 8 of docs/service.md).
     if (this.#tools.definition.identity.results === 'Messages') quirks.searched(progress);
     return { progress, sign, isDone: finished !== undefined };
   }
@@ -230,7 +233,7 @@ export class IntervalSearch implements RunningSearch {
       isEndMoved: job.order.toMs < this.toMs,
       sign,
       jobCount: results === 'Messages' ? progress.messageCount : (progress.recordCount ?? 0),
-      // Uses the current progress of the job, because more errors may have been reported while pages were read.
+      // Uses the job's current progress, because more errors may have been reported while pages were being read.
       pendingErrors: [...job.progress.errors, ...errors],
       hasLostStatus: end.isDone ? progress.hasLostStatus : job.progress.hasLostStatus,
       keepsIncomplete: this.#tools.incompletePolicy() === 'Keep',
@@ -241,7 +244,7 @@ export class IntervalSearch implements RunningSearch {
 
   async #count(judged: Judged, interval: { readonly fromMs: number; readonly toMs: number }): Promise<void> {
     const { definition, quirks } = this.#tools;
-    // Closes the job while an aggregation counts the rows, because all rows of the job have been read.
+    // All rows of the job have been read, so the job is closed while an aggregation counts the rows.
     const closing = this.#jobs.close(judged.job);
     const order = definition.order(interval, quirks.isEndInclusive);
     const count = await countInterval(order, this.#jobs);
@@ -258,10 +261,10 @@ export class IntervalSearch implements RunningSearch {
       case 'searchAgain':
         return this.#again(verdict.isFailure, verdict.message);
       case 'endsInclusive':
-        return this.#again(false, 'the service includes the end of a range');
+        return this.#again(false, 'the service includes the end of a time range, although it should be exclusive');
       case 'bisect':
         if (verdict.atMs <= fromMs)
-          return this.#again(false, 'the service cut the search short before the search reached the interval');
+          return this.#again(false, 'the service cut the search short before it reached the interval');
         return { kind: 'narrowed', order: { segment, fromMs: verdict.atMs, toMs } };
       case 'dense':
         return this.#searchDense(judged, verdict);
@@ -270,10 +273,10 @@ export class IntervalSearch implements RunningSearch {
     }
   }
 
-  /** Searches a millisecond with too many rows by the last digits of the message ids, and commits the rows. */
+  /** Searches a millisecond that has too many rows by the last digits of the message ids, and commits the rows. */
   async #searchDense(judged: Judged, verdict: Extract<Verdict, { kind: 'dense' }>): Promise<SearchOutcome> {
     const { fromMs, count } = verdict.record;
-    // Checks the limit of scanned bytes first, because searches by the last digits of message ids may scan many bytes.
+    // Checks the limit on scanned bytes first, because searches by the last digits of message ids may scan many bytes.
     if (this.#tools.isScannedOut()) this.stop();
     this.#stop.signal.throwIfAborted();
     const closing = this.#jobs.close(judged.job);
@@ -309,7 +312,7 @@ export class IntervalSearch implements RunningSearch {
     return { kind: 'incomplete', reason, message, figures };
   }
 
-  /** Completes the files, and then writes the commit record (E3). Closes the search job at the same time. */
+  /** Completes the files, and then writes the commit record (E3). Meanwhile, closes the search job. */
   async #commit(job: SearchJob, staging: Staging, figures: RecordFigures): Promise<SearchOutcome> {
     const { signal } = this.#stop;
     const closing = this.#jobs.close(job);
@@ -318,7 +321,7 @@ export class IntervalSearch implements RunningSearch {
     const files = await staging.end();
     signal.removeEventListener('abort', giveUp);
     signal.throwIfAborted();
-    assert(figures.fromMs >= this.fromMs, 'a record reaches beyond its interval');
+    assert(figures.fromMs >= this.fromMs, 'a commit record extends beyond its interval');
     const record: CommitRecord = { ...figures, segment: this.segment, files };
     const outcome = await crossing('export.commit', () => this.#write(record));
     await closing;
@@ -333,7 +336,7 @@ export class IntervalSearch implements RunningSearch {
         return await commit(destination, definition.layout, record);
       } catch (thrown) {
         const isLasting = !mayPass(asLogfleetError(thrown));
-        // The destination may have stored the commit record although the write failed, so the record is read back.
+        // The destination may have stored the commit record even though the write failed, so the record is read back.
         if (isLasting && tries === 1) this.#areFilesNamed = await this.#mayStand(record);
         if (isLasting || tries === commitTries) throw thrown;
         await sleep(clock, doubledMs(firstCommitDelayMs, tries - 1), this.#stop.signal);

@@ -1,5 +1,5 @@
 /**
- * Reads the result pages of one search job, newest rows first. Each reading uses different page sizes, so that an error
+ * Reads the result pages of one search job, newest rows first. Each read uses different page sizes, so that an error
  * between two pages is not repeated (E9).
  */
 import { crossing } from '../../base/boundary.ts';
@@ -21,9 +21,9 @@ export class JobPages {
   readonly #options: JobPagesOptions;
   #offset = 0;
   #readings = 1;
-  /** Number of rows in the first page of the first reading. */
+  /** Number of rows in the first page of the first read. */
   #firstPageRows: number | undefined;
-  /** Last row of the previous page if that page was short. Undefined if it had as many rows as requested. */
+  /** Last row of the previous page if that page was short. Undefined if the page had as many rows as requested. */
   #shortEnd: Buffer | undefined;
 
   constructor(options: JobPagesOptions) {
@@ -35,14 +35,14 @@ export class JobPages {
     return this.#offset;
   }
 
-  /** Starts to read the rows again. */
+  /** Starts reading the rows again. */
   beginAgain(): void {
     if (this.#offset > 0) this.#readings++;
     this.#offset = 0;
     this.#shortEnd = undefined;
   }
 
-  /** Reads pages until `end` rows are read, or until the service returns no more rows. */
+  /** Reads pages until `end` rows have been read, or until the service returns no more rows. */
   async readTo(end: number, filter: PageFilter, rows: RowReceiver): Promise<void> {
     while (this.#offset < end) if (!(await this.#readPage(filter, rows))) return;
   }
@@ -69,14 +69,14 @@ export class JobPages {
     return true;
   }
 
-  /** Returns the time of the row at `count - 1`, which is the oldest row. */
+  /** Returns the time of the oldest row, which is the row at `count - 1`. */
   async lastMs(count: number): Promise<number> {
     return (await this.#rowAt(count - 1)).timeMs;
   }
 
   /**
-   * Returns true if the rows of the job have moved between two pages (E9). To find out, requests and compares the last
-   * row of a short page again.
+   * Returns true if the rows of the job have moved between two pages (E9). To find out, requests the last row of a
+   * short page again, and compares it.
    */
   async #hasMoved(offset: number): Promise<boolean> {
     const end = this.#shortEnd;
@@ -100,10 +100,10 @@ export class JobPages {
   }
 }
 
-/** Copies the last row that a receiver gets. */
+/** Copies the last row that a receiver receives. */
 class LastRow {
   readonly receiver: RowReceiver;
-  /** Message time of the last row in ms; NaN before the first row. */
+  /** Message time of the last row in ms; NaN until a row has been received. */
   timeMs = Number.NaN;
   #memory = Buffer.alloc(0);
   #length = 0;
@@ -119,7 +119,7 @@ class LastRow {
     };
   }
 
-  /** Bytes of the last row. They are empty until a row is received. */
+  /** Bytes of the last row; empty until a row has been received. */
   get bytes(): Buffer {
     return this.#memory.subarray(0, this.#length);
   }

@@ -1,4 +1,4 @@
-/** Search jobs that belong together, such as those of one interval. Adds up their scanned bytes. */
+/** Search jobs that belong together, such as those of one interval. Adds up the bytes they scan. */
 import { crossing } from '../../base/boundary.ts';
 import type { Clock } from '../../base/clock.ts';
 import { failure, type LogfleetError } from '../../base/errors.ts';
@@ -12,15 +12,15 @@ export interface JobSetOptions {
   readonly jobs: SearchJobs;
   readonly quirks: ServiceQuirks;
   readonly clock: Clock;
-  /** Cancels the creation of a search job, even while the creation waits. */
+  /** Cancels the creation of a search job, even while it is waiting for a search-job slot. */
   readonly signal: AbortSignal;
   readonly onProgress: () => void;
 }
 
 export interface OpenWishes {
-  /** Maximum wait in ms for a free search job. Default: no limit. */
+  /** Maximum time in ms to wait for a free search-job slot. The default is no limit. */
   readonly turnMs?: number | undefined;
-  /** Expected duration in ms. Default: the duration of earlier jobs with the same purpose. */
+  /** Expected duration in ms. The default is the duration of earlier jobs with the same purpose. */
   readonly expectedMs?: number | undefined;
 }
 
@@ -29,7 +29,7 @@ export class JobSet {
   readonly signal: AbortSignal;
   readonly #options: JobSetOptions;
   readonly #open = new Map<SearchJob, JobView['purpose']>();
-  /** Bytes scanned by the closed search jobs. */
+  /** Bytes scanned by the search jobs that have been closed. */
   #scannedBytes = 0;
 
   constructor(options: JobSetOptions) {
@@ -47,12 +47,12 @@ export class JobSet {
     });
   }
 
-  /** Bytes scanned by all jobs, including closed ones. */
+  /** Bytes scanned by all jobs, including those that have been closed. */
   get scannedBytes(): number {
     return [...this.#open.keys()].reduce((sum, job) => sum + scannedBy(job), this.#scannedBytes);
   }
 
-  /** Opens a search job. Rejects with `export.noTurn` if no search job becomes free within `turnMs`. */
+  /** Opens a search job. Rejects with `export.noTurn` if no search-job slot becomes free within `turnMs`. */
   async open(order: JobOrder, purpose: JobView['purpose'], wishes: OpenWishes = {}): Promise<SearchJob> {
     const { jobs, quirks, clock, signal, onProgress } = this.#options;
     const { turnMs, expectedMs = purpose === 'Rows' ? quirks.searchMs : quirks.countMs } = wishes;
@@ -76,7 +76,7 @@ export class JobSet {
     return job;
   }
 
-  /** Records the duration of a counting aggregation. It is the expected duration of the next counting aggregation. */
+  /** Records the duration of a counting aggregation. It becomes the expected duration of the next one. */
   counted(job: SearchJob): void {
     this.#options.quirks.countMs = job.tookMs;
   }
@@ -113,6 +113,6 @@ export const noTurnCode = 'export.noTurn';
 
 function noTurn(): LogfleetError {
   const message =
-    'The export waits for a search job, because the maximum number of search jobs is active, and none of them has ended yet.';
+    'The export is waiting for a free search-job slot, because the maximum number of search jobs is active.';
   return failure('wait', noTurnCode, message, { reason: 'JobsExhausted' });
 }

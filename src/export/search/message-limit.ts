@@ -1,10 +1,10 @@
 /**
- * Decides whether the service cut a search short at its message limit (E4). In doubt, the search counts as cut short.
- * This only costs another search, but an overlooked cut would lose rows.
+ * Decides whether the service cut a search short at its message limit (E4). In case of doubt, a search counts as cut
+ * short, because this only costs another search, whereas an overlooked cut would lose rows.
  */
 import type { JobProgress, MessageHistogram } from '../../service/jobs/job-gathering.ts';
 
-/** Signs that the service cut a search short, beginning with the most certain sign. */
+/** Signs that the service cut a search short, most certain first. */
 export type CutSign =
   /** The service reports that it cut the search short. */
   | 'forcePaused'
@@ -12,15 +12,15 @@ export type CutSign =
   /** logfleet ended the search before the service's maximum duration (E13). */
   | 'timeOver'
   /**
-   * The search job's range begins before the interval. Other searches find the rows before the interval, so these rows
-   * are ignored.
+   * The search job's range begins before the interval. Other searches find the rows before the interval, so this search
+   * ignores them.
    */
   | 'beyondInterval'
-  /** The number of rows reaches the smallest number at which the service has cut a search short. */
+  /** The number of rows has reached the smallest number at which the service has cut a search short. */
   | 'smallestLimit'
   /**
-   * The number of rows is a multiple of 1,000. It may be the message limit, because most message limits are such
-   * numbers.
+   * The number of rows is a multiple of 1,000. It may be the message limit, because most message limits are multiples
+   * of 1,000.
    */
   | 'roundCount';
 
@@ -35,7 +35,7 @@ const minRound = 10_000;
 
 /**
  * Returns the sign that the service cut a search short, or undefined if the search is complete. `smallestLimit` is the
- * smallest row count of a search that was cut short.
+ * smallest row count of any search that was cut short.
  */
 export function cutSign(facts: CutFacts, smallestLimit: number | undefined): CutSign | undefined {
   const { state, messageCount, isLimitReached } = facts;
@@ -66,18 +66,18 @@ export interface Interval {
 
 export interface RowOrder {
   readonly byReceiptTime: boolean;
-  /** Oldest time of the rows in the interval. */
+  /** Oldest time among the rows in the interval. */
   readonly oldestMs: number | undefined;
   /**
-   * True if the rows were not in order of time. Then rows may be missing between the returned rows, not only before the
-   * oldest row.
+   * True if the rows were not in chronological order. Rows may then be missing between the returned rows, not only
+   * before the oldest row.
    */
   readonly isDisordered: boolean;
 }
 
 /** Next search of an interval after the service has cut a search short. */
 export type Cut =
-  /** All rows at or after `atMs` are found. The part of the interval before `atMs` is searched next. */
+  /** All rows at or after `atMs` have been found. The part of the interval before `atMs` is searched next. */
   | { readonly kind: 'at'; readonly atMs: number }
   /** Rows may be missing anywhere. The newer half, from `atMs`, is searched first. */
   | { readonly kind: 'bisect'; readonly atMs: number }
@@ -86,7 +86,7 @@ export type Cut =
 
 export function cutOf({ fromMs, toMs }: Interval, { byReceiptTime, oldestMs, isDisordered }: RowOrder): Cut {
   const lastMs = toMs - 1;
-  // Result pages are in order of message time, so a search by receipt time that was cut short may lack rows anywhere in
+  // Result pages are ordered by message time, so a search by receipt time that was cut short may lack rows anywhere in
   // its range.
   const isUnordered = byReceiptTime || isDisordered || oldestMs === undefined;
   if (isUnordered && fromMs === lastMs) return { kind: 'dense', atMs: fromMs };
@@ -95,8 +95,8 @@ export function cutOf({ fromMs, toMs }: Interval, { byReceiptTime, oldestMs, isD
 }
 
 /**
- * Returns the start of the newest part of the time range in which a search has found all rows although the service cut
- * it short (E6).
+ * Returns the start of the newest part of the time range in which a search has found all rows even though the service
+ * cut the search short (E6).
  */
 export function wholeBuckets(
   histogram: MessageHistogram,

@@ -1,6 +1,6 @@
 /**
- * Reads the messages of a finished search job into files (E7). If the messages are read again, they are written to new
- * files.
+ * Reads the messages found by a finished search job into files (E7). If the messages are read again, they are written
+ * to new files.
  */
 import { failure, type LogfleetError } from '../../base/errors.ts';
 import { AnyOrder, InOrder } from './duplicates.ts';
@@ -28,7 +28,7 @@ const maxReadings = 5;
 
 export class MessageReader extends ResultReader {
   readonly #options: MessageReaderOptions;
-  /** Time range of the search job. This range may begin before the interval. */
+  /** Time range of the search job. It may begin before the interval. */
   readonly #range: Interval;
   readonly #pages: JobPages;
   #filter: RowFilter | undefined;
@@ -37,7 +37,7 @@ export class MessageReader extends ResultReader {
   #counted: IndependentCount | undefined;
   #areBucketsUsed = false;
   #readings = 0;
-  /** Result of the previous complete reading. */
+  /** Result of the previous complete read. */
   #figuresBefore: RowFigures | undefined;
 
   constructor(options: MessageReaderOptions) {
@@ -47,7 +47,7 @@ export class MessageReader extends ResultReader {
     this.#range = { fromMs: Math.min(options.job.order.fromMs, options.order.fromMs), toMs: options.order.toMs };
   }
 
-  /** Result of the latest reading. */
+  /** Result of the latest read. */
   get found(): Findings {
     const figures = this.#filter?.figures();
     return {
@@ -79,7 +79,7 @@ export class MessageReader extends ResultReader {
     await this.#readPages(this.#filter, this.files, end);
   }
 
-  /** Stores the count of an aggregation. */
+  /** Stores the count from an aggregation. */
   override counts(counted: IndependentCount): void {
     this.#counted = counted;
   }
@@ -101,7 +101,7 @@ export class MessageReader extends ResultReader {
   /** Returns the start of the time range whose row count is known from a histogram or an aggregation. */
   #knownBegin({ sign, progress, isDone }: SearchEnd): number | undefined {
     const { job, order, countedRows } = this.#options;
-    // The range of the search job may begin earlier than the interval.
+    // The search job's range may begin earlier than the interval.
     const wanted = this.#range.fromMs < order.fromMs ? order.fromMs : undefined;
     if (this.#areBucketsUsed || sign === undefined || !isDone) return wanted;
     this.#areBucketsUsed = true;
@@ -120,13 +120,13 @@ export class MessageReader extends ResultReader {
 
   async #readPages(filter: RowFilter, files: IntervalFiles, { progress }: SearchEnd): Promise<void> {
     const { messageCount } = progress;
-    // Requests one row more than the counted number. If this row is also in the counted range, the count was too small.
+    // Requests one row more than the counted number. If this row is also in the counted range, the count was too low.
     const wanted = this.#isReadInPart ? Math.min(messageCount, (this.#counted?.rows ?? 0) + 1) : messageCount;
     await this.#pages.readTo(wanted, filter, files.receiver(filter));
   }
 }
 
-/** Returns true if two readings found the same rows. */
+/** Returns true if two reads found the same rows. */
 function haveSameRows(figures: RowFigures, before: RowFigures | undefined): boolean {
   const { received, duplicates, outside, oldestMs } = figures;
   return (
@@ -138,6 +138,6 @@ function haveSameRows(figures: RowFigures, before: RowFigures | undefined): bool
 }
 
 function unsteady(): LogfleetError {
-  const message = `logfleet read the result pages of a finished search job ${maxReadings} times, and got different rows each time.`;
+  const message = `logfleet read the result pages of a finished search job ${maxReadings} times, but got different rows each time.`;
   return failure('backoff', 'export.pagesUnsteady', message, { reason: 'ResultsMissing' });
 }

@@ -1,6 +1,6 @@
 /**
- * Reads the records of a finished search job into files. The records of a running job are not read, because they may
- * still change (section 10.3 of docs/service.md).
+ * Reads the records of a finished search job into files. Records are not read while the job is still running, because
+ * they may still change (section 10.3 of docs/service.md).
  */
 import { crossing } from '../../base/boundary.ts';
 import { LogfleetError } from '../../base/errors.ts';

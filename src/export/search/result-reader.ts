@@ -7,7 +7,7 @@ import type { CutSign } from './message-limit.ts';
 import type { SearchOrder, SearchTools } from './search-tools.ts';
 import type { SearchFacts, Verdict } from './search-verdict.ts';
 
-/** Result of reading the rows, for `judge`. */
+/** Result of reading the rows, for use by `judge`. */
 export type Findings = Pick<
   SearchFacts,
   'figures' | 'isReadInPart' | 'isReadAgain' | 'isReadTwice' | 'writtenFromMs' | 'counted'
@@ -20,7 +20,7 @@ export type IndependentCount = NonNullable<SearchFacts['counted']>;
 export interface SearchEnd {
   readonly progress: JobProgress;
   readonly sign: CutSign | undefined;
-  /** True if the search job will find no further rows. */
+  /** True if the search job will find no more rows. */
   readonly isDone: boolean;
 }
 
@@ -32,11 +32,11 @@ export interface ReaderOptions {
 }
 
 export abstract class ResultReader {
-  /** Files with the rows that were read last. Undefined until the result pages are read for the first time. */
+  /** Files with the rows that were read last. Undefined until the result pages have been read for the first time. */
   protected files: IntervalFiles | undefined;
 
   abstract readonly found: Findings;
-  /** Reads the result rows of an ended search job, and writes them to new files. */
+  /** Reads the result rows of a search job that has ended, and writes them to new files. */
   abstract read(reading: ReadingOrder, end: SearchEnd): Promise<void>;
 
   counts(_counted: IndependentCount): void {}

@@ -1,4 +1,4 @@
-/** Decides which rows of a search are written, and counts them. `judge` uses the counts (E6). */
+/** Decides which rows of a search are written, and counts them. `judge` uses these counts (E6). */
 import { assert } from '../../base/assert.ts';
 import { failure } from '../../base/errors.ts';
 import {
@@ -13,12 +13,12 @@ import type { Duplicates } from './duplicates.ts';
 import type { Interval } from './message-limit.ts';
 
 /**
- * Counts and times of the rows of a search. Each received row is counted as written, as outside the interval, as a
- * duplicate, or as left to the next search.
+ * Counts and times of the rows of a search. Each received row is counted as written, outside the interval, a duplicate,
+ * or left to the next search.
  */
 export interface RowFigures {
   readonly received: number;
-  /** Number of rows that were in two pages, although the service stores them only once. */
+  /** Number of rows that appeared in two pages, although the service stores them only once. */
   readonly overlapping: number;
   readonly written: number;
   readonly outside: number;
@@ -30,19 +30,19 @@ export interface RowFigures {
   /** Number of rows whose time is exactly the exclusive end of the interval (E10). */
   readonly atEnd: number;
   /**
-   * Time of the first row that is outside the interval. Undefined if there is none. Rows exactly at the end of the
-   * interval are ignored.
+   * Time of the first row outside the interval, or undefined if there is none. Rows exactly at the end of the interval
+   * are ignored.
    */
   readonly strayMs: number | undefined;
-  /** Oldest time of the rows in the interval: message time, or receipt time in searches by receipt time. */
+  /** Oldest time among the rows in the interval: message time, or receipt time for searches by receipt time. */
   readonly oldestMs: number | undefined;
   /** True if a row was newer than the row before it. */
   readonly isDisordered: boolean;
-  /** True if every duplicate was certainly detected (E9). */
+  /** True if it is certain that every duplicate was detected (E9). */
   readonly areDuplicatesSure: boolean;
   /** Number, sizes and times of all written rows. */
   readonly messages: MessageFigures;
-  /** Counts, sizes and times of the rows in short periods (E6); undefined for records of an aggregation. */
+  /** Counts, sizes and times of the rows in short periods (E6); undefined for aggregation records. */
   readonly slices: SlicedFigures | undefined;
   /** Messages that were received more than once; undefined if there are too many. */
   readonly repeated: readonly RepeatedMessage[] | undefined;
@@ -52,9 +52,9 @@ export interface RowFilterOptions {
   readonly interval: Interval;
   readonly byReceiptTime: boolean;
   readonly duplicates: Duplicates;
-  /** Older rows than this time are left to the next search (E4). Undefined if no rows are left to the next search. */
+  /** Rows older than this time are left to the next search (E4). Undefined if no rows are left to the next search. */
   readonly writtenFromMs: number | undefined;
-  /** Length in ms of the periods (time slices) for which rows are counted (E6). */
+  /** Length in ms of the periods (time slices) in which rows are counted (E6). */
   readonly sliceMs: number;
 }
 
@@ -68,9 +68,9 @@ export const noRows = {
 export class RowFilter {
   readonly #options: RowFilterOptions;
   readonly #figures = { ...noRows };
-  /** True while all rows of the current page so far were already in earlier pages. */
+  /** True while every row of the current page so far has already appeared in an earlier page. */
   #isPageRepeated = true;
-  /** Number of rows at the start of the current page that were already in earlier pages. */
+  /** Number of rows at the start of the current page that have already appeared in earlier pages. */
   repeatedAtStart = 0;
   #lastMs = Number.POSITIVE_INFINITY;
   readonly #writtenSums: SliceSums;
@@ -78,20 +78,23 @@ export class RowFilter {
   #areRepeatedKnown = true;
 
   constructor(options: RowFilterOptions) {
-    assert(!options.byReceiptTime || options.writtenFromMs === undefined, 'by receipt time nothing can be left');
+    assert(
+      !options.byReceiptTime || options.writtenFromMs === undefined,
+      'in a search by receipt time, no rows can be left to the next search',
+    );
     this.#options = options;
     this.#writtenSums = new SliceSums(options.sliceMs);
   }
 
-  /** Call this method before the first row of each page. */
+  /** Must be called before the first row of each page. */
   beginPage(): void {
     this.#isPageRepeated = true;
     this.repeatedAtStart = 0;
   }
 
   /**
-   * Counts the repeated rows at the start of the current page as overlapping. Called if they are repeated because the
-   * previous page lacked rows.
+   * Counts the repeated rows at the start of the current page as overlapping. Called if these rows are repeated because
+   * the previous page lacked rows.
    */
   overlaps(): void {
     this.#figures.overlapping += this.repeatedAtStart;
@@ -131,7 +134,7 @@ export class RowFilter {
     return true;
   }
 
-  /** Returns counts, sizes and times of all rows so far. */
+  /** Returns the counts, sizes and times of all rows so far. */
   figures(): RowFigures {
     const { slices } = this.#writtenSums;
     const { sliceMs, duplicates } = this.#options;
@@ -170,6 +173,6 @@ export function sumOfRepeated(all: readonly Pick<RowFigures, 'repeated'>[]): rea
 
 function receiptTimeOf({ receiptTimeMs, messageId }: PageRow): number {
   if (receiptTimeMs !== undefined) return receiptTimeMs;
-  const message = `Message ${messageId} has no _receipttime, but the export searches by receipt time: keep the field in the query, or search by message time.`;
+  const message = `Message ${messageId} has no _receipttime, but the export searches by receipt time: keep this field in the query results, or search by message time.`;
   throw failure('stall', 'export.receiptTimeMissing', message, { reason: 'ReceiptTimeMissing' });
 }

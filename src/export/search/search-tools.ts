@@ -1,4 +1,4 @@
-/** Types for the search of one interval: its input and its possible outcomes. */
+/** Types for searching one interval: the input of a search and its possible outcomes. */
 
 import type { Clock } from '../../base/clock.ts';
 import type { LogfleetError } from '../../base/errors.ts';
@@ -31,7 +31,7 @@ export interface RunningSearch extends SearchOrder {
   readonly scannedBytes: number;
 }
 
-/** Tools of all work on an export. */
+/** Tools shared by all work on an export. */
 export interface ExportTools {
   readonly jobs: SearchJobs;
   readonly definition: ExportDefinition;
@@ -45,23 +45,23 @@ export interface ExportTools {
 
 export interface SearchTools extends ExportTools {
   readonly destination: Destination;
-  /** Fields that the export's plan lists for the columns of CSV and Parquet files. */
+  /** Fields that the export's plan lists as columns for CSV and Parquet files. */
   readonly describedFields: readonly DescribedField[];
   /** Finds misspelled names in `output.fields`. */
   readonly chosenFields: ChosenFields;
-  /** Returns the policy for incomplete intervals. Users may change it at any time. */
+  /** Returns the policy for incomplete intervals. Users may change this policy at any time. */
   readonly incompletePolicy: () => 'Fail' | 'Keep';
   /** Returns the number of earlier searches that could not show that the interval is complete. */
   readonly failedBefore: (order: SearchOrder) => number;
-  /** Returns the minimum age in ms of searched rows, because newer rows may still arrive (E11). */
+  /** Returns the minimum age in ms of rows that are searched, because newer rows may still be arriving (E11). */
   readonly settleDelayMs: () => number;
-  /** Returns true if the limit of scanned bytes is reached. */
+  /** Returns true if the limit on scanned bytes has been reached. */
   readonly isScannedOut: () => boolean;
-  /** Returns the maximum number of parallel search jobs of one interval. */
+  /** Returns the maximum number of parallel search jobs for one interval. */
   readonly searchesAtOnce: () => number;
 }
 
-/** Search job that the planning created. The time range of the job may begin before the interval. */
+/** Search job that planning created. The job's time range may begin before the interval. */
 export interface OpenedJob {
   readonly job: SearchJob;
   /** Number of rows according to an aggregation (E6); undefined if not counted. */
@@ -76,7 +76,7 @@ export interface JobView {
   readonly state: JobState;
   readonly messageCount: number;
   readonly recordCount: number | undefined;
-  /** Warnings of the service, in order of arrival. */
+  /** Warnings from the service, in order of arrival. */
   readonly warnings: readonly string[];
   /** Purpose of the job: to return rows, or to count them. */
   readonly purpose: 'Rows' | 'Count';
@@ -86,7 +86,10 @@ export type SearchOutcome =
   | { readonly kind: 'committed'; readonly record: CommitRecord }
   /** Another process committed this interval first. */
   | { readonly kind: 'taken'; readonly existing: CommitRecord }
-  /** The interval has too many rows for one search. `order` is the next search: of the newer part of the interval. */
+  /**
+   * The interval has too many rows for one search. `order` is the next search, which covers the newer part of the
+   * interval.
+   */
   | { readonly kind: 'narrowed'; readonly order: SearchOrder }
   /** The interval must be searched again. `isFailure` is true if the finished search counts as failed. */
   | { readonly kind: 'again'; readonly isFailure: boolean; readonly message: string }
@@ -103,7 +106,7 @@ export type SearchOutcome =
 
 /** Finds names in `output.fields` that the service does not know. Such names are probably misspelled. */
 export class ChosenFields {
-  /** Names in `output.fields` that the service has not described yet. The keys are the names in lower case. */
+  /** Names in `output.fields` that the service has not yet described. The keys are the names in lower case. */
   readonly #undescribed: Map<string, string>;
   #hasRows = false;
 

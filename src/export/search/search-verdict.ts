@@ -1,7 +1,8 @@
 /**
- * Decides whether a search found all rows of its interval (E4 to E6, E9, E10), and the next step if not. The functions
- * are pure. Rows are committed only if the number of received rows equals the number that the search job reports. If a
- * response was lost, or the service cut the search short, a separate count must also confirm the number of written rows.
+ * Decides whether a search found all rows of its interval (E4 to E6, E9, E10), and what to do next if it did not. The
+ * functions are pure. Rows are committed only if the number of received rows equals the number that the search job
+ * reports. If a response was lost, or the service cut the search short, a separate count must also confirm the number
+ * of written rows.
  */
 
 import { assert } from '../../base/assert.ts';
@@ -11,12 +12,12 @@ import { recordedSlices } from '../../destination/slice-figures.ts';
 import { type Cut, type CutSign, cutOf, type Interval } from './message-limit.ts';
 import type { RowFigures } from './row-filter.ts';
 
-/** Data about an ended search. */
+/** Data about a search that has ended. */
 export interface SearchFacts {
   readonly interval: Interval;
   readonly results: 'Messages' | 'Records';
   readonly byReceiptTime: boolean;
-  /** True if several searches of shorter time ranges find the same rows as one search of the whole range (E8). */
+  /** True if several searches of shorter time ranges find the same rows as a single search of the whole range (E8). */
   readonly isSplittable: boolean;
   /** True if the searched range ends 1 ms earlier, because the service includes the end (E10). */
   readonly isEndMoved: boolean;
@@ -24,14 +25,14 @@ export interface SearchFacts {
   readonly sign: CutSign | undefined;
   /** Number of messages or records that the search job reports. */
   readonly jobCount: number;
-  /** Different errors of the search job. */
+  /** Distinct errors of the search job. */
   readonly pendingErrors: readonly string[];
   readonly hasLostStatus: boolean;
-  /** Result of the latest reading; undefined before the first reading. */
+  /** Result of the latest read; undefined before the first read. */
   readonly figures: RowFigures | undefined;
   /**
-   * True if only the newest rows of the job were read. This is possible if an earlier count shows the number of needed
-   * rows.
+   * True if only the newest rows of the job were read. This is possible if an earlier count shows how many rows are
+   * needed.
    */
   readonly isReadInPart: boolean;
   /** True if all rows of the job were read at least twice, with different page sizes. */
@@ -51,7 +52,7 @@ export interface SearchFacts {
   readonly failedBefore: number;
 }
 
-/** Content of a commit record without the number of its segment and without its files. */
+/** Content of a commit record, without its segment number and files. */
 export type RecordFigures = Omit<CommitRecord, 'segment' | 'files'>;
 
 export type Shortcoming =
@@ -69,11 +70,12 @@ export type Shortcoming =
 export type Verdict =
   /** The rows are committed. If they cover only the newer part of the interval, the older part is searched next. */
   | { readonly kind: 'commit'; readonly record: RecordFigures }
-  /** The rows must be counted by an aggregation, because an aggregation has no message limit. */
+  /** The rows must be counted by an aggregation, because aggregations have no message limit. */
   | { readonly kind: 'count'; readonly interval: Interval }
   /**
-   * All rows of the search job must be read, even if they were read before. `anyOrder`: each row is compared with all
-   * other rows to find duplicates (E9). `mayLeave`: the oldest rows may be left to the next search (E4).
+   * All rows of the search job must be read, even if they were read before. `anyOrder` means that each row is compared
+   * with all other rows to find duplicates (E9). `mayLeave` means that the oldest rows may be left to the next search
+   * (E4).
    */
   | { readonly kind: 'read'; readonly anyOrder: boolean; readonly mayLeave: boolean }
   /** The interval must be searched again. `isFailure` is true if the finished search counts as failed. */
@@ -101,19 +103,22 @@ export type Verdict =
       readonly message: string;
     };
 
-const statusLost = 'a response with the status of the search job was lost, and may have contained an error';
+const statusLost = 'a status response for the search job was lost, and may have contained an error';
 
 /** Maximum number of times that an interval is searched again after an error or a wrong row count. */
 export const searchesAgain = 1;
 
-/** Returns true if the search returned a row at the end of the range: the service includes the end (E10). */
+/**
+ * Returns true if the search returned a row at the end of the range, which shows that the service includes the end
+ * (E10).
+ */
 export function showsInclusiveEnd({ figures, results, isEndMoved }: SearchFacts): boolean {
   return results === 'Messages' && !isEndMoved && figures !== undefined && figures.atEnd > 0;
 }
 
 /**
- * Decides the next step for an interval after its search has ended. The first call for a search is made before its rows
- * are read.
+ * Decides the next step for an interval after its search has ended. The first call for each search is made before its
+ * rows are read.
  */
 export function judge(run: SearchFacts): Verdict {
   const { pendingErrors, sign, isSplittable, figures } = run;
@@ -128,9 +133,9 @@ export function judge(run: SearchFacts): Verdict {
   const cut = sign !== undefined && isSplittable ? cutOfRun(run) : undefined;
   if (!figures) return judgeUnread(run, cut);
   const { received, written, outside, duplicates, left } = figures;
-  assert(received === written + outside + duplicates + left, 'some rows of a search are not counted');
-  // Rows at the exclusive end of the range also count toward the message limit. If the search ends 1 ms earlier, the
-  // service returns rows of the interval instead.
+  assert(received === written + outside + duplicates + left, 'some rows of a search have not been counted');
+  // Rows at the exclusive end of the range also count towards the message limit. If the search ends 1 ms earlier, the
+  // service returns rows of the interval in their place.
   if (cut && cut.kind !== 'at' && showsInclusiveEnd(run)) return { kind: 'endsInclusive' };
   const isWrong = strays(run, figures) > 0 || lacksRows(run, figures);
   // The result pages may have been wrong, so the rows are read again with different page sizes.
@@ -142,7 +147,7 @@ export function judge(run: SearchFacts): Verdict {
   if (cut?.kind === 'at' && writtenFrom(run, cut) < cut.atMs) return readingOf(run, false);
   const fromMs = cut ? writtenFrom(run, cut) : run.interval.fromMs;
   if (lacksRows(run, figures)) {
-    const problem = `the search job counts ${run.jobCount} rows, but its result pages have ${received - figures.overlapping}`;
+    const problem = `the search job reports ${run.jobCount} rows, but its result pages contain ${received - figures.overlapping} rows`;
     return again(run, 'CountDiffers', recordOf(run, figures, fromMs), problem);
   }
   if (cut?.kind === 'dense') return judgeDense(run, figures, fromMs);
@@ -151,16 +156,17 @@ export function judge(run: SearchFacts): Verdict {
 }
 
 /**
- * Returns the number of rows outside the searched range. Ignores rows exactly at its end, because some services include
- * the end (E10). If the search already ended 1 ms earlier for this reason, also counts these rows.
+ * Returns the number of rows outside the searched range. Rows exactly at its end are ignored, because some services
+ * include the end (E10). However, if the searched range already ends 1 ms earlier for this reason, these rows are
+ * counted too.
  */
 export function strays({ isEndMoved }: Pick<SearchFacts, 'isEndMoved'>, { outside, atEnd }: RowFigures): number {
   return isEndMoved ? outside : outside - atEnd;
 }
 
 /**
- * Decides the next step if a search returned rows outside its range. Its result is not trusted, because rows inside the
- * range may be missing (E6).
+ * Decides the next step if a search returned rows outside its range. The result of such a search is not trusted,
+ * because rows inside the range may be missing (E6).
  */
 function judgeStrays(run: SearchFacts, figures: RowFigures): Verdict {
   const { strayMs = run.interval.toMs } = figures;
@@ -198,7 +204,7 @@ function writtenFrom({ writtenFromMs }: SearchFacts, { kind, atMs }: Cut): numbe
 
 function judgeWhole(run: SearchFacts, figures: RowFigures): Verdict {
   const { interval, hasLostStatus, isSplittable, results, isReadTwice } = run;
-  assert(figures.left === 0, 'a whole interval leaves no rows');
+  assert(figures.left === 0, 'a complete interval leaves no rows to the next search');
   if (!hasLostStatus && figures.duplicates > 0 && !isReadTwice) return readingOf(run, figures.isDisordered);
   if (!hasLostStatus) return { kind: 'commit', record: recordOf(run, figures, interval.fromMs) };
   if (isSplittable && results === 'Messages') return byCount(run, figures, interval.fromMs);
@@ -207,14 +213,14 @@ function judgeWhole(run: SearchFacts, figures: RowFigures): Verdict {
 
 function judgeUnread(run: SearchFacts, cut: Cut | undefined): Verdict {
   if (run.byReceiptTime && cut?.kind === 'bisect') return cut;
-  // If an aggregation was ended early, its results are wrong.
+  // If an aggregation is ended early, its results are wrong.
   const isKept = run.keepsIncomplete && !(run.sign === 'timeOver' && run.results === 'Records');
   const isLost = run.sign !== undefined && !run.isSplittable && !isKept;
   return isLost ? judgeUnsplittable(run, undefined) : readingOf(run, false);
 }
 
 /**
- * Reports an interval as incomplete, because the service cut the search short and its query cannot be split (E8). The
+ * Reports an interval as incomplete, because the service cut the search short and the query cannot be split (E8). The
  * missing rows cannot be exported.
  */
 function judgeUnsplittable(run: SearchFacts, figures: RowFigures | undefined): Verdict {
@@ -224,15 +230,15 @@ function judgeUnsplittable(run: SearchFacts, figures: RowFigures | undefined): V
   return { kind: 'incomplete', reason, record, message };
 }
 
-/** Returns the reason for users why a search may lack rows. */
+/** Returns the user-facing reason why a search may lack rows. */
 function stopOf({ sign, jobCount }: SearchFacts): string {
   switch (sign) {
     case 'timeOver':
-      return 'the search had not ended after eight hours, the maximum duration of the service';
+      return "the search had not ended after eight hours, the service's maximum duration";
     case 'roundCount':
-      return `the search found ${jobCount} rows, which may be the message limit of the service (if the query itself limits its rows to ${jobCount}, change this number in the query)`;
+      return `the search found ${jobCount} rows, which may be the service's message limit (if the query itself limits its rows to ${jobCount}, change this number in the query)`;
     case 'smallestLimit':
-      return `the search may be incomplete, because it found ${jobCount} rows, and the service has cut an earlier search short at that number or fewer`;
+      return `the search may be incomplete, because it found ${jobCount} rows, and the service has cut an earlier search short at this number of rows or fewer`;
     default:
       return `the search stopped at ${jobCount} rows`;
   }
@@ -245,24 +251,24 @@ function judgeDense(run: SearchFacts, figures: RowFigures, atMs: number): Verdic
   const record = recordOf(run, figures, atMs, counted);
   if (isAsCounted(run, figures, counted.rows)) return { kind: 'commit', record };
   if (run.hasLostStatus) return searchAgain(false, statusLost);
-  // The aggregation counted no more rows than the search job found, so one search can return all of them. So the search
-  // is repeated.
+  // The aggregation counted no more rows than the search job found, so one search can return all of them. Therefore,
+  // the search is repeated.
   if (counted.rows <= run.jobCount) return again(run, 'CountDiffers', record, differenceOf(counted.rows, figures));
   const moment = isoText(atMs);
-  const message = `the millisecond ${moment} has ${counted.rows} rows, but a search returns only ${figures.written} of them`;
+  const message = `the millisecond ${moment} has ${counted.rows} rows, but a search returns only ${figures.written} of these rows`;
   return { kind: 'dense', record: flagged(record, 'MillisecondTooDense'), message };
 }
 
 /**
  * Commits the rows at or after `fromMs` if a separate count confirms their number. Otherwise, decides whether the rows
- * are read, counted or searched again.
+ * must be read, counted or searched again.
  */
 function byCount(run: SearchFacts, figures: RowFigures, fromMs: number): Verdict {
   const { toMs } = run.interval;
   const counted = countOf(run, fromMs);
   const differs = counted === undefined || !isAsCounted(run, figures, counted.rows) || !isEndShown(run, figures);
-  // Only some rows of the job were read. If they include duplicates, the last rows of the counted range may be unread,
-  // so all rows are read now.
+  // Only some rows of the job were read. If they include duplicates, the last rows of the counted range may not have
+  // been read, so all rows are read now.
   if (counted && differs && run.isReadInPart) return readingOf(run, false);
   // A histogram may count duplicates, so an aggregation must count the rows.
   if (!counted || (differs && counted.source === 'Histogram')) return countingOf(run, figures, { fromMs, toMs });
@@ -272,16 +278,16 @@ function byCount(run: SearchFacts, figures: RowFigures, fromMs: number): Verdict
 }
 
 /**
- * Returns true if every row of the counted range was read. This is certain if the job has no more rows, or if a row
- * before the counted range was also read (E6).
+ * Returns true if every row of the counted range has been read. This is certain if the job has no more rows, or if a
+ * row before the counted range has also been read (E6).
  */
 function isEndShown({ isReadInPart, jobCount }: SearchFacts, { left, received }: RowFigures): boolean {
   return !isReadInPart || left > 0 || received >= jobCount;
 }
 
 /**
- * Returns the decision to count the rows by an aggregation. The count closes the search job, so rows with duplicates
- * are read a second time before it.
+ * Returns the decision to count the rows by an aggregation. Counting closes the search job, so if there are duplicates,
+ * the rows are first read a second time.
  */
 function countingOf(run: SearchFacts, figures: RowFigures, interval: Interval): Verdict {
   const hasTwins = figures.duplicatesOfWritten > 0 && !run.hasLostStatus;
@@ -291,8 +297,8 @@ function countingOf(run: SearchFacts, figures: RowFigures, interval: Interval): 
 /** Returns true if the number of written rows equals the count. The count may include duplicates. */
 function isAsCounted(run: SearchFacts, figures: RowFigures, counted: number): boolean {
   const { written, duplicatesOfWritten } = figures;
-  // After a lost response, the count must equal the number of written rows without duplicates, because a repeated row may
-  // hide a missing row.
+  // After a lost response, the count must equal the number of written rows without duplicates, because a repeated row
+  // may hide a missing row.
   const isSure = run.isReadTwice && !run.hasLostStatus;
   return counted === written || (isSure && counted === written + duplicatesOfWritten);
 }
@@ -338,8 +344,7 @@ function recordOf(
 }
 
 /**
- * Returns the row counts, sizes and times for a commit record (E6). Returns an empty object if the query is an
- * aggregation.
+ * Returns the row counts, sizes and times for a commit record (E6), or an empty object if the query is an aggregation.
  */
 function provableOf(
   run: SearchFacts,

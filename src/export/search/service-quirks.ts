@@ -1,22 +1,22 @@
-/** Stores observed behaviour of the service for which its specification allows several variants. */
+/** Stores observed behaviour of the service in cases where its specification allows several variants. */
 import { getOrAdd } from '../../base/get-or-add.ts';
 import type { JobProgress } from '../../service/jobs/job-gathering.ts';
 import { smallestLimitAfter } from './message-limit.ts';
 
 /**
- * If a search has already ended at its first status request, it was probably shorter than expected. Then the expected
- * duration is multiplied by this factor.
+ * Factor by which the expected duration is multiplied if a search has already ended at its first status request, and
+ * was thus probably shorter than expected.
  */
 const soonerRatio = 0.99;
 
-/** Maximum error in ms of the `Date` header, which has whole seconds. */
+/** Maximum error in ms of the `Date` header, which has a resolution of one second. */
 export const dateRoundingMs = 1_500;
 
 /** A search whose job is about to be created, and the expected duration of the search. */
 export interface BegunSearch {
   /** Expected duration of the search in ms. Undefined until an earlier search has ended. */
   readonly expectedMs: number | undefined;
-  /** Resolves when the first search has ended. Then the usual duration of a search is known. */
+  /** Resolves when the first search has ended, so that the usual duration of a search is known. */
   readonly shown?: Promise<void>;
   /** Must be called when this search has ended. */
   readonly ends: () => void;
@@ -24,27 +24,29 @@ export interface BegunSearch {
 
 export class ServiceQuirks {
   /**
-   * True if the service returns rows at the end of a range, although the end is exclusive. Then later searches end 1 ms
+   * True if the service returns rows at the end of a range, although the end is exclusive. Later searches then end 1 ms
    * earlier (E10).
    */
   isEndInclusive = false;
-  /** Duration in ms of the latest aggregation that counted rows; undefined before the first one. */
+  /** Duration in ms of the latest aggregation that counted rows; undefined until one has ended. */
   countMs: number | undefined;
-  /** Smallest row count at which the service has cut a search short (E4). Undefined if it has cut no search short. */
+  /**
+   * Smallest row count at which the service has cut a search short (E4). Undefined if it has not cut any search short.
+   */
   smallestLimit: number | undefined;
-  /** Delay in ms of the service's clock behind logfleet's clock (E11), or 0 if the service's clock is ahead. */
+  /** Time in ms by which the service's clock is behind logfleet's clock (E11); 0 if the service's clock is ahead. */
   clockBehindMs = 0;
   /** Usual duration of a search in ms. Undefined until a search has ended. */
   searchMs: number | undefined;
   /** True if the service has created a search job. */
   hasAnswered = false;
   #isDateKnown = false;
-  /** Resolves when the first search ends. Undefined while the first search is not running. */
+  /** Resolves when the first search ends. Undefined unless the first search is running. */
   #first: PromiseWithResolvers<void> | undefined;
 
   /**
-   * Registers a search that begins. Until the duration of a search is known, only the first search requests its status
-   * early. The other searches wait until the first search has ended.
+   * Registers a search that is about to begin. Until the duration of a search is known, only the first search requests
+   * its status early. The other searches wait until the first search has ended.
    */
   begins(): BegunSearch {
     if (this.searchMs !== undefined) return { expectedMs: this.searchMs, ends: () => {} };
@@ -64,21 +66,22 @@ export class ServiceQuirks {
   }
 
   /**
-   * Stores the duration of a search. `statuses` is the number of status requests until the end of the search was known.
+   * Stores the duration of a search. `statuses` is the number of status requests that were sent until the search was
+   * known to have ended.
    */
   took(searchMs: number, statuses: number): void {
     const isAsExpected = this.searchMs !== undefined && statuses <= 1;
     this.searchMs = isAsExpected ? soonerRatio * (this.searchMs ?? searchMs) : searchMs;
   }
 
-  /** Maximum possible delay in ms of the service's clock behind logfleet's clock. */
+  /** Maximum time in ms by which the service's clock may be behind logfleet's clock. */
   get foreseenBehindMs(): number {
     return this.#isDateKnown ? this.clockBehindMs + dateRoundingMs : 0;
   }
 
   /**
-   * Computes the delay of the service's clock behind logfleet's clock. `dateMs` is the time in a response of the service
-   * that arrived at `nowMs` by logfleet's clock.
+   * Computes how far the service's clock is behind logfleet's clock. `dateMs` is the time in a response that arrived at
+   * `nowMs` by logfleet's clock.
    */
   showedDate(dateMs: number, nowMs: number): void {
     this.#isDateKnown = true;

@@ -1,9 +1,9 @@
-/** Chooses the length of the short periods for which rows are counted (E6). */
+/** Chooses the length of the short periods in which rows are counted (E6). */
 import { dayMs, hourMs, minuteMs, secondMs } from '../../base/time-units.ts';
 import { maxPageRows } from '../../service/jobs/search-service.ts';
 import type { Interval } from './message-limit.ts';
 
-/** Possible lengths of a period. Each length divides a day into equal periods. */
+/** Possible lengths of a period. Each divides a day into equal periods. */
 const lengths = [
   { suffix: 'ms', unitMs: 1, counts: [1, 2, 5, 10, 20, 50, 100, 200, 500] },
   { suffix: 's', unitMs: secondMs, counts: [1, 2, 5, 10, 15, 30] },
@@ -13,23 +13,23 @@ const lengths = [
   counts.map((count) => ({ text: `${count}${suffix}`, lengthMs: count * unitMs })),
 );
 
-/** Minimum length in ms of the periods in exports by receipt time. */
+/** Minimum length in ms of the periods for exports by receipt time. */
 const minByReceiptMs = 600_000;
 
 export interface SliceLength {
-  /** Length as in the query operator `timeslice`, such as `30s`. */
+  /** Length in the syntax of the `timeslice` query operator, such as `30s`. */
   readonly text: string;
   readonly lengthMs: number;
 }
 
-/** Returns the shortest length of periods for which all counts fit into one result page. */
+/** Returns the shortest period length for which all counts fit into one result page. */
 export function sliceLength({ fromMs, toMs }: Interval, minimumMs = 0): SliceLength {
   const minMs = Math.max((toMs - fromMs) / (maxPageRows - 2), minimumMs);
   const days = Math.ceil(minMs / dayMs);
   return lengths.find(({ lengthMs }) => lengthMs >= minMs) ?? { text: `${days}d`, lengthMs: days * dayMs };
 }
 
-/** Returns the length of the periods in which the rows of an export are compared with the service. */
+/** Returns the length of the periods in which the rows of an export are compared with the service's counts. */
 export function digestSliceLength(range: Interval & { readonly byReceiptTime: boolean }): SliceLength {
   return sliceLength(range, range.byReceiptTime ? minByReceiptMs : 0);
 }

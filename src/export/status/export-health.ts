@@ -1,4 +1,4 @@
-/** Decides which conditions the status of an export shows. The first check that applies decides. */
+/** Decides which conditions an export's status shows. The first check that applies determines the conditions. */
 import { fileURLToPath } from 'node:url';
 import { annotations } from '../../api/annotations.ts';
 import { type Condition, reasons } from '../../api/conditions.ts';
@@ -23,11 +23,11 @@ export interface ExportHealth extends Health {
 }
 
 export interface ExportHealthInput {
-  /** Field or command that pauses the export; undefined if it is not paused. */
+  /** Field or command that paused the export; undefined if the export is not paused. */
   readonly pausedBy: string | undefined;
   /** Problem in the spec, a Secret or the destination that prevents all work. */
   readonly problem?: LogfleetError | undefined;
-  /** State of the work; undefined while no work runs. */
+  /** State of the work; undefined while no work is running. */
   readonly view?: WorkView | undefined;
   readonly limits?: WorkLimits | undefined;
   readonly wording: ExportWording;
@@ -58,7 +58,7 @@ export function exportHealth(input: ExportHealthInput): ExportHealth {
   return exporting(input);
 }
 
-/** Returns the health of an ended export. */
+/** Returns the health of an export that has ended. */
 export function endedHealth(end: 'complete' | 'failed' | 'stalled', reason: string, message: string): ExportHealth {
   return { ...(end === 'complete' ? done : end === 'failed' ? failed : stalled), reason, message };
 }
@@ -75,27 +75,27 @@ const failed = { ...stalled, isFailed: true } as const;
 export const atWork = { ...noFlags, ready: 'False', reconciling: true } as const;
 const outage = { ...atWork, outage: true } as const;
 
-/** If two clocks differ by less than this number of ms, messages do not mention the difference. */
+/** Minimum clock difference in ms that messages mention. */
 const noteworthyBehindMs = 60_000;
 /** Maximum number of unknown field names that a message lists. */
 const namedFields = 3;
 
 /**
- * Reports a complete export as failed if it has incomplete intervals and the user has changed `incompletePolicy` to
- * `Fail`.
+ * Reports a complete export as failed if it has incomplete intervals and the user has since changed `incompletePolicy`
+ * to `Fail`.
  */
 function unwantedIncomplete({ view, limits, wording }: ExportHealthInput): ExportHealth | undefined {
   if (!view?.manifest || view.manifest.manifest.complete || limits?.incompletePolicy !== 'Fail') return undefined;
   const policy = wording.fieldName('incompletePolicy');
   const state = `${writtenText(view.manifest, wording)}${flaggedText(view.manifest, wording)}, and ${policy} is Fail`;
-  const advice = `Set ${policy} to Keep to accept incomplete intervals, or move the folder ${view.location} away and ${againText(wording)}: the export then starts again`;
+  const advice = `Set ${policy} to Keep to accept incomplete intervals, or move the folder ${view.location} away and ${againText(wording)} to start the export again`;
   const message = `${state}. ${advice}.`;
   return { ...failed, reason: reasons.intervalIncomplete, message };
 }
 
 /**
- * Returns the end of a sentence about the rows of a complete export: the check that the rows have passed. If there are
- * several checks, names the weakest (E6).
+ * Returns the end of a sentence about the rows of a complete export, naming the check that the rows have passed. If
+ * there are several checks, names the weakest (E6).
  */
 function proofText(level: Exclude<ProofLevel, 'None'>, { rowsGoTo }: ExportWording): string {
   if (level === 'Search') return ', as many rows as the searches reported';
@@ -126,14 +126,14 @@ function writtenText({ manifest: { totals } }: StoredManifest, { rowsGoTo }: Exp
   return `${groupedText(rows)} ${isOne ? 'row is' : 'rows are'} in ${counted(files, 'file')}`;
 }
 
-/** Returns a sentence about files that cannot be removed, or an empty text if there are none. */
+/** Returns a sentence about files that cannot be removed, or an empty string if there are none. */
 function lockedText({ lockedFiles: count }: WorkView): string {
   if (count === 0) return '';
   const files = counted(count, 'unneeded file');
   return ` The store keeps ${files} until their retention ends.`;
 }
 
-/** Returns a text for users with the unknown names in `output.fields`, or an empty text if there are none. */
+/** Returns a user-facing list of the unknown names in `output.fields`, or an empty string if there are none. */
 function fieldsText({ undescribedFields: missing }: WorkView, wording: ExportWording): string {
   if (missing.length === 0) return '';
   const names = missing.slice(0, namedFields).map((name) => JSON.stringify(name));
@@ -141,7 +141,7 @@ function fieldsText({ undescribedFields: missing }: WorkView, wording: ExportWor
   return `${names.join(', ')}${more} of ${wording.fieldName('output.fields')}`;
 }
 
-/** Returns a text with the number of incomplete intervals, and the place where they are listed. */
+/** Returns a text that states the number of incomplete intervals and where they are listed. */
 function flaggedText({ manifest: { proof } }: StoredManifest, { startedAs, rowsGoTo }: ExportWording): string {
   const count = counted(proof.filter(({ level }) => level === 'None').length, 'interval');
   const flagged = rowsGoTo === 'stdout' ? `, with ${count} incomplete` : `; the manifest flags ${count} as incomplete`;
@@ -156,21 +156,21 @@ function againText({ startedAs }: ExportWording): string {
 function deadlineExceeded({ view, problem, wording }: ExportHealthInput): ExportHealth | undefined {
   if (problem || view?.waitsFor?.kind !== 'deadline') return undefined;
   const deadline = wording.fieldName('activeDeadlineSeconds');
-  // On the command line, the deadline counts from the start of each run, so another run can continue the export.
+  // On the command line, the deadline is counted from the start of each run, so another run can continue the export.
   const advice = wording.startedAs === 'process' ? 'Run the export again to continue.' : raiseText(deadline, wording);
-  const message = `The deadline (${deadline}) has passed, so no more searches start.${writtenSoFar(view, wording)} ${advice}`;
+  const message = `The deadline (${deadline}) has passed, so no more searches will start.${writtenSoFar(view, wording)} ${advice}`;
   return { ...failed, reason: reasons.deadlineExceeded, message };
 }
 
 function raiseText(limit: string, { rowsGoTo }: ExportWording): string {
-  return rowsGoTo === 'stdout' ? `Raise ${limit}, and the export starts again.` : `Raise ${limit} to continue.`;
+  return rowsGoTo === 'stdout' ? `Raise ${limit} to start the export again.` : `Raise ${limit} to continue.`;
 }
 
 function paused({ pausedBy, view }: ExportHealthInput): ExportHealth | undefined {
   if (pausedBy === undefined || view?.stage === 'finishing') return undefined;
   const running = view?.searches ?? 0;
-  const rest = running === 0 ? '' : ` ${counted(running, 'running search')} will be read to the end.`;
-  const message = `Paused by ${pausedBy}: no new search starts.${rest}`;
+  const rest = running === 0 ? '' : ` ${counted(running, 'running search')} will be completed.`;
+  const message = `Paused by ${pausedBy}: no new searches start.${rest}`;
   return { ...noFlags, ready: 'Unknown', reason: reasons.paused, message };
 }
 
@@ -182,7 +182,7 @@ function hindered({ problem }: ExportHealthInput): ExportHealth | undefined {
   return { ...stalled, reason: problem.reason, message: problem.message };
 }
 
-/** Error codes of failures that need another SearchExport, because the query and time range cannot change. */
+/** Error codes of failures that require another SearchExport, because the query and the time range cannot change. */
 const needsAnother: ReadonlySet<string> = new Set([
   ...['export.countRefused', 'export.receiptTimeMissing', 'destination.tooMuch'],
   ...(
@@ -196,9 +196,10 @@ const needsAnother: ReadonlySet<string> = new Set([
   ).map((outcome) => `service.${outcome}`),
 ]);
 
-const unchangeable = 'These settings of a SearchExport cannot change: create another SearchExport with another name.';
+const unchangeable =
+  'These settings of a SearchExport cannot be changed: create another SearchExport with a different name.';
 
-/** Reports the last failure of the export if a user must correct its cause, until a search succeeds. */
+/** Reports the export's last failure if a user must correct its cause, until a search succeeds. */
 function stalledByTrouble({ view, wording }: ExportHealthInput): ExportHealth | undefined {
   const error = view?.lastError;
   if (error?.handling.kind !== 'stall') return undefined;
@@ -207,7 +208,7 @@ function stalledByTrouble({ view, wording }: ExportHealthInput): ExportHealth | 
   return { ...stalled, reason: error.reason, message: withFullNames(message, view?.location) };
 }
 
-/** Replaces relative file names in a message. `location` is the URL of the export's folder. */
+/** Expands relative file names in a message to full names. `location` is the URL of the export's folder. */
 function withFullNames(message: string, location: string | undefined): string {
   const [folder] = /[^/]+\/[^/]+$/.exec(location ?? '') ?? [];
   if (location === undefined || folder === undefined) return message;
@@ -220,11 +221,11 @@ function inDisorder({ view }: ExportHealthInput): ExportHealth | undefined {
   if (wait?.kind !== 'disorder') return undefined;
   const [stray] = wait.strays;
   const which = stray ? ` (segment ${stray.segment}, up to ${isoText(stray.toMs)})` : '';
-  const message = `Commit records at the destination contradict each other${which}, because some commit records were changed or removed. Restore these commit records, or move the folder ${view?.location} away to start the export again.`;
+  const message = `Commit records at the destination contradict each other${which}, because some of them were changed or removed. Restore the original commit records, or move the folder ${view?.location} away to start the export again.`;
   return { ...stalled, reason: reasons.destinationDamaged, message };
 }
 
-/** Reports a reached limit when no search runs. */
+/** Reports that a limit has been reached, once no search is running. */
 function limitReached({ view, limits, wording }: ExportHealthInput): ExportHealth | undefined {
   if (!view || !limits || view.searches > 0) return undefined;
   const { kind } = view.waitsFor ?? {};
@@ -232,11 +233,11 @@ function limitReached({ view, limits, wording }: ExportHealthInput): ExportHealt
   const limit = wording.fieldName(`limits.${kind}`);
   const rest = `${writtenSoFar(view, wording)} ${raiseText(limit, wording)}`;
   if (kind === 'maxMessages') {
-    const message = `The limit ${limit} (${groupedText(limits.maxMessages ?? 0)}) is reached: no more searches start.${rest}`;
+    const message = `The limit ${limit} (${groupedText(limits.maxMessages ?? 0)}) has been reached, so no more searches will start.${rest}`;
     return { ...failed, reason: reasons.maxMessagesReached, message };
   }
   const scanned = amountText(view.progress?.scannedBytes ?? 0);
-  const message = `The limit ${limit} is reached: searches have scanned ${scanned} bytes, and no more searches start.${rest}`;
+  const message = `The limit ${limit} has been reached: searches have scanned ${scanned} bytes, and no more searches will start.${rest}`;
   return { ...failed, reason: reasons.maxBytesScannedReached, message };
 }
 
@@ -248,30 +249,30 @@ function unproven({ view, limits, wording }: ExportHealthInput): ExportHealth | 
   const list = wording.startedAs === 'process' ? 'listed below' : 'see status.incomplete';
   const which = others.length === 0 ? '' : `; and ${counted(others.length, 'more interval')} (${list})`;
   const advice = adviceFor(view.unproven, wording);
-  const message = `Not all rows can be proven: ${first ? `${rangeText(first.order)} ${first.message}` : 'an interval'}${which}. ${advice}`;
+  const message = `logfleet cannot prove that no row is missing: ${first ? `${rangeText(first.order)}, ${first.message}` : 'an interval is incomplete'}${which}. ${advice}`;
   const isKept = limits?.incompletePolicy === 'Keep' && view.unproven.some(({ reason }) => reason === 'PendingErrors');
   const policy = wording.fieldName('incompletePolicy');
   const uncovered = isKept ? ` ${policy} does not apply to a search that reported errors.` : '';
-  const rest = wait.isRest ? '' : ' The other intervals are searched once their rows are older than settleDelay.';
+  const rest = wait.isRest ? '' : ' The other intervals will be searched once their rows are older than settleDelay.';
   const verdict = wait.isRest ? failed : stalled;
   return { ...verdict, reason: reasons.intervalIncomplete, message: `${message}${uncovered}${rest}` };
 }
 
 function adviceFor(intervals: readonly Unproven[], wording: ExportWording): string {
   const again = `${againText(wording)} to search again`;
-  const keep = `Set ${wording.fieldName('incompletePolicy')} to Keep to write the rows that were found and to mark the interval as incomplete`;
+  const keep = `Set ${wording.fieldName('incompletePolicy')} to Keep to write the rows that were found and mark the interval as incomplete`;
   const where = wording.startedAs === 'resource' ? ' in another SearchExport' : '';
   const has = (...reasons: readonly Shortcoming[]) => intervals.some(({ reason }) => reasons.includes(reason));
   if (has('CountDiffers', 'RowsOutside', 'MillisecondTooDense')) return `${keep}, or ${again}.`;
   // Another search of the same range would be cut short again.
   if (has('LimitReached')) return `${keep}, or export a smaller range${where}.`;
-  // `incompletePolicy: Keep` does not help if the query has an aggregation: the results of an aggregation that ended
-  // early are never written (E5).
+  // `incompletePolicy: Keep` does not help if the query has an aggregation, because the results of an aggregation that
+  // ended early are never written (E5).
   if (has('TimeOver')) return `Export a smaller range${where}.`;
   return `Correct the query${where}, or ${again}.`;
 }
 
-/** Reports a failure that lasts for several attempts, or that only a user can correct. */
+/** Reports a failure that has lasted for several attempts, or that only a user can correct. */
 function lastingTrouble({ view, wording }: ExportHealthInput): ExportHealth | undefined {
   const error = view?.lastError;
   if (!view || !error || !(view.isTroubleLasting || error.handling.kind === 'wait')) return undefined;
@@ -284,19 +285,20 @@ function beginning({ view }: ExportHealthInput): ExportHealth | undefined {
   }
   if (view.stage === 'proving' && !view.waitsFor) {
     const message =
-      'All intervals of the export are searched. logfleet compares the written rows with an aggregation of the service.';
+      'All intervals of the export have been searched. logfleet is comparing the written rows with counts from the service.';
     return { ...atWork, reason: reasons.exporting, message };
   }
   if (view.stage === 'finishing') {
     return {
       ...atWork,
       reason: reasons.exporting,
-      message: 'All rows of the export are in files. logfleet writes the export manifest.',
+      message: 'All rows of the export are in files. logfleet is writing the export manifest.',
     };
   }
   if (view.stage !== 'planning' || view.waitsFor) return undefined;
-  const jobs = view.jobs.length === 0 ? '' : `: ${counted(view.jobs.length, 'search job runs', 'search jobs run')}`;
-  const message = `Determining how to divide the range${jobs}.`;
+  const jobs =
+    view.jobs.length === 0 ? '' : `: ${counted(view.jobs.length, 'search job is running', 'search jobs are running')}`;
+  const message = `Determining how to divide the time range${jobs}.`;
   return { ...atWork, reason: reasons.exporting, message };
 }
 
@@ -307,21 +309,21 @@ function settling({ view, wording }: ExportHealthInput): ExportHealth | undefine
   const clocks =
     behindMs < noteworthyBehindMs
       ? ''
-      : ` The clock of the service is ${renderDuration(1_000 * Math.floor(behindMs / 1_000))} behind, and logfleet measures the age of rows by that clock.`;
+      : ` The service's clock is ${renderDuration(1_000 * Math.floor(behindMs / 1_000))} behind, and logfleet measures the age of rows by that clock.`;
   const delay = wording.fieldName('settleDelay');
-  const message = `The rest of the time range is newer than ${delay}, so rows may still arrive. The next search starts at ${isoText(wait.untilMs)}.${clocks}`;
+  const message = `The rest of the time range is newer than ${delay}, so rows may still be arriving. The next search will start at ${isoText(wait.untilMs)}.${clocks}`;
   return { ...atWork, reason: reasons.waitingToSettle, message };
 }
 
 function exporting({ view, wording }: ExportHealthInput): ExportHealth {
   const { progress, waitsFor, trouble, unproven: open = [] } = view ?? {};
   const done = progress
-    ? `${percentText(progress.coveredRatio)} of the time range is done, ${rowsText(progress.rows)}`
-    : 'No interval is searched yet';
+    ? `${percentText(progress.coveredRatio)} of the time range is done; ${rowsText(progress.rows)}`
+    : 'No interval has been searched yet';
   const running = view ? searchesText(view) : '';
   const lacking = open.length === 0 ? '' : `; ${counted(open.length, 'interval')} could not be proven complete`;
   const missing = view ? fieldsText(view, wording) : '';
-  const undescribed = missing === '' ? '' : `; no page so far describes ${missing}`;
+  const undescribed = missing === '' ? '' : `; so far, no result page has described ${missing}`;
   const waits = waitText(waitsFor, trouble?.error, wording);
   return {
     ...atWork,
@@ -330,26 +332,26 @@ function exporting({ view, wording }: ExportHealthInput): ExportHealth {
   };
 }
 
-/** Returns a text for users about running searches, or an empty text if no search runs. */
+/** Returns a user-facing text about running searches, or an empty string if no search is running. */
 function searchesText({ searches, waitingSearches }: WorkView): string {
   if (searches === 0) return '';
-  if (waitingSearches < searches) return `; ${counted(searches, 'search runs', 'searches run')}`;
-  const waiting = counted(searches, 'search waits', 'searches wait');
-  return `; ${waiting} for a search job, because all exports of one user share the search jobs that the service allows`;
+  if (waitingSearches < searches) return `; ${counted(searches, 'search is running', 'searches are running')}`;
+  const waiting = counted(searches, 'search is waiting', 'searches are waiting');
+  return `; ${waiting} for a free search-job slot, because all exports of one user share the slots that the service allows`;
 }
 
-/** Returns the reason why no search can start, without a full stop, or an empty text if a search can start. */
+/** Returns the reason why no search can start, without a full stop, or an empty string if a search can start. */
 function waitText(wait: Wait | undefined, error: LogfleetError | undefined, wording: ExportWording): string {
   switch (wait?.kind) {
     case 'trouble':
-      return `logfleet retries soon after this failure: ${withoutPeriod(error?.message ?? 'a failure')}`;
+      return `logfleet will soon retry after this failure: ${withoutPeriod(error?.message ?? 'a failure')}`;
     case 'retry':
-      return `logfleet retries soon after this failure: ${withoutPeriod(wait.delays[0]?.message ?? 'a failure')}`;
+      return `logfleet will soon retry after this failure: ${withoutPeriod(wait.delays[0]?.message ?? 'a failure')}`;
     case 'maxMessages':
     case 'maxBytesScanned':
-      return `no more searches start, because the limit ${wording.fieldName(`limits.${wait.kind}`)} is reached`;
+      return `no more searches start, because the limit ${wording.fieldName(`limits.${wait.kind}`)} has been reached`;
     case 'workers':
-      return 'other pods of the Kubernetes Job do the rest';
+      return 'other pods of the Kubernetes Job are doing the rest';
     default:
       return '';
   }
@@ -363,17 +365,17 @@ function withoutPeriod(message: string): string {
   return message.replace(/\.$/, '');
 }
 
-/** Returns a sentence about the rows written so far, or an empty text if their number is unknown. */
+/** Returns a sentence about the rows written so far, or an empty string if their number is unknown. */
 function writtenSoFar({ progress }: WorkView, { rowsGoTo }: ExportWording): string {
   if (!progress) return '';
   if (rowsGoTo === 'stdout')
-    return ' No row is written to stdout yet, because logfleet first checks that no row is missing.';
+    return ' No rows have been written to stdout yet, because logfleet first checks that no row is missing.';
   const { rows } = progress;
   return rows > 0
-    ? ` ${rowsText(rows, groupedText)}, and logfleet keeps ${rows === 1 ? 'it' : 'them'}.`
-    : ' Nothing is written yet.';
+    ? ` ${rowsText(rows, groupedText)} and ${rows === 1 ? 'is' : 'are'} kept.`
+    : ' Nothing has been written yet.';
 }
 
 function rowsText(rows: number, text = amountText): string {
-  return rows === 1 ? '1 row is written' : `${text(rows)} rows are written`;
+  return rows === 1 ? '1 row has been written' : `${text(rows)} rows have been written`;
 }

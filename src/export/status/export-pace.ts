@@ -1,4 +1,4 @@
-/** Measures the speed of an export in the last minute, and estimates its remaining time from the last ten minutes. */
+/** Measures an export's speed over the last minute, and estimates its remaining time from the last ten minutes. */
 
 export interface PaceSample {
   /** Monotonic time of the sample. */
@@ -6,7 +6,7 @@ export interface PaceSample {
   /** Fraction of the export's searches that have ended, from 0 to 1. */
   readonly searchedRatio: number;
   /**
-   * Expected duration in ms of the comparison with the service after the searches (digest, E6). It is 0 if no
+   * Expected duration in ms of the comparison with the service's counts after the searches (digest, E6). It is 0 if no
    * comparison is needed, and undefined if unknown.
    */
   readonly digestMs: number | undefined;
@@ -24,15 +24,18 @@ export interface Pace {
 
 const rateSpanMs = 60_000;
 const estimateSpanMs = 600_000;
-/** Minimum time in ms between two samples for a rate. */
+/** Minimum time in ms between the two samples used for a rate. */
 const minSpanMs = 5_000;
-/** Minimum time in ms between two samples. */
+/** Minimum time in ms between consecutive samples. */
 const spacingMs = 2_000;
 
 export class ExportPace {
   #samples: readonly PaceSample[] = [];
 
-  /** Adds a sample. Removes samples that are too old, and samples with more rows, which would give a negative speed. */
+  /**
+   * Adds a sample. Removes samples that are too old, and samples with more rows, because they would result in a
+   * negative speed.
+   */
   add(sample: PaceSample): void {
     const oldestMs = sample.atMs - estimateSpanMs;
     const recent = this.#samples.filter(({ atMs, rows }) => atMs >= oldestMs && rows <= sample.rows);
@@ -41,7 +44,7 @@ export class ExportPace {
     this.#samples = [...(replacesLast ? recent.slice(0, -1) : recent), sample];
   }
 
-  /** Removes all samples, because no search runs now. */
+  /** Removes all samples, because no search is running. */
   reset(): void {
     this.#samples = [];
   }
@@ -56,8 +59,8 @@ export class ExportPace {
   }
 
   /**
-   * Returns the oldest sample that is at most `spanMs` older than `last`. Returns undefined if that sample is too
-   * recent for a reliable rate.
+   * Returns the oldest sample that is at most `spanMs` older than `last`, or undefined if that sample is too recent for
+   * a reliable rate.
    */
   #since(last: PaceSample, spanMs: number): PaceSample | undefined {
     const first = this.#samples.find(({ atMs }) => atMs >= last.atMs - spanMs);
@@ -66,8 +69,8 @@ export class ExportPace {
 }
 
 /**
- * Returns the remaining time in ms of the searches and the digest (the comparison with the service), or undefined if
- * unknown. `long` is the first sample of the last ten minutes.
+ * Returns the remaining time in ms for the searches and the digest (the comparison with the service's counts), or
+ * undefined if unknown. `long` is the first sample of the last ten minutes.
  */
 function leftMsOf(last: PaceSample, long: PaceSample | undefined): number | undefined {
   const { searchedRatio, digestMs } = last;

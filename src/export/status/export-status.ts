@@ -1,4 +1,4 @@
-/** Builds the status of an export. Lists and texts are shortened to the maximum length that the schema allows. */
+/** Builds an export's status. Lists and texts are truncated to the maximum length that the schema allows. */
 
 import { findCondition, removeCondition, setCondition } from '../../api/conditions.ts';
 import type {
@@ -56,7 +56,7 @@ export function describeEssentials(input: ExportStatusInput): SearchExportStatus
   } = before ?? {};
   const { manifest: knownManifest, ...kept } = rest;
   const location = view?.location;
-  // The status keeps the manifest that an earlier process found until the destination is read.
+  // The status keeps the manifest found by an earlier process until the destination has been read.
   const isUnread = view === undefined || view.stage === 'loading';
   const manifest = view?.manifest ? describeManifest(view.manifest) : isUnread ? knownManifest : undefined;
   return {
@@ -99,7 +99,7 @@ function describeManifest({ url, sha256, manifest }: StoredManifest): ManifestSt
   return { url: bounded(url, maxUrl), sha256, rows, files, bytes, complete: manifest.complete, proof };
 }
 
-/** Returns the writer of an export's status. */
+/** Returns the writer for an export's status. */
 export function exportStatusWriter(
   { namespace, name, uid }: SearchExport['metadata'],
   { host, clock, draining, settings }: Pick<RuntimeOptions, 'host' | 'clock' | 'draining' | 'settings'>,
@@ -126,7 +126,10 @@ export function verdictsOf(status: SearchExportStatus): unknown {
   return { ...begun, fingerprint, location, manifest, kubernetesJob, found };
 }
 
-/** Builds the status fields with numbers that change often. Only the state is updated until the destination is read. */
+/**
+ * Builds the status fields with numbers that change often. Until the destination has been read, only the state is
+ * updated.
+ */
 export function describeFigures({ before, health, view, wallMs }: ExportStatusInput, pace: Pace): SearchExportStatus {
   const state = health.reason;
   if (!view || view.stage === 'loading') return { summary: { ...before?.summary, state }, jobs: [] };
@@ -177,7 +180,7 @@ function describeJob({ id, fromMs, toMs, state, messageCount, recordCount }: Job
   };
 }
 
-/** Returns the incomplete intervals, the newest first. */
+/** Returns the incomplete intervals, newest first. */
 function describeIncomplete({ unproven, intervals, manifest }: WorkView): readonly IncompleteInterval[] {
   const open = unproven.map(({ order: { fromMs, toMs }, message, figures }) => ({
     ...{ fromMs, toMs, reason: message, ...figures },

@@ -1,6 +1,6 @@
-/** Words in messages that differ for a SearchExport and for an export on the command line. */
+/** Words that differ between messages about a SearchExport and messages about an export on the command line. */
 
-/** Field of the spec in messages, as a path below `spec`. */
+/** Field of the spec as named in messages: a path below `spec`. */
 export type WordedField =
   | 'activeDeadlineSeconds'
   | 'incompletePolicy'
@@ -10,11 +10,11 @@ export type WordedField =
   | 'settleDelay';
 
 export interface ExportWording {
-  /** `resource`: a SearchExport of the operator. `process`: an export on the command line. */
+  /** `resource`: a SearchExport run by the operator. `process`: an export run from the command line. */
   readonly startedAs: 'resource' | 'process';
-  /** `stdout`: rows are written to standard output after all rows have been checked. */
+  /** `stdout`: rows are written to standard output after all of them have been checked. */
   readonly rowsGoTo: 'files' | 'stdout';
-  /** Returns the name of a field as users write it, such as `spec.settleDelay` or a flag. */
+  /** Returns the user-facing name of a field, such as `spec.settleDelay` or a flag. */
   fieldName(field: WordedField): string;
 }
 

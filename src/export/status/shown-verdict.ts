@@ -1,6 +1,6 @@
 /**
- * Decides how long a restarted process keeps the conditions in the status. It must read the destination before it can
- * replace them.
+ * Decides how long a restarted process keeps the conditions in the status. The process must read the destination before
+ * it can replace them.
  */
 import { findCondition, reasons } from '../../api/conditions.ts';
 import type { SearchExport } from '../../api/kinds.ts';
@@ -9,8 +9,8 @@ import type { WorkView } from '../work/work-view.ts';
 import type { ExportHealth } from './export-health.ts';
 
 /**
- * Reasons of conditions about a problem in the spec or the Secrets. A restarted process replaces such a condition
- * immediately if it can use the spec and the Secrets.
+ * Reasons of conditions about a problem in the spec or the Secrets. A restarted process replaces such a condition as
+ * soon as it can use the spec and the Secrets.
  */
 const ofSpecAndSecrets: ReadonlySet<string> = new Set([
   ...reasonsOfSpecAndSecrets,
@@ -19,7 +19,8 @@ const ofSpecAndSecrets: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Reasons of conditions that only a success ends. The status keeps them until this process has committed an interval.
+ * Reasons of conditions that only a success ends. The status keeps these conditions until this process has committed an
+ * interval.
  */
 const ofAnInterval: ReadonlySet<string> = new Set([
   reasons.intervalIncomplete,
@@ -33,8 +34,8 @@ const ofAnInterval: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns whether the status keeps the conditions that an earlier process wrote. They are kept until this process finds
- * a reason to replace them. `doneAtFirst` is the number of intervals that were committed when this process started.
+ * Returns whether the status keeps the conditions that an earlier process wrote. It keeps them until this process finds
+ * a reason to replace them. `doneAtFirst` is the number of intervals that had been committed when this process started.
  */
 export function stillHolds(
   { metadata, status }: SearchExport,

@@ -1,4 +1,4 @@
-/** Derives the contents of the status from the state of the work on an export. All functions are pure. */
+/** Derives the content of the status from the state of the work on an export. All functions are pure. */
 import type { LogfleetError } from '../../base/errors.ts';
 import { stallRetryMs } from '../../base/retry-delay.ts';
 import { settlingMs } from '../search/settling.ts';
@@ -20,11 +20,15 @@ export interface ViewFacts extends WorkFacts {
   readonly fromMs: number;
   /** Last failure; undefined after a success. */
   readonly lastError: LogfleetError | undefined;
-  /** Duration in ms of earlier searches that are similar to a comparison with the service; 0 if there was none. */
+  /**
+   * Duration in ms of earlier searches that resemble a comparison with the service's counts; 0 if there have been none.
+   */
   readonly usualDigestMs: number;
 }
 
-/** Minimum delay in ms before a wall time is checked again, because the wall clock may have been set back. */
+/**
+ * Minimum delay in ms before a wall time is checked again. It is needed because the wall clock may have been set back.
+ */
 const minSettleWaitMs = 1_000;
 
 export function describeState(state: DecidedState, facts: ViewFacts) {
@@ -38,7 +42,7 @@ export function describeState(state: DecidedState, facts: ViewFacts) {
 }
 
 interface Described extends Pick<WorkView, 'stage' | 'progress' | 'intervals' | 'waitsFor'> {
-  /** Times in ms after which the state may change although no event occurs. Times that have passed are negative. */
+  /** Times in ms until the state may change without an event. Times that have already passed are negative. */
   readonly delaysMs: readonly number[];
 }
 
@@ -73,7 +77,7 @@ function describeKind(state: DecidedState, facts: ViewFacts): Described {
   }
 }
 
-/** Returns the times in ms until the destination must be tidied, or read again. */
+/** Returns the times in ms until the destination must be cleaned up or read again. */
 function destinationDelaysMs(state: Planning | Decided, facts: WorkFacts): readonly number[] {
   return [state.tidyAtMs - facts.now.monotonicMs, rereadDelayMs(state, facts)];
 }
@@ -90,9 +94,9 @@ function waitBeforePlan(state: Planning, facts: ViewFacts): Wait | undefined {
 }
 
 /**
- * Returns the expected remaining time in ms of the comparison with the service (digest). It is 0 if no digest is left,
- * and undefined if the digest takes longer than expected. A digest covers the whole range, so it probably takes as long
- * as a search or a counting aggregation.
+ * Returns the expected remaining time in ms for the comparison with the service's counts (digest). It is 0 if no digest
+ * remains, and undefined if the digest is taking longer than expected. A digest covers the whole range, so it probably
+ * takes as long as a search or a counting aggregation.
  */
 function digestMs(state: DecidedState, { usualDigestMs, running, now }: ViewFacts): number | undefined {
   if (state.kind !== 'exporting' || !state.decision.isDigestLeft) return 0;

@@ -1,7 +1,7 @@
 /**
- * Decides which searches of an export start and stop, and what the export waits for (pure). A segment has one search at
- * a time (E3). No search includes times for which messages may still arrive (E11). Only commit records show finished
- * work, so every process makes the same decision.
+ * Decides which searches of an export start and stop, and what the export is waiting for (pure). Each segment has one
+ * search at a time (E3). No search includes times for which messages may still be arriving (E11). Only commit records
+ * show finished work, so every process makes the same decision.
  */
 import type { CommitRecord } from '../../destination/commit-record.ts';
 import { allSegmentsOf, type Coverage, coverageOf } from '../../destination/coverage.ts';
@@ -14,7 +14,7 @@ import type { RunningSearch, SearchOrder } from '../search/search-tools.ts';
 import { settlingMs } from '../search/settling.ts';
 import { segmentsOfWorker, type WorkerPart } from './worker-part.ts';
 
-/** Delay of a segment's next search. */
+/** Delay before a segment's next search. */
 export interface IntervalDelay {
   readonly segment: number;
   readonly toMs: number;
@@ -29,9 +29,9 @@ export interface ExportLimits {
   readonly settleDelayMs: number;
   /** Maximum number of rows. No more searches start if the running searches will probably reach this number. */
   readonly maxMessages: number | undefined;
-  /** Maximum number of scanned bytes. Running searches stop at this number. */
+  /** Maximum number of scanned bytes. Running searches stop when it is reached. */
   readonly maxBytesScanned: number | undefined;
-  /** Wall time after which no search starts. */
+  /** Wall time after which no searches start. */
   readonly deadlineMs: number | undefined;
   /** Smallest row count at which the service has cut a search short; undefined if there is none. */
   readonly smallestLimit: number | undefined;
@@ -40,9 +40,9 @@ export interface ExportLimits {
 export interface ExportDecideInput<S extends RunningSearch = RunningSearch> {
   readonly plan: ExportPlan;
   readonly records: readonly CommitRecord[];
-  /** Results of the comparisons of the written rows with the service. */
+  /** Results of comparing the written rows with the service's counts. */
   readonly verdicts: readonly DigestVerdict[];
-  /** True if the written rows must be compared with the service (E6). */
+  /** True if the written rows must be compared with the service's counts (E6). */
   readonly wantsDigest: boolean;
   readonly running: readonly S[];
   readonly delays: readonly IntervalDelay[];
@@ -54,11 +54,11 @@ export interface ExportDecideInput<S extends RunningSearch = RunningSearch> {
   readonly scannedBytes: number;
   readonly byReceiptTime: boolean;
   readonly limits: ExportLimits;
-  /** Number of this process among the workers of the export. */
+  /** Index of this process among the export's workers, and the number of workers. */
   readonly part: WorkerPart;
   /** Monotonic time until which this worker leaves some segments to the workers that own them. */
   readonly yieldsUntilMs: number;
-  /** Monotonic time from which this worker may replace the first worker in the comparison of rows with the service. */
+  /** Monotonic time from which this worker may replace the first worker in comparing rows with the service's counts. */
   readonly replacesFirstAtMs: number;
   readonly now: ExportMoment;
 }
@@ -66,22 +66,24 @@ export interface ExportDecideInput<S extends RunningSearch = RunningSearch> {
 export interface ExportMoment {
   readonly wallMs: number;
   readonly monotonicMs: number;
-  /** Delay in ms of the service's clock behind logfleet's clock; at least 0. */
+  /** Time in ms by which the service's clock is behind logfleet's clock; at least 0. */
   readonly clockBehindMs: number;
 }
 
-/** Reason why no search starts although part of the time range is not exported yet. */
+/** Reason why no search starts although part of the time range has not been exported yet. */
 export type Wait =
   /** Commit records contradict each other. */
   | { readonly kind: 'disorder'; readonly strays: readonly CommitRecord[] }
   | { readonly kind: 'deadline' | 'paused' | 'maxMessages' | 'maxBytesScanned' | 'trouble' }
-  /** Some intervals wait for a user's action. `isRest` is true if all unfinished intervals wait for a user's action. */
+  /**
+   * Some intervals are waiting for a user to act. `isRest` is true if all unfinished intervals are waiting for a user.
+   */
   | { readonly kind: 'people'; readonly delays: readonly IntervalDelay[]; readonly isRest: boolean }
   /**
-   * All remaining rows are too recent to be searched. The next search does not start before the wall time `untilMs`.
+   * All remaining rows are too recent to be searched. The next search starts no earlier than the wall time `untilMs`.
    */
   | { readonly kind: 'settling'; readonly untilMs: number }
-  /** Other workers probably do the rest of the work. */
+  /** Other workers are probably doing the rest of the work. */
   | { readonly kind: 'workers' }
   | { readonly kind: 'retry'; readonly delays: readonly IntervalDelay[] };
 
@@ -89,12 +91,12 @@ export interface ExportProgress extends Pick<ManifestTotals, 'rows' | 'bytes' | 
   /** Finished fraction of the export, from 0 to 1. Each planned segment counts equally. */
   readonly coveredRatio: number;
   /**
-   * Fraction of searches that have ended, from 0 to 1. `coveredRatio` is smaller until the written rows are compared
-   * with the service.
+   * Fraction of searches that have ended, from 0 to 1. `coveredRatio` is smaller until the written rows have been
+   * compared with the service's counts.
    */
   readonly searchesDone: number;
   readonly intervalsDone: number;
-  /** Expected number of intervals: the sum of the committed intervals and the unfinished segments. */
+  /** Expected number of intervals: committed intervals plus unfinished segments. */
   readonly intervalsPlanned: number;
   readonly scannedBytes: number;
 }
@@ -105,29 +107,29 @@ export interface ExportDecision<S extends RunningSearch = RunningSearch> {
   /** Searches that must stop without a commit record. */
   readonly stop: readonly S[];
   /**
-   * Searches that have almost reached the service's maximum duration. They are ended now, and their rows are committed
-   * (E13).
+   * Searches that have almost reached the service's maximum duration. They are ended now, and the rows they have found
+   * are committed (E13).
    */
   readonly endAsCut: readonly S[];
-  /** True if the whole time range has commit records. */
+  /** True if commit records cover the whole time range. */
   readonly isCovered: boolean;
-  /** Intervals that the service must still confirm; empty until the whole time range is exported. */
+  /** Intervals that the service must still confirm; empty until the whole time range has been exported. */
   readonly unproven: readonly CommitRecord[];
-  /** True if an aggregation of the service must still confirm rows, now or after the last search. */
+  /** True if an aggregation must still confirm rows, now or after the last search. */
   readonly isDigestLeft: boolean;
   readonly waitsFor: Wait | undefined;
   readonly progress: ExportProgress;
-  /** Time in ms until the decision may change without an event. Infinity if it cannot change. */
+  /** Time in ms until the decision may change without an event. Infinity if it cannot change without one. */
   readonly requeueAfterMs: number;
 }
 
 /**
- * Replaces the number of a segment in a delay of the comparison with the service (digest), which covers several
+ * Stands for the segment number in a delay of the comparison with the service's counts (digest), which covers several
  * segments.
  */
 export const digestSegment = -1;
 
-/** Maximum duration of a search in ms: the service's eight hours, minus 20 minutes to read the rows. */
+/** Maximum duration of a search in ms: the service's eight hours, minus 20 minutes for reading the rows. */
 const longestSearchMs = longestQueryMs - 20 * 60_000;
 
 export function decide<S extends RunningSearch>(input: ExportDecideInput<S>): ExportDecision<S> {
@@ -164,7 +166,7 @@ function isOneOfSeveral({ part }: ExportDecideInput): boolean {
   return part.workers > 1;
 }
 
-/** Returns the reason why no search may start, such as a pause. Returns undefined if searches may start. */
+/** Returns the reason why no search may start, such as a pause, or undefined if searches may start. */
 function refusalOf(
   input: ExportDecideInput,
   { strays, remaining, intervals }: Coverage,
@@ -184,8 +186,8 @@ function refusalOf(
 }
 
 /**
- * Returns the number of searches that may start. With this limit, the export exceeds `maxMessages` by at most the rows
- * of one search.
+ * Returns the number of searches that may start. It is limited so that the export exceeds `maxMessages` by at most the
+ * rows of one search.
  */
 function searchesLeft(input: ExportDecideInput, going: readonly RunningSearch[], { intervals }: Coverage): number {
   const { maxMessages } = input.limits;
@@ -234,7 +236,7 @@ function mustStop(input: ExportDecideInput, search: RunningSearch, { remaining }
   // Another process has committed this interval.
   if (!remaining.some(({ index, toMs }) => index === search.segment && toMs === search.toMs)) return true;
   if (isOver(limits, now.wallMs)) return true;
-  // A pause stops only searches whose search job is not created yet.
+  // A pause stops only searches whose search job has not been created yet.
   if (limits.isPaused && search.createdAtMs === undefined) return true;
   return search.isSearching && isScannedOut(limits, scannedBytes(input));
 }
@@ -251,7 +253,7 @@ function isSettled(input: ExportDecideInput, segment: Segment): boolean {
   return settledAtMs(input, segment) <= input.now.wallMs;
 }
 
-/** Returns the current delay of a segment. Returns undefined if the segment may be searched now. */
+/** Returns the current delay of a segment, or undefined if the segment may be searched now. */
 function delayOf({ delays, now }: ExportDecideInput, { index, toMs }: Segment): IntervalDelay | undefined {
   return delays.find((delay) => {
     if (delay.segment !== index || delay.toMs !== toMs) return false;
@@ -281,8 +283,8 @@ function waitOf(input: ExportDecideInput, free: readonly Segment[]): Wait | unde
 }
 
 /**
- * Returns the reason why this process must not compare rows with the service: a user must act, or the first worker does
- * it. Returns undefined if there is no reason.
+ * Returns the reason why this process must not compare rows with the service's counts: a user must act, or the first
+ * worker makes the comparison. Returns undefined if there is no reason.
  */
 function digestWait(input: ExportDecideInput, unproven: readonly CommitRecord[]): Wait | undefined {
   if (unproven.length === 0) return undefined;
@@ -291,7 +293,7 @@ function digestWait(input: ExportDecideInput, unproven: readonly CommitRecord[])
   return input.now.monotonicMs < input.replacesFirstAtMs ? { kind: 'workers' } : undefined;
 }
 
-/** Maximum shown progress (a fraction) until the written rows are compared with the service. */
+/** Maximum progress (a fraction) that is shown until the written rows have been compared with the service's counts. */
 const searchedRatio = 0.99;
 
 function plannedProgress(
@@ -328,7 +330,7 @@ function lengthOf(segment: Segment | undefined): number {
   return segment ? segment.toMs - segment.fromMs : Number.POSITIVE_INFINITY;
 }
 
-/** Returns the monotonic time at which the search job must be ended. Returns Infinity if no job must be ended. */
+/** Returns the monotonic time at which a search job must be ended, or Infinity if no job must be ended. */
 function dueMs({ createdAtMs, isSearching }: RunningSearch): number {
   return createdAtMs === undefined || !isSearching ? Number.POSITIVE_INFINITY : createdAtMs + longestSearchMs;
 }
@@ -351,12 +353,12 @@ function nextChangeMs(input: ExportDecideInput, going: readonly RunningSearch[],
 export const usualLimit = 100_000;
 /** Number of rows that the next search by receipt time should find, as a fraction of the message limit. */
 const aimedRatio = 0.6;
-/** Maximum ratio of the next search's length to the length of the previous interval. */
+/** Maximum ratio of the next search's length to the previous interval's length. */
 const widest = 4;
 
 /**
- * Returns the start of the range for the next search by receipt time. It is estimated from the number of rows in the
- * previous interval.
+ * Returns the start of the range for the next search by receipt time, estimated from the number of rows in the previous
+ * interval.
  */
 export function nextAim(rest: Segment, before: CommitRecord, smallestLimit: number | undefined): number {
   const widthMs = before.toMs - before.fromMs;

@@ -1,5 +1,5 @@
 /**
- * Manages the delays of an export. After a failure, the whole export waits. The failed interval waits even longer. An
+ * Manages an export's delays. After a failure, the whole export waits, and the failed interval waits even longer. An
  * incomplete interval waits until a user acts.
  */
 import { reasons } from '../../api/conditions.ts';
@@ -15,7 +15,7 @@ import type { IntervalDelay } from './export-decision.ts';
 export interface Unproven {
   readonly order: SearchOrder;
   readonly reason: Shortcoming;
-  /** Message for users about the interval. */
+  /** User-facing message about the interval. */
   readonly message: string;
   readonly figures: { readonly received: number; readonly expected: number } | undefined;
 }
@@ -28,8 +28,8 @@ export interface Trouble {
 
 const longestIntervalHoldMs = 300_000;
 /**
- * Reasons of failures that repeat until the user creates another SearchExport. The delays between such attempts are
- * long.
+ * Reasons for failures that repeat until the user creates another SearchExport. The delays between attempts are long
+ * after such a failure.
  */
 const lastingReasons: ReadonlySet<string> = new Set([
   reasons.queryRefused,
@@ -40,24 +40,24 @@ const lastingReasons: ReadonlySet<string> = new Set([
   reasons.countMissing,
   reasons.invalidSpec,
 ]);
-/** Maximum number of consecutive failures that are not reported. Many failures end after a few attempts. */
+/** Maximum number of consecutive failures that are not reported, because many failures end after a few attempts. */
 const toleratedFailures = 3;
 /** Maximum number of times that a search is repeated without a delay. */
 const hastySearches = 2;
 
 export class ExportDelays {
   readonly #clock: Clock;
-  /** Delays of intervals, except those that wait for a user's action. */
+  /** Delays of intervals, except intervals that are waiting for a user to act. */
   readonly #intervals = new Map<string, IntervalDelay>();
   readonly #failures = new Map<string, number>();
   readonly #unproven = new Map<string, Unproven>();
-  /** Number of searches by interval that found the interval incomplete. */
+  /** For each interval, the number of searches that found it incomplete. */
   readonly #inVain = new Map<string, { readonly fromMs: number; readonly times: number }>();
   #trouble: Trouble | undefined;
-  /** Last failure of the destination after which a probe file was written successfully. */
+  /** Last destination failure after which a probe file was written successfully. */
   #probedAfter: LogfleetError | undefined;
   #failuresInRow = 0;
-  /** True after a search has succeeded. Before, even the first failure is reported. */
+  /** True once a search has succeeded. Until then, even the first failure is reported. */
   #hasSearched = false;
 
   constructor(clock: Clock) {
@@ -112,7 +112,7 @@ export class ExportDelays {
   }
 
   /**
-   * Delays the whole export after a failure. If `isCostly` is true, the failed work takes long to repeat, and the delay
+   * Delays the whole export after a failure. If `isCostly` is true, the failed work takes long to repeat, so the delay
    * may be longer.
    */
   failed(error: LogfleetError, isCostly = false): void {
@@ -126,7 +126,7 @@ export class ExportDelays {
     this.#trouble = { error: shown, untilMs: this.#clock.monotonic() + delayMs };
   }
 
-  /** Records the failure of an interval's search. */
+  /** Records that the search of an interval failed. */
   searchFailed(order: SearchOrder, error: LogfleetError): void {
     this.failed(error);
     const failures = this.#count(order) - 1;
@@ -166,7 +166,7 @@ export class ExportDelays {
     for (const map of this.#all) map.clear();
   }
 
-  /** Ends the delays of all incomplete intervals after a change of `incompletePolicy`. */
+  /** Ends the delays of all incomplete intervals after a change to `incompletePolicy`. */
   liftUnproven(): void {
     this.#unproven.clear();
   }
@@ -193,8 +193,8 @@ function delayAfter(error: LogfleetError, failures: number, longestMs?: number):
 }
 
 /**
- * Returns the delay in ms after a failure that repeats until the user creates another SearchExport. Returns undefined
- * for other failures.
+ * Returns the delay in ms after a failure that repeats until the user creates another SearchExport, or undefined for
+ * other failures.
  */
 function lastingDelayMs({ handling, reason }: LogfleetError, failures: number): number | undefined {
   if (handling.kind !== 'stall' || !lastingReasons.has(reason)) return undefined;

@@ -1,8 +1,8 @@
 /**
  * Does the work of one export: plans and runs searches, checks that no row is missing, and writes the manifest.
  * `work-state.ts` contains the states of the work, and `next-actions.ts` decides the next actions. This file carries
- * out these actions, and converts the results to events of the state machine. All results are at the destination (E3),
- * so this process may end at any time. Only `advance` starts work, and it does not wait.
+ * out these actions, and converts their results into events for the state machine. All results are stored at the
+ * destination (E3), so this process may end at any time. Only `advance` starts work, and it does not wait for the work.
  */
 import { assert } from '../../base/assert.ts';
 import { asLogfleetError } from '../../base/errors.ts';
@@ -38,23 +38,25 @@ export interface ExportWorkOptions extends ExportTools {
   readonly search: (order: SearchOrder, tools: SearchTools, opened?: OpenedJob) => Search;
   /** Bytes that earlier processes scanned. */
   readonly scannedBytes: number;
-  /** Number of this worker, and the number of all workers of the export. */
+  /** Index of this worker, and the number of the export's workers. */
   readonly part: WorkerPart;
   /** Called when new work may be possible, so that the caller calls `advance`. */
   readonly onChange: () => void;
 }
 
-/** Text after a message about repeated rows if logfleet could not ask the service how often it stores them (E6). */
+/**
+ * Text appended to a message about repeated rows if logfleet could not ask the service how many copies it stores (E6).
+ */
 const repeatsText =
-  `; result pages repeated more than ${maxConfirmed} rows, so logfleet cannot ask the service whether it stores them more than once. ` +
-  'If the service does, set spec.proof to Count';
-/** Limits that allow no work. They apply until `advance` is called with the real limits. */
+  `; result pages repeated more than ${maxConfirmed} rows, so logfleet cannot ask the service whether it stores these rows more than once. ` +
+  'If it does, set spec.proof to Count';
+/** Limits that allow no work. They apply until `advance` is called with the actual limits. */
 const noLimits: WorkLimits = {
   ...{ isPaused: true, parallelism: 1, settleDelayMs: 0, incompletePolicy: 'Fail', proof: 'Digest' },
   ...{ maxMessages: undefined, maxBytesScanned: undefined, deadlineMs: undefined },
 };
 
-/** A running step, its search jobs and its end. */
+/** A running step, with its search jobs and its end. */
 interface StepRun extends RunningStep {
   readonly jobs: JobSet;
   readonly abort: AbortController;
@@ -73,7 +75,7 @@ export class ExportWork {
   #state: WorkState;
   #run: StepRun | undefined;
   #limits = noLimits;
-  /** Bytes that were scanned by earlier processes, and by steps that have ended. */
+  /** Bytes scanned by earlier processes, and by steps that have ended. */
   #scannedBefore: number;
   #isClosed = false;
 
@@ -93,10 +95,10 @@ export class ExportWork {
     });
   }
 
-  /** True while a search job of the planning is open and its results are still needed. */
+  /** True while a search job opened for planning is open and its results are still needed. */
   get isPlanning(): boolean {
     const { step, settlesAtMs, jobs } = this.#run ?? {};
-    // While the planning waits, only a test search can be open. Its rows are not used.
+    // While planning waits, only a test search can be open. Its rows are not used.
     if (step?.kind !== 'plan' || !jobs || settlesAtMs !== undefined || jobs.signal.aborted) return false;
     return jobs.views.length > 0;
   }
@@ -112,13 +114,13 @@ export class ExportWork {
     return this.#view(now);
   }
 
-  /** Repeats failed work and reads all commit records again after a user's retry. */
+  /** Repeats failed work, and rereads all commit records, because a user has requested a retry. */
   tryAgain(): void {
     this.#delays.lift();
     this.#on({ kind: 'retried' });
   }
 
-  /** Ends all work of the export. Resolves when search jobs are closed and unfinished files are removed. */
+  /** Ends all work on the export. Resolves when search jobs are closed and unfinished files are removed. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#run?.abort.abort();
@@ -130,9 +132,9 @@ export class ExportWork {
     this.#state = nextState(this.#state, event);
   }
 
-  /** State of the export while it has a plan, but no manifest. */
+  /** State of the export while it has a plan but no manifest. */
   get #exporting(): Exporting {
-    assert(this.#state.kind === 'exporting', 'searches, comparisons and the manifest need a plan');
+    assert(this.#state.kind === 'exporting', 'searches, comparisons and the manifest require a plan');
     return this.#state;
   }
 
@@ -145,7 +147,7 @@ export class ExportWork {
     if (step) this.#begin(step);
   }
 
-  /** Decides which searches start and stop while the export has a plan, but no manifest. */
+  /** Decides which searches start and stop while the export has a plan but no manifest. */
   #decided(now: ExportMoment): DecidedState<Search> {
     if (this.#state.kind !== 'exporting') return this.#state;
     const { quirks, part, definition } = this.#options;
@@ -202,7 +204,7 @@ export class ExportWork {
     };
   }
 
-  /** Bytes scanned by ended searches. */
+  /** Bytes scanned by searches that have ended. */
   get #endedBytes(): number {
     return this.#scannedBefore + this.#searches.endedBytes + (this.#run?.jobs.scannedBytes ?? 0);
   }
@@ -269,7 +271,7 @@ export class ExportWork {
     if (kind !== 'tidy') this.#delays.failed(error, ['plan', 'prove', 'finish'].includes(kind));
   }
 
-  /** Reads the destination. Before the first reading, removes uploads of ended processes (E15). */
+  /** Reads the destination. Before the first read, removes uploads that ended processes left behind (E15). */
   async #load(): Promise<void> {
     await this.#stored.open();
     if (this.#state.kind === 'loading') await this.#stored.tidy();
@@ -316,8 +318,8 @@ export class ExportWork {
   }
 
   /**
-   * Stores the result of a comparison with the service. With `incompletePolicy: Fail`, differences that remain after
-   * the last search are only reported.
+   * Stores the result of a comparison with the service's counts. With `incompletePolicy: Fail`, differences that remain
+   * after the last search are only reported.
    */
   async #judge(shown: DigestResult, round: number): Promise<void> {
     const isLast = shown.differing.length > 0 && round > this.#exporting.maxRounds;
@@ -327,14 +329,14 @@ export class ExportWork {
   }
 
   /**
-   * Reports time ranges that still differ from the service after the last repeated search. These ranges wait until a
-   * user acts.
+   * Reports time ranges that still differ from the service's counts after the last repeated search. These ranges wait
+   * until a user acts.
    */
   #differs({ differing, unconfirmed }: DigestResult): void {
     for (const range of differing) {
       const { fromMs, toMs, counted, written, inSlices = [] } = range;
       const figures = { received: written.rows, expected: counted.rows };
-      const message = `an aggregation of the service shows ${figuresText(counted)}, but the files contain ${figuresText(written)}${slicesText(inSlices)}${unconfirmed.has(range) ? repeatsText : ''}`;
+      const message = `the service counts ${figuresText(counted)}, but the files contain ${figuresText(written)}${slicesText(inSlices)}${unconfirmed.has(range) ? repeatsText : ''}`;
       const order = { segment: digestSegment, fromMs, toMs };
       this.#delays.incomplete({ order, reason: 'DigestDiffers', message, figures });
       this.#messages.tell(`${rangeText(order)} ${message}`, recordKey(order));

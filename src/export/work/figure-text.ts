@@ -8,7 +8,7 @@ import type { Interval } from '../search/message-limit.ts';
 
 const units = ['', 'k', 'M', 'G', 'T', 'P'];
 
-/** Renders an amount, such as `999`, `34k` or `1.2M`, rounded down. */
+/** Renders a number, such as `999`, `34k` or `1.2M`, rounded down. */
 export function amountText(amount: number): string {
   let rest = amount;
   let unit = 0;
@@ -21,10 +21,10 @@ export function amountText(amount: number): string {
   return `${text}${units[unit]}`;
 }
 
-/** Allows for rounding errors of floating-point numbers, such as 0.29 × 100. */
+/** Allows for floating-point rounding errors, as in 0.29 × 100. */
 const roundingError = 1e-9;
 
-/** Converts a ratio to whole percent, rounded down, so that only a ratio of 1 gives 100. */
+/** Converts a ratio to a whole percentage, rounded down, so that only a ratio of 1 yields 100. */
 export function percentOf(part: number): number {
   return part >= 1 ? 100 : Math.min(99, Math.floor(part * 100 + roundingError));
 }

@@ -1,5 +1,5 @@
 /**
- * Decides the next actions of the work on an export: the searches that start and stop (`export-decision.ts`), and the
+ * Decides the next actions in the work on an export: the searches that start and stop (`export-decision.ts`), and the
  * step that begins. All functions are pure.
  */
 import { stallRetryMs } from '../../base/retry-delay.ts';
@@ -16,15 +16,15 @@ import { busyRereadMs, idleRereadMs, replacesFirstAtMs, rereadMs, type WorkerPar
 export type Step =
   /** Reads the plan, the commit records and the manifest. */
   | { readonly kind: 'load' }
-  /** Removes uploads of ended processes. */
+  /** Removes uploads that ended processes left behind. */
   | { readonly kind: 'tidy' }
   /** Writes a probe file to test the destination. */
   | { readonly kind: 'probe' }
   | { readonly kind: 'plan'; readonly settleDelayMs: number }
   | { readonly kind: 'readRecords'; readonly which: Exclude<UnreadRecords, 'none'> }
-  /** Compares the written rows of the given intervals with the service. */
+  /** Compares the written rows of the given intervals with the service's counts. */
   | { readonly kind: 'prove'; readonly intervals: readonly CommitRecord[]; readonly round: number }
-  /** Writes the export manifest. After a failed attempt (`isRepeated`), reads the commit records again first. */
+  /** Writes the export manifest. After a failed attempt (`isRepeated`), rereads the commit records first. */
   | { readonly kind: 'finish'; readonly coverage: Coverage; readonly isRepeated: boolean };
 
 /** State of the work, and the decision about the searches if the export can have searches in this state. */
@@ -34,20 +34,20 @@ export interface Decided<S extends RunningSearch = RunningSearch> extends Export
   readonly decision: ExportDecision<S>;
 }
 
-/** Data on which the next actions depend, besides the state. */
+/** Data on which the next actions depend, in addition to the state. */
 export interface WorkFacts {
   readonly now: ExportMoment;
   readonly limits: WorkLimits;
   readonly part: WorkerPart;
-  /** Failure that delays the whole export now. */
+  /** Failure that currently delays the whole export. */
   readonly trouble: Trouble | undefined;
   /** True if the destination failed, so that a probe file must be written to test the destination. */
   readonly needsProbe: boolean;
-  /** Bytes scanned by ended searches. */
+  /** Bytes scanned by searches that have ended. */
   readonly endedBytes: number;
   /** Number of running searches. */
   readonly searches: number;
-  /** Step that is running now. */
+  /** Step that is currently running. */
   readonly running: RunningStep | undefined;
 }
 
@@ -55,13 +55,13 @@ export interface RunningStep {
   readonly step: Step;
   /** Monotonic time at which the step began. */
   readonly begunAtMs: number;
-  /** Wall time until which the planning waits (E11); undefined if the step does not wait. */
+  /** Wall time until which planning waits (E11); undefined if the step does not wait. */
   readonly settlesAtMs: number | undefined;
 }
 
 export interface WorkActions<S extends RunningSearch = RunningSearch>
   extends Pick<ExportDecision<S>, 'start' | 'stop' | 'endAsCut'> {
-  /** True if a limit or a pause no longer allows the running step. */
+  /** True if the running step is no longer allowed because of a limit or a pause. */
   readonly abortsStep: boolean;
   /** Step that begins. */
   readonly step: Step | undefined;
@@ -69,7 +69,7 @@ export interface WorkActions<S extends RunningSearch = RunningSearch>
 
 export function nextActions<S extends RunningSearch>(state: DecidedState<S>, facts: WorkFacts): WorkActions<S> {
   const { stop, endAsCut, start } = state.kind === 'exporting' ? state.decision : noSearches;
-  // Searches start only when the commit records of other processes are known, so that no interval is searched twice.
+  // Searches start only once the commit records of other processes are known, so that no interval is searched twice.
   const areRecordsKnown =
     state.kind === 'exporting' && recordsToRead(state, facts) === 'none' && facts.running?.step.kind !== 'readRecords';
   return {
@@ -110,7 +110,7 @@ function nextStep(state: DecidedState, facts: WorkFacts): Step | undefined {
   }
 }
 
-/** Returns the step that cleans up or tests the destination before other work, or undefined if none is due. */
+/** Returns the step that must clean up or test the destination before any other work, or undefined if none is due. */
 function destinationStep({ tidyAtMs }: Planning | Exporting, { now, needsProbe, limits }: WorkFacts): Step | undefined {
   if (tidyAtMs <= now.monotonicMs) return { kind: 'tidy' };
   return needsProbe && !limits.isPaused ? { kind: 'probe' } : undefined;
@@ -132,12 +132,12 @@ function exportingStep(state: Decided, facts: WorkFacts): Step | undefined {
 }
 
 /**
- * While commit records contradict each other, all of them are read again at this interval in ms, because a user may
- * correct them. In between, only new commit records are read.
+ * Interval in ms at which all commit records are reread while they contradict each other, because a user may correct
+ * them. In between, only new commit records are read.
  */
 const disorderRereadMs = 20 * stallRetryMs;
 
-/** Returns the commit records that must be read before other work. */
+/** Returns which commit records must be read before any other work. */
 function recordsToRead(state: Decided, facts: WorkFacts): UnreadRecords {
   const { unread, decision, readAtMs, allReadAtMs } = state;
   if (unread !== 'none') return unread;
@@ -147,23 +147,20 @@ function recordsToRead(state: Decided, facts: WorkFacts): UnreadRecords {
   return isOutdated(state, facts) || (isInDisorder && monotonicMs - readAtMs >= stallRetryMs) ? 'new' : 'none';
 }
 
-/**
- * Returns the reason why neither searches nor the planning may start, such as a pause. Returns undefined if they may
- * start.
- */
+/** Returns the reason why neither searches nor planning may start, such as a pause, or undefined if they may start. */
 export function haltNow({ limits, now, endedBytes }: WorkFacts): Wait | undefined {
   return haltOf(limits, now.wallMs, endedBytes);
 }
 
 /**
- * Returns the time in ms until this worker may plan the export instead of the first worker. It is at most 0 if the
+ * Returns the time in ms until this worker may plan the export in place of the first worker. It is 0 or negative if the
  * worker may plan now.
  */
 export function standInDelayMs({ othersSeenAtMs }: Planning, { part, now }: WorkFacts): number {
   return replacesFirstAtMs(othersSeenAtMs, part) - now.monotonicMs;
 }
 
-/** Returns true while this process waits for the first worker to write the plan. */
+/** Returns true while this process is waiting for the first worker to write the plan. */
 export function awaitsPlan(state: Planning, facts: WorkFacts): boolean {
   return standInDelayMs(state, facts) > 0;
 }
@@ -174,8 +171,8 @@ function isOutdated(state: Planning | Decided, facts: WorkFacts): boolean {
 }
 
 /**
- * Returns the time in ms until this worker reads the objects of other workers again. Returns Infinity for the only
- * worker.
+ * Returns the time in ms until this worker next reads the objects of other workers. Returns Infinity if there are no
+ * other workers.
  */
 export function rereadDelayMs(state: Planning | Decided, { part, now, searches }: WorkFacts): number {
   if (part.workers === 1) return Number.POSITIVE_INFINITY;

@@ -1,5 +1,5 @@
 /**
- * Counts the written rows in 60 equal periods of the export's time range for display. If only the sum of several
+ * Counts the written rows in 60 equal periods of the export's time range, for display. If only the total of several
  * periods is known, it is divided evenly among them.
  */
 import { type CommitRecord, recordKey } from '../../destination/commit-record.ts';
@@ -11,7 +11,7 @@ interface RowSpan extends Interval {
 }
 
 export const rowSlices = 60;
-/** Value of a period without a commit record. */
+/** Value for a period without a commit record. */
 export const unknownRows = -1;
 
 export class RowHistogram {
@@ -29,7 +29,7 @@ export class RowHistogram {
     if (spans) this.#fine.set(recordKey(record), this.#spread([spanOf(record, 0), ...spans]));
   }
 
-  /** Returns the row count of each period in order of time, or an empty list if there are no commit records. */
+  /** Returns the row count of each period in chronological order, or an empty list if there are no commit records. */
   read(records: readonly CommitRecord[]): readonly number[] {
     if (records.length === 0) return [];
     const counts = Array.from({ length: rowSlices }, () => unknownRows);
@@ -40,7 +40,7 @@ export class RowHistogram {
     return counts;
   }
 
-  /** Adds up rows for each part of the time range. */
+  /** Adds up the rows in each part of the time range. */
   #spread(spans: readonly RowSpan[]): ReadonlyMap<number, number> {
     const counts = new Map<number, number>();
     for (const { fromMs, toMs, rows } of spans) {
@@ -69,8 +69,8 @@ function spanOf({ fromMs, toMs }: Interval, rows: number): RowSpan {
 }
 
 /**
- * Divides the written rows of a commit record among the periods of a histogram. Returns undefined if the histogram
- * counts more rows than were written.
+ * Distributes a commit record's written rows over the periods of a histogram. Returns undefined if the histogram counts
+ * more rows than were written.
  */
 function spansOf(
   { fromMs, toMs, written }: CommitRecord,
@@ -83,8 +83,8 @@ function spansOf(
       toMs: Math.min(toMs, startMs + lengthMs),
       rows: count,
     }));
-  // Ignores a period that begins before the interval, because it also counts rows outside the interval. The other rows
-  // of the interval are assigned to the time before the first remaining period.
+  // Ignores a period that begins before the interval, because it also counts rows outside the interval. The remaining
+  // rows of the interval are assigned to the time before the first period that is not ignored.
   const others = written - spans.reduce((sum, { rows }) => sum + rows, 0);
   const [first] = spans;
   if (!first || others < 0) return undefined;

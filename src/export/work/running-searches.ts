@@ -1,5 +1,5 @@
 /**
- * Manages the running searches of an export. The result of each search changes the export's delays, messages and next
+ * Manages an export's running searches. The result of each search changes the export's delays, messages and next
  * intervals.
  */
 import type { LogfleetError } from '../../base/errors.ts';
@@ -30,18 +30,18 @@ export interface RunningSearchesOptions {
   readonly messages: NewestTexts;
   /** Range of the export. */
   readonly range: Interval;
-  /** Called with each commit record that a search writes or that another process has already written. */
+  /** Called with each commit record that a search writes, or that another process has already written. */
   readonly onCommitted: (record: CommitRecord) => void;
   /** Called when another process writes commit records for this export. */
   readonly onOthers: () => void;
-  /** Called after the outcome of a search is applied. */
+  /** Called after the outcome of a search has been applied. */
   readonly onEnded: () => void;
 }
 
 export class RunningSearches {
   /** Intervals to search first, beginning with the latest interval. */
   narrowed: readonly SearchOrder[] = [];
-  /** Bytes scanned by ended searches. */
+  /** Bytes scanned by searches that have ended. */
   endedBytes = 0;
   /** Number of commit records that this process has written. */
   written = 0;
@@ -84,7 +84,7 @@ export class RunningSearches {
     this.#searches.set(search, ended);
   }
 
-  /** Applies `incompletePolicy: Keep`: incomplete intervals are searched again and committed as incomplete. */
+  /** Applies `incompletePolicy: Keep`: incomplete intervals are searched again, and then committed as incomplete. */
   keepIncomplete(): void {
     this.#options.delays.liftUnproven();
     this.#ofFormerPolicy = new WeakSet(this.#searches.keys());
@@ -138,7 +138,7 @@ export class RunningSearches {
     }
   }
 
-  /** Adds a message about an interval to the status. It is removed when the interval is committed. */
+  /** Adds a message about an interval to the status. The message is removed when the interval is committed. */
   #tell(order: SearchOrder, message: string): void {
     this.#options.messages.tell(`${rangeText(order)} ${message}`, recordKey(order));
   }
@@ -162,7 +162,7 @@ const usualCreationMs = 10_000;
 
 /**
  * Returns the number of searches that have waited unusually long for their search job. `delayMs` is the time in ms
- * until this number may rise.
+ * until this number may increase.
  */
 export function waitingSearches(searches: readonly Pick<Search, 'begunAtMs' | 'createdAtMs'>[], nowMs: number) {
   const leftMs = searches
@@ -172,7 +172,7 @@ export function waitingSearches(searches: readonly Pick<Search, 'begunAtMs' | 'c
   return { count: leftMs.length - comingMs.length, delayMs: Math.min(Number.POSITIVE_INFINITY, ...comingMs) };
 }
 
-/** Maximum number of messages in the status, the newest first. */
+/** Maximum number of messages in the status, newest first. */
 const maxTexts = 10;
 
 interface Reported {
@@ -188,12 +188,12 @@ export class NewestTexts {
     return this.#reported.map(({ text }) => text);
   }
 
-  /** Adds a text. If the text is already in the list, it becomes the newest. */
+  /** Adds a message. If the same message is already in the list, it becomes the newest. */
   tell(text: string, of?: string): void {
     this.#reported = [{ text, of }, ...this.#reported.filter((other) => other.text !== text)].slice(0, maxTexts);
   }
 
-  /** Adds a text. If the text is already in the list, it keeps its position. */
+  /** Adds a message. If the same message is already in the list, it keeps its position. */
   keep(text: string): void {
     if (!this.all.includes(text)) this.tell(text);
   }

@@ -1,6 +1,6 @@
 /**
- * Reads and writes the objects of an export at its destination: plan, commit records, results of comparisons, and
- * manifest. It does not store them in memory. `work-state.ts` contains the known objects.
+ * Reads and writes an export's objects at its destination: plan, commit records, comparison results, and manifest. It
+ * does not keep them in memory. `work-state.ts` contains the known objects.
  */
 import { assert } from '../../base/assert.ts';
 import { crossing } from '../../base/boundary.ts';
@@ -24,10 +24,10 @@ import type { ExportDefinition } from '../search/export-definition.ts';
 import type { Exporting, RecordsReading, StoredObjects } from './work-state.ts';
 import type { StoredManifest } from './work-view.ts';
 
-/** Size of the probe file in bytes. It is usually enough to notice a full disk or quota. */
+/** Size of the probe file in bytes. It is usually large enough to detect a full disk or an exhausted quota. */
 const probeBytes = 256 * 1_024;
 
-/** Objects that a process knows. */
+/** Objects of which a process already knows. */
 type Known = Pick<Exporting, 'plan' | 'records' | 'verdicts'>;
 
 export class StoredExport {
@@ -50,7 +50,7 @@ export class StoredExport {
     return this.#destination;
   }
 
-  /** URL of the export's folder; undefined before the destination is opened. */
+  /** URL of the export's folder; undefined until the destination has been opened. */
   get location(): string | undefined {
     return this.#destination && `${this.#destination.url}/${this.#definition.layout.folder}`;
   }
@@ -60,7 +60,7 @@ export class StoredExport {
     return this.#destination?.lockedFiles?.size ?? 0;
   }
 
-  /** Opens the destination for the other functions. */
+  /** Opens the destination for use by the other functions. */
   async open(): Promise<void> {
     this.#destination ??= await this.#open();
   }
@@ -70,16 +70,16 @@ export class StoredExport {
   }
 
   /**
-   * Removes unfinished uploads of ended processes (E15). The end of a process on another machine shows only in the age
-   * of its uploads.
+   * Removes unfinished uploads that ended processes left behind (E15). Whether a process on another machine has ended
+   * can be determined only from the age of its uploads.
    */
   async tidy(): Promise<void> {
     await this.destination.abortLeftovers(this.#definition.layout.folder, 'ofTheDead');
   }
 
   /**
-   * Tests the destination: writes and removes a probe file, and removes uploads that could not be removed before. At
-   * most one probe file remains (E15).
+   * Tests the destination by writing and removing a probe file, and removes uploads that could not be removed before.
+   * At most one probe file remains (E15).
    */
   async probe(token: string): Promise<void> {
     const { destination } = this;
@@ -87,7 +87,7 @@ export class StoredExport {
     const name = this.#probeName ?? this.#definition.layout.within(`data/probe-${token}`);
     this.#probeName = name;
     const upload = await destination.open(name, 'temporary');
-    // The probe file may exist even if writing failed.
+    // The probe file may exist even if the write failed.
     this.#mayProbeStand = true;
     try {
       await upload.write(Buffer.alloc(probeBytes));
@@ -118,18 +118,19 @@ export class StoredExport {
     return { kind: 'plan', plan, verdicts, records: await readRecords(this.destination, layout) };
   }
 
-  /** Returns the plan at the destination. Throws if the plan and the export have different time ranges. */
+  /** Returns the plan stored at the destination. Throws if its time range differs from that of the export. */
   checkedPlan(plan: ExportPlan): ExportPlan {
     const { layout, identity } = this.#definition;
     const covered = rangeText(plan.boundariesMs[0], plan.boundariesMs.at(-1));
     const wanted = rangeText(identity.fromMs, identity.toMs);
-    if (covered !== wanted) throw planKind.damaged(layout.plan, `it covers ${covered}, and the export ${wanted}`);
+    if (covered !== wanted)
+      throw planKind.damaged(layout.plan, `the plan covers ${covered}, but the export covers ${wanted}`);
     return plan;
   }
 
   /**
-   * Reads new or all commit records and results of comparisons. If a commit record has disappeared, the plan may also
-   * be missing, so it is written again (E2).
+   * Reads new or all commit records and comparison results. If a commit record has disappeared, the plan may also be
+   * missing, so it is rewritten (E2).
    */
   async readRecords(before: Known, which: RecordsReading['which']): Promise<RecordsReading> {
     const { layout } = this.#definition;
@@ -146,7 +147,7 @@ export class StoredExport {
   }
 
   /**
-   * Stores the result of a comparison, unless another process has stored its result, and returns the stored result.
+   * Stores the result of a comparison unless another process has already stored one, and returns the stored result.
    * Removes the files of commit records that become invalid.
    */
   async judge({ plan, records, verdicts }: Known, verdict: DigestVerdict): Promise<DigestVerdict> {
@@ -158,7 +159,7 @@ export class StoredExport {
     return stored;
   }
 
-  /** Writes the manifest when the whole time range is exported, and removes unneeded files. */
+  /** Writes the manifest after the whole time range has been exported, and removes unneeded files. */
   async finish(coverage: Coverage, verdicts: readonly DigestVerdict[]): Promise<StoredManifest> {
     const { layout, identity } = this.#definition;
     const listed = await this.#listed();
@@ -168,7 +169,7 @@ export class StoredExport {
     return this.#complete(manifest, listed, coverage.voided);
   }
 
-  /** Checks an existing manifest. Users may have changed it or removed files. */
+  /** Checks an existing manifest, because users may have changed it or removed files. */
   async #believe(manifest: Manifest): Promise<StoredManifest> {
     const { layout, identity } = this.#definition;
     checkManifest(manifest, identity, layout);
@@ -178,8 +179,8 @@ export class StoredExport {
   }
 
   /**
-   * Returns the commit records that became invalid. A comparison with the service found differences in their intervals,
-   * so these intervals were searched again.
+   * Returns the commit records that became invalid because a comparison with the service's counts found differences in
+   * their intervals, which were then searched again.
    */
   async #voided(): Promise<readonly CommitRecord[]> {
     const { layout } = this.#definition;
@@ -197,8 +198,8 @@ export class StoredExport {
   }
 
   /**
-   * Removes files that no commit record names, and then returns the existing manifest. Such files remain if a process
-   * ends right after it has written the manifest.
+   * Removes files that no commit record lists, and then returns the existing manifest. Such files remain if a process
+   * ends right after writing the manifest.
    */
   async #complete(manifest: Manifest, listed: ListedFiles, voided: readonly CommitRecord[]): Promise<StoredManifest> {
     const { layout } = this.#definition;

@@ -18,7 +18,7 @@ import { longestSilenceMs } from '../../destination/store/destination.ts';
 import type { StoredManifest } from './work-view.ts';
 
 /**
- * Commit records that must be read again: `none`, only `new` ones, which another process may have written, or `all`,
+ * Commit records that must be reread: `none`, only `new` ones, which another process may have written, or `all`,
  * because a user may have changed some. During a read, this value already describes the next read.
  */
 export type UnreadRecords = 'none' | 'new' | 'all';
@@ -34,10 +34,11 @@ interface ReadState {
   /** Monotonic time at which the destination was last read. */
   readonly readAtMs: number;
   /**
-   * Monotonic time at which this process last found an object of another process. Initially, the start of this process.
+   * Monotonic time at which this process last found an object written by another process. Initially, the start of this
+   * process.
    */
   readonly othersSeenAtMs: number;
-  /** Monotonic time of the next attempt to remove old uploads, or Infinity if there are none. */
+  /** Monotonic time of the next attempt to remove old uploads, or Infinity if no attempt is needed. */
   readonly tidyAtMs: number;
 }
 
@@ -54,11 +55,11 @@ export interface Exporting extends ReadState {
   readonly unread: UnreadRecords;
   /** Monotonic time at which all commit records were last read. */
   readonly allReadAtMs: number;
-  /** Results of the comparisons of the written rows with the service. */
+  /** Results of comparing the written rows with the service's counts. */
   readonly verdicts: readonly DigestVerdict[];
-  /** Maximum number of comparisons with the service. A user's retry raises it by one. */
+  /** Maximum number of comparisons with the service's counts. A user's retry request raises it by one. */
   readonly maxRounds: number;
-  /** True if an attempt to write the manifest has begun. If another attempt is needed, the first attempt has failed. */
+  /** True if an attempt to write the manifest has begun. If another attempt is needed, the first one has failed. */
   readonly isManifestTried: boolean;
 }
 
@@ -81,7 +82,7 @@ export type StoredObjects =
     }
   | { readonly kind: 'manifest'; readonly manifest: StoredManifest };
 
-/** Result of reading the commit records again. */
+/** Result of rereading the commit records. */
 export interface RecordsReading {
   readonly which: Exclude<UnreadRecords, 'none'>;
   readonly plan: ExportPlan;
@@ -109,21 +110,21 @@ export type WorkEvent =
   | { readonly kind: 'committed'; readonly record: CommitRecord }
   /** Another process has probably written commit records. */
   | { readonly kind: 'othersWrote' }
-  /** The result of a comparison with the service is stored. */
+  /** The result of a comparison with the service's counts is stored. */
   | { readonly kind: 'judged'; readonly verdict: DigestVerdict }
   | { readonly kind: 'manifestBegan' }
   | { readonly kind: 'finished'; readonly manifest: StoredManifest };
 
-/** Maximum number of comparisons with the service. Further comparisons need a request by a user. */
+/** Maximum number of comparisons with the service's counts. A user must request further comparisons. */
 const initialMaxRounds = 3;
-/** Age in ms at which an unfinished upload counts as abandoned. It includes 60 s for clock differences. */
+/** Age in ms at which an unfinished upload counts as abandoned. It includes 60 s to allow for clock differences. */
 const tidyDelayMs = longestSilenceMs + 60_000;
 
 export function initialState(startedAtMs: number): WorkState {
   return { kind: 'loading', startedAtMs, unread: 'none' };
 }
 
-/** Returns the state after an event. Throws a bug error if the event cannot occur in the state. */
+/** Returns the state after an event. Throws a bug error if the event cannot occur in the current state. */
 export function nextState(state: WorkState, event: WorkEvent): WorkState {
   if (state.kind === 'planning' || state.kind === 'exporting') {
     if (event.kind === 'tidyBegan') return { ...state, tidyAtMs: event.atMs + tidyDelayMs };
@@ -194,7 +195,7 @@ function afterExporting(state: Exporting, event: WorkEvent): WorkState {
   }
 }
 
-/** Returns the state after a reading of the destination that found no plan or manifest before. */
+/** Returns the state after reading the destination, if no plan or manifest was known before. */
 function afterReading(state: Planning, found: StoredObjects, atMs: number, unread: UnreadRecords): WorkState {
   switch (found.kind) {
     case 'nothing':
@@ -237,7 +238,7 @@ function withRecords(state: Exporting, found: RecordsReading, atMs: number): Exp
   };
 }
 
-/** Returns the commit records of intervals without a commit record in `others`. */
+/** Returns those commit records whose intervals have no commit record in `others`. */
 function without(records: readonly CommitRecord[], others: readonly CommitRecord[]): readonly CommitRecord[] {
   const keys = new Set(others.map((record) => recordKey(record)));
   return records.filter((record) => !keys.has(recordKey(record)));

@@ -1,4 +1,4 @@
-/** Limits of `ExportWork`, and the state of the work for the status. */
+/** The limits of `ExportWork`, and the state of the work as used for the status. */
 import type { LogfleetError } from '../../base/errors.ts';
 import type { CommitRecord } from '../../destination/commit-record.ts';
 import type { Manifest } from '../../destination/manifest.ts';
@@ -9,7 +9,7 @@ import type { Trouble, Unproven } from './export-delays.ts';
 /** Limits of the work, such as those in the spec. */
 export interface WorkLimits extends Omit<ExportLimits, 'smallestLimit'> {
   readonly incompletePolicy: 'Fail' | 'Keep';
-  /** Check that proves the rows, if the query allows it (E6). */
+  /** Check by which the rows are proven, if the query allows it (E6). */
   readonly proof: 'Digest' | 'Count';
 }
 
@@ -25,37 +25,37 @@ export type WorkStage =
   | 'finishing'
   | 'complete';
 
-/** An export manifest at the destination. */
+/** An export manifest stored at the destination. */
 export interface StoredManifest {
   readonly url: string;
-  /** SHA-256 of its bytes in hexadecimal digits. */
+  /** SHA-256 of the manifest's bytes in hexadecimal. */
   readonly sha256: string;
   readonly manifest: Manifest;
 }
 
 export interface WorkView {
   readonly stage: WorkStage;
-  /** URL of the export's folder; undefined before the destination is opened. */
+  /** URL of the export's folder; undefined until the destination has been opened. */
   readonly location: string | undefined;
   /** Progress of the export; undefined until the destination has been read. */
   readonly progress: ExportProgress | undefined;
   /**
-   * Expected time in ms until the digest (the comparison with the service) has confirmed all rows. It is 0 if no digest
-   * is left, and undefined if unknown.
+   * Expected time in ms until the digest (the comparison with the service's counts) has confirmed all rows. It is 0 if
+   * no digest remains, and undefined if unknown.
    */
   readonly digestMs: number | undefined;
-  /** Committed intervals in order of time. */
+  /** Committed intervals in chronological order. */
   readonly intervals: readonly CommitRecord[];
   /** Returns the row counts in 60 equal periods of the time range. */
   readonly histogram: () => readonly number[];
   /** Number of running searches. */
   readonly searches: number;
-  /** Number of searches that wait unusually long for their search job. */
+  /** Number of searches that have waited unusually long for their search job. */
   readonly waitingSearches: number;
   readonly jobs: readonly JobView[];
-  /** Reason why no search starts although part of the time range is not exported yet. */
+  /** Reason why no search starts although part of the time range has not been exported yet. */
   readonly waitsFor: Wait | undefined;
-  /** Delay in ms of the service's clock behind logfleet's clock; at least 0. */
+  /** Time in ms by which the service's clock is behind logfleet's clock; at least 0. */
   readonly clockBehindMs: number;
   /** True if the service has created a search job. */
   readonly hasServiceAnswered: boolean;
@@ -63,22 +63,22 @@ export interface WorkView {
   readonly trouble: Trouble | undefined;
   /** Last failure; undefined after a success. */
   readonly lastError: LogfleetError | undefined;
-  /** True if the last failure probably lasts until a user acts. */
+  /** True if the last failure will probably last until a user acts. */
   readonly isTroubleLasting: boolean;
   readonly unproven: readonly Unproven[];
   /** Messages about failed searches, newest first. */
   readonly messages: readonly string[];
-  /** Warnings of search jobs, newest first. */
+  /** Warnings from search jobs, newest first. */
   readonly warnings: readonly string[];
   /**
    * Names in `output.fields` that the service has not described. Empty if another process read some of the rows,
-   * because that process may have received a description of the names.
+   * because that process may have received descriptions of these names.
    */
   readonly undescribedFields: readonly string[];
   /** Number of unneeded files that the store keeps locked. */
   readonly lockedFiles: number;
   /** Manifest of the export; undefined until the export is complete. */
   readonly manifest: StoredManifest | undefined;
-  /** Time in ms until the work may change without an event. Infinity if it cannot change without an event. */
+  /** Time in ms until the work may change without an event. Infinity if it cannot change without one. */
   readonly requeueAfterMs: number;
 }

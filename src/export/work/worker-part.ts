@@ -4,9 +4,9 @@
  */
 import type { ExportPlan, Segment } from '../../destination/plan-object.ts';
 
-/** Number of one worker among all workers of an export. */
+/** Index of one worker, and the number of all workers of an export. */
 export interface WorkerPart {
-  /** Completion index of the pod, from 0. */
+  /** Completion index of the pod, starting at 0. */
   readonly index: number;
   readonly workers: number;
 }
@@ -14,43 +14,44 @@ export interface WorkerPart {
 /** The only process that works on an export. */
 export const onlyWorker: WorkerPart = { index: 0, workers: 1 };
 
-/** Maximum time in ms for which a worker waits for another worker that writes no new objects. */
+/** Maximum time in ms for which a worker waits for another worker that is writing no new objects. */
 export const otherWorkersTimeoutMs = 5 * 60_000;
 /**
  * Returns the monotonic time from which a worker may replace the first worker. Worker 1 waits five minutes, and each
- * further worker waits five minutes longer.
+ * subsequent worker waits five minutes longer.
  */
 export function replacesFirstAtMs(othersSeenAtMs: number, { index }: WorkerPart): number {
   return othersSeenAtMs + index * otherWorkersTimeoutMs;
 }
 
 /**
- * When a worker starts a search, its last reading of other workers' objects must not be older than this time in ms.
- * Otherwise, it reads the objects again.
+ * Maximum age in ms of a worker's last read of other workers' objects when it starts a search. If the read is older,
+ * the worker first reads the objects again.
  */
 export const rereadMs = 3_000;
-/** While its own searches are running, a worker reads new commit records of other workers at this interval in ms. */
+/** Interval in ms at which a worker reads new commit records of other workers while its own searches are running. */
 export const busyRereadMs = 15_000;
 
 /**
  * Returns the interval in ms at which an idle worker reads the objects of other workers. It grows with the time since
- * these workers wrote an object.
+ * these workers last wrote an object.
  */
 export function idleRereadMs(sinceOthersMs: number): number {
   return Math.min(busyRereadMs, Math.max(1_000, sinceOthersMs / 10));
 }
 
 /**
- * Returns one worker's share of a limit. The shares of all workers add up to the limit, but each share is at least 1.
+ * Returns one worker's share of a limit. The shares of all workers add up to the limit, except that each share is at
+ * least 1.
  */
 export function partOf(limit: number, { index, workers }: WorkerPart): number {
   return Math.max(1, Math.floor((limit + workers - 1 - index) / workers));
 }
 
 /**
- * Returns the segments that a worker may search. Its own segments come first, then segments of other workers. If
+ * Returns the segments that a worker may search: first its own segments, then segments of other workers. If
  * `yieldsToOwners` is true, each of the other workers keeps some segments. `parallelism` is the number of parallel
- * searches of a worker.
+ * searches per worker.
  */
 export function segmentsOfWorker(
   remaining: readonly Segment[],
@@ -68,20 +69,20 @@ export function segmentsOfWorker(
   ];
 }
 
-/** Returns the number of segments that another worker keeps: slightly more than half of its segments. */
+/** Returns the number of segments that another worker keeps: slightly more than half of its own. */
 function leftTo({ length }: readonly Segment[], parallelism: number): number {
   return parallelism + Math.ceil(Math.max(0, length - parallelism) / 2);
 }
 
 /**
- * Returns the distance between the numbers of this worker and of the worker that owns the segment. It is 0 if this
+ * Returns the distance between the index of this worker and that of the worker that owns the segment. It is 0 if this
  * worker owns the segment.
  */
 function distanceTo({ index }: Segment, { boundariesMs }: ExportPlan, part: WorkerPart): number {
   return remainder(boundariesMs.length - 2 - index - part.index, part.workers);
 }
 
-/** Returns the non-negative remainder of a division. The operator `%` can return a negative remainder. */
+/** Returns the non-negative remainder of a division. The `%` operator can return a negative remainder. */
 function remainder(dividend: number, divisor: number): number {
   return ((dividend % divisor) + divisor) % divisor;
 }

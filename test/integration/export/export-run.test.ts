@@ -45,11 +45,11 @@ describe('an export', () => {
     expect(await world.world.until(() => (world.status?.jobs?.length ?? 0) > 1, 5 * minuteMs)).toBe(true);
     expect(world.condition('Reconciling')).toMatchObject({ status: 'True', reason: 'Exporting' });
     const message = () => world.condition('Ready')?.message ?? '';
-    expect(message()).toBe('Determining how to divide the range: 2 search jobs run.');
-    expect(await world.world.until(() => /^\d+% of the time range is done, /.test(message()), 10 * minuteMs)).toBe(
+    expect(message()).toBe('Determining how to divide the time range: 2 search jobs are running.');
+    expect(await world.world.until(() => /^\d+% of the time range is done; /.test(message()), 10 * minuteMs)).toBe(
       true,
     );
-    expect(message()).toMatch(/; 4 searches run\.$/);
+    expect(message()).toMatch(/; 4 searches are running\.$/);
     expect(await world.untilReason('Exported')).toBe(true);
     expect(world.rows()).toEqual(texts(3_000));
     expect(world.status?.rowHistogram?.reduce((sum, count) => sum + count, 0)).toBe(3_000);
@@ -77,7 +77,8 @@ describe('an export', () => {
     });
     world.start();
     const message = () => world.condition('Ready')?.message ?? '';
-    const isReported = () => message().includes('; no page so far describes "srcHost" of spec.output.fields');
+    const isReported = () =>
+      message().includes('; so far, no result page has described "srcHost" of spec.output.fields');
     expect(await world.world.until(isReported, 10 * minuteMs)).toBe(true);
     expect(await world.untilReason('Exported')).toBe(true);
     expect(message()).toMatch(
@@ -229,7 +230,7 @@ describe('a pause', () => {
     pause(world, true);
     expect(await world.untilReason('Paused', 5_000)).toBe(true);
     const { jobsCreated } = world;
-    expect(world.condition('Ready')?.message).toContain(`Paused by ${by}: no new search starts.`);
+    expect(world.condition('Ready')?.message).toContain(`Paused by ${by}: no new searches start.`);
     await world.world.clock.advance(5 * minuteMs);
     expect(world.jobsActive()).toBe(0);
     expect(world.jobsCreated - jobsCreated).toBeLessThan(5);

@@ -162,70 +162,73 @@ describe('the message', () => {
   });
 
   test.each<[ExportHealthInput, string]>([
-    [input(), '42% of the time range is done, 1.2M rows are written.'],
-    [input({ view: viewOf({ searches: 4 }) }), '42% of the time range is done, 1.2M rows are written; 4 searches run.'],
+    [input(), '42% of the time range is done; 1.2M rows have been written.'],
+    [
+      input({ view: viewOf({ searches: 4 }) }),
+      '42% of the time range is done; 1.2M rows have been written; 4 searches are running.',
+    ],
     [
       input({ view: viewOf({ searches: 4, waitingSearches: 1 }) }),
-      '42% of the time range is done, 1.2M rows are written; 4 searches run.',
+      '42% of the time range is done; 1.2M rows have been written; 4 searches are running.',
     ],
     [
       input({ view: viewOf({ searches: 2, waitingSearches: 2 }) }),
-      '42% of the time range is done, 1.2M rows are written; 2 searches wait for a search job, because all exports of one user share the search jobs that the service allows.',
+      '42% of the time range is done; 1.2M rows have been written; 2 searches are waiting for a free search-job slot, because all exports of one user share the slots that the service allows.',
     ],
     [
       input({ view: viewOf({ undescribedFields: ['a', 'b', 'c', 'd'] }) }),
-      '42% of the time range is done, 1.2M rows are written; no page so far describes "a", "b", "c" and 1 more of spec.output.fields.',
+      '42% of the time range is done; 1.2M rows have been written; so far, no result page has described "a", "b", "c" and 1 more of spec.output.fields.',
     ],
     [
       input({ view: viewOf({ waitsFor: { kind: 'trouble' }, trouble: { error: error('backoff'), untilMs: 5 } }) }),
-      '42% of the time range is done, 1.2M rows are written; logfleet retries soon after this failure: The store does not answer.',
+      '42% of the time range is done; 1.2M rows have been written; logfleet will soon retry after this failure: The store does not answer.',
     ],
     [
       input({
         view: viewOf({ waitsFor: { kind: 'retry', delays: [{ ...order, untilMs: 7, message: 'A count differs.' }] } }),
       }),
-      '42% of the time range is done, 1.2M rows are written; logfleet retries soon after this failure: A count differs.',
+      '42% of the time range is done; 1.2M rows have been written; logfleet will soon retry after this failure: A count differs.',
     ],
     [
       input({ view: viewOf({ waitsFor: { kind: 'maxMessages' }, searches: 1 }) }),
-      '42% of the time range is done, 1.2M rows are written; 1 search runs; no more searches start, because the limit spec.limits.maxMessages is reached.',
+      '42% of the time range is done; 1.2M rows have been written; 1 search is running; no more searches start, because the limit spec.limits.maxMessages has been reached.',
     ],
     [
       input({ pausedBy: 'spec.paused', view: viewOf({ searches: 1 }) }),
-      'Paused by spec.paused: no new search starts. 1 running search will be read to the end.',
+      'Paused by spec.paused: no new searches start. 1 running search will be completed.',
     ],
     [
       input({ view: viewOf({ waitsFor: { kind: 'maxMessages' } }) }),
-      'The limit spec.limits.maxMessages (5,000) is reached: no more searches start. 1,234,567 rows are written, and logfleet keeps them. Raise spec.limits.maxMessages to continue.',
+      'The limit spec.limits.maxMessages (5,000) has been reached, so no more searches will start. 1,234,567 rows have been written and are kept. Raise spec.limits.maxMessages to continue.',
     ],
     [
       input({
         view: viewOf({ waitsFor: people, unproven: [unproven, { ...unproven, order: { ...order, toMs: 50 } }] }),
       }),
-      'Not all rows can be proven: from 1970-01-01T00:00:00.000Z to 1970-01-01T00:00:00.100Z the service counts 3 rows, but the search found 2; and 1 more interval (see status.incomplete). Set spec.incompletePolicy to Keep to write the rows that were found and to mark the interval as incomplete, or set the annotation logfleet.dev/requestedAt to search again.',
+      'logfleet cannot prove that no row is missing: from 1970-01-01T00:00:00.000Z to 1970-01-01T00:00:00.100Z, the service counts 3 rows, but the search found 2; and 1 more interval (see status.incomplete). Set spec.incompletePolicy to Keep to write the rows that were found and mark the interval as incomplete, or set the annotation logfleet.dev/requestedAt to search again.',
     ],
     [
       input({ view: viewOf({ waitsFor: people, unproven: [{ ...unproven, reason: 'PendingErrors' }] }) }),
-      'Not all rows can be proven: from 1970-01-01T00:00:00.000Z to 1970-01-01T00:00:00.100Z the service counts 3 rows, but the search found 2. Correct the query in another SearchExport, or set the annotation logfleet.dev/requestedAt to search again.',
+      'logfleet cannot prove that no row is missing: from 1970-01-01T00:00:00.000Z to 1970-01-01T00:00:00.100Z, the service counts 3 rows, but the search found 2. Correct the query in another SearchExport, or set the annotation logfleet.dev/requestedAt to search again.',
     ],
     [
       input(
         { view: viewOf({ waitsFor: people, unproven: [{ ...unproven, reason: 'PendingErrors' }] }) },
         { incompletePolicy: 'Keep' },
       ),
-      'Not all rows can be proven: from 1970-01-01T00:00:00.000Z to 1970-01-01T00:00:00.100Z the service counts 3 rows, but the search found 2. Correct the query in another SearchExport, or set the annotation logfleet.dev/requestedAt to search again. spec.incompletePolicy does not apply to a search that reported errors.',
+      'logfleet cannot prove that no row is missing: from 1970-01-01T00:00:00.000Z to 1970-01-01T00:00:00.100Z, the service counts 3 rows, but the search found 2. Correct the query in another SearchExport, or set the annotation logfleet.dev/requestedAt to search again. spec.incompletePolicy does not apply to a search that reported errors.',
     ],
     [
       input({ view: viewOf({ waitsFor: people, unproven: [{ ...unproven, reason: 'LimitReached' }] }) }),
-      'Not all rows can be proven: from 1970-01-01T00:00:00.000Z to 1970-01-01T00:00:00.100Z the service counts 3 rows, but the search found 2. Set spec.incompletePolicy to Keep to write the rows that were found and to mark the interval as incomplete, or export a smaller range in another SearchExport.',
+      'logfleet cannot prove that no row is missing: from 1970-01-01T00:00:00.000Z to 1970-01-01T00:00:00.100Z, the service counts 3 rows, but the search found 2. Set spec.incompletePolicy to Keep to write the rows that were found and mark the interval as incomplete, or export a smaller range in another SearchExport.',
     ],
     [
       input({ view: viewOf({ waitsFor: people, unproven: [{ ...unproven, reason: 'TimeOver' }] }) }),
-      'Not all rows can be proven: from 1970-01-01T00:00:00.000Z to 1970-01-01T00:00:00.100Z the service counts 3 rows, but the search found 2. Export a smaller range in another SearchExport.',
+      'logfleet cannot prove that no row is missing: from 1970-01-01T00:00:00.000Z to 1970-01-01T00:00:00.100Z, the service counts 3 rows, but the search found 2. Export a smaller range in another SearchExport.',
     ],
     [
       input({ view: viewOf({ unproven: [unproven], searches: 2 }) }),
-      '42% of the time range is done, 1.2M rows are written; 2 searches run; 1 interval could not be proven complete.',
+      '42% of the time range is done; 1.2M rows have been written; 2 searches are running; 1 interval could not be proven complete.',
     ],
     [
       input({ view: viewOf({ stage: 'complete', manifest: manifestOf(1, []) }) }),
@@ -252,15 +255,15 @@ describe('the message', () => {
     ],
     [
       input({ view: viewOf({ stage: 'complete', manifest: manifestOf(1_500, [flagged]) }) }),
-      '1,500 rows are in 3 files; the manifest flags 1 interval as incomplete (see status.incomplete), and spec.incompletePolicy is Fail. Set spec.incompletePolicy to Keep to accept incomplete intervals, or move the folder file:///exports/logging/audit/abc away and set the annotation logfleet.dev/requestedAt: the export then starts again.',
+      '1,500 rows are in 3 files; the manifest flags 1 interval as incomplete (see status.incomplete), and spec.incompletePolicy is Fail. Set spec.incompletePolicy to Keep to accept incomplete intervals, or move the folder file:///exports/logging/audit/abc away and set the annotation logfleet.dev/requestedAt to start the export again.',
     ],
     [
       input({ view: viewOf({ waitsFor: { kind: 'settling', untilMs: 0 }, clockBehindMs: 3_661_500 }) }),
-      'The rest of the time range is newer than spec.settleDelay, so rows may still arrive. The next search starts at 1970-01-01T00:00:00.000Z. The clock of the service is 1h1m1s behind, and logfleet measures the age of rows by that clock.',
+      "The rest of the time range is newer than spec.settleDelay, so rows may still be arriving. The next search will start at 1970-01-01T00:00:00.000Z. The service's clock is 1h1m1s behind, and logfleet measures the age of rows by that clock.",
     ],
     [
       input({ view: viewOf({ waitsFor: { kind: 'settling', untilMs: 0 }, clockBehindMs: 1_500 }) }),
-      'The rest of the time range is newer than spec.settleDelay, so rows may still arrive. The next search starts at 1970-01-01T00:00:00.000Z.',
+      'The rest of the time range is newer than spec.settleDelay, so rows may still be arriving. The next search will start at 1970-01-01T00:00:00.000Z.',
     ],
   ])('case %# is a complete sentence', (given, expected) => {
     expect(exportHealth(given).message).toBe(expected);
@@ -287,7 +290,7 @@ describe('the wording of an export by the command line', () => {
     [
       'a manifest: deadline',
       input({ wording: byManifest, view: over }),
-      'The deadline (spec.activeDeadlineSeconds) has passed, so no more searches start. Run the export again to continue.',
+      'The deadline (spec.activeDeadlineSeconds) has passed, so no more searches will start. Run the export again to continue.',
     ],
     [
       'a manifest: incomplete intervals',
@@ -297,22 +300,22 @@ describe('the wording of an export by the command line', () => {
     [
       'flags: deadline',
       input({ wording: byFlags, view: over }),
-      'The deadline (--active-deadline-seconds) has passed, so no more searches start. Run the export again to continue.',
+      'The deadline (--active-deadline-seconds) has passed, so no more searches will start. Run the export again to continue.',
     ],
     [
       'flags: limit',
       input({ wording: byFlags, view: limited }),
-      'The limit --max-messages (5,000) is reached: no more searches start. 1,234,567 rows are written, and logfleet keeps them. Raise --max-messages to continue.',
+      'The limit --max-messages (5,000) has been reached, so no more searches will start. 1,234,567 rows have been written and are kept. Raise --max-messages to continue.',
     ],
     [
       'flags: rows that cannot be proven',
       input({ wording: byFlags, view: open }),
-      'Not all rows can be proven: from 1970-01-01T00:00:00.000Z to 1970-01-01T00:00:00.100Z the service counts 3 rows, but the search found 2. Set --incomplete-policy to Keep to write the rows that were found and to mark the interval as incomplete, or run the export again to search again.',
+      'logfleet cannot prove that no row is missing: from 1970-01-01T00:00:00.000Z to 1970-01-01T00:00:00.100Z, the service counts 3 rows, but the search found 2. Set --incomplete-policy to Keep to write the rows that were found and mark the interval as incomplete, or run the export again to search again.',
     ],
     [
       'stdout: limit',
       input({ wording: toStdout, view: limited }),
-      'The limit --max-messages (5,000) is reached: no more searches start. No row is written to stdout yet, because logfleet first checks that no row is missing. Raise --max-messages, and the export starts again.',
+      'The limit --max-messages (5,000) has been reached, so no more searches will start. No rows have been written to stdout yet, because logfleet first checks that no row is missing. Raise --max-messages to start the export again.',
     ],
     [
       'stdout: complete',
@@ -342,7 +345,7 @@ describe('the wording of an export by the command line', () => {
       (wording) => exportHealth(input({ wording, view: viewOf({ lastError }) })).message,
     );
     expect(messages).toEqual([
-      'the service answered 400; correct the query. These settings of a SearchExport cannot change: create another SearchExport with another name.',
+      'the service answered 400; correct the query. These settings of a SearchExport cannot be changed: create another SearchExport with a different name.',
       'the service answered 400; correct the query',
     ]);
   });

@@ -199,7 +199,7 @@ describe('a whole interval', () => {
     const verdict = judge(run({ jobCount: 11, isReadAgain: true, failedBefore: 1 }));
     expect(verdict).toMatchObject({
       record: { written: 10, count: { rows: 11, source: 'Job' }, incomplete: { reason: 'CountDiffers' } },
-      message: expect.stringContaining('the search job counts 11 rows, but its result pages have 10'),
+      message: expect.stringContaining('the search job reports 11 rows, but its result pages contain 10 rows'),
     });
   });
 });
@@ -473,7 +473,7 @@ describe('a dense millisecond (E4)', () => {
         count: { rows: 13 },
         incomplete: { reason: 'MillisecondTooDense' },
       },
-      message: 'the millisecond 1970-01-01T00:00:00.199Z has 13 rows, but a search returns only 12 of them',
+      message: 'the millisecond 1970-01-01T00:00:00.199Z has 13 rows, but a search returns only 12 of these rows',
     });
   });
 });
