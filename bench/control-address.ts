@@ -19,7 +19,7 @@ export async function simulatorState(ready: SimulatorAddress, patch?: Scenario):
         body: JSON.stringify(patch),
       });
       if (response.statusCode !== 200)
-        throw new Error(`the simulator refuses the patch of the scenario: ${await response.body.text()}`);
+        throw new Error(`the simulator refused the patch to the scenario: ${await response.body.text()}`);
       await response.body.dump();
     }
     const response = await request(address, { dispatcher, headers: { authorization } });

@@ -3,36 +3,36 @@ import { parseArgs } from 'node:util';
 
 const usage = `npm run bench -- NAME [--quick] [--full] [--json] [--only PART,PART]
 
-  rollout     requests, time, memory, processor time and latency of a rollout
+  rollout     requests, duration, memory, CPU time and latency of a rollout
                 --quick   small fleets and few repetitions: two minutes instead of five
                 --full    100,000 collectors from the first upgrade to the last: twenty minutes
                 --only    parts: requests, converged, load, latency
                 --json    one JSON document instead of tables
-  client      speed and memory of reading pages of messages, requests of searches, number of jobs that are kept alive, and memory of
-              the simulator with a year of messages and 200 jobs
+  client      speed and memory of reading message pages, requests per search, number of jobs kept alive, and memory of the
+              simulator with a year of messages and 200 jobs
                 --quick   few repetitions
                 --only    parts: scanner, transfer, requests, alive, memory
                 --json    one JSON document instead of tables
-  output      speed and memory of converting pages of messages to files, for each format and compression
+  output      speed and memory of converting message pages to files, for each format and compression
                 --quick   short runs
-                --only    parts: encoding, levels (each level of gzip and zstd), processors (one, then all of the machine)
+                --only    parts: encoding, levels (each level of gzip and zstd), processors (one, then all)
                 --json    one JSON document instead of tables
-  export      requests of an export of a million messages; speed and memory of writing files, compared with simple user code; takes a
+  export      requests for an export of a million messages; speed and memory of writing files, compared with simple user code; takes a
               quarter of an hour
                 --quick   few messages and no repetitions
                 --only    parts: requests, compared (with simple user code), partitions (by hour), large (ten million messages,
                           and pages of 100 MB), processors (one, then both), command (memory of logfleet export), workers (two
                           workers of a Kubernetes Job)
                 --json    one JSON document instead of tables
-  many        cost of thousands of resources without work: a restart, memory, first statuses, an idle minute
-                --resources N  number of resources of each population; default 10000
+  many        cost of thousands of idle resources: a restart, memory, first statuses, an idle minute
+                --resources N  number of resources in each population; default 10000
                 --only    populations: paused (exports), complete (exports), schedules, policies, waiting (exports whose Secret is missing)
-                --profiles DIR  folder for CPU profiles of the operator
+                --profiles DIR  folder for the operator's CPU profiles
                 --json    one JSON document instead of tables
-  ui          time until logfleet ui shows thousands of resources in Chromium, and until it shows a change; memory and processor time
+  ui          time until logfleet ui shows thousands of resources in Chromium, and until it shows a change; memory and CPU time
                 --resources N  number of resources; default 10000
                 --json    one JSON document instead of a table
-  simulator   throughput of the simulated service without its limits`;
+  simulator   throughput of the simulated service without request limits`;
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

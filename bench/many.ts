@@ -59,15 +59,7 @@ function section(figures: ManyFigures): FigureSection {
       ...idleLines(figures),
       ...(noticedSeconds === undefined
         ? []
-        : [
-            line(
-              figures,
-              'Secret is created, and the operator notices it',
-              noticedSeconds,
-              's',
-              goals.noticedSeconds + 1,
-            ),
-          ]),
+        : [line(figures, 'until the operator notices the new Secret', noticedSeconds, 's', goals.noticedSeconds + 1)]),
     ],
     notes: [`At the end: ${states.join(', ')}.`],
   };
@@ -80,8 +72,8 @@ function firstLines(figures: ManyFigures): FigureLine[] {
     line(figures, 'until all first statuses are written', first.cpuSeconds, 'CPU s', goals.firstCpuSeconds),
     { what: 'first statuses of all resources, time', measured: `${first.seconds.toFixed(1)} s` },
     { what: 'first statuses, requests', measured: renderRequests(first.requests) },
-    line(figures, 'write of a status, p50', first.writeP50Ms, 'ms', goals.writeP50Ms),
-    line(figures, 'write of a status, p99', first.writeP99Ms, 'ms', goals.writeP99Ms),
+    line(figures, 'status write, p50', first.writeP50Ms, 'ms', goals.writeP50Ms),
+    line(figures, 'status write, p99', first.writeP99Ms, 'ms', goals.writeP99Ms),
   ];
 }
 
@@ -102,7 +94,7 @@ function idleLines(figures: ManyFigures): FigureLine[] {
   return [
     line(figures, 'an idle minute', idleCpuSeconds, 'CPU s', goals.idleCpuSeconds),
     { what: 'an idle minute, requests', measured: renderRequests(idleRequests) },
-    line(figures, 'an idle minute, reads of Secrets', idleRequests['GET secrets'] ?? 0, '', goals.secretReads + 1),
+    line(figures, 'an idle minute, Secret reads', idleRequests['GET secrets'] ?? 0, '', goals.secretReads + 1),
   ];
 }
 

@@ -11,7 +11,7 @@ export function wantedParts<Part extends string>(
 ): ((part: Part) => boolean) | undefined {
   const unknown = only?.filter((part) => !parts.some((known) => known === part)) ?? [];
   if (unknown.length === 0) return (part) => only?.includes(part) ?? true;
-  console.error(`--only does not accept ${unknown.join(', ')}; write some of ${parts.join(', ')}`);
+  console.error(`--only does not accept ${unknown.join(', ')}; choose from ${parts.join(', ')}`);
   process.exitCode = 2;
   return undefined;
 }

@@ -85,7 +85,7 @@ export async function benchSimulator(): Promise<void> {
   for (const one of cases) {
     const { perSecond, perCore, mbPerSecond } = await measure(pool, one, simulator, pid);
     console.log(
-      `${one.name.padEnd(16)} ${perSecond.toFixed(0).padStart(7)} requests/s, ${perCore.toFixed(0).padStart(7)} per second of processor time, ${mbPerSecond.toFixed(1).padStart(6)} MB/s`,
+      `${one.name.padEnd(16)} ${perSecond.toFixed(0).padStart(7)} requests/s, ${perCore.toFixed(0).padStart(7)} per second of CPU time, ${mbPerSecond.toFixed(1).padStart(6)} MB/s`,
     );
   }
   console.log(`${residentMiB(pid).toFixed(0)} MiB at the end`);

@@ -32,12 +32,12 @@ function render(machine: Machine, figures: UiFigures): string {
   const lines: readonly FigureLine[] = [
     timed('first contentful paint, p50', firstPaintMs, 0.5, goals.firstRowsMs),
     timed('first rows of the list painted, p50', firstRowsMs, 0.5, goals.firstRowsMs),
-    timed('change of a status visible, p50', changeMs, 0.5, goals.changeMs),
-    timed('change of a status visible, slowest', changeMs, 1, goals.changeMs),
-    { what: 'start until the page is served', measured: `${startCpuSeconds.toFixed(2)} CPU s` },
+    timed('status change visible, p50', changeMs, 0.5, goals.changeMs),
+    timed('status change visible, slowest', changeMs, 1, goals.changeMs),
+    { what: 'CPU time from start until the page is served', measured: `${startCpuSeconds.toFixed(2)} CPU s` },
     { what: 'memory of the command', measured: `${residentMiB.toFixed(0)} MiB` },
   ];
   const title = `logfleet ui with ${count.format(resources)} resources`;
-  const notes = [`${firstRowsMs.length} page loads in new tabs, ${changeMs.length} changes of a status.`];
+  const notes = [`${firstRowsMs.length} page loads in new tabs, ${changeMs.length} status changes.`];
   return `${machineLine(machine)}\n\n${renderSections([{ title, lines, notes }])}`;
 }

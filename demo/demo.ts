@@ -62,7 +62,7 @@ export async function runDemo(context: CommandContext): Promise<number> {
   }
   if (outOfTime.aborted) {
     context.stderr.write(
-      `Stopped after ${longestRunMs / 1000} s, before everything was settled. Check the load of the machine.\n`,
+      `Stopped after ${longestRunMs / 1000} s, before the demo had finished. Check the load on this machine.\n`,
     );
     return exitStatus.failed;
   }

@@ -41,7 +41,7 @@ export function renderStop(
   return [
     `The canary stopped it: all ${touched} upgrades succeeded, but ${quiet} no longer ship messages.`,
     `The other ${state.collectors.length - touched} collectors were not changed.`,
-    `Now the manifest names ${nextVersion} instead of ${targetVersion}, like after a commit:`,
+    `The manifest now names ${nextVersion} instead of ${targetVersion}, as after a commit:`,
   ].map((line) => paint('bold', line));
 }
 
@@ -110,11 +110,11 @@ function oldestFirst(left: string, right: string): number {
 
 function renderStates(found: DemoFindings, width: number, paint: Paint): readonly string[] {
   const { collectors: counts, failureReasons = [], skippedReasons = [] } = found.policy.status ?? {};
-  if (!counts) return ['The policy has not read its fleet.'];
+  if (!counts) return ['logfleet has not read the fleet yet.'];
   const notes: Partial<Record<keyof CollectorCounts, readonly string[]>> = {
     updated: [updatedNote(found)],
     failed: failureReasons.map(renderReason),
-    offline: ['upgraded when they are back'],
+    offline: ['upgraded when they are back online'],
     skipped: skippedReasons.map(renderReason),
   };
   const states = collectorStates
@@ -153,7 +153,7 @@ function renderRequests({ after, requests: all }: DemoFindings): readonly string
   return [
     `${tasksAccepted} upgrade tasks, ${failed} of them failed.`,
     `${renderCost(upgrades)}: ${count('createTask')} create a task, ${count('getTask')} read a task, ${listed} list the fleet.`,
-    `${renderCost(searches)}: ${count('createJob')} searches, ${pages} pages of their results.`,
+    `${renderCost(searches)}: ${count('createJob')} searches, and ${pages} pages of their results.`,
     `At most ${maxPerSecond} requests arrived in any second (the service allows 4),`,
     `at most ${maxInFlight} were in progress at once (it allows 10), and ${rejected429} were refused.`,
   ];
@@ -190,10 +190,10 @@ export function renderSuggestions(
   const flags = `--listen ${address} --tls-dir ${tls} --access-id me --access-key secret`;
   const suggestions = [
     ['Details of this policy:', `npx logfleet get cvp ${name} --dir ${manifests}`],
-    ['The manifest of this policy, which kubectl accepts, too:', 'cat demo/manifests/policy.yaml'],
+    ['The manifest of this policy, which kubectl also accepts:', 'cat demo/manifests/policy.yaml'],
     ['Check manifests, as in CI:', 'npx logfleet validate demo/manifests examples'],
     ['Verify the files of the export:', `npx logfleet verify ${exports}`],
-    ['Run the service of this demo, until Ctrl-C:', `npx logfleet simulate --scenario demo/scenario.yaml ${flags}`],
+    ["Run this demo's service until you press Ctrl-C:", `npx logfleet simulate --scenario demo/scenario.yaml ${flags}`],
     [
       'Plan a rollout and an export, in another terminal while the service runs:',
       `${login} npx logfleet plan demo/manifests ${exportManifest}`,

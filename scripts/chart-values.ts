@@ -17,7 +17,8 @@ const end = '<!-- End of the table. -->';
 export function withValuesTable(readme: string, schema: ValueSchema, defaults: object): string {
   const [before, rest] = readme.split(start);
   const after = rest?.split(end)[1];
-  if (before === undefined || after === undefined) throw new Error(`the README of the chart lacks "${start.trim()}"`);
+  if (before === undefined || after === undefined)
+    throw new Error(`the chart's README lacks "${start.trim()}" or "${end.trim()}"`);
   const { global: _, ...properties } = schema.properties ?? {};
   const table = ['| value | default | description |', '| --- | --- | --- |', ...rowsOf(properties, defaults)];
   return `${before}${start}\n${table.join('\n')}\n\n${end}${after}`;

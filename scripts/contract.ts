@@ -16,10 +16,10 @@ const given = (name: string) => process.env[name] || undefined;
 /** Returns an error message if environment variables are missing or invalid. */
 function problem(): string | undefined {
   const missing = required.filter((name) => given(name) === undefined);
-  if (missing.length > 0) return `give ${missing.join(' and ')} as well, or none of ${required.join(', ')}`;
+  if (missing.length > 0) return `set ${missing.join(' and ')} as well, or set none of ${required.join(', ')}`;
   const baseURL = given('BASE_URL') ?? '';
   if (!URL.canParse(baseURL) || new URL(baseURL).protocol !== 'https:')
-    return `BASE_URL is ${baseURL}: write an address such as https://host/api`;
+    return `BASE_URL is ${baseURL}: set it to an address such as https://host/api`;
   return undefined;
 }
 

@@ -15,7 +15,7 @@ const root = join(import.meta.dirname, '..');
 const out = join(root, 'out/docs');
 const base = process.env['BASE'] || '/';
 if (!/^\/(?:[\w.-]+\/)*$/.test(base)) {
-  console.error(`BASE is ${base}: write a path that begins and ends with a slash, such as /logfleet/`);
+  console.error(`BASE is ${base}: set BASE to a path that begins and ends with a slash, such as /logfleet/`);
   process.exit(2);
 }
 
@@ -79,5 +79,5 @@ const broken = versions.flatMap((version) =>
 for (const problem of broken) console.error(problem);
 if (broken.length > 0) process.exitCode = 1;
 console.log(
-  `${relative(root, out)} has the versions ${versions.join(', ')}. Serve this folder at ${base} of a web server.`,
+  `${relative(root, out)} contains the versions ${versions.join(', ')}. Serve this folder at ${base} on a web server.`,
 );

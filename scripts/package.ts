@@ -13,7 +13,7 @@ const out = join(root, 'out');
 const names = process.argv.slice(2);
 const unknown = names.find((name) => !artifactKinds.some((kind) => kind === name));
 if (unknown !== undefined) {
-  console.error(`package: there is no archive ${unknown}; name some of ${artifactKinds.join(', ')}`);
+  console.error(`package: there is no archive ${unknown}; choose from ${artifactKinds.join(', ')}`);
   process.exit(2);
 }
 mkdirSync(out, { recursive: true });

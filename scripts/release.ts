@@ -26,7 +26,7 @@ const text = (file: string) => readFileSync(join(root, file), 'utf8');
 const wrong = argumentProblem(version, url);
 if (wrong !== undefined) {
   console.error(
-    `release: ${wrong}. Write make release VERSION=1.2.3 URL=https://HOST/FOLDER, with the folder in which you publish the files`,
+    `release: ${wrong}. Run "make release VERSION=1.2.3 URL=https://HOST/FOLDER", where URL is the folder in which you publish the files`,
   );
   process.exit(2);
 }
@@ -101,5 +101,5 @@ function nextSteps(): string {
   docker buildx build --platform linux/amd64,linux/arm64 --build-arg SOURCE_DATE_EPOCH=${epoch} \\
     --provenance=mode=max --sbom=true --tag REGISTRY/logfleet:${version} --push .
   helm push out/logfleet-${version}-chart.tgz oci://REGISTRY/charts
-  propose out/logfleet.yaml to the index of krew: https://krew.sigs.k8s.io/docs/developer-guide/release/`;
+  propose out/logfleet.yaml to the krew index: https://krew.sigs.k8s.io/docs/developer-guide/release/`;
 }

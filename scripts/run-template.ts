@@ -34,7 +34,7 @@ export function withRunTemplate(text: string, searchExport: CustomResourceDefini
   if (!spec?.properties) throw new Error('crds/search-export.yaml: the first version needs a spec');
   const rendered = stringify({ spec: templateOf(spec) }, { lineWidth: 0, aliasDuplicateObjects: false });
   if (!block.test(text))
-    throw new Error('crds/search-export-schedule.yaml: the markers of the generated part are missing');
+    throw new Error('crds/search-export-schedule.yaml: the markers around the generated part are missing');
   return text.replace(block, (_, indent: string) => {
     const lines = rendered
       .replace(/, ([^,"]+), or persistentVolumeClaim"/, ', or $1"')

@@ -18,7 +18,7 @@ type NamedTypes = Map<string, JSONSchema>;
 export async function renderTypes(definition: CustomResourceDefinition, source: string): Promise<string> {
   const { spec, status } = definition.spec.versions[0]?.schema.openAPIV3Schema.properties ?? {};
   if (!spec?.title || !status?.title)
-    throw new Error(`${source}: spec and status need a title, the name of their type`);
+    throw new Error(`${source}: spec and status each need a title, which becomes the name of their type`);
   const named: NamedTypes = new Map();
   convert(spec, named);
   convert(status, named);

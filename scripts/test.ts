@@ -15,7 +15,7 @@ const programs = join(root, 'node_modules/.bin');
 
 const style = { name: 'style', program: join(programs, 'biome'), args: ['check', '--error-on-warnings'] };
 const types = { name: 'types', program: join(programs, 'tsc'), args: ['-p', '.'] };
-const pageTypes = { name: 'types of the page', program: join(programs, 'tsc'), args: ['-p', 'src/cli/ui/page'] };
+const pageTypes = { name: 'page types', program: join(programs, 'tsc'), args: ['-p', 'src/cli/ui/page'] };
 const imports = {
   name: 'imports',
   program: join(programs, 'depcruise'),
@@ -61,7 +61,7 @@ const suites: Readonly<Record<string, Suite>> = {
 
 const name = process.argv[2] ?? 'test';
 const suite = suites[name];
-if (!suite) throw new Error(`There is no suite ${name}. Name one of ${Object.keys(suites).join(', ')}.`);
+if (!suite) throw new Error(`There is no suite ${name}. Choose one of ${Object.keys(suites).join(', ')}.`);
 
 console.log(`== ${suite.checks.map((check) => check.name).join(', ')}`);
 const checked = await Promise.all(suite.checks.map(({ program, args }) => run(program, args)));

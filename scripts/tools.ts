@@ -40,7 +40,7 @@ function assetsDirectory(): string | undefined {
   if (missing.length === 0) return directory;
   throw new Error(
     `KUBEBUILDER_ASSETS names ${directory}, where ${missing.join(' and ')} cannot be found. ` +
-      'Name a folder that has etcd, kube-apiserver and kubectl, or unset the variable and they are installed.',
+      'Set it to a folder that contains etcd, kube-apiserver and kubectl, or unset it to install them.',
   );
 }
 
@@ -53,7 +53,7 @@ function install(version: string): Promise<string> {
       const reason = (error as Error).message;
       if (!hasGo()) throw new Error(nowhereToBeHad(version, reason), { cause: error });
       say(
-        `No ready archive of Kubernetes ${version} (${reason}): building it with Go, about four minutes once on this machine.`,
+        `No prebuilt archive of Kubernetes ${version} is available (${reason}). Building it with Go takes about four minutes, only once on this machine.`,
       );
     }
     await buildPrograms(sources(version), directory);
@@ -64,9 +64,9 @@ function install(version: string): Promise<string> {
 function nowhereToBeHad(version: string, reason: string): string {
   return (
     `The tests against a real API server need etcd, kube-apiserver and kubectl (Kubernetes ${version}), which cannot be installed: ` +
-    `the release archive cannot be downloaded (${reason}), and Go is missing to build them. Give this machine access to ` +
+    `the release archive cannot be downloaded (${reason}), and Go, which could build them, is missing. Give this machine access to ` +
     'github.com, install Go 1.26 or newer (https://go.dev/dl), or set KUBEBUILDER_ASSETS to a folder with the three ' +
-    'programs. Then run this again.'
+    'programs. Then run this command again.'
   );
 }
 

@@ -5,7 +5,7 @@ export default class UntriedReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     const namesByReason = untried(modules);
     if (namesByReason.size === 0) return;
-    process.stdout.write('\nNot tried on this deployment:\n');
+    process.stdout.write('\nNot tested on this deployment:\n');
     for (const [reason, names] of namesByReason) {
       process.stdout.write(`\nsince it ${reason}\n${names.map((name) => `- ${name}\n`).join('')}`);
     }

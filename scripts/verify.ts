@@ -21,7 +21,7 @@ execFileSync(process.execPath, ['scripts/generate.ts'], { cwd: root, stdio: 'inh
 const after = contents();
 const stale = [...new Set([...before.keys(), ...after.keys()])].filter((file) => before.get(file) !== after.get(file));
 if (stale.length > 0) {
-  console.error(`Out of date: ${stale.join(', ')}. This command has generated the files again. Commit them.`);
+  console.error(`Out of date: ${stale.join(', ')}. This command has regenerated the files. Commit them.`);
   process.exitCode = 1;
 }
 const uncommitted = execFileSync('git', ['status', '--porcelain', '--', ...generated], { cwd: root, encoding: 'utf8' });

@@ -65,16 +65,16 @@ export function jobsAliveSection(figures: JobsAliveFigures): FigureSection {
     lines: [
       { what: 'jobs lost', measured: String(lost), target: '0', met: lost === 0 },
       {
-        what: 'pages, of the whole budget',
+        what: 'page requests, as a share of the whole budget',
         measured: `${(100 * pageShare).toFixed(1)} %`,
         target: `>= ${100 * minPageShare} %`,
         met: pageShare >= minPageShare,
       },
       {
         what: 'requests',
-        measured: `${figures.requests}, ${(100 * rateShare).toFixed(1)} % of 4 a second, at most ${maxPerSecond} in one, ${refused429} responses of 429`,
+        measured: `${figures.requests}, ${(100 * rateShare).toFixed(1)} % of 4 per second, at most ${maxPerSecond} in one second, ${refused429} 429 responses`,
       },
     ],
-    notes: ['The service cancels a job after 20 s without requests, the minimum of its specification.'],
+    notes: ['The service cancels a job after 20 s without requests, the minimum in its specification.'],
   };
 }

@@ -155,11 +155,11 @@ export function searchRequestsSection(figures: SearchRequestFigures): FigureSect
       ...searches.map(lineOf),
       {
         what: `${figures.workRequests} requests of ${workJobs} at once`,
-        measured: `${(100 * rateShare).toFixed(1)} % of 4 a second (${figures.workSeconds.toFixed(1)} s)`,
+        measured: `${(100 * rateShare).toFixed(1)} % of 4 per second (${figures.workSeconds.toFixed(1)} s)`,
         target: `>= ${100 * minShare} %`,
         met: rateShare >= minShare,
       },
-      { what: '  responses of 429', measured: String(refused429), target: '0', met: refused429 === 0 },
+      { what: '  429 responses', measured: String(refused429), target: '0', met: refused429 === 0 },
       {
         what: '  maximum in a second, maximum at once',
         measured: `${maxPerSecond}, ${maxAtOnce}`,
@@ -169,7 +169,7 @@ export function searchRequestsSection(figures: SearchRequestFigures): FigureSect
     ],
     notes: [
       'The minimum is 13 requests: creation, status, ten pages, deletion. Counted from the simulator’s journal. On a busy machine,',
-      'responses come late. Then the margin of the request budget grows (B1), and the rate is lower.',
+      'responses arrive late. The margin of the request budget then grows (B1), and the rate is lower.',
     ],
   };
 }

@@ -48,11 +48,11 @@ export async function measureTransfer(quick: boolean): Promise<TransferResult[]>
 
 export function transferSection(results: readonly TransferResult[]): FigureSection {
   return {
-    title: 'Pages of 10,000 messages from the simulator over TLS, through client and scanner, one thread',
+    title: 'Pages of 10,000 messages from the simulator over TLS, through the client and scanner, one thread',
     lines: results.flatMap(linesOf),
     notes: [
       'The simulator makes the pages in another process on the same machine. The first figure is in elapsed time, so both processes',
-      'need a processor of their own. The second figure is the speed at which one processor of the client could read. Rows are',
+      'each need their own processor. The second figure is the speed at which a client with one processor could read. Rows are',
       'counted and discarded.',
     ],
   };
@@ -71,13 +71,13 @@ function linesOf({ messageBytes, atOnce, pages, rows, ...figures }: TransferResu
     },
     {
       what: '  of the client',
-      measured: `${mbPerProcessorSecond.toFixed(0)} MB per second of its processor time`,
+      measured: `${mbPerProcessorSecond.toFixed(0)} MB per second of its CPU time`,
       target: `>= ${minMbPerSecond} MB`,
       met: mbPerProcessorSecond >= minMbPerSecond && rows > 0,
     },
     {
       what: '  peak memory of the client',
-      measured: `${peakResidentMb.toFixed(0)} MB, of which ${(peakResidentMb - startResidentMb).toFixed(0)} MB since the first read`,
+      measured: `${peakResidentMb.toFixed(0)} MB, of which ${(peakResidentMb - startResidentMb).toFixed(0)} MB for reading`,
     },
   ];
 }

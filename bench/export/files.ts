@@ -90,21 +90,21 @@ async function measure(corpus: MessageCorpus, runs: readonly FileRun[], times: n
 
 export function comparedSection(figures: readonly FileRunFigures[]): FigureSection {
   return {
-    title: `${titleOf(figures)} into files, compared with simple user code`,
+    title: `${titleOf(figures)} to files, compared with simple user code`,
     lines: figures.map((one, index) => comparedLine(one, figures[index + 1])),
     notes: [
-      'MB of pages per second of processor time (user and system, all threads, without the time that the process takes for no',
-      'messages); in brackets MB per second. The simulator is another process on the same machine. Simple user code is fetch, JSON.parse',
-      'of the page, JSON.stringify of each message and a stream of node:zlib, without counts and checksum. Best of a few runs.',
+      'MB of pages per second of CPU time (user and system, all threads, excluding the time that the process takes to export no',
+      'messages); MB per second in brackets. The simulator is another process on the same machine. Simple user code is fetch, JSON.parse',
+      'of the page, JSON.stringify of each message and a node:zlib stream, without counts or a checksum. Best of a few runs.',
     ],
   };
 }
 
 export function largeSections(figures: LargeFigures): FigureSection[] {
   return [
-    { title: `${titleOf(figures.large)} into files`, lines: figures.large.flatMap(memoryLines), notes: [] },
+    { title: `${titleOf(figures.large)} to files`, lines: figures.large.flatMap(memoryLines), notes: [] },
     {
-      title: `${titleOf(figures.largePages)}, in pages of 100 MB, into files`,
+      title: `${titleOf(figures.largePages)}, in pages of 100 MB, to files`,
       lines: figures.largePages.flatMap(memoryLines),
       notes: ['Memory is the peak of the process, with one memory pool for all threads, as in the image.'],
     },
@@ -114,9 +114,9 @@ export function largeSections(figures: LargeFigures): FigureSection[] {
 export function partitionsSection(figures: PartitionFigures): FigureSection {
   const before = (one: FileRunFigures, index: number) => (one.partitionBy ? figures[index - 1] : undefined);
   return {
-    title: `${titleOf(figures)} of three days into files, by hour and without partitions`,
+    title: `${titleOf(figures)} from three days to files, by hour and without partitions`,
     lines: figures.map((one, index) => partitionLine(one, before(one, index))),
-    notes: ['MB of pages per second of processor time; in brackets MB per second. Best of a few runs.'],
+    notes: ['MB of pages per second of CPU time; MB per second in brackets. Best of a few runs.'],
   };
 }
 

@@ -43,7 +43,7 @@ export function processorsSection(pairs: readonly ProcessorsPair[]): FigureSecti
     }),
     notes: [
       'Elapsed time, CPU time of the export and CPU time of the simulated service, on one processor and on two. On one processor, the',
-      'service uses the other one. On two, the service takes its CPU time from both, so half of it is subtracted from the elapsed time.',
+      'service uses the other one. On two, it uses both, so half of its CPU time is subtracted from the elapsed time.',
       'The figures need an idle machine.',
     ],
   };

@@ -78,7 +78,7 @@ const shapes: readonly RequestsCase[] = [
   { name: 'searches of 2 s', search: { duration: '2s' } },
   { name: 'searches of 9.5 s', search: { duration: '9500ms' } },
   { name: 'searches of 1 to 9 s', search: { duration: ['1s', '9s'] } },
-  { name: 'searches whose duration follows from their range', search: { rangePerSecond: '3h' } },
+  { name: 'searches whose duration depends on their range', search: { rangePerSecond: '3h' } },
   { name: 'searches of 4 s, with a third of the messages in ten minutes', search: { duration: '4s' }, dense: burst },
   {
     name: 'the same, and the service cannot count',
@@ -236,8 +236,8 @@ export function exportRequestsSection(figures: readonly ExportRequestFigures[]):
     title: `Exports of ${messages.toLocaleString('en')} messages at a limit of ${messageLimit.toLocaleString('en')}, virtual time`,
     lines: figures.map(lineOf),
     notes: [
-      'The minimum is 13 requests for 100,000 messages (creation, status, ten pages, deletion), and three (creation, status, deletion)',
-      'for each search that the limit cuts. Counted from the simulator’s journal. One scan is one search of all messages.',
+      'The minimum is 13 requests per 100,000 messages (creation, status, ten pages, deletion), and three (creation, status, deletion)',
+      'per search that reached the limit. Counted from the simulator’s journal. One scan is one search for all messages.',
     ],
   };
 }

@@ -191,19 +191,19 @@ export function workersSection(figures: readonly WorkersFigures[]): FigureSectio
         pairs.map(({ time }) => time),
       ),
       line(
-        'Waits, and processor time of the busier worker',
+        'Waits, and CPU time of the busier worker',
         pairs.map(({ ownTime }) => ownTime),
       ),
       line(
-        'Processor time of the busier worker',
+        'CPU time of the busier worker',
         pairs.map(({ processor }) => processor),
       ),
       ...[1, 2].flatMap((workers) => phaseLines(workers, of(workers))),
     ],
     notes: [
-      'NDJSON with gzip 6, one processor for each worker, no request limits. The median of the pairs of runs. The simulated service',
-      'shares the processors of the workers. A wait is a time in which neither the workers nor the service do anything, such as',
-      'the time until a search job is polled. Waits and processor time leave out other programs and most of the time of the service.',
+      'NDJSON with gzip 6, one processor per worker, no request limits. Medians over the pairs of runs. The simulated service',
+      "shares the workers' processors. A wait is a time in which neither the workers nor the service do anything, such as",
+      "the time until a search job is polled. Waits and CPU time exclude other programs and most of the service's time.",
     ],
   };
 }
@@ -218,7 +218,7 @@ function phaseLines(workers: number, runs: readonly WorkersFigures[]): readonly 
       measured: [...phases, ({ phases }: WorkersFigures) => phases.proof].map(text).join(', '),
     },
     {
-      what: `Waits with ${name}; processor time of the service`,
+      what: `Waits with ${name}; CPU time of the service`,
       measured: `${text(({ idleSeconds }) => idleSeconds)}; ${text(({ simulatorSeconds }) => simulatorSeconds)}`,
     },
   ];

@@ -91,7 +91,7 @@ export class MeasuredOperator {
       if ((await this.#ask<number>({ ask: 'written' })) >= count) return this.reached();
       await delay(pollMs);
     }
-    throw new Error(`the operator has not written ${count} statuses`);
+    throw new Error(`the operator has not written ${count} statuses within the time limit`);
   }
 
   reached(): Reached {
@@ -147,7 +147,7 @@ export class MeasuredOperator {
     const stop = new AbortController();
     const response = once(this.#child, 'message', stop);
     const end = once(this.#child, 'exit', stop).then(([status]) => {
-      throw new Error(`the operator has ended with ${status}`);
+      throw new Error(`the operator ended with exit status ${status}`);
     });
     this.#child.send(question);
     try {
@@ -159,6 +159,6 @@ export class MeasuredOperator {
   }
 
   #mustLive(): void {
-    if (this.#child.exitCode !== null) throw new Error(`the operator has ended with ${this.#child.exitCode}`);
+    if (this.#child.exitCode !== null) throw new Error(`the operator ended with exit status ${this.#child.exitCode}`);
   }
 }

@@ -58,13 +58,13 @@ export const populations: Readonly<Record<PopulationName, Population>> = {
     make: schedule,
   },
   policies: {
-    title: 'policies of one account, one collector each, all at the target',
+    title: 'policies for one account, each with one collector at the target version',
     plural: 'collectorversionpolicies',
     hasSecret: true,
     make: policy,
   },
   waiting: {
-    title: 'exports that wait for a Secret that is missing',
+    title: 'exports that wait for a missing Secret',
     plural: 'searchexports',
     hasSecret: false,
     make: (index) => searchExport(index, {}),

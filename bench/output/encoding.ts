@@ -106,24 +106,24 @@ async function encodeApart(
 
 export function encodingSection(figures: readonly EncodeFigures[]): FigureSection {
   return {
-    title: 'Conversion of pages of messages into the bytes of files, in memory',
+    title: 'Conversion of message pages to the bytes of files, in memory',
     lines: figures.flatMap((one, index) => linesOf(one, figures[index - 1])),
     notes: [
-      'MB of pages per second of processor time, all threads; in brackets MB per second. A page has 10,000 messages of 0.9 KB. The',
-      'process holds one page (9 MB). Only scanner, encoder, compression and SHA-256 are measured, without connection and disk.',
-      'Simple user code is JSON.parse of the page, JSON.stringify of each message and a stream of node:zlib, without a checksum.',
+      'MB of pages per second of CPU time, all threads; MB per second in brackets. A page has 10,000 messages of 0.9 KB. The',
+      'process holds one page (9 MB). Only the scanner, encoder, compression and SHA-256 are measured, without a connection or disk.',
+      'Simple user code is JSON.parse of the page, JSON.stringify of each message and a node:zlib stream, without a checksum.',
     ],
   };
 }
 
 export function levelsSection(figures: readonly EncodeFigures[]): FigureSection {
   return {
-    title: 'Levels of compression of NDJSON, in memory',
+    title: 'Compression levels for NDJSON, in memory',
     lines: figures.map((one, index) => ({
       what: `${Object.keys(levelMessages)[Math.floor((index * Object.keys(levelMessages).length) / figures.length)]}, ${nameOf(one)}`,
       measured: `${one.mbPerProcessorSecond.toFixed(0)} MB, files of ${(100 * one.share).toFixed(1)} % of the pages`,
     })),
-    notes: ['MB of pages per second of processor time, all threads.'],
+    notes: ['MB of pages per second of CPU time, all threads.'],
   };
 }
 

@@ -77,7 +77,7 @@ export class ApiServer {
         if (found) return found.atMs;
         await new Promise<void>((resolve, reject) => {
           const onTimeout = () =>
-            reject(new Error(`the watch showed no matching status of ${name} within ${deadlineMs} ms`));
+            reject(new Error(`the watch showed no matching status for ${name} within ${deadlineMs} ms`));
           signal.addEventListener('abort', onTimeout, { once: true });
           const listener = () => {
             listeners.delete(listener);

@@ -144,7 +144,7 @@ class FirstPosts {
       if (atMs !== undefined) return atMs;
       await delay(pollMs);
     }
-    throw new Error(`${user} has created no task within ${deadlineMs} ms`);
+    throw new Error(`${user} did not create a task within ${deadlineMs} ms`);
   }
 
   #read(): void {

@@ -30,7 +30,7 @@ export function requestsSection(figures: readonly RolloutFigures[]): FigureSecti
     title: `Rollout to ${count.format(first?.collectors ?? 0)} collectors, virtual time, upgrades of 3 minutes, maxInProgress 1,000`,
     lines: figures.flatMap(requestLines),
     notes: [
-      'Requests: requests to the service from the apply to Ready, per upgraded collector. Last one: end of the last upgrade. Its',
+      'Requests: requests to the service from the apply request to Ready, per upgraded collector. Last one: end of the last upgrade. Its',
       'target is 1.05 x the larger of requests / 4 s and the time that maxInProgress needs, plus one upgrade. A spare build is a',
       'build that no collector runs and no policy targets: its list shows all collectors, and its pages do not change.',
     ],
@@ -114,7 +114,7 @@ export function convergedSection(figures: ConvergedFigures): FigureSection {
     notes: [
       'A sweep (a listing of the whole fleet) ends with an empty page, and with a request that checks for hidden collectors.',
       'PUT leases: by the leader, every 2 s. WATCH: renewed every 20 s. GET collectorversionpolicies, searchexports: relist, every',
-      'ten minutes. GET settings: relist of the ConfigMap that can pause everything. GET secrets: the credentials, read again.',
+      'ten minutes. GET settings: relist of the ConfigMap that can pause everything. GET secrets: rereads of the credentials.',
     ],
   };
 }
@@ -125,26 +125,26 @@ export function loadSection({ held, rollouts }: NonNullable<RolloutReport['load'
   const fleet = `${count.format(held.collectors)} collectors`;
   const speeds = new Set(rollouts.map(({ speed }) => speed));
   return {
-    title: 'Memory and processor time of the operator in a separate process',
+    title: 'Memory and CPU time of the operator in a separate process',
     lines: [
       { what: `${fleet}: peak resident memory`, measured: `${held.peakMiB.toFixed(0)} MiB`, ...limit },
       { what: `${fleet}: resident memory after the first listing`, measured: `${held.readMiB.toFixed(0)} MiB` },
       {
         what: `${fleet}: read`,
-        measured: `${held.readSeconds.toFixed(0)} s, of which ${held.readCpuSeconds.toFixed(1)} s processor`,
+        measured: `${held.readSeconds.toFixed(0)} s, of which ${held.readCpuSeconds.toFixed(1)} s CPU time`,
       },
-      { what: `${fleet}: another listing`, measured: `${held.sweepCpuSeconds.toFixed(1)} s processor` },
+      { what: `${fleet}: another listing`, measured: `${held.sweepCpuSeconds.toFixed(1)} s CPU time` },
       {
         what: `${fleet}: rollout (${held.accepted} tasks in ${held.rollingSeconds} s)`,
-        measured: `${(100 * held.rollingCpuShare).toFixed(1)} % of a processor`,
+        measured: `${(100 * held.rollingCpuShare).toFixed(1)} % of a CPU core`,
       },
       ...rollouts.map((rollout, index) => wholeLine(rollout, rollouts[0], index === rollouts.length - 1)),
     ],
     notes: [
       `${fleet}: logfleet run DIR --watch in real time. It lists the fleet, lists it`,
-      `again, and starts a rollout. Whole rollouts: the same with a clock that is ${[...speeds].join(' or ')} times as fast, since four`,
-      'requests a second would take hours. The service is another process behind TLS; ledger and status are files. Linear: the',
-      `processor time per collector of the largest fleet is at most ${linearTolerance} times that of the smallest.`,
+      `again, and starts a rollout. Whole rollouts: the same with a clock that is ${[...speeds].join(' or ')} times as fast, because four`,
+      'requests per second would take hours. The service is another process behind TLS; ledger and status are files. Linear: the',
+      `CPU time per collector in the largest fleet is at most ${linearTolerance} times that in the smallest.`,
     ],
   };
 }
@@ -155,7 +155,7 @@ function wholeLine(rollout: WholeRollout, smallest: WholeRollout | undefined, is
   const verdict = { target: 'linear', met: complete && linear };
   return {
     what: `whole rollout of ${count.format(collectors)}`,
-    measured: `${cpuSeconds.toFixed(0)} s processor, ${cpuMsPerCollector.toFixed(2)} ms per collector, peak ${peakMiB.toFixed(0)} MiB`,
+    measured: `${cpuSeconds.toFixed(0)} s CPU time, ${cpuMsPerCollector.toFixed(2)} ms per collector, peak ${peakMiB.toFixed(0)} MiB`,
     ...(isLargest ? verdict : {}),
   };
 }
@@ -167,14 +167,14 @@ export function latencySection({
   newTargetToStatus,
 }: LatencyFigures): FigureSection {
   return {
-    title: `Latency: ${applies} applies, 10 collectors each, real kube-apiserver, operator and service in separate processes`,
+    title: `Latency: ${applies} apply requests, 10 collectors each, real kube-apiserver, operator and service in separate processes`,
     lines: [
       { ...latencyLine('new policy to first POST', newPolicyToPost), ...latencyVerdict(newPolicyToPost) },
       { ...latencyLine('new target to first POST', newTargetToPost), ...latencyVerdict(newTargetToPost) },
       latencyLine('new target to written status', newTargetToStatus),
     ],
     notes: [
-      'Time from the apply to the arrival of the request at the service, or of the status in a watch. A new policy',
+      'Time from the apply request until the request arrives at the service, or the status in a watch. A new policy',
       'has credentials that the operator has never read. Its steps are: watch, Secret, TLS, builds, list, ledger, POST.',
     ],
   };

@@ -96,11 +96,11 @@ export function openJobsSection(figures: OpenJobsFigures): FigureSection {
       },
       {
         what: 'found by all jobs together',
-        measured: `${figures.messagesFound.toExponential(2)} messages in ${figures.seconds.toFixed(1)} s, ${figures.processorSeconds.toFixed(1)} s of processor time`,
+        measured: `${figures.messagesFound.toExponential(2)} messages in ${figures.seconds.toFixed(1)} s, ${figures.processorSeconds.toFixed(1)} s of CPU time`,
       },
     ],
     notes: [
-      `${perSecond} messages a second. One job, ${slowQuery}, must examine each message. Every fifth job,`,
+      `${perSecond} messages per second. One job, ${slowQuery}, must examine each message. Every fifth job,`,
       `${heavyQuery}, finds about ${(heavyRangeMs / 1_000) * perSecond} groups: ${figures.givenUp} of these jobs exceeded the memory limit, and ${figures.recordsKept} records are stored.`,
     ],
   };

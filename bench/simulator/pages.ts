@@ -53,7 +53,7 @@ async function benchCase({ name, logs, pageRows, megabytes }: PageCase, director
     console.log(
       `${name}, ${atOnce} at once`.padEnd(42) +
         `${(bytes / 1e6 / seconds).toFixed(0).padStart(5)} MB/s, ` +
-        `${(bytes / 1e6 / cpu).toFixed(0).padStart(5)} MB per second of processor time, ` +
+        `${(bytes / 1e6 / cpu).toFixed(0).padStart(5)} MB per second of CPU time, ` +
         `${residentMiB(simulator.pid).toFixed(0)} MiB`,
     );
   }

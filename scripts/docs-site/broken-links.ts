@@ -22,5 +22,5 @@ function problemOf(element: string, { host, pathname, hash }: URL, folder: strin
   if (!existsSync(file)) return 'does not exist';
   if (hash === '') return undefined;
   const id = decodeURIComponent(hash.slice(1));
-  return readFileSync(file, 'utf8').includes(` id="${id}"`) ? undefined : 'names a heading that does not exist';
+  return readFileSync(file, 'utf8').includes(` id="${id}"`) ? undefined : 'refers to a heading that does not exist';
 }

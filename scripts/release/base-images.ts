@@ -39,7 +39,7 @@ export async function newestDigest(name: string, protocol = 'https'): Promise<st
       : first;
   const digest = response.headers.get('docker-content-digest');
   if (!response.ok || digest === null)
-    throw new Error(`${url} answers ${response.status}, without the digest of an image.`);
+    throw new Error(`${url} responded with status ${response.status}, and without an image digest.`);
   return digest;
 }
 

@@ -33,7 +33,9 @@ function folderOf(path: string): string | undefined {
 function readPackage(folder: string): BundledPackage {
   const { name, version, license } = JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8'));
   if (typeof license !== 'string')
-    throw new Error(`${folder}/package.json has no license: ask its authors, or replace the package.`);
+    throw new Error(
+      `${folder}/package.json does not name a license: ask the package's authors, or replace the package.`,
+    );
   const files = readdirSync(join(root, folder)).filter((file) => /^(?:licen[cs]e|notice|copying)/i.test(file));
   return {
     name,
@@ -46,8 +48,9 @@ function readPackage(folder: string): BundledPackage {
 /** Renders the file `THIRD-PARTY-LICENSES`. */
 export function renderLicenses(packages: readonly BundledPackage[]): string {
   const sections = packages.map(({ name, version, license, texts }) => {
-    const text = texts.length > 0 ? texts.join('\n\n') : `The package names its license, but has no text of it.`;
+    const text =
+      texts.length > 0 ? texts.join('\n\n') : `The package names its license, but does not contain the license text.`;
     return `${'='.repeat(80)}\n${name} ${version} (${license})\n${'='.repeat(80)}\n\n${text}\n`;
   });
-  return ['The bundle of logfleet has code of the following npm packages.\n', ...sections].join('\n');
+  return ['The logfleet bundle contains code from the following npm packages.\n', ...sections].join('\n');
 }

@@ -20,7 +20,7 @@ export function renderKrewManifest(tarballs: ReadonlyMap<Platform, string>, url:
       homepage: url,
       shortDescription: 'Upgrade log collectors and export logs',
       description:
-        'Plans, runs and watches upgrades of log collectors and exports of logs, with resources in the cluster or in a directory.\n',
+        'Plans, runs and watches log collector upgrades and log exports, using resources in the cluster or in a directory.\n',
       platforms: [...tarballs].map(([platform, file]) => entry(platform, file, url)),
     },
   });

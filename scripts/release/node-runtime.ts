@@ -57,7 +57,7 @@ export async function nodeRuntime(platform: Platform): Promise<NodeRuntime> {
 }
 
 async function install({ name, version, integrity }: RuntimePackage, directory: string): Promise<void> {
-  const step = startStep(`downloading ${name} ${version} with npm, 50 MB once on this machine`);
+  const step = startStep(`downloading ${name} ${version} with npm (50 MB, only once on this machine)`);
   try {
     const args = [
       'pack',
@@ -83,5 +83,5 @@ export async function assertIntegrity(file: string, integrity: string): Promise<
   const hash = createHash('sha512');
   await pipeline(createReadStream(file), hash);
   const actual = `sha512-${hash.digest('base64')}`;
-  if (actual !== integrity) throw new Error(`The checksum of ${file} is ${actual}, but should be ${integrity}.`);
+  if (actual !== integrity) throw new Error(`The checksum of ${file} is ${actual}, but it should be ${integrity}.`);
 }

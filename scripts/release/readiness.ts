@@ -24,12 +24,12 @@ export interface Checkout {
 
 /** Returns what is wrong with the arguments of `make release`. Returns undefined if the arguments are valid. */
 export function argumentProblem(version: string, url: string): string | undefined {
-  if (!isVersion(version)) return 'VERSION must have the form 1.2.3, or 1.2.3-rc.1 before a release';
+  if (!isVersion(version)) return 'VERSION must have the form 1.2.3, or 1.2.3-rc.1 for a pre-release';
   if (!URL.canParse(url) || new URL(url).protocol !== 'https:')
-    return 'URL must begin with https://, because krew needs it';
+    return 'URL must begin with https://, because krew requires HTTPS';
   const { username, password, search, hash } = new URL(url);
   // The URL is published with the release, so it must not contain credentials.
-  if (username || password || search || hash) return 'URL must have no user, password, query or fragment';
+  if (username || password || search || hash) return 'URL must not contain a user, password, query or fragment';
   return undefined;
 }
 
@@ -44,21 +44,19 @@ export function releaseProblems(version: string, checkout: Checkout): readonly s
     ...(version === packageVersion && version === lockVersion
       ? []
       : [
-          `package.json has the version ${packageVersion}, and package-lock.json ${lockVersion}: run "npm version ${version} --no-git-tag-version", and commit`,
+          `package.json has version ${packageVersion}, and package-lock.json has version ${lockVersion}: run "npm version ${version} --no-git-tag-version", and commit`,
         ]),
-    ...stale.map(([file]) => `${file} has another version: run "make generate", and commit`),
+    ...stale.map(([file]) => `${file} contains another version: run "make generate", and commit`),
     ...(taggedCommit === undefined || taggedCommit === commit
       ? []
       : [`the tag v${version} is at another commit (${taggedCommit}): check out the tag, or choose another version`]),
     ...(recordedStates.includes(`release-${minor}`)
       ? []
       : [`test/recorded has no state of version ${minor}: run "node test/recorded/record.ts ${minor}", and commit`]),
-    ...(changes === ''
-      ? []
-      : [`the checkout has changes that are not committed: commit or remove them\n${changes.trimEnd()}`]),
+    ...(changes === '' ? [] : [`the checkout has uncommitted changes: commit or remove them\n${changes.trimEnd()}`]),
     ...(changelog.split('\n').some((line) => line.startsWith(`## [${version}] - `))
       ? []
-      : [`CHANGELOG.md has no section of the version: rename its section "Unreleased" to "${version} - YYYY-MM-DD"`]),
+      : [`CHANGELOG.md has no section for this version: rename its section "Unreleased" to "${version} - YYYY-MM-DD"`]),
     ...unpinned.map(({ name }) => `the Dockerfile names ${name} without a digest: run "make base-images"`),
   ];
 }

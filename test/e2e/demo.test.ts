@@ -82,7 +82,7 @@ describe('the demo', () => {
     expect(stdout).toMatch(/At most \d+ requests arrived in any second \(the service allows 4\)/);
     expect(row('range ok')).toMatch(/ 2 intervals, no gap, no overlap$/);
     expect(row('Proven:')).toBe('Proven: 154,800 rows, each of them once.');
-    expect(stdout).toMatch(/\d+ requests in \d+ s: \d searches, \d+ pages of their results\./);
+    expect(stdout).toMatch(/\d+ requests in \d+ s: \d searches, and \d+ pages of their results\./);
     const offered = stdout.split('\n').flatMap((line) => /^ +npx logfleet (.+)$/.exec(line)?.[1]?.split(' ') ?? []);
     expect(offered.slice(0, 3)).toEqual(['get', 'cvp', 'production']);
     expect(await statusOf(...offered.slice(0, 5))).toBe(0);

@@ -10,8 +10,8 @@ const azurite: NpmTool = {
   mainPackage: 'azurite',
   describe: (version) => `Azurite ${version} with npm, 245 MB`,
   explain: (version, reason) =>
-    `The tests of destinations need Azurite ${version}, which npm cannot install (${reason}). Give this machine access to a ` +
-    `registry of npm, or set LOGFLEET_AZURITE to the script ${script} in the node_modules of an installed Azurite. Then run this again.`,
+    `The tests of destinations need Azurite ${version}, which npm cannot install (${reason}). Give this machine access to an ` +
+    `npm registry, or set LOGFLEET_AZURITE to the script ${script} in the node_modules of an installed Azurite. Then run this command again.`,
 };
 
 /** Installs Azurite if it is missing, and returns the absolute path of its script. Error messages say what to do. */
@@ -19,7 +19,9 @@ export async function azuriteScript(): Promise<string> {
   const given = process.env['LOGFLEET_AZURITE'];
   if (given && existsSync(given)) return given;
   if (given) {
-    throw new Error(`LOGFLEET_AZURITE names ${given}, which cannot be found. Name Azurite's ${script}, or unset it.`);
+    throw new Error(
+      `LOGFLEET_AZURITE names ${given}, which cannot be found. Set it to the path of Azurite's ${script}, or unset it.`,
+    );
   }
   return join(await npmModules(azurite), script);
 }

@@ -83,7 +83,7 @@ async function lock(file: string): Promise<() => void> {
       rmSync(file, { force: true });
       continue;
     }
-    waiting ??= startStep(`waiting for process ${holder}, which installs the same program`);
+    waiting ??= startStep(`waiting for process ${holder}, which is installing the same program`);
     await delay(lockPollMs);
   }
 }

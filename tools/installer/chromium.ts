@@ -11,10 +11,14 @@ const names = ['chromium', 'chromium-browser', 'google-chrome', 'chrome'];
 export async function chromiumProgram(env: NodeJS.ProcessEnv = process.env): Promise<string> {
   const given = env['LOGFLEET_CHROMIUM'];
   if (given && existsSync(given)) return given;
-  if (given) throw new Error(`LOGFLEET_CHROMIUM names ${given}, which cannot be found. Name a Chromium, or unset it.`);
+  if (given)
+    throw new Error(
+      `LOGFLEET_CHROMIUM names ${given}, which cannot be found. Set it to the path of a Chromium program, or unset it.`,
+    );
   if (installedProgram(env) === undefined) await installPackage(env);
   const found = installedProgram(env);
-  if (found === undefined) throw new Error(nowhereToBeHad('the package chromium contains no program chromium'));
+  if (found === undefined)
+    throw new Error(nowhereToBeHad('the package chromium does not contain a program named chromium'));
   return found;
 }
 
@@ -25,7 +29,7 @@ function installedProgram(env: NodeJS.ProcessEnv): string | undefined {
 
 async function installPackage(env: NodeJS.ProcessEnv): Promise<void> {
   if (process.getuid?.() !== 0) throw new Error(nowhereToBeHad('only root can install packages'));
-  const step = startStep('installing Chromium with apt-get, 300 MB once on this machine');
+  const step = startStep('installing Chromium with apt-get (300 MB, only once on this machine)');
   try {
     const quiet = { env: { ...env, DEBIAN_FRONTEND: 'noninteractive' } };
     await promisify(execFile)('apt-get', ['update'], quiet);
@@ -41,6 +45,6 @@ async function installPackage(env: NodeJS.ProcessEnv): Promise<void> {
 function nowhereToBeHad(reason: string): string {
   return (
     `The tests of logfleet ui need Chromium, which cannot be installed (${reason}). Install it, on Debian with "apt-get install ` +
-    'chromium" as root, or set LOGFLEET_CHROMIUM to the path of a Chromium. Then run this again.'
+    'chromium" as root, or set LOGFLEET_CHROMIUM to the path of a Chromium program. Then run this command again.'
   );
 }

@@ -16,7 +16,7 @@ export async function get(url: string, timeoutMs: number): Promise<Uint8Array> {
   const dispatcher = new EnvHttpProxyAgent({ connect: { timeout: connectTimeoutMs } });
   try {
     const response = await fetch(url, { dispatcher, signal: AbortSignal.timeout(timeoutMs) });
-    if (!response.ok) throw new Error(`${url} answers ${response.status}`);
+    if (!response.ok) throw new Error(`${url} responded with status ${response.status}`);
     return new Uint8Array(await response.arrayBuffer());
   } catch (error) {
     throw new Error(`${new URL(url).host}: ${reasonOf(error)}`, { cause: error });

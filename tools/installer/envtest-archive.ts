@@ -59,10 +59,10 @@ export async function downloadArchive(
   try {
     const index: ReleaseIndex = parse(Buffer.from(await get(indexURL, indexTimeoutMs)).toString());
     const archive = chooseArchive(index, wanted, goPlatform());
-    if (!archive) throw new Error(`there is no archive of ${wanted} for ${goPlatform()}`);
+    if (!archive) throw new Error(`there is no archive of version ${wanted} for ${goPlatform()}`);
     const bytes = await get(archive.url, downloadTimeoutMs);
     if (createHash('sha512').update(bytes).digest('hex') !== archive.sha512.toLowerCase()) {
-      throw new Error(`the checksum of ${archive.url} is not the one in the index`);
+      throw new Error(`the checksum of ${archive.url} differs from the one in the index`);
     }
     unpack(bytes, 'controller-tools/envtest', programs, directory);
     writeFileSync(join(directory, 'VERSION'), `${archive.version}\n`);

@@ -5,7 +5,7 @@ import { modulesDirectory } from './versions.ts';
 
 export const fakeGcsServer: ReleasedProgram = {
   name: 'fake-gcs-server',
-  purpose: 'an emulator of Google Cloud Storage',
+  purpose: 'an emulator for Google Cloud Storage',
   neededBy: 'The tests of destinations',
   variable: 'LOGFLEET_FAKE_GCS_SERVER',
   cacheName: 'fake-gcs-server',

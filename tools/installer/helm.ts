@@ -5,7 +5,7 @@ import { modulesDirectory } from './versions.ts';
 
 export const helm: ReleasedProgram = {
   name: 'helm',
-  purpose: 'the package manager of Kubernetes',
+  purpose: 'the package manager for Kubernetes',
   neededBy: 'The tests of the Helm chart',
   variable: 'LOGFLEET_HELM',
   cacheName: 'helm',

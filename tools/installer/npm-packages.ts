@@ -33,7 +33,7 @@ export function npmToolVersion({ folder, mainPackage }: NpmTool): string {
 
 async function install(tool: NpmTool, directory: string): Promise<void> {
   const version = npmToolVersion(tool);
-  const step = startStep(`installing ${tool.describe(version)} once on this machine`);
+  const step = startStep(`installing ${tool.describe(version)}, only once on this machine`);
   try {
     for (const name of ['package.json', 'package-lock.json', '.npmrc']) {
       copyFileSync(join(modulesDirectory, tool.folder, name), join(directory, name));

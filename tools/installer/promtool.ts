@@ -5,7 +5,7 @@ import { modulesDirectory } from './versions.ts';
 
 export const promtool: ReleasedProgram = {
   name: 'promtool',
-  purpose: "Prometheus' tool for metrics and alerts",
+  purpose: 'the Prometheus tool for checking metrics and alerts',
   neededBy: 'The tests of metrics and alerts',
   variable: 'LOGFLEET_PROMTOOL',
   cacheName: 'promtool',

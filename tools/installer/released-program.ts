@@ -56,7 +56,10 @@ export async function releasedProgram(program: ReleasedProgram): Promise<string>
   const { name, variable, cacheName, module, modulesDirectory } = program;
   const given = process.env[variable];
   if (given && existsSync(given)) return given;
-  if (given) throw new Error(`${variable} names ${given}, which cannot be found. Name a ${name} program, or unset it.`);
+  if (given)
+    throw new Error(
+      `${variable} names ${given}, which cannot be found. Set it to the path of a ${name} program, or unset it.`,
+    );
   const version = requiredVersion(module, modulesDirectory);
   const folder = await cached(cacheName, `${version}-${goPlatform()}`, (directory) =>
     fill(program, version, directory),
@@ -72,7 +75,9 @@ async function fill(program: ReleasedProgram, version: string, directory: string
   } catch (error) {
     const reason = (error as Error).message;
     if (!hasGo()) throw new Error(nowhereToBeHad(program, version, reason), { cause: error });
-    say(`No ready archive of ${name} ${version} (${reason}): building it with Go, ${buildTime} once on this machine.`);
+    say(
+      `No prebuilt archive of ${name} ${version} is available (${reason}). Building it with Go takes ${buildTime}, only once on this machine.`,
+    );
   }
   const ldflags = `-s -w -X ${versionVariable}=${version}`;
   const source = { name, modules, package: program.package, ldflags, tags: program.tags };
@@ -95,7 +100,7 @@ export async function downloadProgram(
     if (!sha256) throw new Error(`there is no archive ${basename(path)}`);
     const content = await get(`${from}/${path}`, downloadTimeoutMs);
     if (createHash('sha256').update(content).digest('hex') !== sha256) {
-      throw new Error(`the checksum of ${basename(path)} is not the one that the release lists`);
+      throw new Error(`the checksum of ${basename(path)} differs from the one that the release lists`);
     }
     unpack(content, folder, [name], directory);
     step.end('done');
@@ -123,7 +128,7 @@ function nowhereToBeHad(program: ReleasedProgram, version: string, reason: strin
   const { name, purpose, neededBy, variable } = program;
   return (
     `${neededBy} need ${name} ${version}, ${purpose}, which cannot be installed: its release cannot be downloaded ` +
-    `(${reason}), and Go is missing to build it. Give this machine access to the internet, install Go 1.26 or newer ` +
-    `(https://go.dev/dl), or set ${variable} to a ${name} program. Then run this again.`
+    `(${reason}), and Go, which could build it, is missing. Give this machine access to the internet, install Go 1.26 or newer ` +
+    `(https://go.dev/dl), or set ${variable} to the path of a ${name} program. Then run this command again.`
   );
 }

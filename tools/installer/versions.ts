@@ -9,6 +9,6 @@ export function requiredVersion(module: string, directory = modulesDirectory): s
   const file = join(directory, 'go.mod');
   const name = module.replaceAll('.', '\\.');
   const version = new RegExp(`^(?:require)?\\s*${name} (v\\S+)`, 'm').exec(readFileSync(file, 'utf8'))?.[1];
-  if (!version) throw new Error(`tools/${relative(modulesDirectory, file)} requires no version of ${module}`);
+  if (!version) throw new Error(`tools/${relative(modulesDirectory, file)} does not require a version of ${module}`);
   return version;
 }

@@ -6,8 +6,8 @@ const vitepress: NpmTool = {
   mainPackage: 'vitepress',
   describe: (version) => `VitePress ${version} with npm, 100 MB`,
   explain: (version, reason) =>
-    `The documentation site needs VitePress ${version}, which npm cannot install (${reason}). Give this machine access to a ` +
-    'registry of npm, and run this again.',
+    `The documentation site needs VitePress ${version}, which npm cannot install (${reason}). Give this machine access to an ` +
+    'npm registry, and run this command again.',
 };
 
 /**

@@ -60,7 +60,7 @@ describe('the built site', () => {
     place('next/index.html', '<a href="/docs/next/a.html#c">C</a><a href="b.html">B</a>');
     place('next/a.html', '<h2 id="b">B</h2>');
     expect(broken()).toEqual([
-      'index.html: /docs/next/a.html#c names a heading that does not exist',
+      'index.html: /docs/next/a.html#c refers to a heading that does not exist',
       'index.html: b.html does not exist',
     ]);
   });

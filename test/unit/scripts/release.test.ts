@@ -51,12 +51,16 @@ describe('a checkout can be released', () => {
   });
 
   test.each([
-    ['another version in package.json', { packageVersion: '1.2.2' }, 'package.json has the version 1.2.2'],
-    ['another version in package-lock.json', { lockVersion: '1.2.2' }, 'package-lock.json 1.2.2'],
-    ['another version in the chart', { versioned: new Map([['a', 'appVersion: 1.2.2\n']]) }, 'a has another version'],
+    ['another version in package.json', { packageVersion: '1.2.2' }, 'package.json has version 1.2.2'],
+    ['another version in package-lock.json', { lockVersion: '1.2.2' }, 'package-lock.json has version 1.2.2'],
+    [
+      'another version in the chart',
+      { versioned: new Map([['a', 'appVersion: 1.2.2\n']]) },
+      'a contains another version',
+    ],
     ['a tag at another commit', { taggedCommit: 'beef' }, 'the tag v1.2.3 is at another commit (beef)'],
     ['no recorded state', { recordedStates: ['release-1.1'] }, 'no state of version 1.2'],
-    ['changes', { changes: ' M README.md\n' }, 'changes that are not committed'],
+    ['changes', { changes: ' M README.md\n' }, 'uncommitted changes'],
     ['no section of the changelog', { changelog: '## [Unreleased]\n' }, 'CHANGELOG.md has no section'],
     ['a base image without a digest', { dockerfile: 'FROM node:24\n' }, 'node:24 without a digest'],
   ])('but not with %s', (_, difference, problem) => {
@@ -76,7 +80,7 @@ test.each([
   ['1.2.3 ', 'https://example.com', 'VERSION'],
   ['1.2.3', 'http://example.com', 'https://'],
   ['1.2.3', 'release:', 'https://'],
-  ['1.2.3', 'https://me:secret@example.com', 'no user'],
+  ['1.2.3', 'https://me:secret@example.com', 'must not contain a user'],
   ['1.2.3', 'https://example.com/?token=secret', 'query'],
 ])('make release VERSION=%s URL=%s: the problem of the arguments is %s', (version, url, problem) => {
   const found = argumentProblem(version, url);
@@ -159,7 +163,7 @@ describe('base images', () => {
 
     test('are an error if the registry does not answer with a digest', async () => {
       status = 429;
-      await expect(newestDigest(image(), 'http')).rejects.toThrow('answers 429');
+      await expect(newestDigest(image(), 'http')).rejects.toThrow('responded with status 429');
     });
   });
 });
@@ -223,6 +227,6 @@ test('the licenses of packages name a package that has no text of its license', 
     { name: 'two', version: '2.0.0', license: 'Apache-2.0', texts: [] },
   ];
   expect(renderLicenses(packages)).toMatch(
-    /one 1\.0\.0 \(MIT\)\n=+\n\nCopyright one\n[\s\S]*two 2\.0\.0 \(Apache-2\.0\)\n=+\n\n.*no text/,
+    /one 1\.0\.0 \(MIT\)\n=+\n\nCopyright one\n[\s\S]*two 2\.0\.0 \(Apache-2\.0\)\n=+\n\n.*does not contain the license text/,
   );
 });
