@@ -30,7 +30,7 @@ export async function certificatesIn(dir: string, nowMs: number): Promise<Certif
 
 function checkWhole(dir: string, [ca, cert, key]: readonly (string | undefined)[], nowMs: number): void {
   if (ca === undefined || cert === undefined || key === undefined) {
-    throw unusable(dir, `needs ${names.ca}, ${names.cert} and ${names.key}but only some of them exist`);
+    throw unusable(dir, `needs ${names.ca}, ${names.cert} and ${names.key}, but only some of them exist`);
   }
   if (new X509Certificate(cert).validToDate.getTime() < nowMs)
     throw unusable(dir, `contains a ${names.cert} that has expired`);
@@ -39,7 +39,7 @@ function checkWhole(dir: string, [ca, cert, key]: readonly (string | undefined)[
 function unusable(dir: string, what: string): LogfleetError {
   return new LogfleetError({
     code: 'simulator.tls',
-    message: `${dir} ${what}; add the missing files, or remove all three so that new ones are created`,
+    message: `${dir} ${what}; add the missing files, or remove all three to create new ones`,
     handling: { kind: 'stall' },
   });
 }

@@ -18,7 +18,7 @@ export function isControl(path: string): boolean {
 
 export function control(model: ServiceModel, request: ServiceRequest, atMs: number): ControlResponse {
   if (!model.knows(request.headers['authorization'])) {
-    return problem(401, 'The credentials are those of the service.', { 'www-authenticate': 'Basic realm="simulator"' });
+    return problem(401, 'Use the credentials of the service.', { 'www-authenticate': 'Basic realm="simulator"' });
   }
   if (request.path.split('?')[0] !== `${controlPath}/state`)
     return problem(404, `Not found. The only path is ${controlPath}/state.`);
@@ -29,7 +29,7 @@ export function control(model: ServiceModel, request: ServiceRequest, atMs: numb
     case 'PATCH':
       return patch(model, request.body, atMs);
     default:
-      return problem(405, 'Use GET to read the state, or PATCH with a merge patch on the scenario.', {
+      return problem(405, 'Use GET to read the state, or PATCH with a merge patch for the scenario.', {
         allow: 'GET, PATCH',
       });
   }
@@ -41,7 +41,7 @@ function patch(model: ServiceModel, body: string, atMs: number): ControlResponse
   try {
     value = JSON.parse(body);
   } catch {
-    return problem(400, 'The body is not JSON in UTF-8; send a merge patch on the scenario (RFC 7396).');
+    return problem(400, 'The body is not JSON in UTF-8; send a merge patch for the scenario (RFC 7396).');
   }
   try {
     model.patch(value, atMs);

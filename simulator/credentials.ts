@@ -5,7 +5,9 @@ import type { AccessKey } from './scenario/settings.ts';
 /** Returns why an access ID is invalid, or undefined if the access ID is valid. */
 export function accessIdProblem(accessId: string): string | undefined {
   const isUsable = accessId !== '' && !accessId.includes(':');
-  return isUsable ? undefined : 'is empty or has a colon, which is not allowed in basic credentials; write another one';
+  return isUsable
+    ? undefined
+    : 'is empty or contains a colon, which basic authentication does not allow; use another access ID';
 }
 
 /** Returns the access key of the request, or undefined if the credentials are wrong. */

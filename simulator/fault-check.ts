@@ -21,7 +21,7 @@ export function faultProblems(scenario: Scenario): ScenarioProblem[] {
 function problemsOf(fault: FaultScenario, scenario: Scenario): ScenarioProblem[] {
   const empty = lists.filter((list) => fault[list]?.length === 0);
   if (empty.length > 0) {
-    return empty.map((list) => ({ path: [list], text: 'is empty; write at least one, or omit it' }));
+    return empty.map((list) => ({ path: [list], text: 'is empty; list at least one, or remove it' }));
   }
   const misfits = operationProblems(fault);
   return [
@@ -41,7 +41,7 @@ function operationProblems({ kind, operations: asked = [] }: FaultScenario): Sce
       : [
           {
             path: ['operations', index],
-            text: `${kind} never applies to ${operation}; write one of ${struck.join(', ')}`,
+            text: `${kind} never applies to ${operation}; use one of ${struck.join(', ')}`,
           },
         ],
   );
@@ -54,9 +54,9 @@ function operationProblems({ kind, operations: asked = [] }: FaultScenario): Sce
 function subjectProblems(fault: FaultScenario): ScenarioProblem[] {
   const { collectors, queries } = fault;
   if (collectors && queries) {
-    return [{ path: ['queries'], text: 'no request has both a collector and a query; leave one of them out' }];
+    return [{ path: ['queries'], text: 'no request has both a collector and a query; remove one of the two' }];
   }
-  if (collectors) return subjectProblem(fault, 'collectors', 'tasks', aboutTasks);
+  if (collectors) return subjectProblem(fault, 'collectors', 'upgrade tasks', aboutTasks);
   return queries ? subjectProblem(fault, 'queries', 'search jobs', aboutJobs) : [];
 }
 
@@ -70,9 +70,10 @@ function subjectProblem(
   if (asked.some((operation) => struck.includes(operation))) return [];
   const advice =
     struck.length === 0
-      ? `, and ${kind} never applies to these requests; leave it out`
-      : `; write operations among ${struck.join(', ')}, or leave it out`;
-  return [{ path: [member], text: `only requests for ${what} have one${advice}` }];
+      ? `, and ${kind} never applies to these requests; remove it`
+      : `; use operations from ${struck.join(', ')}, or remove it`;
+  const subject = member === 'collectors' ? 'a collector' : 'a query';
+  return [{ path: [member], text: `only requests for ${what} have ${subject}${advice}` }];
 }
 
 function userProblems({ users: asked = [] }: FaultScenario, { users }: Scenario): ScenarioProblem[] {
@@ -80,13 +81,13 @@ function userProblems({ users: asked = [] }: FaultScenario, { users }: Scenario)
   return asked.flatMap((user, index) =>
     known.includes(user)
       ? []
-      : [{ path: ['users', index], text: `there is no user ${user}; write one of ${known.join(', ')}` }],
+      : [{ path: ['users', index], text: `there is no user ${user}; use one of ${known.join(', ')}` }],
   );
 }
 
 function timeProblems({ from = '0s', until }: FaultScenario): ScenarioProblem[] {
   if (until === undefined || (durationMs(from) ?? 0) < (durationMs(until) ?? 0)) return [];
-  return [{ path: ['until'], text: `${until} is not later than from, ${from}; write a later time` }];
+  return [{ path: ['until'], text: `${until} is not later than from, ${from}; set a later time` }];
 }
 
 /**
@@ -95,5 +96,5 @@ function timeProblems({ from = '0s', until }: FaultScenario): ScenarioProblem[] 
  */
 function redirectProblems({ kind, to }: FaultScenario, { basePaths = ['/api'] }: Scenario): ScenarioProblem[] {
   if (kind !== 'redirect' || basePaths.some((base) => base !== to)) return [];
-  return [{ path: ['to'], text: 'is the base path of the service; write another path, or add one to basePaths' }];
+  return [{ path: ['to'], text: "is the service's only base path; set another path, or add one to basePaths" }];
 }

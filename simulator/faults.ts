@@ -185,7 +185,7 @@ const statusCodes: Readonly<Record<number, string>> = {
 function statusResponse(fault: Fault, errorId: string, settings: Settings): ServiceResponse {
   const status = fault.status ?? 500;
   const code = fault.code ?? statusCodes[status] ?? 'generic';
-  const message = fault.message ?? `A fault of the scenario: ${fault.name}.`;
+  const message = fault.message ?? `A fault in the scenario: ${fault.name}.`;
   const headers: Record<string, string> = {};
   if (fault.retryAfter !== undefined) headers['retry-after'] = String(fault.retryAfter);
   switch (fault.body ?? 'error') {

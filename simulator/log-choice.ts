@@ -16,7 +16,7 @@ export function logsFor(base: Scenario, options: SimulateOptions, startMs: numbe
   const flag = Object.entries({ 'log-data': logData, messages, from, to }).find(([, value]) => value !== undefined);
   if (flag && shipsMessages(base)) {
     throw new FlagError(
-      `--${flag[0]} does not apply, because collectors of the scenario ship messages; leave it or messagesPerMinute out`,
+      `--${flag[0]} cannot be used, because collectors in the scenario send messages; remove the flag or messagesPerMinute`,
     );
   }
   if (logData) return { logs: { files: logData } };
@@ -31,7 +31,7 @@ export function logsFor(base: Scenario, options: SimulateOptions, startMs: numbe
   for (const [flag, moment] of Object.entries({ from, to })) {
     if (moment === undefined || parseMoment(moment, startMs) !== undefined) continue;
     throw new FlagError(
-      `--${flag} is '${moment}'; write a time, as in 2026-11-01, 2026-11-01T12:00:00Z or -24h (before the start)`,
+      `--${flag} is '${moment}'; set a time, such as 2026-11-01, 2026-11-01T12:00:00Z or -24h (before the start)`,
     );
   }
   const [problem] = logProblems(logs, startMs);
@@ -54,7 +54,7 @@ export function logDataFor(
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;
       const why = code === 'ENOENT' ? `there is no such file in ${base}` : message;
-      throw new FlagError(`cannot read the messages of ${file}: ${why}; write the path of a file of NDJSON`);
+      throw new FlagError(`cannot read the messages in ${file}: ${why}; set the path of an NDJSON file`);
     }
   }
   try {

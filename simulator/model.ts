@@ -150,7 +150,7 @@ export class ServiceModel {
     const files = JSON.stringify(scenario.logs?.files);
     if (files !== undefined && files !== JSON.stringify(this.#scenario.logs?.files)) {
       throw new ScenarioError([
-        'logs.files: can be set only at the start of the simulator; restart it with the wanted files',
+        'logs.files: can be set only when the simulator starts; restart the simulator with the new files',
       ]);
     }
     this.#apply(scenario, nowMs);
@@ -352,7 +352,7 @@ const unauthorized: ErrorResponse = {
 const tooLong: ErrorResponse = { status: 413, code: 'request.too.large', message: 'The body is longer than 1 MiB.' };
 
 function forbiddenFor(operation: string): ErrorResponse {
-  return { status: 403, code: 'forbidden', message: `This account may not use ${operation}.` };
+  return { status: 403, code: 'forbidden', message: `This account is not permitted to use ${operation}.` };
 }
 
 function wrongType(header: string, value: string | undefined): ErrorResponse {
@@ -362,9 +362,9 @@ function wrongType(header: string, value: string | undefined): ErrorResponse {
 
 function unrouted(routing: Routing): ErrorResponse {
   if (routing.kind !== 'method')
-    return { status: 404, code: 'notfound', message: 'The service has no operation with this path.' };
+    return { status: 404, code: 'notfound', message: 'The service has no operation at this path.' };
   const headers = { allow: routing.allow };
-  return { status: 405, code: 'method.unsupported', message: `This path takes ${routing.allow} only.`, headers };
+  return { status: 405, code: 'method.unsupported', message: `This path supports only ${routing.allow}.`, headers };
 }
 
 function isJson(contentType: string | undefined): boolean {

@@ -64,15 +64,15 @@ function problemOf(error: ErrorObject): ScenarioProblem {
   switch (error.keyword) {
     case 'additionalProperties': {
       const known = Object.keys(parent?.properties ?? {}).join(', ');
-      return { path: [...path, error.params.additionalProperty], text: `is not a known member; write one of ${known}` };
+      return { path: [...path, error.params.additionalProperty], text: `is not a known member; use one of ${known}` };
     }
     case 'required': {
       const missing: string = error.params.missingProperty;
       const wanted = parent?.properties?.[missing] ?? parent;
-      return { path: [...path, missing], text: `is missing; write ${wanted?.description ?? 'it'}` };
+      return { path: [...path, missing], text: `is missing; set it to ${wanted?.description ?? 'a value'}` };
     }
     default:
-      return { path, text: `${shown(error.data)} is not valid; write ${parent?.description ?? 'another value'}` };
+      return { path, text: `${shown(error.data)} is not valid; use ${parent?.description ?? 'another value'}` };
   }
 }
 
@@ -106,7 +106,7 @@ function deepProblems(scenario: Scenario, startMs: number): ScenarioProblem[] {
 function idProblems({ ids = {} }: Scenario): ScenarioProblem[] {
   return Object.entries(ids)
     .filter(([, id]) => typeof id === 'number' && !Number.isSafeInteger(id))
-    .map(([name]) => ({ path: ['ids', name], text: 'is above 2^53 and was rounded; write it in quotes' }));
+    .map(([name]) => ({ path: ['ids', name], text: 'is greater than 2^53, so it was rounded; put it in quotes' }));
 }
 
 function userProblems({ users = {}, groups = {}, organisations = {} }: Scenario): ScenarioProblem[] {
@@ -115,13 +115,13 @@ function userProblems({ users = {}, groups = {}, organisations = {} }: Scenario)
   const known = (names: object, member: string) => Object.keys(names).join(', ') || `those under ${member}`;
   for (const [user, { keys, groups: seen = [], organisation }] of Object.entries(users)) {
     if (organisation !== undefined && !Object.hasOwn(organisations, organisation)) {
-      const text = `there is no organisation ${organisation}; write one of ${known(organisations, 'organisations')}`;
+      const text = `there is no organisation ${organisation}; use one of ${known(organisations, 'organisations')}`;
       problems.push({ path: ['users', user, 'organisation'], text });
     }
     for (const accessId of Object.keys(keys)) {
       const owner = owners.get(accessId);
       if (owner !== undefined) {
-        const text = `belongs to ${owner} already; write another access id`;
+        const text = `already belongs to ${owner}; use another access ID`;
         problems.push({ path: ['users', user, 'keys', accessId], text });
       }
       owners.set(accessId, user);
@@ -130,7 +130,7 @@ function userProblems({ users = {}, groups = {}, organisations = {} }: Scenario)
     }
     seen.forEach((group, index) => {
       if (group in groups) return;
-      const text = `there is no group ${group}; write one of ${known(groups, 'groups')}`;
+      const text = `there is no group ${group}; use one of ${known(groups, 'groups')}`;
       problems.push({ path: ['users', user, 'groups', index], text });
     });
   }
@@ -145,7 +145,7 @@ function versionProblems({ groups = {}, collectors = {} }: Scenario): ScenarioPr
     if (lacks(group) && group.versions === undefined) {
       problems.push({
         path: ['groups', name],
-        text: 'has no version; write version: 19.400-1, or collectorType: Hosted',
+        text: 'has no version; set one, such as version: 19.400-1, or set collectorType: Hosted',
       });
     }
   }
@@ -153,7 +153,7 @@ function versionProblems({ groups = {}, collectors = {} }: Scenario): ScenarioPr
   for (const [name, properties] of Object.entries(collectors)) {
     if (!members.has(name) && lacks(properties)) {
       const text =
-        'belongs to no group and has no version; write version: 19.400-1, or the name of a member of a group';
+        'belongs to no group and has no version; set one, such as version: 19.400-1, or use the name of a collector in a group';
       problems.push({ path: ['collectors', name], text });
     }
   }
@@ -170,7 +170,7 @@ function nameProblems({ groups = {} }: Scenario): ScenarioProblem[] {
       if (owner === undefined) continue;
       problems.push({
         path: ['groups', group],
-        text: `${name} is in group ${owner} too; write another name, as in ${group}-####`,
+        text: `${name} is also in group ${owner}; set another name, such as ${group}-####`,
       });
       break;
     }
@@ -194,7 +194,7 @@ function outcomeProblems(path: readonly string[], upgrade: Scenario['upgrade']):
   if (total > 1 + 1e-9) {
     problems.push({
       path: [...path, 'outcomes'],
-      text: `the shares add up to ${total}; write shares that add up to 1 at most`,
+      text: `the shares add up to ${total}; set shares that add up to at most 1`,
     });
   }
   return [...problems, ...rangeProblems([...path, 'duration'], upgrade?.duration)];
@@ -203,10 +203,10 @@ function outcomeProblems(path: readonly string[], upgrade: Scenario['upgrade']):
 function eventProblems({ events = {}, ...scenario }: Scenario, startMs: number): ScenarioProblem[] {
   return Object.entries(events).flatMap(([name, { upgrade, setVersion, collectors, patch }]) => {
     if ((upgrade ?? setVersion) !== undefined && collectors === undefined) {
-      return [{ path: ['events', name], text: "names no collectors; write collectors: ['*'] for all of them" }];
+      return [{ path: ['events', name], text: "selects no collectors; to select all of them, set collectors: ['*']" }];
     }
     if (isRecord(patch?.logs) && 'files' in patch.logs) {
-      return [{ path: ['events', name, 'patch', 'logs', 'files'], text: 'is read at the start; write it under logs' }];
+      return [{ path: ['events', name, 'patch', 'logs', 'files'], text: 'is read only at startup; set it under logs' }];
     }
     // An event's patch must not make the scenario invalid, so the patched scenario is also checked.
     const patched = patch === undefined ? [] : scenarioProblems(mergePatch(scenario, patch), startMs);
@@ -225,7 +225,7 @@ function messageProblems(scenario: Scenario, startMs: number): ScenarioProblem[]
   const { logs } = scenario;
   if (!logs) return [];
   if (shipsMessages(scenario)) {
-    return [{ path: ['logs'], text: 'cannot be combined with messagesPerMinute of collectors; leave one of them out' }];
+    return [{ path: ['logs'], text: "cannot be combined with a collector's messagesPerMinute; remove one of the two" }];
   }
   return logProblems(logs, startMs).map(({ path, text }) => ({ path: ['logs', ...path], text }));
 }
@@ -234,5 +234,5 @@ function rangeProblems(path: readonly (string | number)[], range: DurationRange 
   if (range === undefined || typeof range === 'string') return [];
   const [from, to] = range.map((text) => parseDuration(text) ?? 0);
   if ((from ?? 0) <= (to ?? 0)) return [];
-  return [{ path, text: `${range[0]} is longer than ${range[1]}; write the shorter one first` }];
+  return [{ path, text: `${range[0]} is longer than ${range[1]}; put the shorter duration first` }];
 }

@@ -16,7 +16,9 @@ export function parseScenario(text: string, file: string, startMs?: number): Sce
     return `${file}:${line}:${col}`;
   };
   if (document.errors.length > 0) {
-    throw new ScenarioError(document.errors.map(({ pos, message }) => `${place(pos[0])}: ${message}; write YAML`));
+    throw new ScenarioError(
+      document.errors.map(({ pos, message }) => `${place(pos[0])}: ${message}; correct the YAML syntax`),
+    );
   }
   const value = document.contents === null ? {} : document.toJS({ maxAliasCount: 100 });
   const problems = scenarioProblems(value, startMs);

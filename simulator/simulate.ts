@@ -78,7 +78,7 @@ async function certificatesOf(tlsDir: string, { cwd }: SimulatorContext, startMs
   } catch (error) {
     if (error instanceof LogfleetError || !(error instanceof Error && 'code' in error)) throw error;
     throw new FlagError(
-      `cannot keep or read certificates in ${directory}: ${error.message}; name another folder with --tls-dir`,
+      `cannot create or read certificates in ${directory}: ${error.message}; set another folder with --tls-dir`,
     );
   }
 }
@@ -105,7 +105,7 @@ async function scenarioFor(options: SimulateOptions, context: SimulatorContext, 
 async function baseScenario(options: SimulateOptions, context: SimulatorContext, startMs: number): Promise<Scenario> {
   if (options.scenario === undefined) {
     if ((options.collectors ?? 0) > maxGroupCount)
-      throw new FlagError(`--collectors is ${options.collectors}; write ${maxGroupCount} at most`);
+      throw new FlagError(`--collectors is ${options.collectors}; set at most ${maxGroupCount}`);
     return { ...mixedFleet(options.collectors ?? defaultCollectors, options.seed), logs: {} };
   }
   try {
@@ -129,10 +129,10 @@ function usersFor(base: Scenario, options: SimulateOptions, { env }: SimulatorCo
   if (problem !== undefined) throw new FlagError(`--access-id ${problem}`);
   const known = Object.values(base.users ?? {}).find(({ keys }) => Object.hasOwn(keys, id));
   if (known?.keys[id] === key) return {};
-  const source = env['LOGFLEET_ACCESS_ID'] === id ? 'unset LOGFLEET_ACCESS_ID, which gave it, or ' : '';
+  const source = env['LOGFLEET_ACCESS_ID'] === id ? 'unset LOGFLEET_ACCESS_ID, which set this ID, or ' : '';
   if (known) {
-    const which = `the scenario has the access ID ${id} already, with another key`;
-    throw new FlagError(`${which}; ${source}give another one with --access-id`);
+    const which = `the scenario already has the access ID ${id}, with another key`;
+    throw new FlagError(`${which}; ${source}set another ID with --access-id`);
   }
   return { users: { [id]: { keys: { [id]: key } }, ...base.users } };
 }
@@ -157,7 +157,7 @@ function credentialsOf({ users }: Scenario): Credentials {
 function notListening({ host, port }: ListenAddress, cause: unknown): LogfleetError {
   return new LogfleetError({
     code: 'simulator.listen',
-    message: `cannot listen on ${host}:${port}: ${(cause as Error).message}; give another address with --listen, or port 0 for a free one`,
+    message: `cannot listen on ${host}:${port}: ${(cause as Error).message}; set another address with --listen, or use port 0 for any free port`,
     handling: { kind: 'stall' },
     cause,
   });

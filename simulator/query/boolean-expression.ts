@@ -47,7 +47,7 @@ function takeBang(cursor: Cursor): boolean {
 function parseOperand(cursor: Cursor, primary: Primary, depth: number): Predicate {
   const start = cursor.offset;
   if (!cursor.take('(')) return primary.parse();
-  if (depth === deepest) throw cursor.error(start, `parentheses are nested more than ${deepest} deep`);
+  if (depth === deepest) throw cursor.error(start, `parentheses are nested more than ${deepest} levels deep`);
   const inner = parseBoolean(cursor, primary, depth + 1);
   cursor.expect(')');
   return inner;

@@ -30,7 +30,7 @@ export function parseCondition(cursor: Cursor, checkField: (name: string, offset
 function parseComparison(cursor: Cursor, checkField: (name: string, offset: number) => void): Predicate {
   const left = parseOperand(cursor, checkField);
   if (cursor.takeKeyword('matches')) {
-    const fits = wildcardTest(cutAtWildcards(expectQuoted(cursor, 'a text in quotes, as "web-*"')));
+    const fits = wildcardTest(cutAtWildcards(expectQuoted(cursor, 'quoted text, such as "web-*"')));
     const text = textOf(left);
     return { reads: readsOf([left]), cost, holds: (fields) => fits(text(fields)) };
   }
@@ -52,7 +52,7 @@ function parseOperand(cursor: Cursor, checkField: (name: string, offset: number)
   }
   cursor.moveTo(start);
   const name = takeName(cursor);
-  if (name === undefined) throw cursor.expected('the name of a field, a number or a text in quotes');
+  if (name === undefined) throw cursor.expected('a field name, a number or quoted text');
   checkField(name, start);
   return { kind: 'field', name: name.toLowerCase() };
 }

@@ -91,7 +91,7 @@ export class GroupedRows implements Aggregation {
   #excess(): string | undefined {
     if (this.#indices.size > maxGroups) return `The query has no records: there are more than ${maxGroups} groups.`;
     if (!this.#isTooMuch) return undefined;
-    return `The query has no records: groups and values of all queries would take more than ${this.#memory.maxMb} MB.`;
+    return `The query has no records: the groups and values of all queries would take more than ${this.#memory.maxMb} MB.`;
   }
 
   get recordCount(): number {

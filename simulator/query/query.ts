@@ -68,7 +68,7 @@ function parseOperator(cursor: Cursor, rows: RowStage, records: RecordStage | un
   }
   const aggregate = asFunctionName(operator);
   if (aggregate !== undefined) return RecordStage.parse(cursor, aggregate, start, (name) => rows.typeOf(name));
-  if (operator === 'sort') throw cursor.error(start, 'sort works on records: write it after an aggregation');
+  if (operator === 'sort') throw cursor.error(start, 'sort works only on records: put it after an aggregation');
   if (!rows.parseOperator(cursor, operator, start)) {
     throw cursor.expected(`one of ${[...rowOperators, ...functionNames].join(', ')}`, start);
   }

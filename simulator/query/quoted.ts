@@ -9,7 +9,7 @@ export function takeQuoted(cursor: Cursor): string | undefined {
   if (!cursor.startsWith('"')) return undefined;
   const start = cursor.offset;
   const quoted = cursor.match(quotedForm);
-  if (quoted === undefined) throw cursor.error(start, 'this quote has no end');
+  if (quoted === undefined) throw cursor.error(start, 'this quote is not closed');
   return quoted.slice(1, -1);
 }
 
@@ -24,12 +24,12 @@ export function expectQuoted(cursor: Cursor, expected: string): string {
 export function takeName(cursor: Cursor): string | undefined {
   const start = cursor.offset;
   if (!cursor.take('%')) return cursor.takeBareName();
-  const name = withoutWildcards(expectQuoted(cursor, 'a name in quotes behind %, as %"user id"'));
+  const name = withoutWildcards(expectQuoted(cursor, 'a quoted name after %, such as %"user id"'));
   if (name === '') throw cursor.error(start, 'expected a name between the quotes');
   return name;
 }
 
-export function expectName(cursor: Cursor, expected = 'the name of a field'): string {
+export function expectName(cursor: Cursor, expected = 'a field name'): string {
   const name = takeName(cursor);
   if (name === undefined) throw cursor.expected(expected);
   return name;

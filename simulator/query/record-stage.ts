@@ -139,7 +139,7 @@ function expectColumn(
 /** Reads the argument of an aggregate function. Only `count` can be used without an argument. */
 function parseArgument(cursor: Cursor, name: FunctionName): string | undefined {
   if (name === 'count' && !cursor.startsWith('(')) return undefined;
-  cursor.expect('(', `"(" and the name of a field, as in ${name}(_size)`);
+  cursor.expect('(', `"(" and a field name, such as ${name}(_size)`);
   const field = name === 'count' && cursor.take('*') ? undefined : expectName(cursor);
   cursor.expect(')');
   return field;
@@ -163,7 +163,8 @@ function expectKeys(
 /** Reserves a field name. Throws if the name is already in use, regardless of case. */
 function claim(cursor: Cursor, name: string, offset: number, taken: Set<string>): void {
   const lowerName = name.toLowerCase();
-  if (taken.has(lowerName)) throw cursor.error(offset, `records would have two fields ${name}: rename one with "as"`);
+  if (taken.has(lowerName))
+    throw cursor.error(offset, `records would have two fields named ${name}: rename one with "as"`);
   taken.add(lowerName);
 }
 

@@ -48,8 +48,9 @@ export class RegularExpression {
 
   static expect(cursor: Cursor): RegularExpression {
     const start = cursor.offset;
-    const written = expectQuoted(cursor, 'a regular expression in quotes, as "user=(?<user>\\w+)"');
-    const tooLong = (bound: string) => cursor.error(start, `this regular expression is too long: at most ${bound}`);
+    const written = expectQuoted(cursor, 'a quoted regular expression, such as "user=(?<user>\\w+)"');
+    const tooLong = (bound: string) =>
+      cursor.error(start, `this regular expression is too long: it can have at most ${bound}`);
     if (written.length > maxCharacters) throw tooLong(`${maxCharacters} characters`);
     const placeOf = (part: string) => onlyPlaceOf(part, written, start + 1);
     const program = compile(written, (problem, part) => cursor.error(placeOf(part) ?? start, problem));

@@ -167,11 +167,11 @@ export class RowStage {
     const patternAt = cursor.offset;
     const expression = RegularExpression.expect(cursor);
     const { groups } = expression;
-    if (groups.length === 0) throw cursor.error(patternAt, 'expected a group with a name in it, as (?<user>\\w+)');
+    if (groups.length === 0) throw cursor.error(patternAt, 'expected a named group in it, such as (?<user>\\w+)');
     for (const [index, { name, offset }] of groups.entries()) {
       this.#refuseName(cursor, name, offset);
       const before = groups.slice(0, index).some((other) => other.name.toLowerCase() === name.toLowerCase());
-      if (before) throw cursor.error(offset, `there is a group with the name ${name} already`);
+      if (before) throw cursor.error(offset, `there is already a group named ${name}`);
     }
     const noDrop = cursor.takeKeyword('nodrop');
     if (!noDrop) this.#refuseBehindLimit(cursor, 'parse regex without nodrop', start);
@@ -187,7 +187,7 @@ export class RowStage {
   #parseTimeslice(cursor: Cursor): void {
     const start = cursor.offset;
     const lengthMs = durationMs(cursor.match(durationForm) ?? '');
-    if (lengthMs === undefined) throw cursor.expected('the length of a slice, as 30s, 5m, 1h or 1d', start);
+    if (lengthMs === undefined) throw cursor.expected('a slice length, such as 30s, 5m, 1h or 1d', start);
     let name = '_timeslice';
     if (cursor.takeKeyword('as')) {
       const nameAt = cursor.offset;
@@ -211,11 +211,11 @@ export class RowStage {
 
   #refuseBehindLimit(cursor: Cursor, operator: string, start: number): void {
     if (this.#messageLimit === undefined) return;
-    throw cursor.error(start, `${operator} may drop messages that limit has counted: write limit after it`);
+    throw cursor.error(start, `${operator} might drop messages that limit has counted: put limit after it`);
   }
 
   #refuseName(cursor: Cursor, name: string, offset: number): void {
-    if (messageField(name)) throw cursor.error(offset, `messages already have a field ${name}: write another name`);
+    if (messageField(name)) throw cursor.error(offset, `messages already have a field named ${name}: use another name`);
   }
 }
 
@@ -226,7 +226,7 @@ export function expectLimit(cursor: Cursor): number {
   if (limit === undefined && cursor.match(/\d+/y)) {
     throw cursor.expected(`a whole number up to ${Number.MAX_SAFE_INTEGER}`, start);
   }
-  if (limit === undefined || limit === 0) throw cursor.expected('a whole number above 0', start);
+  if (limit === undefined || limit === 0) throw cursor.expected('a whole number greater than 0', start);
   return limit;
 }
 

@@ -10,7 +10,7 @@ import { cutAtWildcards, type Segments, wildcardTest, withoutWildcards } from '.
 const bareForm = /(?:\\[\\"*]|(?!!=)[^\s()"|=<>,])+/y;
 
 const bareName =
-  'expected the name of a field without quotes before "=", as nested.a=*: others are compared behind "|", as | where %"user id" = 7';
+  'expected an unquoted field name before "=", such as nested.a=*: compare other fields after "|", for example | where %"user id" = 7';
 
 const keywordForm = /^(?:and|or|not)$/i;
 
@@ -24,7 +24,7 @@ function parseTerm(cursor: Cursor): Predicate {
   const start = cursor.offset;
   const phrase = takeQuoted(cursor);
   if (phrase !== undefined) {
-    if (phrase === '') throw cursor.error(start, 'expected a text between the quotes');
+    if (phrase === '') throw cursor.error(start, 'expected text between the quotes');
     if (cursor.startsWith('=') || cursor.startsWith('!=')) throw cursor.error(start, bareName);
     return wordPredicate([withoutWildcards(phrase)]);
   }
@@ -54,7 +54,7 @@ function wordPredicate(segments: Segments): Predicate {
  */
 function parseValue(cursor: Cursor, field: string, start: number, negated: boolean): Predicate {
   const segments = cutAtWildcards(field);
-  if (segments.length > 1) throw cursor.error(start, `expected the name of a field before "=", which has no "*"`);
+  if (segments.length > 1) throw cursor.error(start, `expected a field name before "=", but field names have no "*"`);
   const name = segments[0].toLowerCase();
   const fits = wildcardTest(cutAtWildcards(expectValue(cursor)));
   return {
@@ -70,6 +70,6 @@ function parseValue(cursor: Cursor, field: string, start: number, negated: boole
 function expectValue(cursor: Cursor): string {
   cursor.skipBlanks();
   const value = takeQuoted(cursor) ?? cursor.match(bareForm);
-  if (value === undefined) throw cursor.expected('a value, as prod/* or "two words"');
+  if (value === undefined) throw cursor.expected('a value, such as prod/* or "two words"');
   return value;
 }

@@ -48,7 +48,7 @@ const moment = {
     { type: 'integer', minimum: 0 },
     { type: 'string', format: 'moment' },
   ],
-  description: 'a time, as in 2026-11-01, 2026-11-01T12:00:00Z, -24h (before the start), or ms since the epoch',
+  description: 'a time, such as 2026-11-01, 2026-11-01T12:00:00Z, -24h (before the start), or ms since the epoch',
 } as const;
 
 export const logSchema = object({

@@ -94,11 +94,11 @@ const faultMembers = {
   code: text,
   message: anyText,
   body: oneOf('error', 'html', 'empty'),
-  retryAfter: { anyOf: [count, text], description: 'seconds, or an HTTP date' },
+  retryAfter: { anyOf: [count, text], description: 'a number of seconds, or an HTTP date' },
   to: {
     type: 'string',
     pattern: '^(https?://|/)',
-    description: 'a path, as in /eu/api, or an address, as in https://host/api',
+    description: 'a path, such as /eu/api, or an address, such as https://host/api',
   },
   lag: duration,
   state: text,
@@ -117,7 +117,7 @@ export const scenarioSchema = object({
   seed: whole,
   timeScale: aboveZero,
   basePaths: {
-    ...listOf({ type: 'string', pattern: '^(/[A-Za-z0-9._~-]+)+$', description: 'a path, as in /api' }),
+    ...listOf({ type: 'string', pattern: '^(/[A-Za-z0-9._~-]+)+$', description: 'a path, such as /api' }),
     minItems: 1,
   },
   users: mapOf(
@@ -137,7 +137,7 @@ export const scenarioSchema = object({
   organisations: mapOf(object({ activeJobs: count })),
   builds: listOf({
     anyOf: [text, object({ version: text, latest: flag, stopsShipping: share, drops: share }, 'version')],
-    description: 'a version, as in 19.500-1, or {version: 19.500-1, latest: true}',
+    description: 'a version, such as 19.500-1, or {version: 19.500-1, latest: true}',
   }),
   ids: object({ firstCollector: id, firstTask: id }),
   groups: mapOf(
@@ -188,7 +188,7 @@ export const scenarioSchema = object({
       collectors: listOf(text),
       upgrade: object({ toVersion: text, duration }, 'toVersion'),
       setVersion: version,
-      patch: { type: 'object', description: 'a merge patch on the scenario' },
+      patch: { type: 'object', description: 'a merge patch for the scenario' },
     }),
   ),
 });

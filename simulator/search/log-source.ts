@@ -44,11 +44,11 @@ export function logProblems(logs: LogScenario, startMs: number): ScenarioProblem
     const others = Object.keys(logs).filter((member) => member !== 'files' && member !== 'fieldCase');
     return others.map((member) => ({
       path: [member],
-      text: 'applies only to generated messages; leave it or files out',
+      text: 'applies only to generated messages; remove it or files',
     }));
   }
   if (messages !== undefined && perSecond !== undefined) {
-    return [{ path: ['perSecond'], text: 'cannot be combined with messages; write one of them' }];
+    return [{ path: ['perSecond'], text: 'cannot be combined with messages; remove one of the two' }];
   }
   return settingsProblems(madeUpSettings(optionsOf(logs, startMs, 1))).map(({ member, text }) => {
     const amount = perSecond === undefined ? 'messages' : 'perSecond';

@@ -50,9 +50,9 @@ export function readDefinition(
 ): SearchDefinition | DefinitionProblem {
   if (!body) return problem('generic', 'The body is not a JSON object in UTF-8.');
   const { query: text, byReceiptTime = false, requiresRawMessages = false, autoParsingMode = 'Manual' } = body;
-  if (text === undefined) return problem('no.query', 'query is missing; write a search, such as *.');
-  if (typeof text !== 'string') return misfit('query', text, 'a text');
-  if (text.trim() === '') return problem('no.query', 'query is blank; write a search, such as *.');
+  if (text === undefined) return problem('no.query', 'query is missing; set a search, such as *.');
+  if (typeof text !== 'string') return misfit('query', text, 'a string');
+  if (text.trim() === '') return problem('no.query', 'query is empty; set a search, such as *.');
   const [from, to] = [readTime(body['from']), readTime(body['to'])];
   const zone = zoneOf(body['timeZone'] ?? body['timezone'], zoneNeed([from, to], settings));
   if (zone && 'code' in zone) return zone;
@@ -60,7 +60,7 @@ export function readDefinition(
   if (wrong) return wrong;
   const fromMs = resolveTime(from as Readable, zone);
   const toMs = resolveTime(to as Readable, zone);
-  if (fromMs > toMs) return problem('to.smaller.than.from', 'from is later than to; write the earlier one as from.');
+  if (fromMs > toMs) return problem('to.smaller.than.from', 'from is later than to; set from to the earlier time.');
   if (typeof byReceiptTime !== 'boolean') return misfit('byReceiptTime', byReceiptTime, 'true or false');
   if (typeof requiresRawMessages !== 'boolean') {
     return misfit('requiresRawMessages', requiresRawMessages, 'true or false');
@@ -77,23 +77,23 @@ type Readable = Extract<WrittenTime, { kind: 'moment' | 'local' }>;
 
 /** Returns why the request must have a `timeZone`, or undefined if it needs no time zone. */
 function zoneNeed(times: readonly WrittenTime[], { timeZone }: SearchSettings): string | undefined {
-  if (timeZone === 'required') return 'times in milliseconds need it, too';
-  return times.some(({ kind }) => kind === 'local') ? 'local times need it' : undefined;
+  if (timeZone === 'required') return 'times in milliseconds also need one';
+  return times.some(({ kind }) => kind === 'local') ? 'local times need one' : undefined;
 }
 
 function zoneOf(name: unknown, need: string | undefined): SearchTimeZone | DefinitionProblem | undefined {
   if (name === undefined || (typeof name === 'string' && name.trim() === '')) {
     if (need === undefined) return undefined;
-    const what = name === undefined ? 'missing' : 'blank';
-    return problem('empty.timezone', `timeZone is ${what}; write one, such as UTC or Europe/Berlin: ${need}.`);
+    const what = name === undefined ? 'missing' : 'empty';
+    return problem('empty.timezone', `timeZone is ${what}; set a time zone, such as UTC or Europe/Berlin: ${need}.`);
   }
   const zone = typeof name === 'string' ? timeZoneOf(name.trim()) : undefined;
-  const advice = 'write an IANA name such as Europe/Berlin, an offset such as +05:30, or a code such as PST';
+  const advice = 'use an IANA name such as Europe/Berlin, an offset such as +05:30, or a code such as PST';
   return zone ?? problem('unknown.timezone', `There is no time zone ${shown(name)}; ${advice}.`);
 }
 
 function timeProblem(member: 'from' | 'to', body: RequestBody, time: WrittenTime): DefinitionProblem | undefined {
-  const advice = 'write a local time such as 2026-11-01T00:00:00, or milliseconds since the epoch';
+  const advice = 'use a local time such as 2026-11-01T00:00:00, or milliseconds since the epoch';
   const code = `invalid.timestamp.${member}`;
   switch (time.kind) {
     case 'missing':
@@ -136,7 +136,7 @@ function problem(code: string, message: string): DefinitionProblem {
 
 /** Creates the error for an invalid member. `wanted` describes the valid values. */
 function misfit(member: string, value: unknown, wanted: string): DefinitionProblem {
-  return problem('generic', `${member} is ${shown(value)}; write ${wanted}.`);
+  return problem('generic', `${member} is ${shown(value)}; use ${wanted}.`);
 }
 
 const maxShownCharacters = 60;

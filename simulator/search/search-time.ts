@@ -25,7 +25,7 @@ const localForm = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)$/;
 const numberForm = /^-?\d+(?:\.\d+)?$/;
 /** Patterns of date-times that the service refuses, each with the reason for refusing them. */
 const foreignForms: readonly [RegExp, string][] = [
-  [/T[\d:.]+(?:Z|[+-]\d\d:?\d\d)$/i, 'has an offset: give the zone in timeZone instead'],
+  [/T[\d:.]+(?:Z|[+-]\d\d:?\d\d)$/i, 'has an offset, although the zone belongs in timeZone'],
   [/T\d\d:\d\d:\d\d\.\d+$/i, 'has a fraction of a second'],
 ];
 

@@ -256,7 +256,7 @@ describe('the control address', () => {
     const { at } = await control();
     expect(await at('PATCH', state, { body: '{"seed":"x"}' })).toMatchObject({
       status: 400,
-      json: { message: 'seed: "x" is not valid; write a whole number' },
+      json: { message: 'seed: "x" is not valid; use a whole number' },
     });
     expect((await at('PATCH', state, { body: '{' })).status).toBe(400);
   });

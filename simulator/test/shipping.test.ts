@@ -106,6 +106,6 @@ describe('collectors that ship messages', () => {
 
 test('a scenario cannot have both log data and collectors that ship messages', () => {
   expect(scenarioProblems(fleet({ logs: {} }))).toEqual([
-    { path: ['logs'], text: 'cannot be combined with messagesPerMinute of collectors; leave one of them out' },
+    { path: ['logs'], text: "cannot be combined with a collector's messagesPerMinute; remove one of the two" },
   ]);
 });

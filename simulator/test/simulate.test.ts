@@ -58,14 +58,14 @@ test('--tls-dir keeps the certificates', async () => {
 });
 
 test.each([
-  ['/proc/none', 'cannot keep or read certificates in /proc/none: '],
-  ['file/below', `cannot keep or read certificates in ${path.join(cwd, 'file/below')}: `],
+  ['/proc/none', 'cannot create or read certificates in /proc/none: '],
+  ['file/below', `cannot create or read certificates in ${path.join(cwd, 'file/below')}: `],
 ])('a folder %s that cannot be made is refused as wrong usage', async (tlsDir, message) => {
   writeFileSync(path.join(cwd, 'file'), '');
   const command = simulate({ ...defaults, tlsDir }, { ...recordingContext(), cwd });
   await expect(command).rejects.toMatchObject({
     code: 'simulator.flag',
-    message: expect.stringMatching(`${message}.*; name another folder with --tls-dir$`),
+    message: expect.stringMatching(`${message}.*; set another folder with --tls-dir$`),
   });
 });
 
@@ -73,7 +73,7 @@ test('more collectors than the maximum are refused as wrong usage', async () => 
   const command = simulate({ ...defaults, collectors: 99_999_999_999 }, { ...recordingContext(), cwd });
   await expect(command).rejects.toMatchObject({
     code: 'simulator.flag',
-    message: '--collectors is 99999999999; write 1000000 at most',
+    message: '--collectors is 99999999999; set at most 1000000',
   });
 });
 
@@ -141,18 +141,18 @@ describe('messages to search', () => {
   });
 
   const refused: readonly [string, Partial<SimulateOptions>, string][] = [
-    ['no time', { from: 'yesterday' }, "--from is 'yesterday'; write a time"],
+    ['no time', { from: 'yesterday' }, "--from is 'yesterday'; set a time"],
     ['an empty range', { from: '-1h', to: '-2h' }, '--to is not later than the start of the range'],
     ['more than fits', { messages: 900_000_000, from: '-100ms' }, '--messages is too large for the range'],
     [
       'no such file',
       { logData: ['none.ndjson'] },
-      `cannot read the messages of none.ndjson: there is no such file in ${cwd}; write the path of a file of NDJSON`,
+      `cannot read the messages in none.ndjson: there is no such file in ${cwd}; set the path of an NDJSON file`,
     ],
     [
       'a folder for a file',
       { logData: ['.'] },
-      'cannot read the messages of .: EISDIR: illegal operation on a directory, read; write the path of a file of NDJSON',
+      'cannot read the messages in .: EISDIR: illegal operation on a directory, read; set the path of an NDJSON file',
     ],
     ['a line that is no message', { logData: ['bad.ndjson'] }, 'bad.ndjson:2:1: the line is not JSON'],
   ];
@@ -214,19 +214,21 @@ describe('--scenario', () => {
     write('users: {op: {keys: {me: s}}}');
     const context = { ...recordingContext(), cwd, env: { LOGFLEET_ACCESS_ID: 'me' } };
     const command = simulate({ ...defaults, scenario: 'scenario.yaml', accessId: 'me' }, context);
-    await expect(command).rejects.toThrow('me already, with another key; unset LOGFLEET_ACCESS_ID, which gave it, or');
+    await expect(command).rejects.toThrow(
+      'already has the access ID me, with another key; unset LOGFLEET_ACCESS_ID, which set this ID, or',
+    );
   });
 
   const refused: readonly [string, string | undefined, Partial<SimulateOptions>, string][] = [
-    ['a mistake', 'seed: x', {}, 'scenario.yaml:1:7: seed: "x" is not valid; write a whole number'],
+    ['a mistake', 'seed: x', {}, 'scenario.yaml:1:7: seed: "x" is not valid; use a whole number'],
     ['no file', undefined, { scenario: 'none.yaml' }, 'cannot read the scenario none.yaml'],
     [
       'an access ID twice',
       'users: {a: {keys: {me: s}}}',
       { accessId: 'me' },
-      'the scenario has the access ID me already',
+      'the scenario already has the access ID me',
     ],
-    ['an unusable access ID', '{}', { accessId: 'me:too' }, '--access-id is empty or has a colon'],
+    ['an unusable access ID', '{}', { accessId: 'me:too' }, '--access-id is empty or contains a colon'],
   ];
   test.each(refused)('with %s is refused as wrong usage', async (_, text, options, message) => {
     if (text !== undefined) write(text);

@@ -32,9 +32,9 @@ export class UpgradeOperations {
 
   listCollectors({ key, settings, query, atMs, fault }: ServiceCall): CallResult {
     const offset = wholeNumber(query.get('offset'), 0);
-    if (offset === undefined) return badParameter('offset', query, 'a whole number from 0 on');
+    if (offset === undefined) return badParameter('offset', query, 'a whole number, at least 0');
     const limit = wholeNumber(query.get('limit'), 50);
-    if (limit === undefined || limit === 0) return badParameter('limit', query, 'a whole number from 1 on');
+    if (limit === undefined || limit === 0) return badParameter('limit', query, 'a whole number, at least 1');
     const { maxLimit, aboveMaxLimit } = settings.list;
     if (limit > maxLimit && aboveMaxLimit === 'refuse') {
       return badParameter('limit', query, `a whole number up to ${maxLimit}`);
@@ -66,22 +66,26 @@ export class UpgradeOperations {
     if (!collector?.now.present || !maySee(key, collector)) {
       const which =
         definition.collectorId === undefined
-          ? 'collectorId is missing or no id'
+          ? 'collectorId is missing or not an id'
           : `${definition.collectorId} is unknown`;
-      return refuse(400, 'collector.invalid', `The collector does not exist, or you may not see it: ${which}.`);
+      return refuse(
+        400,
+        'collector.invalid',
+        `The collector does not exist, or you are not permitted to see it: ${which}.`,
+      );
     }
     if (collector.hosted) {
       return refuse(
         400,
         'collector.type.invalid',
-        `Collector ${collector.name} is hosted; only installed ones are upgraded.`,
+        `Collector ${collector.name} is hosted; only installed collectors can be upgraded.`,
       );
     }
     if (!collector.isAlive(collector.now, atMs, settings.aliveForMs)) {
       return refuse(400, 'collector.not.alive', `Collector ${collector.name} is not running.`);
     }
     if (this.#upgrades.isLocked(collector, atMs)) {
-      return refuse(400, 'collector.in.upgrading', `Collector ${collector.name} is being upgraded already.`);
+      return refuse(400, 'collector.in.upgrading', `Collector ${collector.name} is already being upgraded.`);
     }
     const upgrade = settingsFor(collector, settings.upgrade);
     const asked = definition.toVersion;
@@ -89,7 +93,7 @@ export class UpgradeOperations {
     const toVersion = asked ?? (upgrade.withoutVersion === 'latest' ? settings.latestVersion : undefined);
     if (toVersion === undefined || !isOffered(toVersion, settings)) return unknownVersion(toVersion, settings);
     if (toVersion === collector.now.version && upgrade.toRunningVersion === 'refuse') {
-      return refuse(400, 'collector.version.invalid', `Collector ${collector.name} runs ${toVersion} already.`);
+      return refuse(400, 'collector.version.invalid', `Collector ${collector.name} already runs ${toVersion}.`);
     }
     const task = this.#upgrades.start({ collector, toVersion }, settings, atMs);
     const link = { rel: 'self', href: `/v1/collectors/upgrades/${task.id}` };
@@ -139,6 +143,6 @@ function badParameter(name: string, query: URLSearchParams, wanted: string): Cal
 
 function unknownVersion(version: string | undefined, settings: Settings): CallResult {
   const builds = settings.builds.map((build) => build.version).join(', ');
-  const what = version === undefined ? 'No version was given.' : `There is no build ${version}.`;
-  return refuse(400, 'collector.version.invalid', `${what} Builds are: ${builds || 'none'}.`);
+  const what = version === undefined ? 'No version was specified.' : `There is no build ${version}.`;
+  return refuse(400, 'collector.version.invalid', `${what} Available builds: ${builds || 'none'}.`);
 }

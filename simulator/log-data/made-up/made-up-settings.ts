@@ -116,54 +116,54 @@ export function settingsProblems(settings: MadeUpSettings): readonly SettingsPro
     if (!holds) problems.push({ member, text });
   };
   const { fromMs, toMs, receipt, size, crowds, dense } = settings;
-  check(
-    'fromMs',
-    isWhole(fromMs, earliestMs, latestMs),
-    'is out of bounds; write a time from 2001-09-10 to 2286-11-19',
-  );
-  check('toMs', isWhole(toMs, earliestMs, latestMs), 'is out of bounds; write a time from 2001-09-10 to 2286-11-19');
-  check('toMs', toMs > fromMs, 'is not later than the start of the range; write a later time');
+  check('fromMs', isWhole(fromMs, earliestMs, latestMs), 'is out of range; set a time from 2001-09-10 to 2286-11-19');
+  check('toMs', isWhole(toMs, earliestMs, latestMs), 'is out of range; set a time from 2001-09-10 to 2286-11-19');
+  check('toMs', toMs > fromMs, 'is not later than the start of the range; set a later time');
   if (problems.length > 0) return problems;
-  check('receipt.lateMs', isWhole(receipt.lateMs, 0, dayMs), 'is too long; write at most 24h');
+  check('receipt.lateMs', isWhole(receipt.lateMs, 0, dayMs), 'is too long; set at most 24h');
   check(
     'receipt.promptMs',
     isWhole(receipt.promptMs, 0, receipt.lateMs),
-    'is longer than lateFor; write a shorter duration',
+    'is longer than lateFor; set a shorter duration',
   );
-  check('receipt.lateShare', isShare(receipt.lateShare), 'is not valid; write a number from 0 to 1');
-  check('receipt', toMs + receipt.lateMs < latestMs, 'goes beyond 2286-11-20; write an earlier end');
+  check('receipt.lateShare', isShare(receipt.lateShare), 'is not valid; use a number from 0 to 1');
+  check('receipt', toMs + receipt.lateMs < latestMs, 'extends beyond 2286-11-20; set an earlier end');
   const checkWhole = (member: SettingsMember, value: number, min: number, max: number, unit = '') =>
-    check(member, isWhole(value, min, max), `is ${value}; write ${min} to ${max}${unit}`);
+    check(member, isWhole(value, min, max), `is ${value}; set ${min} to ${max}${unit}`);
   checkWhole('size.typicalBytes', size.typicalBytes, smallestTypicalBytes, largestTypicalBytes, ' bytes');
   checkWhole('size.largestBytes', size.largestBytes, smallestLargeBytes, 1_048_576, ' bytes');
-  check('size.largeShare', isShare(size.largeShare), 'is not valid; write a number from 0 to 1');
-  check('crowds.share', isShare(crowds.share), 'is not valid; write a number from 0 to 1');
+  check('size.largeShare', isShare(size.largeShare), 'is not valid; use a number from 0 to 1');
+  check('crowds.share', isShare(crowds.share), 'is not valid; use a number from 0 to 1');
   checkWhole('crowds.count', crowds.count, 1, 1_000, ', or use dense for larger groups');
-  check('oddShare', isShare(settings.oddShare), 'is not valid; write a number from 0 to 1');
-  check('loneSurrogateShare', isShare(settings.loneSurrogateShare), 'is not valid; write a number from 0 to 1');
+  check('oddShare', isShare(settings.oddShare), 'is not valid; use a number from 0 to 1');
+  check('loneSurrogateShare', isShare(settings.loneSurrogateShare), 'is not valid; use a number from 0 to 1');
   checkWhole('sources', settings.sources, 1, 10_000);
   checkWhole('variety', settings.variety, 1, 20_000);
-  check('dense', dense.length <= maxDensePoints, `has too many milliseconds; write at most ${maxDensePoints}`);
+  check('dense', dense.length <= maxDensePoints, `has too many milliseconds; list at most ${maxDensePoints}`);
   for (const { atMs, count } of dense) {
-    check('dense', isWhole(atMs, fromMs, toMs - 1), `has a time outside the range, ${atMs}; write one within it`);
-    check('dense', isWhole(count, 1, 1_000_000_000), `has ${count} messages; write 1 to 1000000000`);
+    check(
+      'dense',
+      isWhole(atMs, fromMs, toMs - 1),
+      `has the time ${atMs}, which is outside the range; set a time within the range`,
+    );
+    check('dense', isWhole(count, 1, 1_000_000_000), `has ${count} messages; set 1 to 1000000000`);
   }
   const times = new Set(dense.map(({ atMs }) => atMs));
-  check('dense', times.size === dense.length, 'names a millisecond twice; write each millisecond once');
+  check('dense', times.size === dense.length, 'lists a millisecond twice; list each millisecond once');
   const denseMessages = dense.reduce((sum, { count }) => sum + count, 0);
   const amount = 'perSecond' in settings.amount ? settings.amount.perSecond : settings.amount.messages;
-  check('amount', amount >= 0 && amount < Number.POSITIVE_INFINITY, 'is not a number of messages; write 0 or more');
+  check('amount', amount >= 0 && amount < Number.POSITIVE_INFINITY, 'is not a number of messages; set 0 or more');
   check(
     'amount',
     'perSecond' in settings.amount || Number.isInteger(amount),
-    'is not a whole number; write a whole number of messages',
+    'is not a whole number; set a whole number of messages',
   );
   if (problems.some(({ member }) => member === 'amount')) return problems;
   const others = otherMessages(settings);
   const freeMs = toMs - fromMs - times.size;
-  check('amount', others >= 0, `is less than the ${denseMessages} of the dense milliseconds; write more`);
-  check('amount', others + denseMessages <= maxMessages, `is too large; write at most ${maxMessages} messages`);
-  check('amount', others <= freeMs * maxPerMs, 'is too large for the range; write fewer messages, or a longer range');
+  check('amount', others >= 0, `is less than the ${denseMessages} messages in dense; set more`);
+  check('amount', others + denseMessages <= maxMessages, `is too large; set at most ${maxMessages} messages`);
+  check('amount', others <= freeMs * maxPerMs, 'is too large for the range; set fewer messages, or a longer range');
   return problems;
 }
 

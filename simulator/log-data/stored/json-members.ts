@@ -53,7 +53,7 @@ class Scanner {
     return this.#list('}', () => {
       this.#take(blanks);
       const name = this.#take(string);
-      if (name === undefined) return this.expected('the name of a member in double quotes');
+      if (name === undefined) return this.expected('a member name in double quotes');
       if (!this.#takeSign(':')) return this.expected('a colon');
       this.#take(blanks);
       const start = this.#at;

@@ -55,7 +55,7 @@ export class LogFiles {
       try {
         text = decoder.decode(line);
       } catch {
-        this.#problems.push(`${file}:${number}:1: the line is not UTF-8; write the file in UTF-8`);
+        this.#problems.push(`${file}:${number}:1: the line is not UTF-8; save the file as UTF-8`);
         continue;
       }
       if (text.trim() === '') continue;

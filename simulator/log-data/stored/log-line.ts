@@ -34,14 +34,14 @@ export function parseLogLine(text: string): LogLine | LineProblem {
     return invalidJson(text);
   }
   if (!isRecord(value)) {
-    return { column: 1, text: `the line is not a JSON object; write one, as in ${example}` };
+    return { column: 1, text: `the line is not a JSON object; write one, such as ${example}` };
   }
   return new LineReader(text, value).read();
 }
 
 function invalidJson(text: string): LineProblem {
   const scan = scanObject(text);
-  if ('members' in scan) return { column: 1, text: `the line is not JSON; write an object, as in ${example}` };
+  if ('members' in scan) return { column: 1, text: `the line is not JSON; write an object, such as ${example}` };
   const found = scan.at < text.length ? `not ${text.charAt(scan.at)}` : 'not the end of the line';
   return { column: scan.at + 1, text: `the line is not JSON; write ${scan.expected} here, ${found}` };
 }
@@ -71,9 +71,9 @@ class LineReader {
     }
     const messageTimeMs = this.#times.get('_messagetime');
     if (messageTimeMs === undefined) {
-      return { column: 1, text: '_messagetime is missing; write ms since the epoch, or a time with an offset' };
+      return { column: 1, text: '_messagetime is missing; set it to ms since the epoch, or to a time with an offset' };
     }
-    if (!this.#given.has('_raw')) return { column: 1, text: '_raw is missing; write the message as a text' };
+    if (!this.#given.has('_raw')) return { column: 1, text: '_raw is missing; set it to the text of the message' };
     const receiptTimeMs = this.#times.get('_receipttime') ?? messageTimeMs;
     return { messageTimeMs, receiptTimeMs, given: this.#given, others: this.#others };
   }
@@ -83,17 +83,17 @@ class LineReader {
     if (field === '_messagetime' || field === '_receipttime') {
       const timeMs = timeOf(value);
       if (timeMs === undefined) {
-        return 'is not a time; write ms since the epoch, or a time with an offset, as in 2026-01-01T00:00:00Z';
+        return 'is not a time; use ms since the epoch, or a time with an offset, such as 2026-01-01T00:00:00Z';
       }
       this.#times.set(field, timeMs);
       return undefined;
     }
-    if (field === '_raw' && typeof value !== 'string') return 'is not a text; write the message between double quotes';
+    if (field === '_raw' && typeof value !== 'string') return 'is not a string; put the message in double quotes';
     const text = this.#textOf(name, value);
     if (ids.has(field) && text !== '' && !isLong(text)) {
-      return 'is not an id; write a whole number of 64 bits, as in -6917529027641081856';
+      return 'is not an id; use a 64-bit integer, such as -6917529027641081856';
     }
-    if (counts.has(field) && !/^\d{0,15}$/.test(text)) return 'is not a count; write a whole number, as in 120';
+    if (counts.has(field) && !/^\d{0,15}$/.test(text)) return 'is not a count; use a whole number, such as 120';
     this.#given.set(field, text);
     return undefined;
   }

@@ -174,7 +174,7 @@ describe('a file', () => {
   test.each([
     ['{"_raw":"a","_messagetime":1', '1:29: the line is not JSON; write a comma or } here, not the end of the line'],
     [`{"_raw":'a'}`, "1:9: the line is not JSON; write a value here, not '"],
-    ['{"_raw":"a",}', '1:13: the line is not JSON; write the name of a member in double quotes here, not }'],
+    ['{"_raw":"a",}', '1:13: the line is not JSON; write a member name in double quotes here, not }'],
     ['{"_raw" "a"}', '1:9: the line is not JSON; write a colon here, not "'],
     ['{"_raw":["a" 1]}', '1:14: the line is not JSON; write a comma or ] here, not 1'],
     ['{"_raw":"a"} {}', '1:14: the line is not JSON; write the end of the line here, not {'],
@@ -183,24 +183,24 @@ describe('a file', () => {
     ['{"a":"\t"}', '1:6: the line is not JSON; write a value here, not "'],
     [
       '[1]',
-      '1:1: the line is not a JSON object; write one, as in {"_raw":"GET /index.html 200","_messagetime":1767225600000}',
+      '1:1: the line is not a JSON object; write one, such as {"_raw":"GET /index.html 200","_messagetime":1767225600000}',
     ],
-    ['{"_messagetime":1}', '1:1: _raw is missing; write the message as a text'],
-    ['{"_raw":"a"}', '1:1: _messagetime is missing; write ms since the epoch, or a time with an offset'],
-    ['{"_raw":5,"_messagetime":1}', '1:9: _raw is not a text; write the message between double quotes'],
+    ['{"_messagetime":1}', '1:1: _raw is missing; set it to the text of the message'],
+    ['{"_raw":"a"}', '1:1: _messagetime is missing; set it to ms since the epoch, or to a time with an offset'],
+    ['{"_raw":5,"_messagetime":1}', '1:9: _raw is not a string; put the message in double quotes'],
     [
       '{"_raw":"a","x":{"_messagetime":1}, "_messageTime": "2026-01-01T00:00:00"}',
-      '1:53: _messageTime is not a time; write ms since the epoch, or a time with an offset, as in 2026-01-01T00:00:00Z',
+      '1:53: _messageTime is not a time; use ms since the epoch, or a time with an offset, such as 2026-01-01T00:00:00Z',
     ],
-    ['{"_raw":"a","_messagetime":1.5}', '1:28: _messagetime is not a time; write ms'],
-    ['{"_raw":"a","_messagetime":"2026-02-30T25:00:00Z"}', '1:28: _messagetime is not a time; write ms'],
-    ['{"_raw":"a","_messagetime":1,"_receipttime":true}', '1:45: _receipttime is not a time; write ms'],
+    ['{"_raw":"a","_messagetime":1.5}', '1:28: _messagetime is not a time; use ms'],
+    ['{"_raw":"a","_messagetime":"2026-02-30T25:00:00Z"}', '1:28: _messagetime is not a time; use ms'],
+    ['{"_raw":"a","_messagetime":1,"_receipttime":true}', '1:45: _receipttime is not a time; use ms'],
     [
       '{"_raw":"a","_messagetime":1,"_messageid":"9223372036854775808"}',
-      '1:43: _messageid is not an id; write a whole number of 64 bits, as in -6917529027641081856',
+      '1:43: _messageid is not an id; use a 64-bit integer, such as -6917529027641081856',
     ],
-    ['{"_raw":"a","_messagetime":1,"_sourceid":"x1"}', '1:42: _sourceid is not an id; write'],
-    ['{"_raw":"a","_messagetime":1,"_size":-1}', '1:38: _size is not a count; write a whole number, as in 120'],
+    ['{"_raw":"a","_messagetime":1,"_sourceid":"x1"}', '1:42: _sourceid is not an id; use'],
+    ['{"_raw":"a","_messagetime":1,"_size":-1}', '1:38: _size is not a count; use a whole number, such as 120'],
   ])('%s is refused', (line, problem) => {
     expect(() => dataOf([line])).toThrow(LogFileError);
     expect(() => dataOf([line])).toThrow(`logs/a.ndjson:${problem}`);
@@ -214,7 +214,7 @@ describe('a file', () => {
   test('is refused if it is not UTF-8', () => {
     const files = new LogFiles();
     files.add('latin1.ndjson', [Buffer.from('{"_raw":"caf\u00e9","_messagetime":1}', 'latin1')]);
-    expect(() => files.data()).toThrow('latin1.ndjson:1:1: the line is not UTF-8; write the file in UTF-8');
+    expect(() => files.data()).toThrow('latin1.ndjson:1:1: the line is not UTF-8; save the file as UTF-8');
   });
 
   test('has its first twenty problems reported, including those of other files', () => {

@@ -224,7 +224,7 @@ describe('an aggregation above its memory', () => {
     expect([aggregation.recordCount, aggregation.table().records]).toEqual([0, []]);
   });
 
-  const tooMuch = 'The query has no records: groups and values of all queries would take more than 20 MB.';
+  const tooMuch = 'The query has no records: the groups and values of all queries would take more than 20 MB.';
 
   test('ends with an error for too many values of count_distinct in all groups together', () => {
     const ten = Array.from({ length: 10 }, (_, index) => `count_distinct(_source) as n${index}`);

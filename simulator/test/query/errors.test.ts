@@ -15,16 +15,16 @@ function errorOf(text: string): QueryError | undefined {
 }
 
 const search = 'expected a word, a "phrase", field=value, * or (';
-const value = 'expected a value, as prod/* or "two words"';
+const value = 'expected a value, such as prod/* or "two words"';
 const operators =
   'expected one of where, parse regex, json auto, timeslice, fields, limit, avg, count, count_distinct, max, min, sum';
 const recordOperators = 'expected one of where, sort, limit, fields after an aggregation';
-const operand = 'expected the name of a field, a number or a text in quotes';
+const operand = 'expected a field name, a number or quoted text';
 const number = 'expected a number below 1.8e308, or an integer with at most 1000 digits';
 const bareName =
-  'expected the name of a field without quotes before "=", as nested.a=*: others are compared behind "|", as | where %"user id" = 7';
+  'expected an unquoted field name before "=", such as nested.a=*: compare other fields after "|", for example | where %"user id" = 7';
 const comparison = 'expected one of =, !=, <, <=, >, >= or matches';
-const slice = 'expected the length of a slice, as 30s, 5m, 1h or 1d';
+const slice = 'expected a slice length, such as 30s, 5m, 1h or 1d';
 const end = 'but found the end of the query';
 
 describe('errors have a position', () => {
@@ -41,14 +41,14 @@ describe('errors have a position', () => {
     ['(a', 2, `1:3: expected ")", ${end}`],
     ['()', 1, `1:2: ${search}, but found ")"`],
     ['a)', 1, '1:2: expected "|" or the end of the query, but found ")"'],
-    ['a "b', 2, '1:3: this quote has no end'],
-    ['""', 0, '1:1: expected a text between the quotes'],
+    ['a "b', 2, '1:3: this quote is not closed'],
+    ['""', 0, '1:1: expected text between the quotes'],
     ['a=', 2, `1:3: ${value}, ${end}`],
     ['a=(b)', 2, `1:3: ${value}, but found "(b)"`],
     ['a %"nested.a"=*', 3, `1:4: ${bareName}`],
     ['"user id" != 7', 0, `1:1: ${bareName}`],
     ['a=b=c', 3, `1:4: ${search}, but found "=c"`],
-    ['a*=b', 0, '1:1: expected the name of a field before "=", which has no "*"'],
+    ['a*=b', 0, '1:1: expected a field name before "=", but field names have no "*"'],
     ['a\n  b\n|  foo', 9, `3:4: ${operators}, but found "foo"`],
     ['* |', 3, `1:4: ${operators}, ${end}`],
     ['* | averylongoperatorthatnobodyknows', 4, `1:5: ${operators}, but found "averylongoperatortha…"`],
@@ -58,53 +58,53 @@ describe('errors have a position', () => {
     ['* | where a = ', 14, `1:15: ${operand}, ${end}`],
     ['* | where a = 5x', 14, `1:15: ${operand}, but found "5x"`],
     ['* | where a = 1e999', 14, `1:15: ${number}, but found "1e999"`],
-    ['* | where a matches b', 20, '1:21: expected a text in quotes, as "web-*", but found "b"'],
+    ['* | where a matches b', 20, '1:21: expected quoted text, such as "web-*", but found "b"'],
     ['* | where a=1 b=2', 14, '1:15: expected "|" or the end of the query, but found "b=2"'],
     ['* | where (a=1', 14, `1:15: expected ")", ${end}`],
-    ['* | where %a = 1', 11, '1:12: expected a name in quotes behind %, as %"user id", but found "a"'],
+    ['* | where %a = 1', 11, '1:12: expected a quoted name after %, such as %"user id", but found "a"'],
     ['* | where %"" = 1', 10, '1:11: expected a name between the quotes'],
     ['* | parse "x"', 10, String.raw`1:11: expected "regex", but found "\"x\""`],
     [
       '* | parse regex x',
       16,
-      String.raw`1:17: expected a regular expression in quotes, as "user=(?<user>\w+)", but found "x"`,
+      String.raw`1:17: expected a quoted regular expression, such as "user=(?<user>\w+)", but found "x"`,
     ],
     ['* | parse regex field "(?<a>.)"', 22, String.raw`1:23: expected "=", but found "\"(?<a>.)\""`],
-    ['* | parse regex "x"', 16, String.raw`1:17: expected a group with a name in it, as (?<user>\w+)`],
-    ['* | parse regex "(?<a>.)', 16, '1:17: this quote has no end'],
-    ['* | parse regex "(?<a>.)(?<A>.)"', 27, '1:28: there is a group with the name A already'],
-    ['* | parse regex "(?<_raw>.)"', 20, '1:21: messages already have a field _raw: write another name'],
+    ['* | parse regex "x"', 16, String.raw`1:17: expected a named group in it, such as (?<user>\w+)`],
+    ['* | parse regex "(?<a>.)', 16, '1:17: this quote is not closed'],
+    ['* | parse regex "(?<a>.)(?<A>.)"', 27, '1:28: there is already a group named A'],
+    ['* | parse regex "(?<_raw>.)"', 20, '1:21: messages already have a field named _raw: use another name'],
     ['* | json', 8, `1:9: expected "auto", ${end}`],
     ['* | timeslice', 13, `1:14: ${slice}, ${end}`],
     ['* | timeslice 5', 14, `1:15: ${slice}, but found "5"`],
     ['* | timeslice 0m', 14, `1:15: ${slice}, but found "0m"`],
     ['* | timeslice 99999999999w', 14, `1:15: ${slice}, but found "99999999999w"`],
-    ['* | timeslice 1m as _size', 20, '1:21: messages already have a field _size: write another name'],
-    ['* | fields', 10, `1:11: expected the name of a field, ${end}`],
-    ['* | fields a,', 13, `1:14: expected the name of a field, ${end}`],
-    ['* | limit', 9, `1:10: expected a whole number above 0, ${end}`],
-    ['* | limit 0', 10, '1:11: expected a whole number above 0, but found "0"'],
-    ['* | limit -1', 10, '1:11: expected a whole number above 0, but found "-1"'],
+    ['* | timeslice 1m as _size', 20, '1:21: messages already have a field named _size: use another name'],
+    ['* | fields', 10, `1:11: expected a field name, ${end}`],
+    ['* | fields a,', 13, `1:14: expected a field name, ${end}`],
+    ['* | limit', 9, `1:10: expected a whole number greater than 0, ${end}`],
+    ['* | limit 0', 10, '1:11: expected a whole number greater than 0, but found "0"'],
+    ['* | limit -1', 10, '1:11: expected a whole number greater than 0, but found "-1"'],
     [
       '* | limit 99999999999999999',
       10,
       '1:11: expected a whole number up to 9007199254740991, but found "99999999999999999"',
     ],
-    ['* | limit 5 | where a=1', 14, '1:15: where may drop messages that limit has counted: write limit after it'],
+    ['* | limit 5 | where a=1', 14, '1:15: where might drop messages that limit has counted: put limit after it'],
     [
       '* | limit 5 | parse regex "(?<a>.)"',
       14,
-      '1:15: parse regex without nodrop may drop messages that limit has counted: write limit after it',
+      '1:15: parse regex without nodrop might drop messages that limit has counted: put limit after it',
     ],
-    ['* | sort by a', 4, '1:5: sort works on records: write it after an aggregation'],
-    ['* | sum', 7, `1:8: expected "(" and the name of a field, as in sum(_size), ${end}`],
-    ['* | sum(*)', 8, '1:9: expected the name of a field, but found "*)"'],
+    ['* | sort by a', 4, '1:5: sort works only on records: put it after an aggregation'],
+    ['* | sum', 7, `1:8: expected "(" and a field name, such as sum(_size), ${end}`],
+    ['* | sum(*)', 8, '1:9: expected a field name, but found "*)"'],
     ['* | sum(a', 9, `1:10: expected ")", ${end}`],
     ['* | count,', 10, `1:11: expected one of avg, count, count_distinct, max, min, sum, ${end}`],
-    ['* | count as', 12, `1:13: expected the name of a field, ${end}`],
-    ['* | sum(a), sum(b)', 12, '1:13: records would have two fields _sum: rename one with "as"'],
-    ['* | count as a by b, A', 21, '1:22: records would have two fields A: rename one with "as"'],
-    ['* | count by', 12, `1:13: expected the name of a field, ${end}`],
+    ['* | count as', 12, `1:13: expected a field name, ${end}`],
+    ['* | sum(a), sum(b)', 12, '1:13: records would have two fields named _sum: rename one with "as"'],
+    ['* | count as a by b, A', 21, '1:22: records would have two fields named A: rename one with "as"'],
+    ['* | count by', 12, `1:13: expected a field name, ${end}`],
     ['* | count a', 10, '1:11: expected "|" or the end of the query, but found "a"'],
     ['* | count | count', 12, `1:13: ${recordOperators}, but found "count"`],
     ['* | count | json auto', 12, `1:13: ${recordOperators}, but found "json"`],
@@ -139,7 +139,7 @@ describe('errors in regular expressions', () => {
     ['(?<a>[z-a])', 6, 'invalid character class range: z-a'],
     ['(?<a>\\p{Nothing})', 5, 'invalid character class range: \\p{Nothing}'],
     ['(?<a>x)(?<a>y)', -1, 'duplicate capture group name: a'],
-    ['<A>(?<a>x)(?<A>y)', -1, 'there is a group with the name A already'],
+    ['<A>(?<a>x)(?<A>y)', -1, 'there is already a group named A'],
   ])('%s', (pattern, offset, problem) => {
     const error = errorOf(`* | parse regex "${pattern}"`);
     expect(error).toMatchObject({ offset: at + offset, message: `1:${at + offset + 1}: ${problem}` });
@@ -148,26 +148,30 @@ describe('errors in regular expressions', () => {
 
 describe('a query is refused because of too many', () => {
   test.each<[string, string, RegExp]>([
-    ['nested parentheses in its search', `${'('.repeat(4_000)}a`, /^1:101: parentheses are nested more than 100 deep/],
+    [
+      'nested parentheses in its search',
+      `${'('.repeat(4_000)}a`,
+      /^1:101: parentheses are nested more than 100 levels deep/,
+    ],
     [
       'nested parentheses in a condition',
       `* | where ${'('.repeat(4_000)}`,
-      /^1:111: parentheses are nested more than 100 deep/,
+      /^1:111: parentheses are nested more than 100 levels deep/,
     ],
     [
       'groups in a regular expression',
       `* | parse regex "${'(x)'.repeat(51)}"`,
-      /^1:17: .* too long: at most 50 groups/,
+      /^1:17: .* too long: it can have at most 50 groups/,
     ],
     [
       'characters in a regular expression',
       `* | parse regex "${'('.repeat(1_001)}"`,
-      /^1:17: .* too long: at most 1000 characters/,
+      /^1:17: .* too long: it can have at most 1000 characters/,
     ],
     [
       'repetitions in a regular expression',
       '* | parse regex "(?<a>x{1000}y)"',
-      /^1:17: .* too long: at most 1000 steps/,
+      /^1:17: .* too long: it can have at most 1000 steps/,
     ],
     ['characters', 'a '.repeat(5_001), /^1:10001: a query can have at most 10000 characters/],
   ])('%s', (_, text, message) => {

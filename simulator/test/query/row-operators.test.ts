@@ -165,9 +165,9 @@ describe('computed fields', () => {
   });
 
   test.each([
-    ['* | _size -', '1:12: expected the name of a field, but found the end of the query'],
+    ['* | _size -', '1:12: expected a field name, but found the end of the query'],
     ['* | _size - _messagecount', '1:26: expected "as", but found the end of the query'],
-    ['* | _size - _messagecount as _raw', '1:30: messages already have a field _raw: write another name'],
+    ['* | _size - _messagecount as _raw', '1:30: messages already have a field named _raw: use another name'],
     ['* | _size', '1:5: expected one of'],
   ])('%s: %s', (query, message) => {
     expect(() => parseQuery(query)).toThrow(message);

@@ -133,11 +133,11 @@ describe('a job is refused with (7.2)', () => {
     expect(service.state()).toMatchObject({ jobs: [], counters: { jobsCreated: 0, jobsActive: 0 } });
   });
 
-  const times = '; write a local time such as 2026-11-01T00:00:00, or milliseconds since the epoch';
+  const times = '; use a local time such as 2026-11-01T00:00:00, or milliseconds since the epoch';
   const texts: readonly [JobFields, string][] = [
-    [{ query: null }, 'query is missing; write a search, such as *'],
-    [{ query: ' ' }, 'query is blank; write a search, such as *'],
-    [{ query: 7 }, 'query is 7; write a text'],
+    [{ query: null }, 'query is missing; set a search, such as *'],
+    [{ query: ' ' }, 'query is empty; set a search, such as *'],
+    [{ query: 7 }, 'query is 7; use a string'],
     [{ from: undefined }, `from is missing${times}`],
     [{ from: -5 }, `from is -5, which is before 1970${times}`],
     [{ to: '-5' }, `to is "-5", which is before 1970${times}`],
@@ -151,35 +151,35 @@ describe('a job is refused with (7.2)', () => {
     ],
     [
       { from: '2026-11-20T21:00:00Z' },
-      `from is "2026-11-20T21:00:00Z", which has an offset: give the zone in timeZone instead${times}`,
+      `from is "2026-11-20T21:00:00Z", which has an offset, although the zone belongs in timeZone${times}`,
     ],
     [
       { from: '2026-11-20T21:00:00.5+01:00' },
-      `from is "2026-11-20T21:00:00.5+01:00", which has an offset: give the zone in timeZone instead${times}`,
+      `from is "2026-11-20T21:00:00.5+01:00", which has an offset, although the zone belongs in timeZone${times}`,
     ],
     [{ from: '2026-02-29T00:00:00' }, `from is "2026-02-29T00:00:00", which does not exist in the calendar${times}`],
     [{ from: 'yesterday' }, `from is "yesterday"${times}`],
     [{ from: true }, `from is true${times}`],
-    [{ from: hour.to, to: hour.from }, 'from is later than to; write the earlier one as from'],
+    [{ from: hour.to, to: hour.from }, 'from is later than to; set from to the earlier time'],
     [
       { timeZone: undefined },
-      'timeZone is missing; write one, such as UTC or Europe/Berlin: times in milliseconds need it, too',
+      'timeZone is missing; set a time zone, such as UTC or Europe/Berlin: times in milliseconds also need one',
     ],
     [
       { timeZone: ' ' },
-      'timeZone is blank; write one, such as UTC or Europe/Berlin: times in milliseconds need it, too',
+      'timeZone is empty; set a time zone, such as UTC or Europe/Berlin: times in milliseconds also need one',
     ],
     [
       { timeZone: 'Mars/Base' },
-      'There is no time zone "Mars/Base"; write an IANA name such as Europe/Berlin, an offset such as +05:30, or a code such as PST',
+      'There is no time zone "Mars/Base"; use an IANA name such as Europe/Berlin, an offset such as +05:30, or a code such as PST',
     ],
-    [{ byReceiptTime: 'yes' }, 'byReceiptTime is "yes"; write true or false'],
-    [{ requiresRawMessages: 1 }, 'requiresRawMessages is 1; write true or false'],
+    [{ byReceiptTime: 'yes' }, 'byReceiptTime is "yes"; use true or false'],
+    [{ requiresRawMessages: 1 }, 'requiresRawMessages is 1; use true or false'],
     [
       { autoParsingMode: 'Guess' },
-      'autoParsingMode is "Guess"; write one of AutoParse, Manual, performance, intelligent, verbose',
+      'autoParsingMode is "Guess"; use one of AutoParse, Manual, performance, intelligent, verbose',
     ],
-    [{ byReceiptTime: 'x'.repeat(100) }, `byReceiptTime is "${'x'.repeat(56)}...; write true or false`],
+    [{ byReceiptTime: 'x'.repeat(100) }, `byReceiptTime is "${'x'.repeat(56)}...; use true or false`],
   ];
   test.each(texts)('%j is refused with its value and the remedy', (order, text) => {
     const { message } = new SearchingService().createJob(order).json;
@@ -195,7 +195,7 @@ describe('a job is refused with (7.2)', () => {
   test('a local time without a zone, and a message that only such times need one', () => {
     const service = new SearchingService({ search: { timeZone: 'whereUsed' } });
     const { message } = service.createJob({ timeZone: undefined, from: '2026-01-01T00:00:00' }).json;
-    expect(message).toBe('timeZone is missing; write one, such as UTC or Europe/Berlin: local times need it.');
+    expect(message).toBe('timeZone is missing; set a time zone, such as UTC or Europe/Berlin: local times need one.');
   });
 
   test.each(['', '[]', '"x"', '{', 'null'])('a body %j is generic', (body) => {

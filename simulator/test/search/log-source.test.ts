@@ -98,7 +98,7 @@ describe('logs are refused with', () => {
     [
       'a text that is not a time',
       'logs: {from: yesterday}',
-      's.yaml:1:14: logs.from: "yesterday" is not valid; write a time, as in',
+      's.yaml:1:14: logs.from: "yesterday" is not valid; use a time, such as',
     ],
     ['an empty range', 'logs: {from: -1h, to: -2h}', 's.yaml:1:23: logs.to: is not later than the start of the range'],
     [
@@ -109,47 +109,43 @@ describe('logs are refused with', () => {
     [
       'both files and settings of generated messages',
       'logs: {files: [a], messages: 5}',
-      'logs.messages: applies only to generated messages; leave it or',
+      'logs.messages: applies only to generated messages; remove it or',
     ],
-    ['an empty list of files', 'logs: {files: []}', 'logs.files: [] is not valid; write a list'],
-    ['a share above 1', 'logs: {oddShare: 2}', 'logs.oddShare: 2 is not valid; write a number from 0 to 1'],
+    ['an empty list of files', 'logs: {files: []}', 'logs.files: [] is not valid; use a list'],
+    ['a share above 1', 'logs: {oddShare: 2}', 'logs.oddShare: 2 is not valid; use a number from 0 to 1'],
     [
       'more messages than fit into the range',
       'logs: {from: -1s, messages: 2000000000}',
       'logs.messages: is too large for the range',
     ],
-    [
-      'a dense millisecond outside the range',
-      'logs: {dense: [{at: -48h, count: 1}]}',
-      'logs.dense: has a time outside',
-    ],
+    ['a dense millisecond outside the range', 'logs: {dense: [{at: -48h, count: 1}]}', 'logs.dense: has the time '],
     [
       'messages that are shorter than possible',
       'logs: {size: {largeShare: 0.1, typicalBytes: 400}}',
-      's.yaml:1:46: logs.size.typicalBytes: is 400; write 600 to 65536 bytes',
+      's.yaml:1:46: logs.size.typicalBytes: is 400; set 600 to 65536 bytes',
     ],
     [
       'a maximum size that is too small for large messages',
       'logs: {size: {largestBytes: 2000}}',
-      's.yaml:1:29: logs.size.largestBytes: is 2000; write 16384 to 1048576 bytes',
+      's.yaml:1:29: logs.size.largestBytes: is 2000; set 16384 to 1048576 bytes',
     ],
     [
       'messages that are received too late',
       'logs: {receipt: {lateFor: 25h}}',
-      's.yaml:1:27: logs.receipt.lateFor: is too long; write at most 24h',
+      's.yaml:1:27: logs.receipt.lateFor: is too long; set at most 24h',
     ],
     [
       'prompt messages that are later than late ones',
       'logs: {receipt: {promptFor: 2h, lateFor: 1h}}',
-      's.yaml:1:29: logs.receipt.promptFor: is longer than lateFor; write a shorter duration',
+      's.yaml:1:29: logs.receipt.promptFor: is longer than lateFor; set a shorter duration',
     ],
     [
       'groups of messages that are too large',
       'logs: {crowds: {count: 1001}}',
-      's.yaml:1:24: logs.crowds.count: is 1001; write 1 to 1000',
+      's.yaml:1:24: logs.crowds.count: is 1001; set 1 to 1000',
     ],
-    ['too many sources', 'logs: {sources: 10001}', 's.yaml:1:17: logs.sources: is 10001; write 1 to 10000'],
-    ['an unknown spelling', 'logs: {fieldCase: upper}', 'logs.fieldCase: "upper" is not valid; write one of'],
+    ['too many sources', 'logs: {sources: 10001}', 's.yaml:1:17: logs.sources: is 10001; set 1 to 10000'],
+    ['an unknown spelling', 'logs: {fieldCase: upper}', 'logs.fieldCase: "upper" is not valid; use one of'],
     ['an event that reads files', 'events: {a: {patch: {logs: {files: [a]}}}}', 'events.a.patch.logs.files: is read'],
   ];
   test.each(cases)('%s', (_, text, problem) => {
@@ -158,7 +154,7 @@ describe('logs are refused with', () => {
 
   test('an invalid setting, by the model, too', () => {
     const logs = { from: '-1h', size: { typicalBytes: 400 } };
-    expect(() => serviceWith(logs)).toThrow('logs.size.typicalBytes: is 400; write 600 to 65536 bytes');
+    expect(() => serviceWith(logs)).toThrow('logs.size.typicalBytes: is 400; set 600 to 65536 bytes');
   });
 
   test('files and settings, except the spelling of fields', () => {

@@ -392,7 +392,7 @@ describe('errors and warnings', () => {
       state: 'DONE GATHERING RESULTS',
       messageCount: 12,
       recordCount: 0,
-      pendingErrors: ['The query has no records: groups and values of all queries would take more than 20 MB.'],
+      pendingErrors: ['The query has no records: the groups and values of all queries would take more than 20 MB.'],
     });
     expect(job.status().pendingErrors).toEqual([]);
   });

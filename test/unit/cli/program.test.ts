@@ -218,7 +218,7 @@ describe('wrong usage ends with 2 and names the mistake', () => {
     ['simulate --listen 8443', {}, 'Write HOST:PORT'],
     ['simulate --listen :99999', {}, 'Write HOST:PORT'],
     ['simulate --collectors many', {}, 'Write a whole number'],
-    ['simulate --time-scale 0', {}, 'Write a number above 0'],
+    ['simulate --time-scale 0', {}, 'Set a number greater than 0'],
     ['simulate --collectors 5 --scenario f', {}, "'--collectors <n>' cannot be used with option '--scenario <file>'"],
     ['run --namespaces a,,b', {}, 'Write a comma-separated list of names'],
     ['run --log-level loud', {}, 'Allowed choices are debug, info, warn, error'],
