@@ -47,7 +47,13 @@ function renderKind({ spec: { group, names, versions } }: CustomResourceDefiniti
   });
 }
 
+/** Fields of a column that an API server accepts. Without quotes, YAML reads a description with a comma as two fields. */
+const columnKeys = new Set(['name', 'type', 'format', 'description', 'priority', 'jsonPath']);
+
 function renderColumns(resources: string, { additionalPrinterColumns = [] }: CrdVersion): string[] {
+  const unknown = additionalPrinterColumns.flatMap((column) => Object.keys(column)).find((key) => !columnKeys.has(key));
+  if (unknown !== undefined)
+    throw new Error(`A column of ${resources} has the unknown field "${unknown}". Put descriptions in quotes.`);
   return [
     `\`kubectl get ${resources}\` shows these columns:`,
     '',
