@@ -43,7 +43,7 @@ export interface CommandDefinition {
 
 const manifestsArgument = new Argument('<FILE...>', 'Files, directories, or - for standard input.');
 
-/** Returns the parts that all commands for one resource share. */
+/** Returns the parts of a definition that all commands for a single resource share. */
 function personCommand(name: string, description: string, target: Argument) {
   const examples = [`${name} cvp/production -n logging`, `${name} cvp/production --dir ./policies`];
   return { name, description, arguments: [target], flags: targetFlags, examples };
@@ -130,7 +130,7 @@ LOGFLEET_BASE_URL, LOGFLEET_ACCESS_ID, LOGFLEET_ACCESS_KEY and LOGFLEET_CA_FILE.
   },
   {
     name: 'validate',
-    description: 'Check manifests as an API server does.',
+    description: 'Check manifests as an API server would.',
     arguments: [manifestsArgument],
     flags: [
       oneOf('-o, --output <format>', 'Format: a line for each finding, or a JSON list.', ['text', 'json'], 'text'),

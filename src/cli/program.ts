@@ -29,7 +29,7 @@ export interface Run {
   command: string;
 }
 
-/** Returns the parser of the command line. After a command has ended, `run` contains its exit status. */
+/** Returns the parser for the command line. After a command has ended, `run` contains its exit status. */
 export function createProgram(context: CommandContext, run: Run): Command {
   const program = new Command('logfleet')
     .description(

@@ -1,7 +1,7 @@
 import { stallRetryMs } from '../base/retry-delay.ts';
 import type { ResourceKey } from '../host/host.ts';
 
-/** Result of a reconcile that threw no error. */
+/** Result of a reconcile that did not throw an error. */
 export interface Result {
   /**
    * Delay in ms until the next reconcile. Infinity means that only a change to the resource triggers the next

@@ -503,7 +503,8 @@ export class FleetListing {
     const response = await this.#unlessTooLarge(size, this.#list(build, offset, size));
     this.#failures.page.succeeded();
     if (!response) {
-      // Drops all requested pages: after a change of the page size, the same page number refers to other rows.
+      // Drops all requested pages, because the same page number refers to different rows after the page size has
+      // changed.
       this.#wantPages.clear();
       this.#pageReads.clear();
       this.#notify(false);

@@ -48,7 +48,7 @@ export class FleetRows {
     return this.#orderRevision;
   }
 
-  /** Counter that grows with every added, changed or removed row. */
+  /** Counter that increases whenever a row is added, changed or removed. */
   get revision(): number {
     return this.#revision;
   }

@@ -45,7 +45,7 @@ export class MemberIndex {
   readonly #unanchored = new Set<string>();
   /** Policies that observe each collector, by the collector's id. Their selectors need not match the collector. */
   readonly #followers = new Multimap();
-  /** Changed collectors by policy, since the last call of `takeChanged` for this policy. */
+  /** Changed collectors by policy, since the last call to `takeChanged` for that policy. */
   readonly #changed = new Multimap();
   #concerned = new Set<string>();
 

@@ -1,6 +1,6 @@
 /**
- * Checks whether the runs of a schedule cover a time range without gaps and overlaps. Reads the schedule records,
- * export manifests, and optionally the data files.
+ * Checks whether the runs of a schedule cover a time range without gaps or overlaps. Reads the schedule records, export
+ * manifests, and optionally the data files.
  */
 
 import type { TimeRange } from '../api/time-range.ts';
@@ -65,7 +65,7 @@ export interface ScheduleVerification extends TimeRange {
   readonly manifests: number;
   /** Number of runs whose files were read. */
   readonly filesRead: number;
-  /** Number of different queries of the runs. */
+  /** Number of different queries that the runs use. */
   readonly queries: number;
   /** Number of runs that select messages by receipt time instead of message time. */
   readonly byReceiptTime: number;

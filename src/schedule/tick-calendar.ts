@@ -10,7 +10,10 @@ import type { TimeZone } from '../base/time-zone.ts';
 
 /** Maximum time in ms by which a clock change can move a local time. */
 const longestChangeMs = dayMs;
-/** Maximum time in ms to search for the next tick. The calendar repeats every 400 years, so there is no later tick. */
+/**
+ * How far ahead, in ms, to search for the next tick. The calendar repeats every 400 years, so if no tick is found
+ * within this time, there is none.
+ */
 const longestSearchMs = 401 * 366 * dayMs;
 const latestMs = Date.UTC(9999, 11, 31);
 const maxCalendars = 100;

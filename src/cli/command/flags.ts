@@ -79,7 +79,8 @@ export function volumeFlag(text: string, former: Volumes | undefined): Volumes {
       'Write a volume as NAME=DIR, such as exports=/var/exports. The name consists of lower-case letters, digits and hyphens.',
     );
   }
-  if (former?.has(name)) throw new InvalidArgumentError(`The volume ${name} is defined twice. Write another name.`);
+  if (former?.has(name))
+    throw new InvalidArgumentError(`The volume ${name} is defined twice. Give each volume a different name.`);
   return new Map([...(former ?? []), [name, directory]]);
 }
 
@@ -114,7 +115,11 @@ export const targetFlags: readonly Option[] = [
 
 export const allNamespacesFlag = flag('-A, --all-namespaces', 'Show all namespaces.');
 
-export const timeoutFlag = flag('--timeout <duration>', 'Maximum wait for the service (default: 10m).', duration);
+export const timeoutFlag = flag(
+  '--timeout <duration>',
+  'Maximum time to wait for the service (default: 10m).',
+  duration,
+);
 
 export function logFlags(level: LogOptions['logLevel']): readonly Option[] {
   return [

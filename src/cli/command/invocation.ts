@@ -6,7 +6,7 @@ import path from 'node:path';
 import { shellWord } from '../../base/shell-word.ts';
 import { inPackage } from './package-folder.ts';
 
-/** Returns a command line of logfleet, such as `npx logfleet get cvp`. `words` follow the name of the program. */
+/** Returns a logfleet command line, such as `npx logfleet get cvp`. `words` are the words after the program's name. */
 export function invocation(words: string): string {
   return `${programName()} ${words}`;
 }
@@ -19,7 +19,7 @@ interface Surroundings {
   readonly npmPrefix: string | undefined;
 }
 
-/** Returns the words with which the user has started this program. */
+/** Returns the words with which the user started this program. */
 export function programName({ started, cwd, npmPrefix }: Surroundings = ofProcess()): string {
   const name = path.basename(started);
   if (name === 'kubectl-logfleet') return 'kubectl logfleet';

@@ -33,7 +33,10 @@ export interface LogOptions {
 }
 
 export interface RunOptions extends ClusterOptions, ExportPlaceOptions, LogOptions {
-  /** Namespaces whose resources the operator reads. If absent, it reads all namespaces. The list is never empty. */
+  /**
+   * Namespaces whose resources the operator reads. If absent, the operator reads all namespaces. The list is never
+   * empty.
+   */
   readonly namespaces?: readonly string[];
   readonly operatorNamespace?: string;
   readonly leaderElection?: boolean;
@@ -49,7 +52,10 @@ export interface RunOptions extends ClusterOptions, ExportPlaceOptions, LogOptio
 
 export interface ManifestsOptions {
   readonly namespace: string;
-  /** Namespaces whose resources the operator reads. If absent, it reads all namespaces. The list is never empty. */
+  /**
+   * Namespaces whose resources the operator reads. If absent, the operator reads all namespaces. The list is never
+   * empty.
+   */
   readonly namespaces?: readonly string[];
   readonly image?: string;
   /** Secrets that the operator may read. If absent, the operator may read all Secrets. The list is never empty. */

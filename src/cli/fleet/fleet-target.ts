@@ -143,7 +143,8 @@ export function parseSelector(text: string, { stderr }: Pick<CommandContext, 'st
   if (text.trim() === '' || documents.length > 1)
     throw new UsageError(`${file} must be one YAML mapping, such as '{matchNames: ["web-*"]}'`);
   if (problem) throw new UsageError(`${file}:${problem.line}:${problem.column}: ${renderExplanation(problem)}`);
-  if (!document) throw new UsageError(`${file} is only a comment: write a mapping, such as '{matchNames: ["web-*"]}'`);
+  if (!document)
+    throw new UsageError(`${file} contains only a comment: write a mapping, such as '{matchNames: ["web-*"]}'`);
   const found = validateResource('CollectorVersionPolicy', policyWith(document.value)).map((finding) =>
     placeFinding(file, document, { ...finding, path: finding.path.slice(path.length) }),
   );

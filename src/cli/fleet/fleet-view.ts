@@ -80,7 +80,7 @@ interface VersionShare {
   /** Version that the collectors run. Undefined for hosted collectors, which have no version. */
   readonly version: string | undefined;
   readonly count: number;
-  /** Fraction of all shown collectors, from 0 to 1. */
+  /** Fraction of the collectors that are shown, from 0 to 1. */
   readonly share: number;
 }
 
@@ -95,7 +95,7 @@ function versionShares(collectors: readonly Collector[]): readonly VersionShare[
   return shares.sort((left, right) => newestFirst(left.version, right.version));
 }
 
-/** Sorts versions, newest first. Texts that are not versions come last. */
+/** Sorts versions, newest first. Strings that are not versions come last. */
 function newestFirst(left = '', right = ''): number {
   const [former, latter] = [parseBuildVersion(left), parseBuildVersion(right)];
   if (former && latter) return compareBuildVersions(latter, former);

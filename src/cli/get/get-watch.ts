@@ -17,11 +17,11 @@ import { columnWidths, renderRow } from '../render/table.ts';
 import { printable, renderAge } from '../render/text.ts';
 import type { ResourceReader } from '../resources/resource-reader.ts';
 
-/** Arguments of one call of `logfleet get`: the resources to show, the reader, and the output. */
+/** Arguments of one invocation of `logfleet get`: the resources to show, the reader, and the output. */
 export interface GetRequest {
   readonly kinds: readonly KindName[];
   readonly name: string | undefined;
-  /** Namespace of the shown resources. Undefined to show resources of all namespaces. */
+  /** Namespace of the resources to show. Undefined to show the resources in all namespaces. */
   readonly namespace: string | undefined;
   readonly options: GetOptions;
   readonly reader: ResourceReader;

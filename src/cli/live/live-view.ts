@@ -26,8 +26,8 @@ const shortestRedrawMs = 250;
 const idleRedrawMs = 1_000;
 const maxEvents = 20;
 /**
- * After this time in ms without a new line about a resource, the view prints why the resource makes no progress. The
- * time doubles after each such explanation.
+ * After this time in ms without a new line about a resource, the view prints why the resource makes no progress. This
+ * time doubles with each explanation.
  */
 const firstQuietMs = 10_000;
 const longestQuietMs = 600_000;

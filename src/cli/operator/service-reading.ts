@@ -12,9 +12,9 @@ export interface ServiceReading extends Pick<Ports, 'clock' | 'random'> {
   readonly connect: Connect;
 }
 
-/** Maximum time in ms for retries after failures of the log service. */
+/** Maximum time in ms for which requests are retried while the log service fails. */
 export const maxFailureMs = 30_000;
-/** Default of `--timeout`, in ms. */
+/** Default value of `--timeout`, in ms. */
 export const defaultTimeoutMs = 10 * 60_000;
 
 /** Reads over TLS, with the clock and randomness of the system. */

@@ -73,7 +73,7 @@ async function namespaceOfOperator(client: ApiClient): Promise<string> {
   );
 }
 
-/** Returns true if the namespace has the Lease of an operator, or if the user may not read Leases. */
+/** Returns true if the namespace has the Lease of an operator, or if the user has no permission to read Leases. */
 async function hasLease(client: ApiClient, namespace: string): Promise<boolean> {
   try {
     return (await client.find(objectPath('leases', namespace, operatorLeaseName))) !== undefined;
@@ -102,7 +102,7 @@ async function write(client: ApiClient, namespace: string, paused: boolean): Pro
   });
 }
 
-/** Pauses and resumes the whole operator. In a cluster, it writes a ConfigMap; in a directory, a request file. */
+/** Pauses and resumes the whole operator, by writing a ConfigMap in a cluster or a request file in a directory. */
 export interface OperatorSwitch {
   /** Location of the resources, as text that follows "everything" in messages, such as `in ./policies`. */
   readonly scope: string;

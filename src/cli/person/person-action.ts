@@ -1,6 +1,6 @@
 /**
- * Common code of the commands `pause`, `resume`, `approve`, `retry` and `abort`. They write annotations instead of
- * changing the spec, because a GitOps tool would undo a change of the spec.
+ * Common code for the commands `pause`, `resume`, `approve`, `retry` and `abort`. They write annotations instead of
+ * changing the spec, because a GitOps tool would revert a change to the spec.
  */
 
 import type { Rollout } from '../../api/generated/collector-version-policy.ts';

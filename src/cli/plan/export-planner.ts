@@ -73,7 +73,7 @@ export interface PlannedSearches extends ExportForecast {
 interface PlannedDigest {
   readonly jobs: number;
   readonly requests: number;
-  /** Bytes that the log service scans for the digest. Undefined if unknown. */
+  /** Number of bytes that the log service scans for the digest. Undefined if unknown. */
   readonly bytes: number | undefined;
 }
 
@@ -149,8 +149,8 @@ async function plan(resource: SearchExport, options: ExportPlanningOptions): Pro
 }
 
 /**
- * Returns the export's definition, such as its query and time range, for the planning of searches. Throws if the spec
- * is invalid.
+ * Returns the export's definition, such as its query and time range, for planning searches. Throws if the spec is
+ * invalid.
  */
 function definitionOf(resource: SearchExport, serviceHost: string): ExportDefinition {
   const definition = exportDefinition(requestOf(resource), serviceHost);
@@ -197,7 +197,7 @@ function figuresOf(
 
 /**
  * Returns two estimates of the bytes that the log service scans: `ofRange` for one scan of the whole time range, and
- * `ofSearches` for all searches of the export. They are undefined if unknown.
+ * `ofSearches` for all searches of the export. Returns undefined if the numbers of bytes are unknown.
  */
 function scansOf(
   { segments, rowsBasis }: ExportForecast,

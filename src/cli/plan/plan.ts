@@ -134,7 +134,7 @@ async function policiesAmong(
   return { host, wanted: given.map(({ metadata: { namespace, name } }) => ({ namespace, name })) };
 }
 
-/** Returns the resources of a kind in the manifests, with their current status. */
+/** Returns the resources of one kind that the manifests contain, with their current status. */
 async function placedAmong<K extends PlannedKind>(
   kind: K,
   decoded: readonly DecodedFile[],

@@ -135,7 +135,7 @@ function sampleOf(resource: SearchExportSchedule, times: ScheduleTimes, nowMs: n
 export interface RowFigures {
   readonly requests: number;
   readonly rows: number;
-  /** Bytes that the log service scans for the searches. Undefined if unknown. */
+  /** Number of bytes that the log service scans for the searches. Undefined if unknown. */
   readonly bytesToScan: number | undefined;
 }
 

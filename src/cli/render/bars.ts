@@ -53,7 +53,7 @@ export function renderLegend(counts: CollectorCounts, width: number, paint: Pain
 
 /**
  * Divides the columns of a bar in proportion to `amounts`. Each amount above 0 gets at least one column, so that even
- * one failed collector of ten thousand is visible.
+ * one failed collector in ten thousand is visible.
  */
 export function apportion(amounts: readonly number[], cells: number): readonly number[] {
   const total = sum(amounts);

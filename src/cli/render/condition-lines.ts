@@ -51,5 +51,5 @@ export function renderBehind(resource: {
   const { generation } = resource.metadata;
   const observed = resource.status?.observedGeneration;
   if (observed === undefined || observed >= generation) return undefined;
-  return `this status is about generation ${observed} of the spec; no operator has read generation ${generation} yet`;
+  return `this status describes generation ${observed} of the spec; no operator has read generation ${generation} yet`;
 }

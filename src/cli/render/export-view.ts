@@ -173,7 +173,7 @@ function renderRows({ rowHistogram = [], timeRange }: SearchExportStatus, width:
   return renderHistogram(pieces, range, width);
 }
 
-/** Returns the reason why an unfinished export runs no search, or undefined if it runs a search. */
+/** Returns the reason why an unfinished export is not running a search, or undefined if it is running one. */
 function waiting(status: SearchExportStatus): string | undefined {
   const isSearching = (status.jobs?.length ?? 0) > 0 && status.outageStartTime === undefined;
   const isWaiting = !isSearching && !holds(status, 'Ready') && holds(status, 'Reconciling');

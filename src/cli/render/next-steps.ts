@@ -20,7 +20,7 @@ export interface StepOptions extends TargetOptions {
 
 /** Actions that a user can take now for a resource. If an action does not apply, its field is undefined. */
 export interface NextSteps {
-  /** Instruction that ends a pause of the resource. */
+  /** Instruction that ends the resource's pause. */
   readonly resume?: string | undefined;
   /** Command that approves the stage that is waiting for approval. */
   readonly approve?: string | undefined;

@@ -188,7 +188,7 @@ function versions(
   ];
 }
 
-/** Sorts versions, oldest first. Texts that are not versions come last. */
+/** Sorts versions, oldest first. Strings that are not versions come last. */
 function oldestFirst(left: VersionCount, right: VersionCount): number {
   const [leftVersion, rightVersion] = [parseBuildVersion(left.version), parseBuildVersion(right.version)];
   if (leftVersion && rightVersion) return compareBuildVersions(leftVersion, rightVersion);

@@ -49,7 +49,7 @@ function columnsOf(kind: KindName, wide: boolean): readonly PrinterColumn[] {
   return wide ? columns : columns.filter(({ priority = 0 }) => priority === 0);
 }
 
-/** Renders the resource if `single` is true, otherwise a `List`. The text ends with a line break. */
+/** Renders the resource if `single` is true, otherwise a `List`. The output ends with a line break. */
 export function renderDocuments(resources: readonly AnyResource[], format: 'json' | 'yaml', single: boolean): string {
   const document = single ? resources[0] : { apiVersion: 'v1', kind: 'List', items: resources };
   return format === 'json' ? `${JSON.stringify(document, undefined, 2)}\n` : renderYaml(document);
@@ -100,7 +100,7 @@ function valueAt(path: string, resource: unknown): unknown {
   const isKnown = steps.map(([text]) => text).join('') === path;
   assert(
     isKnown,
-    `a printer column in crds/ has the JSON path ${path}, but only paths of names and filters by one value are supported`,
+    `a printer column in crds/ has the JSON path ${path}, but only paths that consist of names and of filters for one value are supported`,
   );
   return steps.reduce<unknown>((value, [, member, filterMember = '', wanted = '']) => {
     if (member !== undefined) return memberOf(value, member);

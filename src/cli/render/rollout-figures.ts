@@ -15,7 +15,7 @@ import { aligned } from './table.ts';
 import { type Colour, clip, type Paint, printable, renderAge, renderAgeSince, widthOf, wrap } from './text.ts';
 
 interface StageLinesOptions {
-  /** Maximum number of shown stages. The current stage is always shown. */
+  /** Maximum number of stages to show. The current stage is always shown. */
   readonly max: number;
   readonly width: number;
   readonly nowMs: number;

@@ -75,7 +75,7 @@ export function resourcesIn<K extends KindName>(
     }
     const identity = { uid: createUid(random), generation: 1, resourceVersion: '1', creationTimestamp };
     const metadata = { ...key, ...identity, annotations };
-    // The schema has validated `spec`.
+    // `spec` has already been validated against the schema.
     return { apiVersion, kind, spec, metadata } as ResourceOf<K>;
   });
 }

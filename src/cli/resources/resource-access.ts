@@ -1,4 +1,4 @@
-/** Finds the resources on the command line, in a directory or in a cluster. */
+/** Finds the resources that are named on the command line, in a directory or in a cluster. */
 import { type AnyResource, type KindName, kindNames, kinds, referenceOf } from '../../api/kinds.ts';
 import { failure, type LogfleetError } from '../../base/errors.ts';
 import type { CommandContext } from '../command/context.ts';
@@ -51,7 +51,7 @@ export function parseReference(text: string): { readonly kind: KindName; readonl
 
 /**
  * Returns the named resource. Throws `cli.notFound` if it does not exist, and a `UsageError` if several namespaces
- * contain the name.
+ * contain a resource with this name.
  */
 export async function findResource(
   reader: ResourceReader,

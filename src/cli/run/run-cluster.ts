@@ -100,7 +100,7 @@ function createHost(
   return { host, notifier };
 }
 
-/** Parses a Secret: `NAME` in the operator's namespace, or `NAMESPACE/NAME`. */
+/** Parses a reference to a Secret: `NAME` in the operator's namespace, or `NAMESPACE/NAME`. */
 function secretKey(text: string, operatorNamespace: string) {
   const [name = '', namespace = operatorNamespace] = text.split('/').reverse();
   return { namespace, name };

@@ -63,7 +63,7 @@ export function lacksSecret({ status }: AnyResource): boolean {
   return reason === reasons.secretNotFound || reason === reasons.secretIncomplete || reason === reasons.secretInvalid;
 }
 
-/** Returns whether the resource has failed, is incomplete, or waits for a user. */
+/** Returns whether the resource has failed, is incomplete, or is waiting for a user. */
 export function hasFailed(resource: AnyResource): boolean {
   return isStalled(resource) || conditionOf(resource.status, 'Ready')?.reason === reasons.exportedIncomplete;
 }

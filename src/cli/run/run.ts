@@ -12,7 +12,7 @@ export async function runCommand(
   keepHeapSmall();
   const metrics = new PrometheusMetrics();
   metrics.collectProcessMetrics();
-  // The client for API servers is slow to load.
+  // The client for API servers is slow to load, so it is imported only for runs in a cluster.
   if (dirs.length === 0) {
     const { runInCluster } = await import('./run-cluster.ts');
     return runInCluster(options, context, metrics);

@@ -29,7 +29,7 @@ export interface ListRow {
 
 /** Section of the list of resources that match a filter, as returned in one response from the server. */
 export interface ListPage {
-  /** Number of all resources that match the filter. */
+  /** Total number of resources that match the filter. */
   readonly total: number;
   /** Index of the first row among all matching resources, from 0. */
   readonly offset: number;

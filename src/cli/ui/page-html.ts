@@ -7,7 +7,7 @@ import { readFile } from 'node:fs/promises';
 import type { Metafile } from 'esbuild';
 import { inPackage } from '../command/package-folder.ts';
 
-/** File of the page in a published package. */
+/** File that contains the page in a published package. */
 export const builtPage = 'dist/page.html';
 const sources = 'src/cli/ui/page';
 
@@ -22,7 +22,7 @@ export interface BuiltPage {
   readonly outputs: Metafile['outputs'];
 }
 
-/** Makes the page from the sources in a checkout. */
+/** Builds the page from the sources in a checkout. */
 export async function buildPage(): Promise<BuiltPage> {
   const { build } = await import('esbuild');
   const { outputFiles, metafile } = await build({

@@ -42,7 +42,7 @@ const maxNamed = 200;
 const maxRows = 200;
 /** Number of rows that the HTML of the page already contains. Forty rows fill even a tall screen. */
 const startRows = 40;
-/** HTML element with the `StartData`. */
+/** HTML element that contains the `StartData`. */
 const startElement = '<script type="application/json" id="start">';
 /**
  * Maximum number of unsent bytes for a slow browser. If there are more, the server closes the stream, and the browser
@@ -64,7 +64,7 @@ export class PageServer {
   readonly #streams = new Set<ServerResponse>();
   #server: HttpServer | undefined;
   #place: PlaceMessage;
-  /** Identities that changed since the last message. */
+  /** Identities of the resources that have changed since the last message. */
   #changed = new Set<string>();
   /** Monotonic time in ms at which the last message about changes was sent. */
   #sentMs = Number.NEGATIVE_INFINITY;
@@ -209,11 +209,11 @@ export function refusalOf(
   if (!hosts.includes(headers.host ?? ''))
     return textResponse(403, `the host ${headers.host} is not allowed; ${advice}`);
   if (headers.origin !== undefined && !hosts.includes(headers.origin.replace(/^http:\/\//, ''))) {
-    return textResponse(403, `requests from pages of ${headers.origin} are not allowed; ${advice}`);
+    return textResponse(403, `requests from pages on ${headers.origin} are not allowed; ${advice}`);
   }
   const { 'sec-fetch-site': site, 'sec-fetch-mode': mode } = headers;
   if ((site === 'cross-site' || site === 'same-site') && mode !== 'navigate') {
-    return textResponse(403, `requests from pages of other websites are not allowed; ${advice}`);
+    return textResponse(403, `requests from pages on other websites are not allowed; ${advice}`);
   }
   return methodRefusal(request);
 }

@@ -12,7 +12,7 @@ export interface ResourceCommand {
   readonly purpose: string;
   /** Command line, ready to be pasted into a shell. */
   readonly command: string;
-  /** True if the resource waits for this command. */
+  /** True if the resource is waiting for this command. */
   readonly isAwaited: boolean;
 }
 

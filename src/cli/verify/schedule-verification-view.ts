@@ -86,7 +86,7 @@ const problemTexts: { readonly [K in RunProblemKind]: string } = {
   missingManifest: 'is missing',
   changedManifest: 'is not the recorded manifest',
   contradictoryManifest: 'contradicts its record',
-  incomplete: 'marks a part of the time as incomplete',
+  incomplete: 'marks part of the time range as incomplete',
   differentFiles: 'differs from the files',
 };
 
@@ -117,11 +117,11 @@ function adviceOf({ gaps, overlaps }: ScheduleVerification): readonly string[] {
   return [
     ...(gaps.length > 0
       ? [
-          `Remedy for a gap: run ${invocation('retry')} for the schedule. It repeats failed runs, and writes missing run records again. Restore older run records from a backup. To verify only a part of the time range, add --from and --to.`,
+          `Remedy for a gap: run ${invocation('retry')} for the schedule. This repeats failed runs and rewrites missing run records. Restore older run records from a backup. To verify only a part of the time range, add --from and --to.`,
         ]
       : []),
     ...(overlaps.length > 0
-      ? ['Remedy for an overlap of two runs: remove the run record and the folder of one run.']
+      ? ['Remedy for an overlap between two runs: remove the run record and the folder of one run.']
       : []),
   ];
 }

@@ -82,7 +82,7 @@ interface Check {
   readonly what: string;
 }
 
-/** The check that fails for each kind of difference. */
+/** For each kind of difference, the check that fails. */
 const against: { readonly [K in DifferenceKind]: Check['name'] } = {
   gap: 'range',
   overlap: 'range',
@@ -165,8 +165,8 @@ const levelTexts: { readonly [L in ProofLevel]: string } = {
 const maxRanges = 5;
 
 /**
- * Renders the check of each time range. For more than `maxRanges` ranges, renders only the number of ranges and rows
- * for each kind of check.
+ * Renders the check of each time range. If there are more than `maxRanges` ranges, renders only the number of ranges
+ * and rows for each kind of check.
  */
 function renderLevels({ proof, export: { results } }: Manifest): string {
   if (proof.length === 0) return 'nothing';

@@ -15,7 +15,7 @@ export interface Segment extends Key {
   readonly amount: number;
 }
 
-/** Returns the segments of a bar of collectors. `counts` are in the order of `collectorStates`. */
+/** Returns the segments for a bar of collectors. `counts` are in the order of `collectorStates`. */
 export function collectorSegments(counts: readonly number[]): readonly Segment[] {
   return collectorStates.map(({ member, label }, index) => ({
     label,
@@ -116,7 +116,7 @@ function Axis({ range }: { range: TimeRange }) {
 }
 
 interface HistogramProps {
-  /** Counts in time slices of equal length; undefined for unknown counts. */
+  /** Counts for time slices of equal length; undefined where a count is unknown. */
   readonly counts: readonly (number | undefined)[];
   readonly range: TimeRange;
   readonly label: string;

@@ -130,7 +130,7 @@ function Rows({ visibleRows, total, filter, selected }: Omit<ListProps, 'onFilte
     measure();
     moveFocus(target);
   };
-  // Also keeps the element of an invisible focused row, so that the focus is not lost.
+  // Also keeps the element of the focused row while it is not visible, so that the focus is not lost.
   const shown = inView.includes(focused) ? inView : [...inView, focused];
   return (
     <div class="scroller" ref={scroller} onScroll={measure}>
@@ -183,7 +183,7 @@ function useFocusedRow({ scroller, visibleRows, total, filter, selected, inView 
   const focused = Math.min(lastFocused, total - 1);
   /** Resource that has the focus. Undefined between a move of the focus and the next rendering. */
   const focusedId = useRef<string | undefined>(undefined);
-  // With another filter, the list begins at its first row.
+  // When the filter changes, the list returns to its first row.
   useEffect(() => {
     scroller.current?.scrollTo({ top: 0 });
     setFocused(0);

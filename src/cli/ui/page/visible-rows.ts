@@ -43,7 +43,7 @@ export class VisibleRows {
     this.#onChange = onChange;
   }
 
-  /** Last page of the list from the server. */
+  /** Most recent page of the list from the server. */
   get page(): ListPage {
     return this.#page;
   }
