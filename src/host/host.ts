@@ -57,7 +57,7 @@ export type Creation = 'created' | 'exists' | 'taken';
 
 /** Object that stores part of a resource's ledger. */
 export interface LedgerShard {
-  /** Text of the ledger object: at most `maxShardBytes` bytes in UTF-8. */
+  /** Text of the ledger object: at most `maxShardBytes` bytes when encoded as UTF-8. */
   readonly content: string;
   /** Opaque version that changes with every write. */
   readonly version: string;
@@ -129,14 +129,13 @@ export interface SecretReader {
 
 /**
  * Leadership of this process. Only the leader may write and send requests. Leadership ends according to the local
- * clock, so even a process that was suspended notices when its leadership has ended.
+ * clock, so even a process that was suspended notices that its leadership has ended.
  */
 export interface Leadership {
   /** Reports whether this process is the leader. Its leadership ends before another process can become the leader. */
   isLeader(): boolean;
   /**
-   * Number of times this process has become the leader. When this number has increased, data read earlier may be
-   * outdated.
+   * Number of times this process has become the leader. Once this number increases, data read earlier may be outdated.
    */
   term(): number;
   /** True if the former leader did not release the Lease or lock, for example because it crashed (B6). */

@@ -65,11 +65,9 @@ export class DirectoryContents {
   readonly #records: RecordStore;
   readonly #reader: ManifestReader;
   readonly #queue = new SerialQueue();
-  /**
-   * Monotonic time in ms at which this process noticed that an object's manifest is missing, by identity of the object.
-   */
+  /** Monotonic time in ms at which this process noticed that an object's manifest is missing, by object identity. */
   readonly #missingSinceMs = new Map<string, number>();
-  /** Records of resources without a manifest whose state is kept, by identity of the resource. */
+  /** Records of resources whose state is retained without a manifest, by resource identity. */
   readonly #retained = new Map<string, ResourceRecord>();
   #secrets: ReadonlyMap<string, Found<DecodedSecret>> = new Map();
   #recordProblems: readonly PlacedFinding[] = [];
@@ -131,7 +129,7 @@ export class DirectoryContents {
   /** Called when a resource's manifest has been deleted or has reappeared. */
   protected onNotice(_: Notice): void {}
 
-  /** Returns the records of resources without a manifest whose state is kept. */
+  /** Returns the records of resources whose state is retained without a manifest. */
   retained(): readonly ResourceRecord[] {
     return [...this.#retained.values()];
   }

@@ -21,7 +21,7 @@ export class DirectoryView extends DirectoryContents {
     false,
   );
 
-  /** Reading of the manifests in progress, shared by all calls to `follow`. Undefined if none is in progress. */
+  /** Ongoing reading of the manifests, shared by all calls to `follow`. Undefined if no reading is in progress. */
   #reading: Promise<void> | undefined;
 
   /** Opens the directories and reads all manifests and resource records. */

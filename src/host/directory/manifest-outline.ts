@@ -5,7 +5,7 @@
 import { isRecord } from '../../base/record.ts';
 
 /**
- * Names of the fields, list items and text lines of a value, each with the names inside it. A list item is named
+ * Names of the fields, list items and text lines in a value, each with the names nested in it. A list item is named
  * `[NAME]` if it has a `name`, otherwise `[INDEX]`. A line of multi-line text is named `[line NUMBER]`.
  */
 export interface Outline {

@@ -204,7 +204,7 @@ export class ManifestReader {
     };
   }
 
-  /** Returns the invalid and unreadable manifests that logfleet has never read in a valid version. */
+  /** Returns the invalid and unreadable manifests for which logfleet has never seen a valid version. */
   #unusable({ refused, unclear, known }: Gathering, found: ReadonlySet<string>): readonly UnusableManifest[] {
     const isUnknown = (id: string) => known.placeOf(id) === undefined;
     const ofDocuments = refused.flatMap(({ directory, manifest, problem, ...each }): readonly UnusableManifest[] =>
@@ -309,7 +309,7 @@ export class ManifestReader {
     return !isOperator || Math.max(clock.now() - changedAtMs, seenForMs) >= quietMs;
   }
 
-  /** Drops the stored data about removed files, except files to which a resource still belongs. */
+  /** Drops the stored data about removed files, except files that still have a resource. */
   #dropMemories(directory: string, memories: FileMemories, files: readonly ScannedFile[], known: KnownBefore): void {
     const present = new Set(files.map(({ path }) => path));
     for (const [manifest, { ids }] of memories) {
@@ -384,7 +384,7 @@ async function gatherRequests(gathered: Gathering, directory: string): Promise<v
   for (const file of bad) {
     const remedy = 'delete the file, then run logfleet pause or logfleet resume again';
     gathered.problems.push(
-      fileError(file, 'Unreadable', 'the file is not a valid request of logfleet pause or logfleet resume', remedy),
+      fileError(file, 'Unreadable', 'the file is not a valid request from logfleet pause or logfleet resume', remedy),
     );
   }
 }
@@ -402,7 +402,7 @@ function unreadable(file: string, problem: string, remedy: string, line = 1): De
 
 function cutOff(file: string, text: string): DecodedFile {
   const problem = 'the file is probably truncated, because the last lines of its earlier version are missing';
-  const remedy = 'write the complete file, or add a comment such as # end as its last line if the file is complete';
+  const remedy = 'write the complete file; if it is already complete, add a comment such as # end as its last line';
   return unreadable(file, problem, remedy, text.split('\n').length);
 }
 
@@ -410,10 +410,10 @@ function incomplete(file: string, text: string, loss: string, others: readonly P
   const problem =
     `the file is probably not completely written yet: it lacks ${loss}, which its earlier version contains. ` +
     'logfleet is still using the earlier version';
-  const remedy = `write the complete file; if it is complete, leave it unchanged for ${lossDelayMs / 1_000} s`;
+  const remedy = `write the complete file; if it is already complete, leave it unchanged for ${lossDelayMs / 1_000} s`;
   const decoded = unreadable(file, problem, remedy, text.trimEnd().split('\n').length);
-  // Leaves out warnings, because logfleet is not using this text yet. Reports errors, because the user may have
-  // finished writing.
+  // Omits warnings, because logfleet is not using this text yet. Reports errors, because the user may have finished
+  // writing.
   return { ...decoded, problems: [...decoded.problems, ...others.filter(({ severity }) => severity === 'error')] };
 }
 

@@ -1,6 +1,6 @@
 /**
- * Requests that users make with logfleet commands for a manifest directory. The commands do not change the manifests
- * themselves, because the manifests belong in Git.
+ * Requests that users make with logfleet commands for a manifest directory. Commands do not change the manifests
+ * themselves, because manifests belong in Git.
  *
  * - A request for one resource contains annotations that override those in its manifest:
  *   `{"kind":…,"namespace":…,"name":…,"annotations":{"logfleet.dev/paused":"true"},"writers":{"logfleet.dev/paused":{"by":…,"time":…}}}`.

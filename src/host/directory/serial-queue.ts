@@ -3,7 +3,7 @@
  */
 
 export class SerialQueue {
-  /** Promise of the function that was added last for each key, until the function ends. */
+  /** Result of the most recently added function for each key, kept until that function ends. */
   readonly #last = new Map<string, Promise<unknown>>();
 
   /** Runs `act` after all functions that were added earlier with the same key. Resolves or rejects like `act`. */

@@ -3,11 +3,11 @@
  *
  * ```
  * .logfleet/lock                                              the process that holds the directory
- *          /status/<Kind>/<namespace>/<name>.json             identity, last good spec, and status
+ *          /status/<Kind>/<namespace>/<name>.json             identity, last valid spec, and status
  *          /ledgers/<Kind>/<namespace>/<name>/<uid>/<shard>.json
  *          /manifests.json                                    data about each manifest file at the last reading
- *          /requests/<Kind>_<namespace>_<name>.json           requests of users for a resource
- *          /requests/settings.json                            requests of users for the whole operator
+ *          /requests/<Kind>_<namespace>_<name>.json           user requests for a resource
+ *          /requests/settings.json                            user requests for the whole operator
  *          /events.ndjson, events.1.ndjson                    Events, newest last
  * ```
  *

@@ -3,13 +3,13 @@
  *
  * | code | when | handling |
  * | --- | --- | --- |
- * | `host.conflict` | 409: the object was changed or created meanwhile | backoff |
- * | `host.gone` | 404 | wait |
+ * | `host.conflict` | 409: the object has been changed or created in the meantime | backoff |
+ * | `host.gone` | 404: the object does not exist | wait |
  * | `host.expired` | 410: the version is too old to continue from | backoff |
  * | `host.unauthorized`, `host.forbidden` | 401; 403: the operator lacks a right | stall |
- * | `host.denied` | 403: an admission rule such as a ResourceQuota refuses the object | stall |
- * | `host.invalid` | 400, 413, 422 and other refusals: the server does not accept the request | bug |
- * | `host.throttled`, `host.unavailable` | 429; 5xx | retryAfter if the server named a delay, else backoff |
+ * | `host.denied` | 403: an admission rule such as a ResourceQuota rejects the object | stall |
+ * | `host.invalid` | 400, 413, 422 and similar: the server does not accept the request | bug |
+ * | `host.throttled`, `host.unavailable` | 429; 5xx | retryAfter if the server specified a delay, otherwise backoff |
  * | `host.unreachable` | no response, or an unreadable response | backoff |
  */
 import { type KindName, kinds, ledgerKind, ledgerPlural } from '../../api/kinds.ts';
@@ -110,7 +110,7 @@ interface BackoffOptions {
 
 /**
  * Returns the retry delay in ms after `failures` consecutive failures. The delay grows exponentially, with jitter, and
- * is never shorter than a Retry-After header demands.
+ * is never shorter than the delay in a Retry-After header.
  */
 export function backoffDelay(options: BackoffOptions, failures: number, error: unknown, random: Random): number {
   const delayMs = scatteredMs(doubledMs(options.firstMs, failures - 1, options.capMs), random);

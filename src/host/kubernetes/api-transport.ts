@@ -137,7 +137,7 @@ export async function* readLines(body: AsyncIterable<Uint8Array>): AsyncGenerato
       start = end + 1;
     }
     rest = rest.slice(start);
-    if (rest.length > longestLine) throw new Error('a line of the watch is too long');
+    if (rest.length > longestLine) throw new Error('a line in the watch is too long');
   }
   if (rest.trim() !== '') throw new Error('the watch was cut off in the middle of a line');
 }

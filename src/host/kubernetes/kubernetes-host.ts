@@ -35,13 +35,13 @@ const longestStepMs = 120_000;
 
 interface KubernetesHostOptions extends Ports {
   readonly api: KubeApi;
-  /** Namespaces that the operator watches. If they are listed, the operator needs only Roles in these namespaces. */
+  /** Namespaces that the operator watches. If these are listed explicitly, the operator needs only Roles in them. */
   readonly namespaces: 'all' | readonly string[];
   /** Namespace of the operator's Lease and settings. */
   readonly operatorNamespace: string;
   /** Name of the pod or machine, shown in the Lease and in Events. */
   readonly identity: string;
-  /** Version of logfleet, shown on the Lease. */
+  /** Version of logfleet, shown in a Lease annotation. */
   readonly version?: string;
   /** True if the leader is elected through a Lease. */
   readonly leaderElection: boolean;
@@ -190,7 +190,7 @@ export class KubernetesHost implements Host {
 
   /**
    * Returns a message for each kind of resource that has not been listed yet, and for each missing list of Jobs that a
-   * new leader needs. The messages contain the reasons if these are known.
+   * new leader needs. Each message includes the reason if it is known.
    */
   unready(): readonly string[] {
     const unlisted = [...this.#followed]

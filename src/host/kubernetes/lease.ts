@@ -37,8 +37,8 @@ export const leaseDurationMs = 15_000;
 export const renewDeadlineMs = 10_000;
 const retryPeriodMs = 2_000;
 /**
- * Delay in ms before a failed Lease renewal is retried. With this delay and `callDeadlineMs`, three attempts fit in
- * before leadership ends.
+ * Delay in ms before a failed Lease renewal is retried. With this delay and `callDeadlineMs`, there is time for three
+ * attempts before leadership ends.
  */
 const hurriedRetryMs = 500;
 const callDeadlineMs = 2_500;
@@ -196,7 +196,7 @@ export class LeaseElection implements Leadership {
   }
 
   /**
-   * Reports whether this process may write the Lease, because the Lease has no holder, already names this process, or
+   * Reports whether this process may write the Lease: it may if the Lease has no holder, already names this process, or
    * has expired. If there is no Lease, this process first waits for `renewDeadlineMs`.
    */
   #mayWrite(lease: Lease | undefined): boolean {

@@ -170,7 +170,7 @@ const maxCachedLength = 64 * 1024;
 const maxCachedTotal = 32 * 1024 * 1024;
 /**
  * Number of Ledgers on the first page of a list. It is low because the size of the Ledgers is unknown, and each one can
- * have 512 KiB.
+ * be as large as 512 KiB.
  */
 const firstPageLimit = 50;
 const maxPageLimit = 500;
@@ -238,7 +238,7 @@ export class LedgerStartList {
     return shard;
   }
 
-  /** Called when an owner's listed Ledgers may be outdated. Its Ledgers are then read by name. */
+  /** Called when an owner's listed Ledgers may be outdated, so that they are read by name. */
   outdate(owner: OwnerRef): void {
     this.#listings.get(this.#scopeOf(owner))?.byName.add(owner.uid);
   }
@@ -248,8 +248,8 @@ export class LedgerStartList {
   }
 
   /**
-   * Returns the list of Ledgers for the current term as the leader, and starts it if necessary. Returns undefined if
-   * this process has never been the leader.
+   * Returns the list of Ledgers for the current term as the leader, and starts the list if necessary. Returns undefined
+   * if this process has never been the leader.
    */
   #current(owner: OwnerRef): Listing | undefined {
     const { leadership, clock } = this.#options;

@@ -4,7 +4,7 @@
  *
  * The operator whose entry has the earliest `since` acts on the resource. Each operator writes its earliest `since` to
  * all shared resources. So one of two operators acts on all of them, and both together send no more requests than one
- * would. An entry whose time `seen` is later than in the other entries asks the other operators whether they are still
+ * would. An entry whose `seen` time is later than in the other entries asks the other operators whether they are still
  * running. A running operator answers by copying that time into its own entry. An operator that does not answer within
  * a minute counts as gone. An operator that has shown no sign of life for ten minutes is asked again.
  *
@@ -75,7 +75,7 @@ interface OperatorEntriesOptions extends Omit<Ports, 'random'> {
   readonly leadership: Leadership;
   readonly resources: () => Iterable<AnyResource>;
   readonly newest: (kind: KindName, key: ResourceKey) => AnyResource | undefined;
-  /** Writes the status of a resource, including the operators' entries that `show` adds. */
+  /** Writes the status of a resource, including the operator entries that `show` adds. */
   readonly write: (resource: AnyResource) => Promise<unknown>;
 }
 
@@ -224,7 +224,7 @@ export class OperatorEntries {
   }
 
   /**
-   * Learns which other operators are running from the entries in a resource's status. An operator counts as running if
+   * Learns from the entries in a resource's status which other operators are running. An operator counts as running if
    * its entry has changed.
    */
   #learn(resource: AnyResource, before: AnyResource | undefined): void {
@@ -262,8 +262,8 @@ export class OperatorEntries {
   }
 
   /**
-   * Updates the metric that counts other operators. If `isChanged` is true, calls the listeners for each resource that
-   * a different operator may now be acting on.
+   * Updates the metric that counts other operators. If `isChanged` is true, calls the listeners for each resource on
+   * which a different operator may now be acting.
    */
   #announce(isChanged: boolean): void {
     const running = [...this.#others].filter(([, { isGone }]) => !isGone).map(([key]) => key.split(' ')[0]);
@@ -387,8 +387,8 @@ function otherKey(name: string, { metadata }: AnyResource): string {
 }
 
 /**
- * Returns the user-facing message that several operators manage the same resource. `operators` is sorted, and the first
- * operator acts on the resource.
+ * Returns the message that tells users that several operators manage the same resource. `operators` is sorted, and the
+ * first operator acts on the resource.
  */
 function messageOf(operators: readonly OperatorEntry[]): string {
   const names = operators.map(({ name }) => name);

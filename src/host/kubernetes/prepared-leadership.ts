@@ -9,9 +9,9 @@ export class PreparedLeadership implements Leadership {
   readonly #inner: Leadership;
   readonly #prepare: () => Promise<void>;
   readonly #listeners = new Listeners();
-  /** Term as the leader for which `prepare` was last called. */
+  /** Leadership term for which `prepare` was last called. */
   #begunTerm = 0;
-  /** Term as the leader for which `prepare` last succeeded. */
+  /** Leadership term for which `prepare` last succeeded. */
   #preparedTerm = 0;
 
   constructor(inner: Leadership, prepare: () => Promise<void>) {

@@ -95,7 +95,7 @@ export class Reflector<R extends CachedResource> {
   #steppedAtMs: number;
   /** Aborts the running list or watch when `relist` requests another list. */
   #step = new AbortController();
-  /** Callers that wait for the next complete list. */
+  /** Callers that are waiting for the next complete list. */
   readonly #listed: (() => void)[] = [];
   #problem: LogfleetError | undefined;
 
@@ -109,7 +109,9 @@ export class Reflector<R extends CachedResource> {
     );
   }
 
-  /** Monotonic time in ms at which the last list, watch or delay began. If that was long ago, the reflector is hung. */
+  /**
+   * Monotonic time in ms at which the last list, watch or delay began. If that was long ago, the reflector has hung.
+   */
   get steppedAtMs(): number {
     return this.#steppedAtMs;
   }

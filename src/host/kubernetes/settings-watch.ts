@@ -98,7 +98,7 @@ export class SettingsWatch {
     if (this.#current === unread && hasCode(error, 'host.forbidden')) {
       const { log, namespace } = this.#options;
       log.error(
-        `the operator has no right to read the ConfigMap ${settingsName}, so the ConfigMap cannot pause policies and exports: grant the operator list and watch on it in namespace ${namespace}`,
+        `the operator has no right to read the ConfigMap ${settingsName}, so the ConfigMap cannot pause policies and exports: grant the operator the verbs list and watch on this ConfigMap in namespace ${namespace}`,
         { error },
       );
       this.#set({});

@@ -4,8 +4,8 @@
  * A request counts against the rate until one second after its latest possible arrival at the service. It has certainly
  * arrived when:
  * - its response arrives, or its connection ends;
- * - the response to another request arrives, which was sent to the same origin at least `marginBounds.maxMs` later;
- * - a handshake with the same origin completes that began at least `marginBounds.maxMs` later (`Path.probe`).
+ * - another request, sent to the same origin at least `marginBounds.maxMs` later, gets its response;
+ * - a handshake with the same origin, begun at least `marginBounds.maxMs` later, completes (`Path.probe`).
  *
  * A 429 response does not reduce the rate of keep-alives, because the service cancels search jobs that get no
  * keep-alives.
@@ -20,7 +20,7 @@ export interface Reservation {
   /** Network path of the request. Undefined if a former leader sent the request. */
   readonly path: Path | undefined;
   sentAtMs: number | undefined;
-  /** Time in ms until the first bytes of the response arrived. Undefined before that. */
+  /** Time in ms from sending the request to the first bytes of its response. Undefined until they arrive. */
   roundTripMs: number | undefined;
   /**
    * Time in ms by which this request's round trip exceeded the shortest recent one. The network may have caused this

@@ -52,9 +52,7 @@ export class RatePace {
     return true;
   }
 
-  /**
-   * Returns the time of the next step that raises the request rate, or Infinity if the rate is already the full rate.
-   */
+  /** Returns the time of the next step that raises the request rate, or Infinity if the full rate has been reached. */
   nextStepMs(nowMs: number): number {
     if (this.#factorAt(nowMs) >= 1) return Number.POSITIVE_INFINITY;
     return this.#slowedAtMs + (this.#steps(nowMs) + 1) * paceStepMs;

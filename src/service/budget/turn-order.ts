@@ -26,9 +26,9 @@ export const promotedAfterMs = 2_000;
  */
 const keepAliveSlackMs = 3_500;
 
-/** Number of keep-alives per page read while requests of both classes wait. */
+/** Number of keep-alives per page read while requests of both classes are waiting. */
 const pollsForPage = 12 / 13;
-/** Maximum number of consecutive keep-alives while a page read waits. */
+/** Maximum number of consecutive keep-alives while a page read is waiting. */
 const maxPollsAhead = 3;
 
 /** First waiting request of a request class. */
@@ -46,8 +46,8 @@ export class TurnOrder {
    */
   #inRank = 0;
   /**
-   * Number of keep-alives that may still be sent while a page read waits. If this number is below 1, the page read is
-   * sent first.
+   * Number of keep-alives that may still be sent while a page read is waiting. If this number is below 1, the page read
+   * is sent first.
    */
   #pollsAhead = maxPollsAhead;
 

@@ -20,7 +20,7 @@ import type { HistogramBucket, JobState, JobStatus, RecordPage } from './search-
 
 export interface CreatedJob {
   readonly id: string;
-  /** Text of `warning`, including the service's notice about cookies. */
+  /** Text of the `warning` field, including the service's cookie notice. */
   readonly warning: string | undefined;
 }
 

@@ -9,7 +9,7 @@ import type { HistogramBucket, JobState, JobStatus } from './search-service.ts';
 /** Maximum number of errors, and likewise of warnings, that are stored. Any further ones are dropped. */
 const maxTexts = 100;
 const maxTextLength = 1_000;
-/** Matches a warning that says that the search stopped at the message limit (section 10.2 of docs/service.md). */
+/** Matches the warning that a search stopped at the message limit (section 10.2 of docs/service.md). */
 const limitReached = /max(?:imum)?\s+results\s+reached/i;
 
 export interface JobProgress {
@@ -129,7 +129,7 @@ function isIdle(state: JobState): boolean {
 const maxBuckets = 20_000;
 
 export interface MessageHistogram {
-  /** Message counts of short periods, ordered by time. */
+  /** Message counts for short periods, ordered by time. */
   readonly buckets: readonly HistogramBucket[];
   readonly total: number;
   /** True if the histogram contains as many messages as the search job has found. */

@@ -22,7 +22,7 @@ export interface SearchJobsOptions {
 }
 
 export interface OpenOptions {
-  /** Cancels opening the search job. Has no effect once the job is open. */
+  /** Cancels the search job while it is being opened. Has no effect once the job is open. */
   readonly signal?: AbortSignal;
   /** Called after each answered status request. */
   readonly onProgress?: (progress: JobProgress) => void;

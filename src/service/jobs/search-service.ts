@@ -116,7 +116,7 @@ export interface MessagePage {
 export interface RecordPage {
   /** Fields of the records. `keyField` is true for a field by which the aggregation groups its rows. */
   readonly fields: readonly PageField[];
-  /** Values of each record by field name. */
+  /** Values of each record, by field name. */
   readonly records: readonly ReadonlyMap<string, string>[];
   readonly warning: string | undefined;
 }
@@ -144,7 +144,7 @@ export interface OpenJob {
    */
   listRecords(query: PageQuery, options?: CallOptions): Promise<CallResponse<RecordPage>>;
   /**
-   * Deletes the job (section 4.5 of docs/service.md). If the service does not know the job, it counts as deleted,
+   * Deletes the job (section 4.5 of docs/service.md). If the service does not know the job, the job counts as deleted,
    * unless it is so new that some replicas may not know it yet.
    */
   delete(options?: CallOptions): Promise<CallResponse<undefined>>;

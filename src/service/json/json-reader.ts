@@ -156,7 +156,8 @@ export class JsonReader {
   }
 
   /**
-   * Reads a value, after the colon if it belongs to a name. Reads only the first byte of an object or array.
+   * Reads a value, and the colon before it if the value belongs to a name. Reads only the first byte of an object or
+   * array.
    * @param keeps true to set `kept` to the beginning of the value
    */
   *value(keeps = false): Reading<JsonKind> {

@@ -118,7 +118,7 @@ export class PageContent {
     this.#place = 'element';
   }
 
-  /** Passes on the rows that `row-finder.ts` can read, because it is faster than the JSON reader. */
+  /** Passes on the rows that `row-finder.ts` can read, because that code is faster than the JSON reader. */
   #findRows(): void {
     const reader = this.#reader;
     for (let { at } = reader; ; at = reader.kept + 1) {

@@ -140,7 +140,7 @@ export class Exchange {
 
   /** Sends one request and follows its redirects. */
   async #follow<T>(call: Call, reading: Reading<T>): Promise<CallResponse<T>> {
-    // All requests of a search job go to the address at which the job was created.
+    // All requests for a search job go to the address at which the job was created.
     const home = call.session?.address;
     let address = home ?? this.#address;
     let url = new URL(address.origin + address.basePath + call.path);

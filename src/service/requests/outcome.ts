@@ -23,7 +23,7 @@ export type Effect = 'none' | 'unknown';
 export const jobMissings = [
   /** The replica of the service that responded does not know the new job yet (section 10.2 of docs/service.md). */
   'jobNotKnownYet',
-  /** logfleet has deleted the search job. */
+  /** logfleet has deleted the job. */
   'jobDeleted',
   /** The service did not find the job, because the request lacked the job's cookie (section 5.3 of docs/service.md). */
   'jobCookieMissing',
@@ -31,7 +31,7 @@ export const jobMissings = [
    * The service cancelled the job, because it had not received a request for too long (section 3.1 of docs/service.md).
    */
   'jobSilenced',
-  /** The service ended the search job after eight hours (section 3.1 of docs/service.md). */
+  /** The service ended the job after eight hours (section 3.1 of docs/service.md). */
   'jobTimedOut',
   /** Another client deleted the job, or the service lost it. */
   'jobGone',
@@ -44,7 +44,7 @@ export const jobMissings = [
 export type TableHandling = Exclude<Handling['kind'], 'bug'>;
 
 export interface Treatment {
-  /** Reason of the status condition, in CamelCase. */
+  /** Condition reason to show in the status, in CamelCase. */
   readonly reason: string;
   readonly effect: Effect;
   readonly handling: TableHandling;

@@ -26,8 +26,8 @@ export const rangeRefusals = [
 export const jobRefusals = ['generic', ...rangeRefusals, 'no.query', 'parse.error', 'query.creation.error'] as const;
 
 /**
- * Error codes with which the service rejects a request for a page (sections 7.4 and 10.1 of docs/service.md). This list
- * does not include `unknownJobCode`.
+ * Error codes with which the service rejects a page request (sections 7.4 and 10.1 of docs/service.md). This list does
+ * not include `unknownJobCode`.
  */
 export const pageRefusals = [
   'offset.missing',

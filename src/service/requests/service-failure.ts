@@ -35,7 +35,7 @@ function adviceWith(operation: Operation, names: SettingNames): Advice {
     nameNotFound: `the hostname cannot be resolved: check ${address}, and the DNS and proxy settings of this machine`,
     refused: `no server is listening at this address: check the host and port in ${address}`,
     notReachable: `check ${address}, and whether firewalls, network policies and proxies let logfleet through`,
-    connectTimeout: `no connection was established in time: check ${address}, and firewalls, network policies and proxies`,
+    connectTimeout: `no connection was established in time: check ${address}, and any firewalls, network policies and proxies`,
     proxyFailed: 'the proxy in HTTPS_PROXY refused the connection: check the proxy, or add the host to NO_PROXY',
     tlsFailed: `the TLS handshake failed: check the host and port in ${address}`,
     certificateUnknown: `the certificate is not signed by a CA that logfleet trusts: ${trustAuthority}`,

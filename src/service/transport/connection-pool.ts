@@ -97,7 +97,7 @@ export class ConnectionPool {
     opening.catch(() => {});
   }
 
-  /** Opens a connection. The caller's signal does not stop it from being opened, because other callers can use it. */
+  /** Opens a connection. The caller's signal does not cancel this, because other callers can use the connection. */
   async #openNow(): Promise<void> {
     const { origin, clock, dialer } = this.#options;
     const socket = await withDeadline(clock, connectDeadlineMs, this.#closing.signal, (signal) =>

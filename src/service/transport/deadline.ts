@@ -2,7 +2,7 @@
 import { unlessAborted } from '../../base/aborted.ts';
 import type { Clock } from '../../base/clock.ts';
 
-/** Abort reason of a request whose response took too long. */
+/** Abort reason for a request whose response took too long. */
 export class DeadlineError extends Error {
   override readonly name = 'DeadlineError';
 }

@@ -7,7 +7,7 @@
  */
 import type { Departure } from '../budget/send-right.ts';
 
-/** Maximum time in ms to establish a connection, including through a proxy. */
+/** Maximum time in ms to establish a connection, even through a proxy. */
 export const connectDeadlineMs = 10_000;
 
 export interface TransportRequest {
