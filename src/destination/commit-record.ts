@@ -101,9 +101,9 @@ const recordForm = object({
   /** Number of rows that the search returned. */
   received: integer(),
   written: integer(),
-  /** Number of rows whose time is outside the interval (E10). They are not written. */
+  /** Number of rows whose time is outside the interval (E10). These rows are not written. */
   outside: integer(),
-  /** Number of duplicate rows (E9). They are not written. */
+  /** Number of duplicate rows (E9). Duplicates are not written. */
   duplicates: integer(),
   /**
    * Number of received rows that are not written, because the service returned only some of the results (E4). The next
@@ -238,10 +238,10 @@ function recordProblem(record: CommitRecord): string | undefined {
   if (incomplete) return undefined;
   if (count.source === 'Job') {
     if (count.rows === received) return undefined;
-    return `the commit record says that the service counted ${count.rows} rows, but ${received} were received`;
+    return `the commit record says that the service counted ${count.rows} rows, but ${received} rows were received`;
   }
   // If the service stores a row twice, logfleet writes it once, but the service may count it twice. So the service's
   // count may exceed the number of written rows, but by no more than the number of duplicates.
   if (count.rows >= written && count.rows <= written + duplicates) return undefined;
-  return `the commit record says that the service counted ${count.rows} rows, but ${written} were written`;
+  return `the commit record says that the service counted ${count.rows} rows, but ${written} rows were written`;
 }

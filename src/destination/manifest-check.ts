@@ -59,7 +59,7 @@ export function checkManifest(manifest: Manifest, identity: ExportIdentity, { ma
     const { kind, where, expected, found } = first;
     throw manifestKind.damaged(
       name,
-      `the contents of the export manifest contradict each other (${kind}, ${where}): ${found} instead of ${expected}`,
+      `the export manifest contradicts itself (${kind}, ${where}): it contains ${found} instead of ${expected}`,
     );
   }
   if (!isProofOf(proof, intervals))

@@ -18,7 +18,8 @@ import { choice, object, optional, type Stored } from './stored-json.ts';
 /** Checks for missing rows, from strongest to weakest. */
 export const proofLevels = [
   /**
-   * After the search, the service counted the rows again. Its counts, sizes and times equal those of the written rows.
+   * After the search, the service counted the rows again, and its counts, sizes and times equal those of the written
+   * rows.
    */
   'Digest',
   /** The number of written rows equals the count returned by an aggregation. */

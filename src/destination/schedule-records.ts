@@ -1,5 +1,5 @@
 /**
- * A schedule's records. `start.json` contains the first time that the schedule exports (S2). A file such as
+ * A schedule's records. `start.json` contains the time from which the schedule exports (S2). A file such as
  * `runs/20261122t120000z-130000z.json` shows that its time range was exported (S1). Records are never removed.
  */
 import type { Destination } from './store/destination.ts';
@@ -13,7 +13,7 @@ const runRecord = object({
   run: text(),
   fromMs: moment,
   toMs: moment,
-  /** Fingerprint of the export, which names its folder. */
+  /** Fingerprint of the export. It is part of the folder name. */
   fingerprint: sha256,
   /** SHA-256 of the manifest in hexadecimal. */
   manifestSha256: sha256,
@@ -54,7 +54,7 @@ export class ScheduleLayout {
   }
 }
 
-/** Writes the first time that a schedule exports, or returns the time that is already stored. */
+/** Stores the time from which a schedule exports, or returns the time that is already stored. */
 export async function storeStartOnce(
   destination: Destination,
   layout: ScheduleLayout,
@@ -63,12 +63,12 @@ export async function storeStartOnce(
   return (await startKind.storeOnce(destination, layout.start, { fromMs })).fromMs;
 }
 
-/** Writes the first time that a schedule exports, unless one is already stored. Does not read the stored time. */
+/** Stores the time from which a schedule exports, unless a time is already stored. Does not read the stored time. */
 export async function recordStart(destination: Destination, layout: ScheduleLayout, fromMs: number): Promise<void> {
   await destination.create(layout.start, startKind.encode({ fromMs }));
 }
 
-/** Reads the first time that a schedule exports. Returns undefined if none is stored. Throws `destination.damaged`. */
+/** Reads the time from which a schedule exports. Returns undefined if none is stored. Throws `destination.damaged`. */
 export async function readStart(destination: Destination, layout: ScheduleLayout): Promise<number | undefined> {
   return (await startKind.read(destination, layout.start))?.fromMs;
 }

@@ -25,7 +25,7 @@ export type SliceFigures = Stored<typeof sliceFigures>;
 export const sliceFigureNames = ['rows', 'bytes', 'oldestMs', 'newestMs', 'offsetsMs'] as const;
 export type SliceFigureName = (typeof sliceFigureNames)[number];
 
-/** Message counts, sizes and times for each time slice with messages. */
+/** Message counts, sizes and times for each time slice that contains messages. */
 export interface SlicedFigures {
   readonly lengthMs: number;
   /** Slices that contain messages, in chronological order. */

@@ -40,7 +40,7 @@ type ObjectOf<S extends Shape> = { readonly [N in keyof S as Exclude<N, Optional
 };
 
 interface StoredKindOptions<T> {
-  /** Type of the stored object, such as `logfleet.dev/export-plan`. */
+  /** Kind of the stored object, such as `logfleet.dev/export-plan`. */
   readonly kind: string;
   readonly form: Decoder<T>;
   /** Advice for users if the object is damaged. The default is to start the export again. */
@@ -88,7 +88,7 @@ export class StoredKind<T extends object> {
     return form({ object, path: '' }, members);
   }
 
-  /** Returns the error for a stored object with contradictory content. */
+  /** Returns the error for a stored object whose content is contradictory. */
   damaged(name: string, problem: string): LogfleetError {
     return damaged({ name, advice: this.#options.advice }, problem);
   }
@@ -208,7 +208,7 @@ function adviceOf({ advice }: StoredObject): string {
 }
 
 function newer(object: StoredObject, problem: string): LogfleetError {
-  const advice = `run the newer version of logfleet that wrote the object; if no newer version wrote the object, ${adviceOf(object)}`;
+  const advice = `run the newer version of logfleet that wrote the object; if no newer version wrote it, ${adviceOf(object)}`;
   return damaged({ ...object, advice }, problem);
 }
 

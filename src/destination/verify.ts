@@ -119,7 +119,7 @@ function sliceDifferences(record: CommitRecord, own: readonly (FileFigures | und
     const expected = recordedValues(record, name);
     return isInFiles && expected !== undefined && !sameValue(expected, recordedValues(found, name));
   });
-  const where = (name: string) => `${name} of periods of ${lengthMs} ms from ${isoText(fromMs)} to ${isoText(toMs)}`;
+  const where = (name: string) => `${name} in periods of ${lengthMs} ms from ${isoText(fromMs)} to ${isoText(toMs)}`;
   return differing.map((name) => ({ kind: 'figures', where: where(name) }));
 }
 

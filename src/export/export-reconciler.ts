@@ -26,7 +26,7 @@ import { onlyWorker, type WorkerPart } from './work/worker-part.ts';
 
 export interface ExportReconcilerOptions extends Ports {
   readonly host: Host;
-  /** Accounts at the log service, shared with other reconcilers. */
+  /** Accounts for the log service, shared with other reconcilers. */
   readonly accounts: Accounts;
   /** Divides the request budget between the operator and Kubernetes Jobs (B8). */
   readonly shares?: WorkerShares;
@@ -40,7 +40,7 @@ export interface ExportReconcilerOptions extends Ports {
   readonly wording?: ExportWording;
   /** Index of this process among the export's workers, and the number of workers. */
   readonly part?: WorkerPart;
-  /** Called after each reconcile. The new status of the export can then be read. */
+  /** Called after each reconcile, when the export's new status can be read. */
   readonly onReconciled?: (key: ResourceKey) => void;
   readonly enqueue: (key: ResourceKey, isActive?: boolean) => void;
 }

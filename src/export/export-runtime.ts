@@ -84,7 +84,7 @@ export class ExportRuntime {
   #isOver = false;
   /** Bytes scanned by all search jobs, as far as this process knows. */
   #scannedBytes = 0;
-  /** Resolves when the stopped work has ended. Undefined unless work is being stopped. */
+  /** Resolves when the work that is being stopped has ended. Undefined if no work is being stopped. */
   #ending: Promise<void> | undefined;
   #startedAtMs: number | undefined;
   #handledRequest: string | undefined;

@@ -7,7 +7,7 @@
 import { type PartOptions, type PartSummary, PartWriter } from './part-writer.ts';
 import type { RawRow } from './row-encoder.ts';
 
-/** Maximum number of ended parts that are still being written. */
+/** Maximum number of parts that have ended but are still being written. */
 const maxFinishingParts = 8;
 
 interface OpenPart {
@@ -20,7 +20,7 @@ interface OpenPart {
 export class PartSeries {
   readonly #optionsOf: (index: number, partition: string) => PartOptions;
   readonly #maxOpenParts: number;
-  /** Results of ended parts, by part number. */
+  /** Results of parts that have ended, by part number. */
   readonly #ended: Promise<PartSummary>[] = [];
   readonly #unfinished = new Set<PartWriter>();
   /** Parts that accept rows, by partition. The last part in the map has received the most recent row. */
@@ -28,7 +28,7 @@ export class PartSeries {
   /** Part that received the most recent row. */
   #current: OpenPart | undefined;
   #begun = 0;
-  /** Number of ended parts that are still being written. */
+  /** Number of parts that have ended but are still being written. */
   #finishing = 0;
   /** Resolves when an ended part has been completely written. Undefined if no caller is waiting for a part. */
   #finished: PromiseWithResolvers<void> | undefined;

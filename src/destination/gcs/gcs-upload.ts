@@ -26,7 +26,7 @@ export class GcsUpload implements UploadRequests {
   readonly isSequential = true;
   readonly key: string;
   readonly #options: GcsUploadOptions;
-  /** URL path and query of the upload session. */
+  /** Path and query of the upload session's URL. */
   #session = '';
   #storedBytes = 0;
   /** Size of the file in bytes. Undefined until the last chunk is sent. */

@@ -10,7 +10,7 @@ import type { Writer } from './writer.ts';
 
 export interface DestinationPorts {
   readonly clock: Clock;
-  /** Identity of this process. It marks unfinished uploads (E15). */
+  /** Identity of this process, with which it marks its unfinished uploads (E15). */
   readonly writer: Writer;
   /** Environment variables for proxies (`HTTPS_PROXY`, `NO_PROXY`) and Azure credentials (`AZURE_STORAGE_*`). */
   readonly environment: Environment;

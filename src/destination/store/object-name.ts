@@ -42,7 +42,7 @@ export function objectKey(root: string, name: string): string {
 /** Returns what is wrong with an object name, or undefined if the name is valid. */
 export function nameProblem(name: string): string | undefined {
   if (name === '') return 'it is empty';
-  if (Buffer.byteLength(name) > maxNameBytes) return `it has more than ${maxNameBytes} bytes`;
+  if (Buffer.byteLength(name) > maxNameBytes) return `it is longer than ${maxNameBytes} bytes`;
   if (name.startsWith('/')) return 'it must not begin with a slash';
   for (const segment of name.split('/')) {
     const problem = segmentProblem(segment);
@@ -54,7 +54,7 @@ export function nameProblem(name: string): string | undefined {
 function segmentProblem(segment: string): string | undefined {
   if (segment === '') return 'it has two consecutive slashes, or ends with a slash';
   if (segment.startsWith('.')) return `${shown(segment)} begins with a dot`;
-  if (Buffer.byteLength(segment) > maxSegmentBytes) return `${shown(segment)} has more than ${maxSegmentBytes} bytes`;
+  if (Buffer.byteLength(segment) > maxSegmentBytes) return `${shown(segment)} is longer than ${maxSegmentBytes} bytes`;
   if (segment.startsWith('-')) return `${shown(segment)} begins with a minus`;
   if (segment.startsWith(' ') || segment.endsWith(' ')) return `${shown(segment)} begins or ends with a space`;
   if (segment.normalize('NFC') !== segment) return `${shown(segment)} is not in Unicode's normal form C (NFC)`;

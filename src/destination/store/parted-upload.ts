@@ -29,7 +29,7 @@ export interface UploadRequests {
   sendPart(number: number, content: Uint8Array, stop: AbortSignal): Promise<void>;
   /**
    * Creates the object from its uploaded parts, unless the object exists. If `isSequential` is true, `last` contains
-   * the last part. Otherwise, `last` is empty.
+   * the last part; otherwise, it is empty.
    */
   complete(last: Uint8Array): Promise<unknown>;
   /** Removes the parts of an unfinished upload. */
@@ -121,7 +121,7 @@ export class PartedUpload implements FileUpload {
     try {
       await send();
     } catch (cause) {
-      // After a failed request, the object's metadata shows whether this upload created it.
+      // After a failed request, the object's metadata shows whether this upload created the object.
       const { shown } = this.#requests;
       if (this.#requests.mayExist(cause) && (await this.#isOurs(cause))) return;
       if (this.#errors.isTaken(cause)) throw nameTaken(shown);

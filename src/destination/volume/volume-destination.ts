@@ -147,7 +147,7 @@ export class VolumeDestination implements Destination {
     if (folder) return folder;
     throw destinationError(
       'missing',
-      `the directory ${this.#directory} of the volume does not exist: create the directory, or mount the volume there`,
+      `the volume's directory ${this.#directory} does not exist: create the directory, or mount the volume there`,
     );
   }
 }

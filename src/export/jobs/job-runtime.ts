@@ -289,7 +289,7 @@ export class JobRuntime {
     const { requestsPerSecond, maxConcurrentRequests } = limits;
     const what = `The limits of the service's user (${requestsPerSecond} requests per second, ${maxConcurrentRequests} concurrent requests)`;
     const message = size
-      ? `${what} allow only ${counted(size.workers, 'worker')}, but the export requests ${workers}. Lower spec.execution.job.workers, or raise requestsPerSecond and maxConcurrentRequests in the Secret.`
+      ? `${what} allow only ${counted(size.workers, 'worker')}, but the export requests ${workers} workers. Lower spec.execution.job.workers, or raise requestsPerSecond and maxConcurrentRequests in the Secret.`
       : `${what} are too low for a Kubernetes Job: the operator reserves one request per second and two concurrent requests, and a worker needs two concurrent requests. Create another export with spec.execution.mode Operator, or raise requestsPerSecond and maxConcurrentRequests in the Secret.`;
     throw mendable(reasons.shareTooSmall, message);
   }

@@ -13,7 +13,7 @@ import {
 import { readReport, type WorkerReport } from './worker-report.ts';
 
 /** Advice on how to start another Job. */
-export const againText = `Give the annotation ${annotations.requestedAt} a new value to start another Job.`;
+export const againText = `To start another Job, give the annotation ${annotations.requestedAt} a new value.`;
 
 export interface JobState {
   /** `running`: a pod is running. `waiting`: no pod is running yet. `complete` and `failed`: the Job has ended. */
@@ -93,7 +93,7 @@ export function hasEnded(job: WorkerJob | undefined, pods: readonly WorkerPod[])
   return isOver && pods.every(isEnded);
 }
 
-/** Returns true if no container of the pod can run again. */
+/** Returns true if none of the pod's containers can run again. */
 export function isEnded({ status }: WorkerPod): boolean {
   return status.phase === 'Succeeded' || status.phase === 'Failed';
 }

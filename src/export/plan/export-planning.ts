@@ -175,7 +175,7 @@ class RangePlanning {
   }
 
   /**
-   * Opens the first search. If the service's clock is behind, closes this search and opens a search of a shorter range
+   * Opens the first search. If the service's clock is behind, closes this search, and opens one with a shorter range
    * (E11).
    */
   async #openFirst(): Promise<{ readonly job: SearchJob; readonly range: Interval }> {

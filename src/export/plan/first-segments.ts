@@ -65,7 +65,7 @@ export function fullestRows(limit: number): number {
   return inWholePages / requestsOf(inWholePages) >= max / requestsOf(max) ? inWholePages : max;
 }
 
-/** Returns the minimum number of requests for one search that finds `rows` rows. */
+/** Returns the minimum number of requests for a search that finds `rows` rows. */
 function requestsOf(rows: number): number {
   return requestsBesidesPages + Math.ceil(rows / maxPageRows);
 }

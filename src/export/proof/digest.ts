@@ -32,7 +32,7 @@ import { figureOf, textOf } from '../../service/jobs/aggregation.ts';
 import { maxPageRows, type RecordPage } from '../../service/jobs/search-service.ts';
 import { evenSegments, firstSegments } from '../plan/first-segments.ts';
 
-/** Returns whether the service counted as many rows in all `parts` together as in `whole`. */
+/** Returns whether the service's row counts for all `parts` add up to its row count for `whole`. */
 export function areWhole(whole: DigestGroup, parts: readonly DigestGroup[]): boolean {
   const rowsIn = ({ slices }: DigestGroup) => weightedSumOf(slices.map(({ fromMs, rows }) => [fromMs, rows] as const));
   return addWeightedSums(parts.map(rowsIn)) === rowsIn(whole);
@@ -399,8 +399,7 @@ export function rangeOf(intervals: readonly TimeRange[]): TimeRange {
 export const maxConfirmed = 100;
 
 /**
- * Returns the messages that were received more than once. Returns undefined if there are none, or too many for one
- * query.
+ * Returns the messages that were received more than once, or undefined if there are none, or too many for one query.
  */
 export function repeatedOf({ intervals }: DigestGroup): readonly RepeatedMessage[] | undefined {
   const repeated = intervals.flatMap((interval) => interval.repeated ?? []);

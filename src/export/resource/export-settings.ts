@@ -19,7 +19,7 @@ export const exportSettings: ExportSettings = {
 export interface ExportPlaces {
   /** Directories of volumes by volume name (`spec.destination.volume.name`). */
   readonly volumes: ReadonlyMap<string, string>;
-  /** True if an export without a Secret may use the operator's credentials for its object store. */
+  /** True if an export that names no Secret may use the operator's own credentials for its object store. */
   readonly allowAmbientCredentials: boolean;
   /** Environment variables, such as `HTTPS_PROXY` and `NO_PROXY`. */
   readonly environment: Readonly<Record<string, string | undefined>>;

@@ -82,7 +82,7 @@ export function isRefused(thrown: unknown): thrown is ServiceError {
 
 function countRefused(cause: ServiceError): LogfleetError {
   const { serviceCode = 'no code' } = cause;
-  const what = `The service accepts the query, but refuses it with "| count" at its end (${serviceCode}). logfleet needs this count if a response is lost, or if the service cuts a search short`;
+  const what = `The service accepts the query, but refuses it when "| count" is appended (${serviceCode}). logfleet needs this count if a response is lost, or if the service cuts a search short`;
   const message = `${what}: use a query whose rows can be counted.`;
   return failure('stall', 'export.countRefused', message, { reason: 'CountMissing', cause });
 }

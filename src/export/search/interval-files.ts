@@ -56,7 +56,7 @@ export class IntervalFiles {
   }
 
   /**
-   * Returns a promise that resolves when the destination accepts more rows. Returns undefined if it accepts rows now.
+   * Returns a promise that resolves when the destination accepts more rows, or undefined if it already accepts rows.
    */
   drained(): Promise<void> | undefined {
     return this.#parts.drained();

@@ -75,11 +75,11 @@ export interface RowOrder {
   readonly isDisordered: boolean;
 }
 
-/** Next search of an interval after the service has cut a search short. */
+/** What to search next in an interval after the service has cut a search short. */
 export type Cut =
   /** All rows at or after `atMs` have been found. The part of the interval before `atMs` is searched next. */
   | { readonly kind: 'at'; readonly atMs: number }
-  /** Rows may be missing anywhere. The newer half, from `atMs`, is searched first. */
+  /** Rows may be missing anywhere in the interval. The newer half, from `atMs`, is searched first. */
   | { readonly kind: 'bisect'; readonly atMs: number }
   /** The millisecond `atMs` alone has more rows than one search returns. */
   | { readonly kind: 'dense'; readonly atMs: number };

@@ -25,7 +25,7 @@ export interface RowFigures {
   readonly duplicates: number;
   /** Number of duplicates of written rows. */
   readonly duplicatesOfWritten: number;
-  /** Number of rows that are not written because the service cut this search short. The next search reads them (E4). */
+  /** Number of rows that are left to the next search, because the service cut this search short (E4). */
   readonly left: number;
   /** Number of rows whose time is exactly the exclusive end of the interval (E10). */
   readonly atEnd: number;
@@ -40,7 +40,7 @@ export interface RowFigures {
   readonly isDisordered: boolean;
   /** True if it is certain that every duplicate was detected (E9). */
   readonly areDuplicatesSure: boolean;
-  /** Number, sizes and times of all written rows. */
+  /** Count, sizes and times of all written rows. */
   readonly messages: MessageFigures;
   /** Counts, sizes and times of the rows in short periods (E6); undefined for aggregation records. */
   readonly slices: SlicedFigures | undefined;

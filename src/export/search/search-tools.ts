@@ -78,7 +78,7 @@ export interface JobView {
   readonly recordCount: number | undefined;
   /** Warnings from the service, in order of arrival. */
   readonly warnings: readonly string[];
-  /** Purpose of the job: to return rows, or to count them. */
+  /** Purpose of the job: returning rows or counting them. */
   readonly purpose: 'Rows' | 'Count';
 }
 

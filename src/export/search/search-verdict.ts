@@ -105,7 +105,7 @@ export type Verdict =
 
 const statusLost = 'a status response for the search job was lost, and may have contained an error';
 
-/** Maximum number of times that an interval is searched again after an error or a wrong row count. */
+/** Maximum number of repeated searches of an interval after an error or a wrong row count. */
 export const searchesAgain = 1;
 
 /**
@@ -138,7 +138,7 @@ export function judge(run: SearchFacts): Verdict {
   // service returns rows of the interval in their place.
   if (cut && cut.kind !== 'at' && showsInclusiveEnd(run)) return { kind: 'endsInclusive' };
   const isWrong = strays(run, figures) > 0 || lacksRows(run, figures);
-  // The result pages may have been wrong, so the rows are read again with different page sizes.
+  // The result pages may have been wrong, so the rows are reread with different page sizes.
   if (isWrong && run.results === 'Messages' && !run.isReadAgain) return readingOf(run, figures.isDisordered);
   if (strays(run, figures) > 0) return judgeStrays(run, figures);
   if (cut?.kind === 'bisect') return cut;

@@ -88,7 +88,7 @@ export type Wait =
   | { readonly kind: 'retry'; readonly delays: readonly IntervalDelay[] };
 
 export interface ExportProgress extends Pick<ManifestTotals, 'rows' | 'bytes' | 'encodedBytes' | 'duplicates'> {
-  /** Finished fraction of the export, from 0 to 1. Each planned segment counts equally. */
+  /** Finished fraction of the export, from 0 to 1. Each planned segment has the same weight. */
   readonly coveredRatio: number;
   /**
    * Fraction of searches that have ended, from 0 to 1. `coveredRatio` is smaller until the written rows have been

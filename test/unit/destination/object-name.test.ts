@@ -23,8 +23,8 @@ describe('an object name', () => {
     ['e\u0301', 'is not in Unicode'],
     ['-a', 'begins with a minus'],
     ['a /b', 'begins or ends with a space'],
-    [`a/${'ü'.repeat(128)}`, 'has more than 255 bytes'],
-    [`${'a/'.repeat(512)}a`, 'it has more than 1024 bytes'],
+    [`a/${'ü'.repeat(128)}`, 'is longer than 255 bytes'],
+    [`${'a/'.repeat(512)}a`, 'it is longer than 1024 bytes'],
   ])('rejects %j: %s', (name, problem) => {
     expect(nameProblem(name)).toContain(problem);
     expect(() => nameSegments(name)).toThrow('is not a valid file name');

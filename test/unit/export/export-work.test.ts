@@ -323,11 +323,11 @@ describe('an export', () => {
       [(objects) => objects.set(nameOf(1), Buffer.from('rows')), 'has 4 bytes instead of 3'],
       [
         (objects) => objects.set(manifestName, manifestKind.encode(described)),
-        'the contents of the export manifest contradict each other (fingerprint, manifest)',
+        'the export manifest contradicts itself (fingerprint, manifest)',
       ],
       [
         (objects) => objects.set(manifestName, manifestKind.encode({ ...manifest, complete: false })),
-        'the contents of the export manifest contradict each other (completeness, manifest)',
+        'the export manifest contradicts itself (completeness, manifest)',
       ],
     ];
     for (const [change, said] of cases) {
