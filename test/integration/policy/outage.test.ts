@@ -44,7 +44,7 @@ describe('H2: a service that does not answer', () => {
     expect(status()?.outageStartTime).toBeUndefined();
   });
 
-  test('that responses within ten minutes causes no condition', async () => {
+  test('that responds within ten minutes causes no condition', async () => {
     const { world, reported, reason } = withOutage('28m');
     expect(await world.until(() => reason() === 'ServiceUnreachable', hourMs)).toBe(true);
     await world.clock.advance(hourMs);
