@@ -27,7 +27,7 @@ export interface Reconciler {
 const shortestDelayMs = 1;
 
 /**
- * Returns the result of a reconcile. If the delay is infinite but the resource still has work to do, uses
+ * Returns the result of a reconcile. If the delay is infinite although the resource still has work to do, the delay is
  * `stallRetryMs` instead, so that the resource is not forgotten.
  */
 export function requeue(delayMs: number, finished: boolean): Result {

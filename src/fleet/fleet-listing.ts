@@ -580,7 +580,7 @@ interface Sweep {
   readonly view: View;
   readonly startedAtMs: number;
   readonly seen: Set<string>;
-  /** Collectors in the order in which the service returned them, for each build whose list is read. */
+  /** Collectors in the order in which the service returned them, for each build whose list is being read. */
   readonly lists: readonly [Listed[], Listed[]];
   offset: number;
   /** Index of the build whose listing is being read. */

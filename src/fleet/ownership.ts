@@ -31,12 +31,12 @@ export interface Flight {
 
 export class Ownership {
   readonly #claimants = new Map<string, Claimant>();
-  /** Policies that select each collector, and collectors that each policy selects. */
+  /** For each collector, the policies that select it; and for each policy, the collectors that it selects. */
   readonly #claims = new Multimap();
   readonly #claimed = new Multimap();
   readonly #flights = new Map<string, Flight>();
   /**
-   * Most recently ended upgrade of each collector. Another policy must not upgrade the collector until a later
+   * The upgrade of each collector that ended most recently. Another policy must not upgrade the collector until a later
    * collector list shows the result.
    */
   readonly #landings = new Map<

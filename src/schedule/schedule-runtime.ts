@@ -66,8 +66,8 @@ export interface ScheduleRuntimeOptions {
 }
 
 /**
- * After this time in ms, a created run that is still missing from the cache is created again. If the run exists, the
- * second creation has no effect.
+ * Time in ms after which a created run that is still missing from the cache is created again. If the run exists after
+ * all, the second creation has no effect.
  */
 const longestLagMs = 60_000;
 /** Delay in ms before the next reconcile if a concurrent change prevented the status from being written. */

@@ -69,7 +69,7 @@ async function namespaceOfOperator(client: ApiClient): Promise<string> {
   if (namespace === undefined) throw new UsageError(`the cluster has no Lease of a logfleet operator; ${advice}`);
   if (others.length === 0) return namespace;
   throw new UsageError(
-    `each of the namespaces ${namespaces.join(' and ')} has an operator; select one of them with --operator-namespace`,
+    `the namespaces ${namespaces.join(' and ')} each have an operator; select one of them with --operator-namespace`,
   );
 }
 

@@ -82,8 +82,8 @@ const retryDelayMs = 2_000;
 export const clockMarginMs = 2_000;
 
 /**
- * Approximate number of requests that planning an export takes. They have already been sent when the duration is
- * estimated.
+ * Approximate number of requests that planning an export takes. These requests have already been sent by the time the
+ * duration is estimated.
  */
 const requestsOfPlanning = 6;
 

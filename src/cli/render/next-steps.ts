@@ -99,7 +99,7 @@ interface PauseOfAll {
   /** File that pauses the operator, relative to the directory. */
   readonly manifest: string;
   /**
-   * Type of the file that pauses the operator: a ConfigMap (`manifest`), a request of `logfleet pause --all`
+   * Type of the file that pauses the operator: a ConfigMap (`manifest`), a request from `logfleet pause --all`
    * (`request`), or a file that cannot be read.
    */
   readonly source: 'manifest' | 'request' | 'unreadable';

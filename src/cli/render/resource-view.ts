@@ -25,7 +25,7 @@ interface StateLine {
    */
   readonly key: string;
   readonly line: string;
-  /** Reason why the resource is waiting, for the end of the line. */
+  /** Reason why the resource is waiting, to be shown at the end of the line. */
   readonly wait: string | undefined;
 }
 

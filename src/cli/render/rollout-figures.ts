@@ -139,7 +139,7 @@ function renderRecovery(
 ): string {
   switch (state) {
     case 'Pending':
-      return `message analysis after the rollback: the count of messages starts at ${period.endTime}`;
+      return `message analysis after the rollback: counting of messages starts at ${period.endTime}`;
     case 'Running':
       return 'message analysis after the rollback: messages are being counted';
     case 'Unavailable':

@@ -89,7 +89,7 @@ describe('which operator', () => {
   test('is an error if there are several', async () => {
     const { turn, data } = cluster('team-a', 'team-b');
     expect((await turn(true)).text).toBe(
-      'cli.usage each of the namespaces team-a and team-b has an operator; select one of them with --operator-namespace',
+      'cli.usage the namespaces team-a and team-b each have an operator; select one of them with --operator-namespace',
     );
     const { text } = await turn(true, { operatorNamespace: 'team-b', context: 'dev' });
     expect(text).toContain('To resume: logfleet resume --all --context dev --operator-namespace team-b\n');

@@ -66,7 +66,7 @@ function useSelected(): string {
   return selected;
 }
 
-/** Decodes a part of an address. Keeps invalid escape sequences. */
+/** Decodes part of an address. Leaves invalid escape sequences unchanged. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);

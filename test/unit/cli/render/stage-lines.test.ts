@@ -78,7 +78,7 @@ describe('renderStages', () => {
       lines({ state: 'Failed', judged: 20, quiet: 4, unjudged: 0, quietest: after, recovery }).at(-1);
     const after = quietest.map((one) => ({ ...one, messagesAfterRollback: 4_000 }));
     expect(lastLine({ state: 'Pending', period })).toBe(
-      `  message analysis after the rollback: the count of messages starts at ${period.endTime}`,
+      `  message analysis after the rollback: counting of messages starts at ${period.endTime}`,
     );
     expect(lastLine({ state: 'Running', period })).toBe(
       '  message analysis after the rollback: messages are being counted',
