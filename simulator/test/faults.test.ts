@@ -33,7 +33,7 @@ describe('a request with a fault', () => {
     'cancelJob',
   ];
   const kinds = faultKinds.filter((kind) => !aboutOthers.includes(kind));
-  test.each(kinds)('takes effect with the fault %s by default, or as the fault says', (kind) => {
+  test.each(kinds)('takes effect with the fault %s by default, or as the fault specifies', (kind) => {
     const tasksAfter = (effect?: boolean) => {
       const service = new SimulatedService(withFault({ ...sample(kind), ...(effect === undefined ? {} : { effect }) }));
       service.create(first, target);
@@ -44,13 +44,13 @@ describe('a request with a fault', () => {
     expect(tasksAfter(false)).toBe(0);
   });
 
-  test.each(aboutOthers)('for a task never gets the fault %s', (kind) => {
+  test.each(aboutOthers)('for an upgrade task never has the fault %s', (kind) => {
     const service = new SimulatedService(withFault({ ...sample(kind), effect: false }));
     expect(service.create(first, target).status).toBe(202);
     expect(service.journal[0]).toMatchObject({ fault: null });
   });
 
-  test('has created its task although the response is lost, and the journal has the id', () => {
+  test('has created its task although the response is lost, and the journal contains the task id', () => {
     const service = new SimulatedService(withFault({ kind: 'reset', effect: true }));
     const response = service.hold('POST', root, { body: { collectorId: first, toVersion: target } });
     expect(response.delivery).toEqual({ kind: 'reset' });
@@ -89,7 +89,7 @@ describe('a fault', () => {
     expect([status, response.delayMs, response.delivery.kind]).toEqual([200, 7_000, 'whole']);
   });
 
-  test('can delay the response by a time in a range, with every kind', () => {
+  test('can delay the response by a time within a range, for every kind', () => {
     const { response, status } = get({ kind: 'status', status: 500, delay: ['1s', '2s'] });
     expect(status).toBe(500);
     expect(response.delayMs).toBeGreaterThanOrEqual(1_000);
@@ -107,17 +107,17 @@ describe('a fault', () => {
     [503, 'service.unavailable'],
     [502, 'generic'],
   ];
-  test.each(statuses)('can answer status %i with its code of 7.1', (status, code) => {
+  test.each(statuses)('can return status %i with its code from 7.1', (status, code) => {
     expect(get({ kind: 'status', status }).json).toMatchObject({ status, code });
   });
 
-  test('can answer with its own code, message and Retry-After', () => {
+  test('can return its own code, message and Retry-After', () => {
     const reply = get({ kind: 'status', status: 429, code: 'slow.down', message: 'later', retryAfter: 30 });
     expect(reply.json).toMatchObject({ code: 'slow.down', message: 'later' });
     expect(reply.headers).toMatchObject({ 'retry-after': '30' });
   });
 
-  test('can answer with the page of a proxy or without a body', () => {
+  test("can return a proxy's page, or no body", () => {
     expect(get({ kind: 'status', status: 502, body: 'html' }).text).toContain('<html>');
     expect(get({ kind: 'status', status: 502, body: 'empty' })).toMatchObject({ status: 502, text: '' });
   });
@@ -128,15 +128,15 @@ describe('a fault', () => {
     expect(service.state().counters.rejected429).toBe(0);
   });
 
-  test('can answer HTML with status 200', () => {
+  test('can return HTML with status 200', () => {
     expect(get({ kind: 'html' })).toMatchObject({ status: 200, text: expect.stringContaining('<html>') });
   });
 
-  test('can answer with an empty body', () => {
+  test('can return an empty body', () => {
     expect(get({ kind: 'empty' })).toMatchObject({ status: 200, text: '' });
   });
 
-  test('can change the types of values, but keeps members and lists', () => {
+  test('can change the types of values, but not members and lists', () => {
     const { collectors } = get({ kind: 'wrongTypes' }).json;
     expect(collectors).toHaveLength(3);
     expect(collectors[0]).toMatchObject({ id: [String(first)], name: { text: 'web-0001' }, alive: 'maybe' });
@@ -323,7 +323,7 @@ describe('a fault selects requests', () => {
   });
 });
 
-test('a changed fault restarts its counter, and other faults keep theirs', () => {
+test('changing a fault restarts its counter, but not the counters of other faults', () => {
   const service = new SimulatedService(withFault({ kind: 'status', status: 500, times: 1 }));
   const status = () => service.call('GET', 'targets').status;
   expect([status(), status()]).toEqual([500, 200]);

@@ -31,7 +31,7 @@ describe('credentials (5)', () => {
     expect(new SimulatedService(scenario).call('GET', 'targets', options).status).toBe(status);
   });
 
-  test('get 403 for a forbidden operation only', () => {
+  test('get 403 only for forbidden operations', () => {
     const reply = new SimulatedService(scenario).call('POST', root, {
       credentials: 'c1:secret',
       body: { collectorId: first, toVersion: target },
@@ -39,7 +39,7 @@ describe('credentials (5)', () => {
     expect(reply.json).toMatchObject({ status: 403, code: 'forbidden' });
   });
 
-  test('show only the collectors of the groups of their user (7.5)', () => {
+  test("show only the collectors in the user's groups (7.5)", () => {
     const service = new SimulatedService(scenario);
     const credentials = 'd1:secret';
     expect(service.call('GET', 'collectors', { credentials }).json.collectors).toEqual([]);
@@ -124,7 +124,7 @@ describe('an error', () => {
     expect(response.code).toBe('upgrade.notfound');
   });
 
-  test('can be the page of a proxy', () => {
+  test("can be a proxy's page", () => {
     const reply = new SimulatedService({ ...threeCollectors, errors: { shape: 'html' } }).call('GET', '1');
     expect(reply).toMatchObject({ status: 404, headers: { 'content-type': expect.stringContaining('text/html') } });
     expect(reply.text).toContain('<html>');
@@ -135,7 +135,7 @@ describe('an error', () => {
     expect(reply).toMatchObject({ status: 404, text: '' });
   });
 
-  test('has an id of its own', () => {
+  test('has its own id', () => {
     const service = new SimulatedService(threeCollectors);
     const ids = Array.from({ length: 500 }, () => service.call('GET', '1').json.id);
     expect(new Set(ids).size).toBe(500);

@@ -100,7 +100,7 @@ describe('faults', () => {
     expect(atMs).toBe(20 + response.body.length * 100);
   });
 
-  test('a stalled request lasts until its client aborts, and counts as in flight until the service learns of that', async () => {
+  test('a stalled request lasts until its client aborts it, and counts as in flight until the service learns of the abort', async () => {
     const bench = new Bench(fault('stall'));
     const giveUp = new AbortController();
     const sent = bench.send(giveUp.signal);
@@ -114,7 +114,7 @@ describe('faults', () => {
 });
 
 describe('an aborted request', () => {
-  test('is not sent if it was aborted before', async () => {
+  test('is not sent if it was already aborted', async () => {
     const bench = new Bench();
     const sent = bench.send(AbortSignal.abort('never'));
     await bench.clock.advance(1_000);
@@ -151,7 +151,7 @@ describe('an aborted request', () => {
     expect(bench.spans()).toEqual([[10, 1_010, 0]]);
   });
 
-  test('does not count as in flight if a fault would have stalled it and it is aborted before its arrival', async () => {
+  test('does not count as in flight if a fault would have stalled it and it is aborted before it arrives', async () => {
     const bench = new Bench(fault('stall'));
     const giveUp = new AbortController();
     bench.send(giveUp.signal);
@@ -161,7 +161,7 @@ describe('an aborted request', () => {
   });
 });
 
-test('jitter is drawn from the generator, and is equal in each run', async () => {
+test('jitter comes from the generator, and is the same in each run', async () => {
   const run = async () => {
     const bench = new Bench(
       { limits: { requestsPerSecond: 0 } },
@@ -177,7 +177,7 @@ test('jitter is drawn from the generator, and is equal in each run', async () =>
   expect(await run()).toEqual(spans);
 });
 
-test('a search runs from its creation to its deletion with the cookies of its creation', async () => {
+test('a search runs from creation to deletion with the cookies set at its creation', async () => {
   const bench = new Bench({ logs: { messages: 50 }, search: { duration: '2s' }, limits: { requestsPerSecond: 0 } });
   const authorization = `Basic ${Buffer.from('simulator:simulator-key').toString('base64')}`;
   const ask = async (method: string, under: string, rest: Partial<InProcessRequest> = {}) => {

@@ -36,7 +36,7 @@ describe('the limit of 4 requests in any second', () => {
     ]);
   });
 
-  test('is shared by the keys of a user, and each user has its own', () => {
+  test("is shared by a user's keys, and is separate for each user", () => {
     const service = new SimulatedService(limited());
     expect(statuses(service, [0, 0], 'a1:k')).toEqual([200, 200]);
     expect(statuses(service, [0, 0, 0], 'a2:k')).toEqual([200, 200, 429]);
@@ -58,7 +58,7 @@ describe('the limit of 4 requests in any second', () => {
     expect(service.state().counters).toMatchObject({ requests: 9, rejected429: 0, maxPerSecond: 0 });
   });
 
-  test('answers with Retry-After if the scenario says so', () => {
+  test('returns Retry-After if the scenario says so', () => {
     const refused = (limits: LimitScenario) => {
       const service = new SimulatedService(limited({ requestsPerSecond: 1, ...limits }));
       service.call('GET', 'targets', { credentials: 'a1:k' });
@@ -72,7 +72,7 @@ describe('the limit of 4 requests in any second', () => {
     });
   });
 
-  test('is never exceeded, and admits every request below it, for any arrivals', () => {
+  test('is never exceeded, and admits every request below it, for any arrival times', () => {
     const gaps = fc.array(fc.integer({ min: 0, max: 700 }), { minLength: 1, maxLength: 60 });
     fc.assert(
       fc.property(gaps, fc.integer({ min: 1, max: 6 }), (gapsMs, requestsPerSecond) => {
@@ -92,7 +92,7 @@ describe('the limit of 4 requests in any second', () => {
   });
 });
 
-describe('the limit of 10 concurrent requests of an access key', () => {
+describe('the limit of 10 concurrent requests per access key', () => {
   const lifted = { requestsPerSecond: 0 };
   test('refuses the eleventh request until one of the ten ends', () => {
     const service = new SimulatedService(limited(lifted));
@@ -114,7 +114,7 @@ describe('the limit of 10 concurrent requests of an access key', () => {
   });
 });
 
-test('counters and journal have all arrivals, refused or not', () => {
+test('counters and journal include all arrivals, refused or not', () => {
   const service = new SimulatedService(limited());
   for (const elapsedMs of [0, 0, 0, 0, 10, 20]) {
     service.elapsedMs = elapsedMs;

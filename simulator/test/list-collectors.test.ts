@@ -41,7 +41,7 @@ test('a collector has all members of 2.7', () => {
   expect(collector.lastSeenAlive).toBeGreaterThan(startMs - 15_000);
 });
 
-test('members of a collector can be missing, if the scenario says so', () => {
+test('members of a collector can be missing if the scenario says so', () => {
   const omit = ['osName', 'alive', 'lastSeenAlive', 'links'] as const;
   const service = new SimulatedService({ builds, groups: { web: { count: 1, version: oldVersion, omit } } });
   const [collector] = service.call('GET', 'collectors').json.collectors;
@@ -123,12 +123,12 @@ describe('the listed collectors', () => {
     expect(new SimulatedService(mixed).names(`?toVersion=${oldVersion}`)).toEqual(['new-0001']);
   });
 
-  test('include those that run the build, if the scenario says so', () => {
+  test('include those that run the build if the scenario says so', () => {
     const service = new SimulatedService({ ...mixed, list: { atTarget: true } });
     expect(service.names()).toEqual(['old-0001', 'new-0001', 'away-0001']);
   });
 
-  test('include hosted ones with an empty version, if the scenario says so', () => {
+  test('include hosted collectors with an empty version if the scenario says so', () => {
     const service = new SimulatedService({ ...mixed, list: { hosted: true } });
     const { collectors } = service.call('GET', 'collectors').json;
     expect(collectors).toContainEqual(
@@ -162,7 +162,7 @@ describe('options of the scenario', () => {
     expect(new SimulatedService({ builds, groups, list: { order: order as 'id' } }).names()).toEqual(names);
   });
 
-  test('the order is shuffled, but equal each time', () => {
+  test('the order is shuffled, but always the same', () => {
     const service = new SimulatedService(fleet(40, { order: 'shuffled' }));
     const names = service.names();
     expect(names).not.toEqual([...names].sort());
@@ -170,7 +170,7 @@ describe('options of the scenario', () => {
     expect(new Set(names).size).toBe(40);
   });
 
-  test('an outdated list shows a former state', () => {
+  test('an outdated list shows an earlier state', () => {
     const service = new SimulatedService({ ...fleet(2, { lag: '20s' }), upgrade: { duration: '1m' } });
     service.accepted(first, target);
     service.elapsedMs = minute + 19_999;
@@ -197,7 +197,7 @@ describe('a silent collector', () => {
     expect(alive(service)).toBe(true);
   });
 
-  test('is reported as alive for a time of the scenario', () => {
+  test('is reported as alive for the time set in the scenario', () => {
     const service = new SimulatedService({
       ...fleet(1),
       aliveFor: '1m',

@@ -11,7 +11,7 @@ function start(...args: readonly string[]) {
   return { child, stdout: child.stdout, stderr: text(child.stderr), ended: once(child, 'exit') };
 }
 
-test('the stand-alone program prints its address and ends with status 0 on SIGTERM', async () => {
+test('the standalone program prints its address and ends with status 0 on SIGTERM', async () => {
   const { child, stdout, ended } = start('--collectors', '2');
   const [line] = await once(stdout, 'data');
   expect(JSON.parse(String(line))).toMatchObject({ baseURL: expect.stringContaining('https://127.0.0.1:') });

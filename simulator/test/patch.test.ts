@@ -5,7 +5,7 @@ import { ScenarioError } from '../scenario/scenario-error.ts';
 import { builds, first, minute, oldVersion, SimulatedService, target, threeCollectors } from './simulated-service.ts';
 
 describe('collectors', () => {
-  test('are added by a larger count and removed by a smaller one, with unique ids', () => {
+  test('are added by a larger count and removed by a smaller count, with unique ids', () => {
     const service = new SimulatedService(threeCollectors);
     service.patch({ groups: { web: { count: 1 } } });
     expect(service.names()).toEqual(['web-0001']);
@@ -23,7 +23,7 @@ describe('collectors', () => {
     expect(service.create(first, target).json.code).toBe('collector.invalid');
   });
 
-  test('of a group can be absent and return unchanged', () => {
+  test('in a group can be absent and return unchanged', () => {
     const service = new SimulatedService(threeCollectors);
     service.patch({ collectors: { 'web-0002': { absent: true } } });
     expect(service.names()).toEqual(['web-0001', 'web-0003']);
@@ -106,7 +106,7 @@ describe('events', () => {
     expect(statuses).toEqual([200, 503, 200]);
   });
 
-  test('an event without a time happens at once, and only once', () => {
+  test('an event without a time happens immediately, and only once', () => {
     const service = at(new SimulatedService(threeCollectors), minute);
     service.patch({ events: { hand: { collectors: ['web-0001'], setVersion: target } } });
     expect(service.version('web-0001')).toBe(target);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { freshPiece, PieceMemory, pieceBytes } from '../base/piece-memory.ts';
 
-test('memory is lent again after a part of it was returned', () => {
+test('memory is lent again after part of it was returned', () => {
   const memory = new PieceMemory();
   const [first, second] = [memory.lend(10), memory.lend(pieceBytes)];
   expect(first.bytes.buffer).not.toBe(second.bytes.buffer);
@@ -10,7 +10,7 @@ test('memory is lent again after a part of it was returned', () => {
   expect(memory.lend(1).bytes.buffer).not.toBe(first.bytes.buffer);
 });
 
-test('memory that is returned twice is lent once', () => {
+test('memory that is returned twice is lent only once', () => {
   const memory = new PieceMemory();
   const { bytes } = memory.lend(10);
   memory.giveBack(bytes);

@@ -58,7 +58,7 @@ const journalOf = ({ journalFile }: RunningServer) =>
 describe('a long search', () => {
   const year = { from: Date.UTC(2026, 0), to: Date.UTC(2027, 0) };
 
-  test('lets other requests pass, continues, and does not delay the end of the server', async () => {
+  test('lets other requests pass, continues, and does not delay the shutdown of the server', async () => {
     const running = await start({
       search: { notStartedFor: '0s', duration: '0s', cookies: { names: [] } },
       logs: { ...year, perSecond: 1_000 },
@@ -79,7 +79,7 @@ describe('a long search', () => {
 describe('delivery', () => {
   const trouble = (fault: FaultScenario) => start({ faults: { trouble: fault } });
 
-  test('a response arrives completely, also a large one', async () => {
+  test('a response arrives completely, even a large one', async () => {
     const { client } = await start({ groups: { web: { count: 1_000, version: '19.400-1' } } });
     const { status, json } = await client.send('GET', `${upgrades}/collectors?limit=1000`);
     expect(status).toBe(200);
@@ -101,7 +101,7 @@ describe('delivery', () => {
     expect((await client.send('POST', upgrades, { body: JSON.stringify(task) })).status).toBe(202);
   });
 
-  test('a body above the maximum is read and answered with an error (7.1)', async () => {
+  test('a body above the maximum size is read, and gets an error response (7.1)', async () => {
     const { client, model, server } = await start();
     const body = JSON.stringify({ query: 'x'.repeat(3_000_000), from: 0, to: 1, timeZone: 'UTC' });
     const { status, json } = await client.send('POST', '/v1/search/jobs', { body });
@@ -118,14 +118,14 @@ describe('delivery', () => {
     await expect(client.send('GET', `${upgrades}/targets`)).rejects.toMatchObject({ code: 'ECONNRESET' });
   });
 
-  test('a fault truncates a body in its middle', async () => {
+  test('a fault truncates a body in the middle', async () => {
     const { client } = await trouble({ kind: 'truncate' });
     const { status, broken, text, headers } = await client.send('GET', `${upgrades}/collectors`);
     expect([status, broken]).toEqual([200, true]);
     expect(text.length).toBe(Math.floor(Number(headers['content-length']) / 2));
   });
 
-  test('a slow response arrives in pieces, and completely', async () => {
+  test('a slow response arrives in pieces, but completely', async () => {
     const { client } = await trouble({ kind: 'drip', bytesPerSecond: 2_000 });
     const { pieces, json } = await client.send('GET', `${upgrades}/targets`);
     expect(json.targets).toHaveLength(3);
@@ -146,7 +146,7 @@ describe('delivery', () => {
       .toMatchObject({ operation: 'getTask', status: 0 });
   });
 
-  test('a request without a host or with an unusual path is answered', async () => {
+  test('a request without a host or with an unusual path gets a response', async () => {
     const { client } = await start();
     expect((await client.send('GET', '/%zz?offset=%')).status).toBe(404);
   });
@@ -245,14 +245,14 @@ describe('the control address', () => {
     ]);
   });
 
-  test('applies a merge patch, and answers with the scenario', async () => {
+  test('applies a merge patch, and responds with the scenario', async () => {
     const { at, client } = await control();
     const reply = await at('PATCH', state, { body: '{"groups":{"web":{"count":1}}}' });
     expect(reply).toMatchObject({ status: 200, json: { groups: { web: { count: 1, version: '19.400-1' } } } });
     expect((await client.send('GET', `${upgrades}/collectors`)).json.collectors).toHaveLength(1);
   });
 
-  test('refuses an invalid scenario with its problem', async () => {
+  test('refuses an invalid scenario and reports its problem', async () => {
     const { at } = await control();
     expect(await at('PATCH', state, { body: '{"seed":"x"}' })).toMatchObject({
       status: 400,
@@ -273,7 +273,7 @@ describe('certificates', () => {
   const dir = path.join(folder, 'certificates');
   const nowMs = systemClock.now();
 
-  test('are made if absent and kept otherwise, with a key that only its owner can read', async () => {
+  test('are created if absent and kept otherwise, with a key that only its owner can read', async () => {
     const made = await certificatesIn(dir, nowMs);
     expect(statSync(path.join(dir, 'tls.key')).mode & 0o077).toBe(0);
     expect(await certificatesIn(dir, nowMs)).toEqual(made);
@@ -284,7 +284,7 @@ describe('certificates', () => {
     await expect(certificatesIn(dir, nowMs + 11 * 365 * 86_400_000)).rejects.toMatchObject({ code: 'simulator.tls' });
   });
 
-  test('are refused when one is missing, and none is overwritten', async () => {
+  test('are refused when one is missing, and none are overwritten', async () => {
     await certificatesIn(dir, nowMs);
     unlinkSync(path.join(dir, 'ca.crt'));
     await expect(certificatesIn(dir, nowMs)).rejects.toMatchObject({ code: 'simulator.tls' });

@@ -28,8 +28,8 @@ function upgraded(scenario: Scenario): SearchingService {
   return service.after(60 * minute);
 }
 
-describe('collectors that ship messages', () => {
-  test('ship at their rate, also before the start of the service', () => {
+describe('collectors that send messages', () => {
+  test('send them at their rate, even before the start of the service', () => {
     const service = new SearchingService(fleet());
     for (const day of [-1, -7]) {
       const found = counts(service, day * 24 * 60, day * 24 * 60 + 30);
@@ -38,12 +38,12 @@ describe('collectors that ship messages', () => {
     }
   });
 
-  test('ship nothing in the future', () => {
+  test('send nothing in the future', () => {
     const service = new SearchingService(fleet()).after(10 * minute);
     expect(counts(service, 10, 20).size).toBe(0);
   });
 
-  test('are silent in part on a build that stops shipping for a share of them', () => {
+  test('are partly silent on a build that stops some collectors from sending messages', () => {
     const service = upgraded(fleet({ builds: [oldVersion, { version: target, stopsShipping: 0.3 }] }));
     expect(counts(service, -30, 0).size).toBe(20);
     const shipping = counts(service, 30, 60).size;
@@ -51,14 +51,14 @@ describe('collectors that ship messages', () => {
     expect(shipping).toBeLessThan(19);
   });
 
-  test('lose a share of their messages on a build that drops them', () => {
+  test('lose some of their messages on a build that drops them', () => {
     const service = upgraded(fleet({ builds: [oldVersion, { version: target, drops: 0.8 }] }));
     const found = [...counts(service, 30, 60).values()];
     expect(found).toHaveLength(20);
     expect(found.every((count) => Math.abs(count - 360) < 20)).toBe(true);
   });
 
-  test('ship again after a rollback', () => {
+  test('send messages again after a rollback', () => {
     const service = upgraded(fleet({ builds: [oldVersion, { version: target, stopsShipping: 1 }] }));
     expect(counts(service, 30, 60).size).toBe(0);
     for (let index = 0; index < web.count; index++) service.accepted(first + index, oldVersion);
@@ -66,7 +66,7 @@ describe('collectors that ship messages', () => {
     expect(counts(service, 120, 150).size).toBe(20);
   });
 
-  test('ship nothing while they do not run', () => {
+  test('send nothing while they are not running', () => {
     const service = new SearchingService(fleet()).after(30 * minute);
     service.patch({ groups: { web: { running: false } } });
     service.after(60 * minute);
@@ -104,7 +104,7 @@ describe('collectors that ship messages', () => {
   });
 });
 
-test('a scenario cannot have both log data and collectors that ship messages', () => {
+test('a scenario cannot have both log data and collectors that send messages', () => {
   expect(scenarioProblems(fleet({ logs: {} }))).toEqual([
     { path: ['logs'], text: "cannot be combined with a collector's messagesPerMinute; remove one of the two" },
   ]);

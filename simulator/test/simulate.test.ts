@@ -109,7 +109,7 @@ describe('messages to search', () => {
   };
   const day = { from: '2026-10-01', to: '2026-10-02' };
 
-  test('are 100,000 generated ones by default', async () => {
+  test('are 100,000 generated messages by default', async () => {
     expect(await count({})).toBe(100_000);
   });
 
@@ -163,7 +163,7 @@ describe('messages to search', () => {
   });
 });
 
-test('--journal gets a line for each request', async () => {
+test('--journal writes a line for each request', async () => {
   await withSimulator({ journal: 'journal.ndjson' }, async (_, client) => {
     await client.send('GET', '/v1/collectors/upgrades/targets');
   });
@@ -193,7 +193,7 @@ describe('--scenario', () => {
     });
   });
 
-  test('can have other users than that of the flags, which is printed', async () => {
+  test('can have users other than the one set by flags, which is printed', async () => {
     write('users: {ann: {keys: {a1: secret}}}');
     await withSimulator({ scenario: 'scenario.yaml', accessId: 'me', accessKey: 'mine' }, async (ready, client) => {
       expect(ready.accessId).toBe('me');
@@ -203,14 +203,14 @@ describe('--scenario', () => {
     });
   });
 
-  test('can have a user with the credentials of the flags or variables', async () => {
+  test('can have a user with the credentials set by flags or variables', async () => {
     write('users: {op: {keys: {other: s, me: mine}}}');
     await withSimulator({ scenario: 'scenario.yaml', accessId: 'me', accessKey: 'mine' }, async (ready) => {
       expect(ready).toMatchObject({ accessId: 'me', accessKey: 'mine' });
     });
   });
 
-  test('is refused if it has the access ID of a variable with another key, and the message names the variable', async () => {
+  test('is refused if it has the same access ID as a variable but another key, and the message names the variable', async () => {
     write('users: {op: {keys: {me: s}}}');
     const context = { ...recordingContext(), cwd, env: { LOGFLEET_ACCESS_ID: 'me' } };
     const command = simulate({ ...defaults, scenario: 'scenario.yaml', accessId: 'me' }, context);

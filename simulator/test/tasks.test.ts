@@ -19,14 +19,14 @@ describe('the builds (4.7)', () => {
   const latest = (scenario: Scenario['builds']) =>
     new SimulatedService({ ...threeCollectors, ...(scenario ? { builds: scenario } : {}) }).call('GET', 'targets').json
       .targets;
-  test('the newest build is the latest at any position', () => {
+  test('the newest build is the latest, whatever its position', () => {
     expect(latest(['19.1000-1', '19.999-5'])).toEqual([
       { version: '19.1000-1', latest: true },
       { version: '19.999-5', latest: false },
     ]);
   });
 
-  test('an entry of the scenario can make another build the latest', () => {
+  test('an entry in the scenario can mark another build as the latest', () => {
     expect(latest([{ version: '19.300-7', latest: true }, '19.400-1'])[1]).toEqual({
       version: '19.400-1',
       latest: false,
@@ -39,7 +39,7 @@ describe('the builds (4.7)', () => {
 });
 
 describe('the creation of a task (4.9)', () => {
-  test('answers 202 with a string id and a relative link (2.10)', () => {
+  test('returns 202 with a string id and a relative link (2.10)', () => {
     const reply = new SimulatedService(threeCollectors).create(first, target);
     expect(reply.status).toBe(202);
     expect(reply.json).toEqual({ id: '200001', link: { rel: 'self', href: '/v1/collectors/upgrades/200001' } });
@@ -117,18 +117,18 @@ describe('a task is refused (7.5)', () => {
     expect(service.create(web, target).status).toBe(202);
   });
 
-  test('without a version, if the scenario says so', () => {
+  test('without a version if the scenario says so', () => {
     const service = new SimulatedService({ ...scenario, upgrade: { withoutVersion: 'refuse' } });
     expect(service.create(web).json.code).toBe('collector.version.invalid');
   });
 
-  test('for the version that already runs, if the scenario says so', () => {
+  test('for the version that is already running if the scenario says so', () => {
     expect(new SimulatedService(scenario).create(web, oldVersion).status).toBe(202);
     const strict = new SimulatedService({ ...scenario, upgrade: { toRunningVersion: 'refuse' } });
     expect(strict.create(web, oldVersion).json.code).toBe('collector.version.invalid');
   });
 
-  test('only after a while for a second task, if the scenario says so', () => {
+  test('only after a while for a second task if the scenario says so', () => {
     const service = new SimulatedService({ ...scenario, upgrade: { lockDelay: '500ms' } });
     service.accepted(web, target);
     service.elapsedMs = 499;
@@ -158,7 +158,7 @@ describe('the status of a task (4.8)', () => {
     expect(new SimulatedService(threeCollectors).call('GET', id).json).toMatchObject({ status: 404, code: 'notfound' });
   });
 
-  test('can have requestTime in seconds and under its other name', () => {
+  test('can have requestTime in seconds, or under its other name', () => {
     const task = { requestTimeUnit: 's', requestTimeMember: 'requestedTime' } as const;
     const service = new SimulatedService({ ...threeCollectors, task });
     service.elapsedMs = 1_500;
@@ -280,7 +280,7 @@ describe('the status codes of a task over time (3.2)', () => {
     expect(service.version('web-0001')).toBe(oldVersion);
   });
 
-  test('after the timeout the lock ends with the upgrade, or at once if the scenario says so', () => {
+  test('after the timeout, the lock ends with the upgrade, or immediately if the scenario says so', () => {
     const retryAt = (upgrade: UpgradeScenario, elapsedMs: number) => {
       const service = new SimulatedService(withUpgrade(upgrade));
       service.accepted(first, target);
@@ -317,7 +317,7 @@ describe('outcomes of upgrades', () => {
     expect(failed.length - disk).toBeLessThan(65);
   });
 
-  test('may be limited to a build', () => {
+  test('can be limited to a build', () => {
     expect(ends({ upgrade: { outcomes: [{ end: 'fail', toVersion: oldVersion }] } })).toEqual([]);
     expect(ends({ upgrade: { outcomes: [{ end: 'fail', toVersion: target }] } })).toHaveLength(400);
   });
@@ -330,7 +330,7 @@ describe('outcomes of upgrades', () => {
     expect(ends({ upgrade: { outcomes }, seed: 2 })).not.toEqual(ends({ upgrade: { outcomes } }));
   });
 
-  test('may be set by group and by collector', () => {
+  test('can be set by group and by collector', () => {
     const service = new SimulatedService({
       ...threeCollectors,
       groups: { web: { count: 3, version: oldVersion, upgrade: { outcomes: [{ end: 'fail' }] } } },
@@ -341,7 +341,7 @@ describe('outcomes of upgrades', () => {
     expect(service.state().collectors.map(({ version }) => version)).toEqual([oldVersion, target, oldVersion]);
   });
 
-  test('may be limited to the first attempts', () => {
+  test('can be limited to the first attempts', () => {
     const service = new SimulatedService(withUpgrade({ outcomes: [{ end: 'fail', attempts: 2 }] }));
     const statuses = [1, 2, 3].map((attempt) => {
       const id = service.accepted(first, target);
@@ -351,7 +351,7 @@ describe('outcomes of upgrades', () => {
     expect(statuses).toEqual([3, 3, 2]);
   });
 
-  test('may have durations with a range', () => {
+  test('can have a range of durations', () => {
     const service = new SimulatedService({
       builds,
       upgrade: { duration: ['1m', '2m'] },

@@ -134,7 +134,7 @@ describe('the details', () => {
     await page.context().close();
   });
 
-  test('offer a copy of the command that the resource waits for', async () => {
+  test('offer the command that the resource is waiting for, for copying', async () => {
     const { page } = await openPage(browser, shown.url, 'cvp/network/edge');
     await page.getByRole('button', { name: 'Copy the command: Approve the stage' }).click();
     await page.getByText('Copied').first().waitFor();
@@ -170,7 +170,7 @@ describe('a change', () => {
     await own.stop();
   });
 
-  test('that deletes the shown resource is reported', async () => {
+  test('that deletes the resource being shown is reported', async () => {
     const own = await showPage(examples());
     const { page } = await openPage(browser, own.url, 'cvp/network/edge');
     own.reader.replace(examples().filter(({ metadata }) => metadata.name !== 'edge'));
@@ -179,7 +179,7 @@ describe('a change', () => {
     await own.stop();
   });
 
-  test('that moves the focused resource to another row moves the focus, too', async () => {
+  test('that moves the focused resource to another row also moves the focus', async () => {
     const own = await showPage(examples());
     const { page } = await openPage(browser, own.url);
     const isEdge = ({ metadata }: { readonly metadata: { readonly name: string } }) => metadata.name === 'edge';
@@ -195,7 +195,7 @@ describe('a change', () => {
     await own.stop();
   });
 
-  test('that removes the focused row leaves another row that Tab reaches', async () => {
+  test('that removes the focused row leaves another row that can be reached with Tab', async () => {
     const own = await showPage(examples());
     const { page } = await openPage(browser, own.url);
     await page.locator('.row a').last().focus();
@@ -233,7 +233,7 @@ describe('a list of ten thousand resources', () => {
     await page.context().close();
   });
 
-  test('shows its first rows without a further request', async () => {
+  test('shows its first rows without another request', async () => {
     const { page } = await openPage(browser, many.url);
     await page.route('**/api/list*', (route) => route.abort());
     await page.reload();

@@ -116,7 +116,7 @@ async function kept(namespace: string): Promise<readonly string[]> {
  */
 const fleetSize = 30;
 
-test('Helm adopts an installation by kubectl; a rollout and an export continue after helm upgrade, and after helm uninstall and install', async ({
+test('Helm adopts an installation made with kubectl; a rollout and an export continue after helm upgrade, and after helm uninstall and install', async ({
   tenant,
   release,
   place,

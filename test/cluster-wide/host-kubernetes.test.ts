@@ -172,7 +172,7 @@ describe.each(installs)('under the RBAC of %s', (way) => {
     expect(refusals(at.metrics)).toEqual([]);
   });
 
-  test('changes of resources are noticed, and a policy that is created again has another identity', async () => {
+  test('changes to resources are noticed, and a recreated policy has another identity', async () => {
     const { host, owner } = await setting();
     const first = await cached(host, owner);
     expect(Object.keys(first.metadata)).not.toContain('managedFields');
@@ -463,7 +463,7 @@ test('a resource version that is too old is reported as expired', async () => {
   await api.close();
 });
 
-test('requests to the API server do not use the proxy of the environment', async () => {
+test('requests to the API server do not use the proxy set in the environment', async () => {
   for (const name of ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'ALL_PROXY']) vi.stubEnv(name, 'http://127.0.0.1:1');
   const { api } = await connectToCluster({ kubeconfig: controlPlane().adminKubeconfig });
   const response = await api.request({ method: 'GET', path: '/version', signal: new AbortController().signal });

@@ -37,7 +37,7 @@ async function writeStatus(name: string, policy: object, status: CollectorVersio
 }
 
 test.each([...Object.values(kinds), { plural: ledgerPlural }])(
-  'the CRD of $plural is established, and the API server has no objection to its schema',
+  'the CRD of $plural is established, and the API server does not object to its schema',
   async ({ plural }) => {
     const path = `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${plural}.logfleet.dev`;
     const { body } = await callApi('GET', path);
@@ -71,7 +71,7 @@ test('kubectl get cvp shows the columns of a status', async () => {
 });
 
 describe('status', () => {
-  test('is stored completely at the maximum size of its schema', async () => {
+  test('is stored completely at the maximum size allowed by its schema', async () => {
     const policy = await createPolicy('largest');
     const reason = (index: number) => ({
       reason: `${index} ${long(200)}`,
@@ -206,14 +206,14 @@ describe('an export', () => {
     expect(row.split(/\s+/).slice(0, 4)).toEqual(['columns', 'Exporting', '1.2M', '42%']);
   });
 
-  test('is in the category of all kinds of logfleet', async () => {
+  test('is in the category of all logfleet kinds', async () => {
     await createExport('among-all');
     const { stdout } = await kubectl(['get', 'logfleet', '-n', namespace, '-o', 'name']);
     expect(stdout.split('\n')).toContain('searchexport.logfleet.dev/among-all');
   });
 
   describe('status', () => {
-    test('is stored completely at the maximum size of its schema, below 100 KB', async () => {
+    test('is stored completely at the maximum size allowed by its schema, below 100 KB', async () => {
       const resource = await createExport('largest');
       const count = 1_000_000_000_000;
       const status: SearchExportStatus = {

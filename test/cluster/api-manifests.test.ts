@@ -60,7 +60,7 @@ test('the patch for exports adds a volume to the operator, and its flag', async 
   expect(items.some(({ kind }) => kind === 'PersistentVolumeClaim')).toBe(true);
 });
 
-test('a pod of the operator that is not ready can be evicted, so that it does not block the drain of a node', async () => {
+test('an operator pod that is not ready can be evicted, so that it does not block draining a node', async () => {
   const namespace = await createNamespace('manifests');
   const args = ['apply', '--namespace', namespace, '--filename', join(manifests, 'base/pod-disruption-budget.yaml')];
   expect(await kubectl(args)).toMatchObject({ status: 0 });
@@ -114,7 +114,7 @@ test('samples are accepted', async () => {
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
 });
 
-test('samples that the sample kustomization omits are accepted, too', async () => {
+test('samples that the sample kustomization omits are also accepted', async () => {
   const namespace = await createNamespace('samples');
   const folder = join(manifests, 'samples');
   const files = readdirSync(folder).filter((file) => file.startsWith('export-'));

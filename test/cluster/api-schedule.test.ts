@@ -49,7 +49,7 @@ describe('kubectl get sxs', () => {
   });
 });
 
-test('a status is stored completely at the maximum size of its schema, below 300 KB', async () => {
+test('a status is stored completely at the maximum size allowed by its schema, below 300 KB', async () => {
   const schedule = await createSchedule('largest');
   const span = { from: now, to: now };
   const count = 1_000_000_000_000;

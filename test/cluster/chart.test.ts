@@ -115,7 +115,7 @@ test('helm lint finds nothing, with default values and with the examples of all 
   }
 });
 
-test('helm uninstall keeps the CRDs with their ClusterRoles, the claim of exports and the lease, and nothing else', async () => {
+test('helm uninstall keeps the CRDs with their ClusterRoles, the export claim and the lease, and nothing else', async () => {
   const objects = await renderChart({ exportVolume: { enabled: true }, exportJobs: { enabled: true } });
   const kept = objects.filter(({ metadata }) => metadata.annotations?.['helm.sh/resource-policy'] === 'keep');
   expect(kept.map(({ kind, metadata }) => `${kind} ${metadata.name}`).sort()).toEqual([
@@ -214,7 +214,7 @@ function has(value: unknown, rendered: unknown): boolean {
 /** Strings that YAML reads as a number, a boolean or null unless they are quoted. */
 const ambiguous = { number: '123', exponent: '1e3', yes: 'true' };
 
-test('names that look like numbers or booleans stay texts', async () => {
+test('names that look like numbers or booleans remain strings', async () => {
   const { number, exponent, yes } = ambiguous;
   const values = {
     namespaces: [number, exponent],
@@ -236,7 +236,7 @@ test('names that look like numbers or booleans stay texts', async () => {
   expect(JSON.stringify(rendered)).toContain(`"storageClassName":"${yes}"`);
 });
 
-test('values of the user replace those that the chart sets for the pods', async () => {
+test("the user's values replace those that the chart sets for the pods", async () => {
   const objects = await renderChart({
     exportVolume: { enabled: true },
     podSecurityContext: { fsGroup: 4711 },
@@ -269,14 +269,14 @@ test('with a claim that only one pod can use, an upgrade ends the old pod first,
   expect(await strategy()).toMatchObject(rolling);
 });
 
-test('the command in the notes keeps the values of the release, and uses new defaults of a newer chart', async () => {
+test("the command in the notes keeps the release's values, and uses the new defaults of a newer chart", async () => {
   const namespace = await createNamespace('chart');
   const { stdout } = await helm(['install', 'logfleet', chart, '--namespace', namespace, '--dry-run=client'], {});
   expect(stdout).toContain(`helm upgrade logfleet CHART --namespace ${namespace} --reset-then-reuse-values`);
 });
 
 describe('values.schema.json', () => {
-  test('describes each value of values.yaml and no other, with an example and the default', () => {
+  test('describes each value in values.yaml and no others, with an example and the default', () => {
     expect(leaves.map(({ path }) => path.join('.')).filter((path) => !isDefined(path.split('.')))).toEqual([]);
     expect(leaves.filter(({ schema }) => !schema.description || schema.examples?.length !== 1)).toEqual([]);
     const described = new Set(leaves.map(({ path }) => path.join('.')));
@@ -386,7 +386,7 @@ describe('values.schema.json', () => {
   });
 });
 
-test('the chart of a release has the files of helm package, installs the same objects, and two builds give the same bytes', async () => {
+test('a released chart has the files of helm package, installs the same objects, and is identical in two builds', async () => {
   const out = mkdtempSync(join(controlPlane().directory, 'packed-'));
   const file = writeChart(new Date('2026-11-01T00:00:00Z'), out);
   const first = readFileSync(file);

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { callApi, createNamespace, kubectl, userFor } from '../support/control-plane.ts';
 
 describe('the control plane of the tests', () => {
-  test('has the Kubernetes version of the project, and the kinds of logfleet', async () => {
+  test("has the project's Kubernetes version, and the logfleet kinds", async () => {
     const version = await callApi('GET', '/version');
     expect(version.body.gitVersion).toMatch(/^v1\.\d+\.\d+$/);
     const kinds = await callApi('GET', '/apis/logfleet.dev/v1alpha1');

@@ -62,7 +62,7 @@ test('the Job and its pod are accepted under the restricted pod security standar
   expect(JSON.stringify(body)).not.toContain('serviceAccountToken');
 });
 
-test('the ClusterRole of the component is enough, and allows nothing else on pods', async () => {
+test("the component's ClusterRole is sufficient, and allows nothing else on pods", async () => {
   const namespace = await createNamespace('jobs');
   const [role] = parseAllDocuments(readFileSync(join(manifests, 'export-jobs/role.yaml'), 'utf8'));
   const name = `export-jobs-${namespace}`;
@@ -91,7 +91,7 @@ test('the ClusterRole of the component is enough, and allows nothing else on pod
 
 const components = ['export-jobs', 'export-jobs-namespaced'];
 
-test.each(components)('the example of the component %s gives pods the image of the operator', async (component) => {
+test.each(components)("the example for the component %s gives pods the operator's image", async (component) => {
   const text = readFileSync(join(manifests, component, 'kustomization.yaml'), 'utf8').replaceAll(/^# {3}/gm, '');
   const shown = /^apiVersion: kustomize\S+\nkind: Kustomization\n(?:(?!#|apiVersion).*\n)+/m.exec(text)?.[0] ?? '';
   const directory = mkdtempSync(join(controlPlane().directory, 'jobs-'));

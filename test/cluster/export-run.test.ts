@@ -108,7 +108,7 @@ test.concurrent('fields that determine the files are immutable, and other fields
   await namespace.exportReason('audit', 'Exported');
 });
 
-test.concurrent('a completed export is removed after its TTL, and is complete immediately when it is created again', async ({
+test.concurrent('a completed export is removed after its TTL, and is complete immediately when it is recreated', async ({
   tenant,
   namespace,
   operator,

@@ -18,7 +18,7 @@ function environmentOf(manifests: string): Record<string, string> {
   return Object.fromEntries(env.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value]])));
 }
 
-test('the operator notifies a webhook of policies and schedules, but not of the runs of a schedule', async ({
+test("the operator notifies a webhook of policies and schedules, but not of a schedule's runs", async ({
   tenant,
   start,
   onTestFinished,

@@ -65,7 +65,7 @@ test.concurrent('an applied policy completes, and status, Events and commands ag
   }
 });
 
-test.concurrent('a second operator of the same namespace does nothing, and a condition reports this (L2)', async ({
+test.concurrent('a second operator in the same namespace does nothing, and a condition reports this (L2)', async ({
   tenant,
   namespace,
   operator,
@@ -83,7 +83,7 @@ test.concurrent('a second operator of the same namespace does nothing, and a con
   await expectPromiseKept(tenant, once);
 });
 
-test.concurrent('an annotation pauses a policy, and its removal resumes the policy', async ({
+test.concurrent('an annotation pauses a policy, and removing it resumes the policy', async ({
   tenant,
   namespace,
   operator,
@@ -111,7 +111,7 @@ test.concurrent('an annotation pauses a policy, and its removal resumes the poli
   await expectPromiseKept(tenant, once);
 });
 
-test.concurrent('logfleet version shows the version that the leader wrote on its lease', async ({
+test.concurrent('logfleet version shows the version that the leader wrote to its lease', async ({
   namespace,
   operator,
 }) => {
@@ -123,11 +123,7 @@ test.concurrent('logfleet version shows the version that the leader wrote on its
   expect(stderr).toBe('');
 });
 
-test.concurrent('the settings of the operator pause and resume all policies', async ({
-  tenant,
-  namespace,
-  operator,
-}) => {
+test.concurrent("the operator's settings pause and resume all policies", async ({ tenant, namespace, operator }) => {
   await tenant.equip({ groups: { web: { count: 6, version: oldVersion, upgrade: quick } } });
   await operator();
   await untilLeaderWorks(namespace);
@@ -294,7 +290,7 @@ test.concurrent('kubectl annotate approves a stage, and history names the user',
   await expectPromiseKept(tenant, once);
 });
 
-test.concurrent('a policy that is deleted and created again during a rollout upgrades no collector twice', async ({
+test.concurrent('a policy that is deleted and recreated during a rollout upgrades no collector twice', async ({
   tenant,
   namespace,
   operator,
@@ -355,7 +351,7 @@ test.concurrent('a second replica takes over from a leader that was killed', asy
   await expectPromiseKept(tenant, { ...once, kills: 1 });
 });
 
-test.concurrent('the endpoints for probes and metrics response', async ({ tenant, namespace, operator }) => {
+test.concurrent('the endpoints for probes and metrics respond', async ({ tenant, namespace, operator }) => {
   await tenant.equip({ groups: { web: { count: 2, version: oldVersion, upgrade: quick } } });
   const port = await freePort();
   const program = await operator('logfleet-0', ['--health-listen', `127.0.0.1:${port}`]);
@@ -406,7 +402,7 @@ describe.concurrent('a policy continues by itself after the correction of', () =
     expect((await tenant.collectors()).map(({ version }) => version)).toEqual([targetVersion]);
   });
 
-  test('a refused key, which is rarely sent', async ({ simulator, tenant, namespace, operator }) => {
+  test('a rejected key, which is rarely sent', async ({ simulator, tenant, namespace, operator }) => {
     await tenant.equip({ groups: { web: { count: 1, version: oldVersion, upgrade: quick } } });
     await operator();
     await namespace.apply(

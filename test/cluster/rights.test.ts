@@ -144,7 +144,7 @@ describe('the roles of users', () => {
     expect((await kubectl(['apply', '-f', '-'], { ...viewer, input: policyManifest })).status).toBe(1);
   });
 
-  test('logfleet-view lets logfleet version read the version of the operator from its lease', async () => {
+  test("logfleet-view lets logfleet version read the operator's version from its lease", async () => {
     const namespace = await createNamespace('rights');
     const viewer = await user(namespace, 'logfleet-view');
     await untilAllowed(viewer, 'list', 'ledgers.logfleet.dev');
@@ -184,7 +184,7 @@ describe('the roles of users', () => {
     expect(allowed).toEqual(new Map([...expected, ['leases', leaseVerbs] as const]));
   });
 
-  test('the admin of a namespace cannot write ledgers or statuses', async () => {
+  test('a namespace admin cannot write ledgers or statuses', async () => {
     const namespace = await createNamespace('rights');
     const admin = await user(namespace, 'admin', await aggregated('admin', userRoles));
     await untilAllowed(admin, 'list', 'ledgers.logfleet.dev');
@@ -210,7 +210,7 @@ function uiRights(): readonly UiRight[] {
 const rulesOf = (rights: readonly UiRight[]) =>
   rights.map(({ resource, verb }) => ({ apiGroups: ['logfleet.dev'], resources: [resource], verbs: [verb] }));
 
-test('logfleet ui shows all resources, and their changes, with the rights that docs/rights.md lists', async () => {
+test('logfleet ui shows all resources, and changes to them, with the rights listed in docs/rights.md', async () => {
   const namespace = await createNamespace('ui');
   const rules = rulesOf(uiRights());
   expect(rules.length).toBe(6);
@@ -267,7 +267,7 @@ function overlay(namespace: string, components: readonly string[] = []): string 
   return directory;
 }
 
-describe('the admin of a namespace', () => {
+describe('a namespace admin', () => {
   /** Creates a namespace, and a user with the ClusterRole `admin` in this namespace and in other namespaces. */
   async function adminOfNew(others: readonly string[] = [], ours: readonly string[] = userRoles) {
     const namespace = await createNamespace('rights');
@@ -301,7 +301,7 @@ describe('the admin of a namespace', () => {
     },
   );
 
-  test('lets the operator run exports in Kubernetes Jobs by the component export-jobs-namespaced', async () => {
+  test('lets the operator run exports in Kubernetes Jobs with the component export-jobs-namespaced', async () => {
     const { namespace, admin } = await adminOfNew();
     const { status } = await kubectl(['apply', '-k', overlay(namespace, ['export-jobs-namespaced'])], admin);
     expect(status).toBe(0);
@@ -324,7 +324,7 @@ describe('the admin of a namespace', () => {
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
   });
 
-  test('lets the pods of exports write their progress, as docs/jobs.md describes', async () => {
+  test('lets export pods write their progress, as described in docs/jobs.md', async () => {
     const { namespace, admin } = await adminOfNew();
     const role = ['--clusterrole=logfleet-export-progress', `--serviceaccount=${namespace}:exporter`];
     const { status, stderr } = await kubectl(['create', 'rolebinding', 'export-progress', ...role], admin);
@@ -405,7 +405,7 @@ function documentedRights(): ReadonlyMap<string, readonly string[]> {
   );
 }
 
-describe('docs/rights.md lists the same rights of the operator as kubectl auth can-i --list', () => {
+describe('docs/rights.md lists the same operator rights as kubectl auth can-i --list', () => {
   test.each([
     ['cluster-wide', "Cluster-wide, the operator's namespace", 'own'],
     ['cluster-wide', 'Cluster-wide, every other namespace', 'other'],

@@ -56,7 +56,7 @@ describe('4.3 page of messages', () => {
     if (fieldType !== 'string') for (const value of values) expect(value).toMatch(/^(?:-?\d+)?$/);
   });
 
-  test('every value is a string, also numbers (2.5)', ({ skip }) => {
+  test('every value is a string, even numbers (2.5)', ({ skip }) => {
     expectThere(skip, messages.length > 0, 'messages');
     for (const { map } of messages) for (const value of Object.values(map)) expect(value).toEqual(expect.any(String));
   });
@@ -123,7 +123,7 @@ describe('4.4 page of records', () => {
     for (const { map } of records) expect(Object.keys(map).sort()).toEqual(names);
   });
 
-  test('every value is a string, also numbers (2.6), and the counts add up to the messages', async ({ skip }) => {
+  test('every value is a string, even numbers (2.6), and the counts add up to the messages', async ({ skip }) => {
     const [job, { messageCount, recordCount }] = await finishedJob(service, aggregation());
     const { records } = (await job.records(0, 10_000)).json;
     expectThere(skip, records.length > 0, 'messages');

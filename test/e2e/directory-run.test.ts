@@ -12,7 +12,7 @@ const quick = { duration: '2s' };
 const once = { retryLimit: 2 };
 
 describe.concurrent('a rollout', () => {
-  test('runs from the manifests to the end', async ({ tenant, manifests, start }) => {
+  test('runs from the manifests to completion', async ({ tenant, manifests, start }) => {
     await tenant.equip({
       groups: {
         web: { count: 4, versions: [oldVersion, olderVersion], upgrade: quick },
@@ -52,7 +52,7 @@ describe.concurrent('a rollout', () => {
     },
   );
 
-  test('with failed collectors ends with status 1 and names them', async ({ tenant, manifests, run }) => {
+  test('with failed collectors ends with status 1 and names the collectors', async ({ tenant, manifests, run }) => {
     const upgrade = { ...quick, outcomes: [{ end: 'fail', message: 'No space left.' }] } as const;
     await tenant.equip({
       groups: {
@@ -70,7 +70,7 @@ describe.concurrent('a rollout', () => {
     await expectPromiseKept(tenant, { retryLimit: 0, failures: true });
   });
 
-  test('does not start in a directory with a running process', async ({ tenant, manifests, run }) => {
+  test('does not start in a directory that is in use by another process', async ({ tenant, manifests, run }) => {
     await tenant.equip({ groups: { web: { count: 1, version: oldVersion, upgrade: quick } } });
     await manifests.policy('production');
     const first = await run(['--watch']);
@@ -154,7 +154,7 @@ describe.concurrent('while --watch runs', () => {
 });
 
 describe.concurrent('user actions', () => {
-  test('after pause no upgrade starts, resume continues, and neither changes the manifest', async ({
+  test('after a pause, no upgrade starts, a resume continues the rollout, and neither changes the manifest', async ({
     tenant,
     manifests,
     run,

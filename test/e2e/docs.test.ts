@@ -56,7 +56,7 @@ const sessions: readonly (readonly string[])[] = [
   ['simulator/README.md'],
 ];
 
-test('each command runs, or has a reason why it does not run', () => {
+test('each command runs, or has a reason not to run', () => {
   const others = blockCommands.filter(
     (command) => reasonFor(command) === undefined && !isForCluster(command) && !sessions.flat().includes(command.page),
   );

@@ -67,7 +67,7 @@ describe.concurrent('an export by flags', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  test('prints rows to stdout in order of time once all are proven, and leaves no files', async ({
+  test('prints rows to stdout in chronological order once all are proven, and leaves no files', async ({
     tenant,
     start,
     folder,
@@ -109,7 +109,7 @@ describe.concurrent('an export by flags', () => {
     expect(failed.stderr).toMatch(/default\/export: MaxMessagesReached: /);
   });
 
-  test('writes to a store with credentials of the environment', async ({ tenant, start, folder }) => {
+  test('writes to a store with credentials from the environment', async ({ tenant, start, folder }) => {
     const place = await s3Place('default');
     const [secret] = place.manifests as readonly { readonly stringData: Readonly<Record<string, string>> }[];
     const { accessKeyId = '', secretAccessKey = '' } = secret?.stringData ?? {};

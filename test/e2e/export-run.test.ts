@@ -9,7 +9,11 @@ vi.setConfig({ maxConcurrency: 8 });
 afterAll(() => stopStores());
 
 describe.concurrent.each(placeKinds)('an export to a destination of the kind %s', (kind) => {
-  test('runs from the manifests to the end, and is complete at the next start', async ({ manifests, run, placeOf }) => {
+  test('runs from the manifests to completion, and is complete at the next start', async ({
+    manifests,
+    run,
+    placeOf,
+  }) => {
     const place = await placeOf(kind);
     await writeExport(manifests, place);
     const { status, stdout, stderr } = await (await run(place.flags)).ended;

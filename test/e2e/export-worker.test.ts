@@ -20,9 +20,7 @@ test.concurrent('a worker exports with its share, and reports the manifest', asy
   });
 });
 
-test.concurrent('a worker reports what a person must correct, with a separate exit status', async ({
-  pods: podsOf,
-}) => {
+test.concurrent('a worker reports what a user must correct, with a separate exit status', async ({ pods: podsOf }) => {
   const pods = podsOf();
   rmSync(join(pods.folder, 'secrets', 'log-service', 'accessKey'));
   const { status } = await (await pods.start()).ended;

@@ -54,7 +54,7 @@ describe.each([
     });
   });
 
-  test('the operator starts without warnings of V8', async () => {
+  test('the operator starts without V8 warnings', async () => {
     expect(await run(process.execPath, [...flags, launcher, 'run', 'nowhere'])).toEqual({
       status: 2,
       stdout: '',

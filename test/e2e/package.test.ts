@@ -161,7 +161,7 @@ describe('the npm package', () => {
     expect(await simulator.ended).toMatchObject({ status: 0 });
   });
 
-  test('serves the page of the checkout', async () => {
+  test('serves the page from the checkout', async () => {
     const child = spawn(process.execPath, [launcher, 'ui', '--dir', directory], {
       stdio: ['ignore', 'pipe', 'ignore'],
     });
@@ -176,7 +176,7 @@ describe('the npm package', () => {
     }
   });
 
-  test('has at most 5 MB of code without the clients of object stores', () => {
+  test('has at most 5 MB of code, not counting the object store clients', () => {
     const dist = join(dirname(launcher), '../dist');
     const reached = new Set(['main.js']);
     // The loop also visits names that are added while it is running.
@@ -282,7 +282,7 @@ test('the layer of the image has neither sources nor source maps, and runs with 
   expect(stdout).toMatch(/^logfleet \d+\.\d+\.\d+ \(node /);
 });
 
-test('the bill of materials lists the packages of the bundle and Node, but no packages for developers', () => {
+test('the bill of materials lists the packages in the bundle and Node, but no development packages', () => {
   const { components, dependencies, metadata } = JSON.parse(
     renderBillOfMaterials(packages, [runtimes['linux-x64']], mtime),
   );
@@ -302,7 +302,7 @@ test('the bill of materials lists the packages of the bundle and Node, but no pa
   expect(metadata.tools[0]).not.toHaveProperty('version');
 });
 
-test('a second build gives the same bytes, also with another umask', async () => {
+test('a second build gives the same bytes, even with a different umask', async () => {
   const before = process.umask(0o077);
   try {
     await writeArchives('second');

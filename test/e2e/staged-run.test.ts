@@ -39,7 +39,7 @@ describe.concurrent('a rollout in stages', () => {
     await expectPromiseKept(tenant, { retryLimit: 2, failures: true });
   });
 
-  test('continues after a person approves the next stage (R3)', async ({ tenant, manifests, run }) => {
+  test('continues after a user approves the next stage (R3)', async ({ tenant, manifests, run }) => {
     await tenant.equip({ groups: { web: { count: 4, version: oldVersion, upgrade: quick } } });
     const stages = [
       { name: 'canary', size: 1, soakDuration: '0s' },
@@ -70,7 +70,7 @@ describe.concurrent('a rollout in stages', () => {
   });
 });
 
-test.concurrent('after pause --all no upgrade starts in a directory, and resume --all continues (R10)', async ({
+test.concurrent('after pause --all, no upgrade starts in a directory, and resume --all continues (R10)', async ({
   tenant,
   manifests,
   run,

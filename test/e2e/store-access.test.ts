@@ -133,7 +133,11 @@ describe.concurrent('a key that cannot be read', () => {
 });
 
 describe.concurrent('an export to Google Cloud Storage without a Secret', () => {
-  test('uses tokens of the metadata server, as workload identity gives them', async ({ tenant, start, manifests }) => {
+  test('uses tokens from the metadata server, as provided by workload identity', async ({
+    tenant,
+    start,
+    manifests,
+  }) => {
     const { gcs } = (await gcsPlace('default')).destination as {
       readonly gcs: { readonly endpoint: string; readonly bucket: string };
     };

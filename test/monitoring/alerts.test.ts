@@ -211,7 +211,7 @@ describe('the alerts', () => {
     expect(result).toEqual({ status: 0, output: expect.stringContaining('SUCCESS') });
   });
 
-  test('report one of several operators that is down, until it has been down for six hours', async () => {
+  test('report one of several operators as down until it has been down for six hours', async () => {
     const info = (namespace: string, pod: string) =>
       `logfleet_build_info{namespace="${namespace}",pod="${pod}",version="0.1.0"}`;
     const series = { ...healthy, [info('team-a', 'c')]: '1x20 _x500', [info('team-b', 'd')]: '1x20 _x30 1x450' };

@@ -18,7 +18,7 @@ interface Panel {
 const { panels } = JSON.parse(readText('manifests/monitoring/dashboard.json')) as { readonly panels: readonly Panel[] };
 const queries = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
 
-test('every panel of the dashboard has an id and a title of its own, and queries', () => {
+test('every panel in the dashboard has its own id and title, and queries', () => {
   expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
   expect(new Set(panels.map(({ title }) => title)).size).toBe(panels.length);
   expect(queries.length).toBeGreaterThan(20);
@@ -33,7 +33,7 @@ test('promtool parses each query of the dashboard', async () => {
   expect({ status, output }).toEqual({ status: 0, output: expect.stringContaining(`${queries.length} rules found`) });
 });
 
-test('the dashboard uses existing metrics, and each metric of a resource', async () => {
+test('the dashboard uses only existing metrics, and every metric of a resource', async () => {
   const known = [...(await metricDefinitions()).keys()];
   const used = queries.flatMap(metricsIn).map((name) => name.replace(/_bucket$/, ''));
   expect(used.filter((name) => !known.includes(name))).toEqual([]);

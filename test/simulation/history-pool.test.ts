@@ -24,7 +24,7 @@ test.each([
   expect(violated[0]?.violations).toEqual([expect.stringContaining(`the simulation ended with an error: ${says}`)]);
 });
 
-test('a simulation that never ends is stopped at a limit of processor time', async () => {
+test('a simulation that never ends is stopped when it reaches its CPU time limit', async () => {
   const pool = new HistoryPool({ threads: 1, worker: workerThat('while (true)'), longestProcessorMs: 100 });
   const violated = await pool.run({ seeds: countFrom(1, 4) });
   await pool.close();

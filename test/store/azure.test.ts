@@ -143,7 +143,7 @@ test.each([
 });
 
 test.each([1, 6 * mebibyte])(
-  'an upload of %d bytes succeeds if its blob exists, although the store answers 500',
+  'an upload of %d bytes succeeds if its blob exists, although the store returns 500',
   async (bytes) => {
     let mark: string | undefined;
     const endpoint = await serve((request, response) => {

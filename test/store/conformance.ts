@@ -84,7 +84,7 @@ export function describeDestination({ make, url, unseenBytes }: StoreKind): void
       expect(await destination.read('large', largestManifestBytes)).toHaveLength(content.length);
     });
 
-    test('reports that a larger object exists, also when the store closes the connection', async () => {
+    test('reports that a larger object exists, even when the store closes the connection', async () => {
       const content = Buffer.alloc(largestObjectBytes + 1, 'x');
       await destination.create('large', content);
       expect(await destination.create('large', content.fill('y'))).toBe('exists');
@@ -93,7 +93,7 @@ export function describeDestination({ make, url, unseenBytes }: StoreKind): void
   });
 
   describe('read', () => {
-    test('reports a missing object, also when its folder is missing or is a file', async () => {
+    test('reports a missing object, even when its folder is missing or is a file', async () => {
       await destination.create('a', Buffer.from('file'));
       expect([await text('b'), await text('c/d'), await text('a/b')]).toEqual([undefined, undefined, undefined]);
     });
@@ -234,7 +234,7 @@ export function describeDestination({ make, url, unseenBytes }: StoreKind): void
   }
 
   describe('list', () => {
-    test('finds more files than one response of a store can list, also in subfolders', async () => {
+    test('finds more files than one response of a store can list, even in subfolders', async () => {
       const names = Array.from({ length: 1_100 }, (_, index) => `commits/${index % 7}/${index}`);
       for (let start = 0; start < names.length; start += 50) {
         await Promise.all(names.slice(start, start + 50).map((name) => destination.create(name, Buffer.from(name))));
@@ -250,7 +250,7 @@ export function describeDestination({ make, url, unseenBytes }: StoreKind): void
     });
   });
 
-  test('finds missing and shortened files of a record, also when a listing lags (E3)', async () => {
+  test('finds missing and shortened files of a record, even when a listing lags (E3)', async () => {
     const layout = new ExportLayout('audit');
     const sizes = [6 * mebibyte, 3, 0];
     const files = sizes.map((bytes, index) => {

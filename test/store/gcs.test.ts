@@ -230,7 +230,7 @@ test.each([
   expect(mark).toMatch(/^w[0-9a-f]{8}-/);
 });
 
-test('an upload of a taken name is repeated later if the store does not tell which upload created the object', async () => {
+test('an upload to a name that is taken is repeated later if the store does not say which upload created the object', async () => {
   const endpoint = await serve(
     (request, response) => void respond(request, response, request.method === 'GET' ? 503 : 412),
   );
@@ -285,7 +285,7 @@ describe('an upload session', () => {
 
   const endOf = (range: string) => Number(/-(\d+)\//.exec(range)?.[1]) + 1;
 
-  test('sends one chunk after the other, and the total size with the last one', async () => {
+  test('sends one chunk after another, and the total size with the last one', async () => {
     const { upload, ranges, stored } = await session((range) => ({ stored: endOf(range) }));
     await upload.write(content);
     await upload.finish();
@@ -306,7 +306,7 @@ describe('an upload session', () => {
     await upload.abort();
   });
 
-  test('sends bytes again that the store has not kept', async () => {
+  test('resends bytes that the store has not kept', async () => {
     const { upload, ranges, stored } = await session((range, index) => ({
       stored: index === 1 ? 262_144 : endOf(range),
     }));
@@ -326,7 +326,7 @@ describe('an upload session', () => {
     expect(stored().equals(content)).toBe(true);
   });
 
-  test.each([404, 410])('that the store answers with %d is lost', async (status) => {
+  test.each([404, 410])('that gets %d from the store is lost', async (status) => {
     const { upload } = await session((range, index) => (index === 2 ? { status } : { stored: endOf(range) }));
     const lost = { code: 'destination.lost', handling: { kind: 'backoff' } };
     await expect(upload.write(content).then(() => upload.finish())).rejects.toMatchObject(lost);
@@ -339,7 +339,7 @@ describe('an upload session', () => {
     expect(ranges).toHaveLength(1);
   });
 
-  test('is cancelled at the store when the upload is aborted', async () => {
+  test('is cancelled in the store when the upload is aborted', async () => {
     const { upload, cancelled } = await session((range) => ({ stored: endOf(range) }));
     await upload.write(content);
     await upload.abort();
@@ -377,7 +377,7 @@ test.each([
   expect(await destination.read('data/a')).toBeUndefined();
 });
 
-test('a download that breaks off is continued with the same version of the object', async () => {
+test('a download that is cut off continues with the same version of the object', async () => {
   const content = Buffer.from('one two three');
   const seen: unknown[] = [];
   const endpoint = await serve((request, response) => {

@@ -162,7 +162,7 @@ describe.each([
   });
 });
 
-test('a file that the bucket locks by a rule of its own stays, and is not removed again', async () => {
+test('a file that a rule of the bucket locks stays, and is not removed again', async () => {
   const { bucket } = await lockedBucket(inject('s3Gateway'));
   const counted = await StoreProxy.start(inject('s3Gateway').endpoint);
   closed.push(() => counted.stop());

@@ -123,7 +123,7 @@ test('E15: an upload that one destination could not remove is removed by the nex
   }
 });
 
-test.each([500, 503])('an upload succeeds if its object exists, although the store answers %d', async (status) => {
+test.each([500, 503])('an upload succeeds if its object exists, although the store returns %d', async (status) => {
   let mark: string | undefined;
   const server = createServer((request, response) => {
     const { method, headers } = request;
@@ -205,7 +205,7 @@ describe('a lost response', () => {
   });
 });
 
-describe('a store that overwrites objects in spite of If-None-Match', () => {
+describe('a store that overwrites objects despite If-None-Match', () => {
   let server: Server;
   const objects = new Map<string, string>();
   /** Whether the store closes the connection instead of responding to an upload without content. */
@@ -232,7 +232,7 @@ describe('a store that overwrites objects in spite of If-None-Match', () => {
     expect([...objects.values()]).toEqual(['DELETE']);
   });
 
-  test('is refused even if it does not answer the first test', async () => {
+  test('is refused even if it does not respond to the first test', async () => {
     const destination = await overwriting();
     isSilent = true;
     await expect(destination.create('plan', Buffer.from('x'))).rejects.toMatchObject({ code: 'destination.away' });

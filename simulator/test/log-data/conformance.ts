@@ -77,7 +77,7 @@ export function describeLogData(name: string, { data, fromMs, toMs }: DataSample
       expect(new Set(all.map(({ row }) => row.field('_messageid'))).size).toBe(all.length);
     });
 
-    test('has texts as values, and a field descriptor for each name (2.4)', () => {
+    test('has strings as values, and a field descriptor for each name (2.4)', () => {
       const named = new Set(data.fields.map((field) => field.name));
       expect(named.size).toBe(data.fields.length);
       for (const { map } of all) {
@@ -94,7 +94,7 @@ export function describeLogData(name: string, { data, fromMs, toMs }: DataSample
       }
     });
 
-    test('finds and shows the same as a plain search, for any sequence of calls', () => {
+    test('finds and shows the same messages as a plain search, for any sequence of calls', () => {
       fc.assert(
         fc.property(range, filter, steps, pageOf, (searched, [, wanted], course, page) => {
           const search = data.search(searched, wanted);
@@ -191,7 +191,7 @@ export function describeLogData(name: string, { data, fromMs, toMs }: DataSample
       );
     });
 
-    test('ends a page before it exceeds its maximum bytes, but not before the first message', () => {
+    test('ends a page before it exceeds its maximum size, but not before the first message', () => {
       const search = data.search({ fromMs, toMs, byReceiptTime: false }, everything);
       search.advance(fromMs, infinite);
       for (const rows of [1, 2, 17]) {
@@ -201,7 +201,7 @@ export function describeLogData(name: string, { data, fromMs, toMs }: DataSample
       }
     });
 
-    test('does not change a piece after returning it', () => {
+    test('does not change a chunk after returning it', () => {
       const search = data.search({ fromMs, toMs, byReceiptTime: false }, everything);
       search.advance(fromMs, infinite);
       const page = search.page(0, 10_000, infinite, true);
@@ -230,7 +230,7 @@ export function describeLogData(name: string, { data, fromMs, toMs }: DataSample
       expect(buffers.size).toBe(1);
     });
 
-    test('has rows with the fields that pages show', () => {
+    test('has rows with the same fields as pages', () => {
       const search = data.search({ fromMs, toMs, byReceiptTime: false }, everything);
       const rows: MessageRow[] = [];
       search.advance(fromMs, 300, { each: (row) => void rows.push(row) });

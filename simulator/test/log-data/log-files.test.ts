@@ -64,7 +64,7 @@ function mapsOf(data: LogData): readonly ReadFields[] {
 }
 
 describe('a line', () => {
-  test('needs only a text and a time; all other fields get defaults', () => {
+  test('needs only a text and a time; all other fields have defaults', () => {
     const data = dataOf([ndjson([{ _raw: 'héllo', _messagetime: fromMs }])]);
     expect(mapsOf(data)).toEqual([
       {
@@ -87,7 +87,7 @@ describe('a line', () => {
     ]);
   });
 
-  test('gets the same defaults for the same files, with unique ids of which some are negative', () => {
+  test('gets the same defaults for the same files, with unique ids, some of them negative', () => {
     const texts = [0, 1].map((file) =>
       ndjson(Array.from({ length: 500 }, (_, index) => ({ _raw: `${file} ${index}`, _messagetime: fromMs + index }))),
     );
@@ -99,7 +99,7 @@ describe('a line', () => {
     expect(ids.some((id) => id.startsWith('-'))).toBe(true);
   });
 
-  test('keeps its own values as texts (2.5), in any case of the names (10.3)', () => {
+  test('keeps its own values as strings (2.5), whatever the case of the names (10.3)', () => {
     const line =
       '{"_MESSAGEID":-6917529027641081856,"_blockId":9007199254740993,"_messageTime":"1767225600000","_receiptTime":"2026-01-01T01:00:00.5+01:00",' +
       '"_raw":"text","_size":4096,"_sourceHost":"","_collector":null,"ratio":1.50,"big":1e400,"deep":{"a": [1, 9007199254740993]},"ok":true,"none":null}';
@@ -121,7 +121,7 @@ describe('a line', () => {
     ]);
   });
 
-  test('can have other fields, which pages list after those of 2.5 and other lines lack', () => {
+  test('can have other fields, which pages list after those of 2.5, and which other lines lack', () => {
     const data = dataOf([
       ndjson([
         { _raw: 'a', _messagetime: fromMs + 1, user: 'u1' },
@@ -150,7 +150,7 @@ describe('a line', () => {
 describe('a file', () => {
   const text = ndjson(variedLines(3, 40));
 
-  test('can arrive in pieces that end anywhere, in memory that is reused', () => {
+  test('can arrive in chunks that end anywhere, in reused memory', () => {
     const bytes = Buffer.from(text);
     const whole = mapsOf(dataOf([text]));
     fc.assert(
@@ -163,7 +163,7 @@ describe('a file', () => {
     );
   });
 
-  test('can have Windows line ends, empty lines and a byte order mark, and no line break at its end', () => {
+  test('can have Windows line endings, empty lines and a byte order mark, and no line break at the end', () => {
     const files = new LogFiles();
     files.add('logs/a.ndjson', [Buffer.from(`\ufeff${text.replaceAll('\n', '\r\n').trimEnd()}`)]);
     expect(mapsOf(files.data())).toEqual(mapsOf(dataOf([text])));

@@ -125,7 +125,7 @@ describe('the number of messages', () => {
     expect(Math.max(...beside)).toBeLessThanOrEqual(3);
   });
 
-  test('includes the stated groups with a common millisecond', () => {
+  test('includes the specified groups with a common millisecond', () => {
     const largest = (options: Partial<MadeUpOptions>) => {
       const counts = new Map<string, number>();
       for (const { _messagetime = '' } of maps(options)) counts.set(_messagetime, (counts.get(_messagetime) ?? 0) + 1);
@@ -137,7 +137,7 @@ describe('the number of messages', () => {
     expect(largest({})).toBe(0);
   });
 
-  test('a year with a thousand messages a second has them all', () => {
+  test('a year with a thousand messages per second has all of them', () => {
     const year = { ...small, toMs: fromMs + yearMs, amount: { perSecond: 1_000 } };
     const data = madeUpData(madeUpSettings(year));
     const search = data.search({ fromMs, toMs: year.toMs, byReceiptTime: false }, everything);
@@ -166,7 +166,7 @@ function timesOf(search: MessageSearch, offset: number, limit: number): readonly
 }
 
 describe('the messages', () => {
-  test('are equal for equal seeds, and different for others', () => {
+  test('are equal for equal seeds, and different for different seeds', () => {
     const once = json({ seed: 5 });
     expect(once === json({ seed: 5 })).toBe(true);
     const others = new Set(maps({ seed: 6 }).map(({ _messageid }) => _messageid));
@@ -216,7 +216,7 @@ describe('the messages', () => {
     expect(json({ oddShare: 0, loneSurrogateShare: 0 }).match(/[^\x20-\x7e]|\\u/)).toBeNull();
   });
 
-  test('have the stated mean size, and the stated share and bound of large ones', () => {
+  test('have the specified mean size, and the specified fraction and maximum size of large messages', () => {
     const mean = Buffer.byteLength(json({ variety: 1_000 })) / 7_200;
     expect(mean).toBeGreaterThan(850);
     expect(mean).toBeLessThan(1_000);

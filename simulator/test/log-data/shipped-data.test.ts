@@ -35,13 +35,13 @@ describeLogData('messages that collectors ship', {
 });
 
 describe('the rate of a collector', () => {
-  test('is kept on average, also when less than one message falls into a slot', () => {
+  test('is correct on average, even when less than one message falls into a slot', () => {
     expect(streamOf(0, 100).count(startMs, startMs + 30 * minuteMs)).toBeCloseTo(3_000, -1);
     const slow = streamOf(1, 0.01).count(startMs, startMs + 30 * dayMs);
     expect(slow / (30 * 24 * 60 * 0.01)).toBeCloseTo(1, 0.5);
   });
 
-  test('has as many times as counted messages, in any parts of the time', () => {
+  test('produces as many times as messages counted, in any part of the time range', () => {
     const stream = streamOf(5, 37, 0.3);
     const edges = [0, 1, 59_999, 60_000, 900_000, 1_234_567, 5_400_000].map((offsetMs) => startMs + offsetMs);
     let total = 0;

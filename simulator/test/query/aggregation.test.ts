@@ -143,7 +143,7 @@ describe('records', () => {
     expect([one?.recordCount, other?.recordCount]).toEqual([2, 0]);
   });
 
-  test('treat a computed number and a parsed text with the same digits as one value', () => {
+  test('treat a computed number and parsed text with the same digits as the same value', () => {
     const fields = [{ _raw: '{}', _size: '2', _messagecount: '3' }, { _raw: '{"x":"5"}' }];
     const text = '* | json auto | _size + _messagecount as x | count, count_distinct(x), sum(x), max(x)';
     expect(tableOf(text, fields).records).toEqual([['2', '1', '10', '5']]);
@@ -197,7 +197,7 @@ describe('numbers', () => {
     expect(add(`* | ${name}(_size)`, values, times)).toBe(result);
   });
 
-  test('are sorted after "" and before texts', () => {
+  test('are sorted after "" and before text', () => {
     const values = ['b', '10', '9', '', '-1', 'a', '1e1', '9007199254740993', '9007199254740992', 'B'];
     const fields = values.map((_source) => ({ _source }));
     const expected = ['', '-1', '9', '10', '1e1', '9007199254740992', '9007199254740993', 'B', 'a', 'b'];
@@ -207,12 +207,12 @@ describe('numbers', () => {
   });
 });
 
-describe('an aggregation above its memory', () => {
+describe('an aggregation that exceeds its memory limit', () => {
   const add = (aggregation: Aggregation, from: number, to: number, behind = '') => {
     for (let index = from; index < to; index++) aggregation.add(message({ _source: `${index}${behind}` }));
   };
 
-  test('ends with an error for too many groups in any order', () => {
+  test('ends with an error for too many groups, in any order', () => {
     const aggregation = aggregationOf('* | count by _source | limit 5');
     add(aggregation, 0, 100_000);
     add(aggregation, 0, 1);
@@ -320,7 +320,7 @@ describe('any rows in any groups', () => {
   const groupings = fc.subarray(['_source', '_sourceHost']);
   const functions = 'count, sum(_size), avg(_size), min(_size), max(_size), count_distinct(_source)';
 
-  test('have the records of a model that stores all rows', () => {
+  test('have the same records as a model that stores all rows', () => {
     fc.assert(
       fc.property(lots, groupings, (added, keys) => {
         const aggregation = aggregationOf(`* | ${functions}${keys.length > 0 ? ` by ${keys.join(', ')}` : ''}`);

@@ -69,7 +69,7 @@ describe('where', () => {
     expect(parseQuery(`* | where ${condition}`).filter.matches(row)).toBe(holds);
   });
 
-  test('directly after the search it selects messages', () => {
+  test('directly after the search selects messages', () => {
     const query = parseQuery('* | where _size > 60 | where _source = "x"');
     expect(query.transform).toBeUndefined();
     expect(query.filter.matches(message({ _size: '61', _source: 'x' }))).toBe(true);

@@ -115,7 +115,7 @@ describe('errors have a position', () => {
   });
 });
 
-test('a whole number may be too long', () => {
+test('a whole number can be too long', () => {
   const message = `1:15: ${number}, but found "${'7'.repeat(20)}…"`;
   expect(errorOf(`* | where a = ${'7'.repeat(1_001)}`)).toMatchObject({ offset: 14, message });
 });
@@ -199,7 +199,7 @@ describe('any text', () => {
     fc.array(token, { maxLength: 25 }).map((tokens) => `* | ${tokens.join('')}`),
   );
 
-  test('is a query, or a QueryError with a position in the text', () => {
+  test('is either a query or a QueryError with a position in the text', () => {
     fc.assert(
       fc.property(texts, (text) => {
         const error = errorOf(text);

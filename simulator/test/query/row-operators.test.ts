@@ -88,7 +88,7 @@ describe('json auto', () => {
     expect(Object.keys(json(JSON.stringify(many)) ?? {})).toHaveLength(200);
   });
 
-  test('drops no messages, and adds fields that differ by message', () => {
+  test('drops no messages, and adds fields that differ between messages', () => {
     const transform = transformOf('* | json auto');
     expect(transform.keepsRows).toBeUndefined();
     expect(transform.adds).toEqual([]);
@@ -151,7 +151,7 @@ describe('computed fields', () => {
     expect(parsed(query, fields)).toEqual(added);
   });
 
-  test('a difference from the start of a slice is the position in it', () => {
+  test('a difference from the start of a slice is the position within the slice', () => {
     const fields = { _messagetime: '1788000061999' };
     const query = '* | timeslice 1m | _messagetime - _timeslice as offset';
     expect(parsed(query, fields)).toEqual({ _timeslice: '1788000060000', offset: '1999' });
@@ -221,18 +221,18 @@ describe('fields', () => {
     expect(transformOf('* | fields _source | fields - a').apply(row)?.field('_raw')).toBeUndefined();
   });
 
-  test('without the operator all fields are shown', () => {
+  test('without the operator, all fields are shown', () => {
     expect(transformOf(parse).keeps).toBeUndefined();
   });
 });
 
 describe('limit', () => {
-  test('is the smallest of several', () => {
+  test('is the lowest of several', () => {
     expect(parseQuery('* | limit 20 | limit 5 | limit 10').messageLimit).toBe(5);
     expect(parseQuery('*').messageLimit).toBeUndefined();
   });
 
-  test('may be before operators that drop nothing, and before an aggregation', () => {
+  test('can precede operators that drop nothing, and an aggregation', () => {
     const query = parseQuery('* | limit 7 | fields _raw | json auto | timeslice 1m | count');
     expect(query.messageLimit).toBe(7);
     expect(query.transform).toBeDefined();

@@ -96,7 +96,7 @@ describe('words and phrases in _raw', () => {
     );
   });
 
-  test('a message of 256 KB is searched for any words', () => {
+  test('any words can be found in a message of 256 KB', () => {
     const raw = `${'ab '.repeat(43_000)}${'ab'.repeat(64_000)} axxb`;
     expect(findsIn('a*xx*b', raw)).toBe(true);
     expect(findsIn('a*b*xxx', raw)).toBe(false);
@@ -185,7 +185,7 @@ describe('and, or, not and parentheses', () => {
 });
 
 describe('the read fields', () => {
-  test('include the long text of a message only if other fields do not decide', () => {
+  test('include the long text of a message only if other fields are not sufficient', () => {
     const asked: string[] = [];
     const row = { messageTimeMs: 0, receiptTimeMs: 0, field: (name: string) => void asked.push(name) };
     expect(parseQuery('error (timeout OR _source=b) _source=a').filter.matches(row)).toBe(false);

@@ -14,7 +14,7 @@ const rangeOf = (order: JobFields, search: SearchScenario = {}) => {
 describe('the response (2.2)', () => {
   const headers = { host: 'logs.example:8443' };
 
-  test('is 202 with an id, a link, the notice about cookies, and Location', () => {
+  test('is 202 with an id, a link, the notice about cookies, and a Location header', () => {
     const { status, json, headers: answered } = new SearchingService().createJob({}, { headers });
     const href = `https://logs.example:8443/api/v1/search/jobs/${json.id}`;
     expect(status).toBe(202);
@@ -32,7 +32,7 @@ describe('the response (2.2)', () => {
     expect(new Set(ids).size).toBe(1_000);
   });
 
-  test('has an address below the base path of the request', () => {
+  test('has an address under the base path of the request', () => {
     const service = new SearchingService({ basePaths: ['/api', '/eu/api'] });
     const body = { query: '*', ...hour, timeZone: 'UTC' };
     const { json } = service.call('POST', '/eu/api/v1/search/jobs', { body, headers });
@@ -72,7 +72,7 @@ describe('the range of a job can have', () => {
     expect(rangeOf(order)).toEqual(range);
   });
 
-  test('no zone for times in milliseconds, if the scenario says so', () => {
+  test('no zone for times in milliseconds if the scenario says so', () => {
     const whereUsed = { timeZone: 'whereUsed' } as const;
     expect(rangeOf({ timeZone: undefined })).toBe('searchjob.empty.timezone');
     expect(rangeOf({ timeZone: undefined }, whereUsed)).toEqual([hour.from, hour.to]);
@@ -181,18 +181,18 @@ describe('a job is refused with (7.2)', () => {
     ],
     [{ byReceiptTime: 'x'.repeat(100) }, `byReceiptTime is "${'x'.repeat(56)}...; use true or false`],
   ];
-  test.each(texts)('%j is refused with its value and the remedy', (order, text) => {
+  test.each(texts)('%j is refused, with its value and a remedy', (order, text) => {
     const { message } = new SearchingService().createJob(order).json;
     expect(message).toBe(`${text}.`);
   });
 
-  test('a big integer as time, which the message shows as written', () => {
+  test('a big integer as a time, which the message shows as written', () => {
     const body = `{"query":"*","from":0,"to":${'9'.repeat(30)},"timeZone":"UTC"}`;
     const { json } = new SearchingService().call('POST', '/api/v1/search/jobs', { body });
     expect(json.message).toContain(`to is ${'9'.repeat(30)}, which is too far from 1970`);
   });
 
-  test('a local time without a zone, and a message that only such times need one', () => {
+  test('a local time without a zone, and a message that only local times need a zone', () => {
     const service = new SearchingService({ search: { timeZone: 'whereUsed' } });
     const { message } = service.createJob({ timeZone: undefined, from: '2026-01-01T00:00:00' }).json;
     expect(message).toBe('timeZone is missing; set a time zone, such as UTC or Europe/Berlin: local times need one.');
@@ -203,7 +203,7 @@ describe('a job is refused with (7.2)', () => {
     expect(reply).toMatchObject({ status: 400, code: 'searchjob.generic' });
   });
 
-  test('several problems, of which the first is reported', () => {
+  test('several problems, the first of which is reported', () => {
     const wrong: Record<string, unknown> = {
       query: '',
       timeZone: '',

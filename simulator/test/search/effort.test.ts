@@ -49,7 +49,7 @@ const queries = [
   'error | parse regex "(?<digit>[0-9])" | where digit > 4 | count by digit',
 ];
 
-test('a search in many small turns has the same results and limit as a search in one turn', () => {
+test('a search in many short turns has the same results and limit as a search in one turn', () => {
   const sources = [madeUp, stored()];
   const time = fc.integer({ min: fromMs - second, max: toMs + 20 * second });
   fc.assert(
@@ -111,7 +111,7 @@ test('a search that would examine too many messages is done with its results so 
   expect(settled).toMatchObject({ state: 'DONE GATHERING RESULTS', pendingErrors: [] });
 });
 
-test('a job without enough effort continues gathering, and is done later', () => {
+test('a job without enough computing time keeps gathering, and is done later', () => {
   const service = new SearchingService({ search: { duration: '0s' }, logs }, []);
   service.model.limitTurns(5_000);
   const job = service.job({ query: '_messageid=*7 | count' });
@@ -140,7 +140,7 @@ test('jobs continue in turn without requests', () => {
   expect(jobs.map((job) => job.status().state)).toEqual(jobs.map(() => 'DONE GATHERING RESULTS'));
 });
 
-test('a job that waits for time continues when it has passed', () => {
+test('a job that is waiting for time to pass continues afterwards', () => {
   const service = new SearchingService({ search: { duration: '1m' }, logs }, []);
   service.job();
   expect(service.model.search(startMs + 30 * second)).toBe('later');

@@ -98,7 +98,7 @@ describe('a lost response', () => {
     expect(deleted.service.state().jobs[0]?.ended).toBe(takesEffect ? 'deleted' : null);
   });
 
-  test('to a status request loses the errors and warnings in it', () => {
+  test('to a status request loses the errors and warnings that it contains', () => {
     const service = new SearchingService({
       search: { duration: '0s', brokenQuery: 'pendingError' },
       faults: { lost: { kind: 'truncate', operations: ['getJob'], nth: [1] } },
@@ -113,7 +113,7 @@ describe('a lost response', () => {
   });
 });
 
-test('a redirected job is found at the other path with its cookies', () => {
+test('a redirected job can be found at the other path with its cookies', () => {
   const service = new SearchingService({
     basePaths: ['/api', '/eu/api'],
     faults: { moved: { kind: 'redirect', to: '/eu/api' } },

@@ -18,7 +18,7 @@ describe('jobId', () => {
     );
   });
 
-  test('is the id of a job whose creation lost its response', () => {
+  test('is the id of a job even if the response to its creation was lost', () => {
     const service = new SearchingService({ faults: { lost: { kind: 'reset', effect: true } } });
     service.createJob();
     expect(service.journal[0]).toMatchObject({ fault: 'lost', jobId: service.state().jobs[0]?.id });
@@ -35,7 +35,7 @@ describe('jobId', () => {
   });
 });
 
-describe('the reason of a 429', () => {
+describe('the reason for a 429', () => {
   const limits = { requestsPerSecond: 4, concurrentRequests: 10, activeJobs: 1 };
 
   test('is activeJobs or rate', () => {
@@ -63,7 +63,7 @@ describe('the reason of a 429', () => {
   });
 });
 
-describe('the reason for an unavailable job', () => {
+describe('the reason why a job is unavailable', () => {
   const asked = (
     search: SearchScenario,
     before: (service: SearchingService, job: RequestedJob) => void,

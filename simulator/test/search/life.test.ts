@@ -9,7 +9,7 @@ const gone = { status: 404, code: 'searchjob.jobid.invalid' };
 const page = '/messages?offset=0&limit=1';
 
 describe('a time without requests', () => {
-  test('cancels a job, and all its paths are 404 from then on', () => {
+  test('cancels a job, and all its paths return 404 from then on', () => {
     const { service, job } = startJob({ keepAlive: '25s' });
     service.after(24_999);
     expect(job.ask('GET').status).toBe(200);
@@ -54,7 +54,7 @@ describe('a time without requests', () => {
     expect(service.after(25 * second).state().jobs[0]?.ended).toBe('silence');
   });
 
-  test('is drawn from 20 to 30 seconds for each job, equally in each run', () => {
+  test('is chosen between 20 and 30 seconds for each job, and is the same in each run', () => {
     const ends = () => {
       const service = new SearchingService({ search: { keepAlive: ['20s', '30s'] } });
       for (let count = 0; count < 50; count++) service.job();
@@ -87,7 +87,7 @@ test('a job is cancelled after eight hours, however often it is requested', () =
 });
 
 describe('the deletion of a job (4.5)', () => {
-  test('answers 200 with the id once (10.2)', () => {
+  test('returns 200 with the id once (10.2)', () => {
     const { service, job } = startJob();
     expect(job.ask('DELETE')).toMatchObject({ status: 200, json: { id: job.id } });
     expect(job.ask('DELETE')).toMatchObject(gone);
@@ -95,7 +95,7 @@ describe('the deletion of a job (4.5)', () => {
     expect(service.state()).toMatchObject({ jobs: [{ ended: 'deleted' }], counters: { jobsActive: 0 } });
   });
 
-  test('404 responses for a job that never existed', () => {
+  test('returns 404 for a job that never existed', () => {
     const service = new SearchingService();
     expect(new RequestedJob(service, '0000000000000000', '').ask('DELETE')).toMatchObject(gone);
   });
@@ -110,7 +110,7 @@ describe('the deletion of a job (4.5)', () => {
   });
 });
 
-test('the status of a cancelled job is CANCELLED for a while, if the scenario says so', () => {
+test('the status of a cancelled job is CANCELLED for a while if the scenario says so', () => {
   const { service, job } = startJob({ cancelledFor: '5s' });
   job.ask('DELETE');
   expect(job.status()).toMatchObject({ state: 'CANCELLED', messageCount: 0 });
@@ -129,14 +129,14 @@ test('a fault cancels a job', () => {
 });
 
 describe('a replica that does not know a new job (10.2)', () => {
-  test('404 responses for a while, if the scenario says so', () => {
+  test('returns 404 for a while if the scenario says so', () => {
     const { service, job } = startJob({ lag: '3s' });
     expect(service.after(2_999) && job.ask('GET')).toMatchObject(gone);
     expect(job.ask('GET', page)).toMatchObject(gone);
     expect(service.after(3_000) && job.ask('GET').status).toBe(200);
   });
 
-  test('404 responses at random, by a fault', () => {
+  test('returns 404 at random with a fault', () => {
     const faults: Scenario['faults'] = { stale: { kind: 'lag', lag: '3s', nth: [1, 3] } };
     const { service, job } = startJob({}, {}, { faults });
     expect([job.ask('GET').status, job.ask('GET').status, job.ask('GET').status]).toEqual([404, 200, 404]);
@@ -161,7 +161,7 @@ describe('the cookies of a job (5.3)', () => {
     expect(response.cookies).toEqual([expect.stringMatching(/^search-session=[^;]+; Path=\/; Secure; HttpOnly$/)]);
   });
 
-  test('can be several, and all of them are required', () => {
+  test('can be several, all of which are required', () => {
     const { job } = startJob({ cookies: { names } });
     const [node = '', balancer = ''] = job.cookie.split('; ');
     expect(job.ask('GET').status).toBe(200);
@@ -171,13 +171,13 @@ describe('the cookies of a job (5.3)', () => {
     }
   });
 
-  test('get status 500 when they are missing, if the scenario says so (10.2)', () => {
+  test('cause status 500 if they are missing and the scenario says so (10.2)', () => {
     const { job } = startJob({ cookies: { missing: 500 } });
     expect(job.ask('GET', '', '')).toMatchObject({ status: 500, code: 'internal.error' });
     expect(job.ask('GET', page, '')).toMatchObject({ status: 500, code: 'internal.error' });
   });
 
-  test('can be switched off by the scenario', () => {
+  test('can be turned off by the scenario', () => {
     const { job } = startJob({ cookies: { names: [] } });
     expect(job.cookie).toBe('');
     expect(job.ask('GET').status).toBe(200);
@@ -189,7 +189,7 @@ describe('the cookies of a job (5.3)', () => {
     expect(one.ask('GET', '', two.cookie)).toMatchObject(gone);
   });
 
-  test('that a creation already sends become those of its job', () => {
+  test('that a creation request already sends become the cookies of its job', () => {
     const service = new SearchingService();
     const one = service.job();
     const reply = service.createJob({}, { headers: { cookie: one.cookie } });
@@ -198,7 +198,7 @@ describe('the cookies of a job (5.3)', () => {
     expect(one.ask('GET').status).toBe(200);
   });
 
-  test('with unknown values begin a new session', () => {
+  test('with unknown values start a new session', () => {
     const service = new SearchingService();
     const reply = service.createJob({}, { headers: { cookie: 'search-session=0.deadbeef' } });
     expect(cookieOf(reply)).not.toBe('search-session=0.deadbeef');
@@ -224,7 +224,7 @@ describe('an unavailable job (7.3, 7.4)', () => {
     expect(statuses(id, { pages: { unknownJob: 404 } })).toEqual([404, 404, 404]);
   });
 
-  test('that has ended gets 404, and its pages get 404, or 400 if the scenario says so', () => {
+  test('that has ended returns 404, and its pages return 404, or 400 if the scenario says so', () => {
     const lost = (search: SearchScenario = {}) => {
       const { job } = startJob(search);
       job.ask('DELETE');
@@ -234,7 +234,7 @@ describe('an unavailable job (7.3, 7.4)', () => {
     expect(lost({ pages: { lostJob: 400 } })).toEqual([404, 400]);
   });
 
-  test('of another user is answered like one that never existed', () => {
+  test('of another user is treated like one that never existed', () => {
     const users = { ann: { keys: { a: 'k' } }, bob: { keys: { b: 'k' } } };
     const service = new SearchingService({ users });
     const job = service.job({}, { credentials: 'a:k' });
@@ -245,7 +245,7 @@ describe('an unavailable job (7.3, 7.4)', () => {
     expect(job.ask('GET').status).toBe(200);
   });
 
-  test('that is not stored any more is recognized by its id', () => {
+  test('that is no longer stored is recognized by its id', () => {
     const service = new SearchingService({}, []);
     const first = service.job();
     first.ask('DELETE');
@@ -270,7 +270,7 @@ describe('the active jobs of an organisation (section 8)', () => {
       (status) => status === 202,
     ).length;
 
-  test('are at most 200 for all its users together, done or not, and one more gets 429', () => {
+  test('are at most 200 for all users together, done or not, and one more gets 429', () => {
     const service = new SearchingService({ limits: limits(), search: { duration: '0s' } });
     const jobs = Array.from({ length: 200 }, () => service.job());
     expect(service.createJob()).toMatchObject({ status: 429, code: 'rate.limit.exceeded' });
@@ -287,18 +287,18 @@ describe('the active jobs of an organisation (section 8)', () => {
     expect(service.createJob().status).toBe(202);
   });
 
-  test('are counted for the users of an organisation together', () => {
+  test('are counted for all users of an organisation together', () => {
     const service = new SearchingService({ limits: limits(3), users });
     expect([created(service, 2, 'a:k'), created(service, 5, 'b:k'), created(service, 5, 'c:k')]).toEqual([2, 1, 3]);
   });
 
-  test('are at most 20 on the frequent tier, by the scenario', () => {
+  test('are at most 20 on the frequent tier if the scenario says so', () => {
     const organisations = { frequent: { activeJobs: 20 } };
     const service = new SearchingService({ limits: limits(), users, organisations });
     expect([created(service, 30, 'c:k'), created(service, 30, 'a:k')]).toEqual([20, 30]);
   });
 
-  test('may have no limit', () => {
+  test('can be unlimited', () => {
     expect(created(new SearchingService({ limits: limits(0), users }), 300)).toBe(300);
   });
 
@@ -315,7 +315,7 @@ describe('the active jobs of an organisation (section 8)', () => {
   });
 });
 
-test('forbidden operations are 403 (5.4)', () => {
+test('forbidden operations return 403 (5.4)', () => {
   const users: Scenario['users'] = { ann: { keys: { a: 'k' }, forbidden: ['deleteJob', 'listRecords'] } };
   const service = new SearchingService({ users });
   const job = service.job({}, { credentials: 'a:k' });
@@ -323,7 +323,7 @@ test('forbidden operations are 403 (5.4)', () => {
   expect([job.ask('DELETE').status, job.ask('GET', '/records?offset=0&limit=1').status]).toEqual([403, 403]);
 });
 
-test('unknown methods and paths are 405 and 404 (7.1)', () => {
+test('unknown methods and paths return 405 and 404 (7.1)', () => {
   const { service, job } = startJob();
   const cases: readonly [string, string, number, string | undefined][] = [
     ['GET', '', 405, 'POST'],

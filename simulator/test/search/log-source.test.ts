@@ -31,35 +31,35 @@ describe('log data', () => {
     expect(search(serviceWith()).count).toBe(0);
   });
 
-  test('has 100,000 messages of the day before the start by default', () => {
+  test('has 100,000 messages on the day before the start by default', () => {
     const service = serviceWith({}, { search: { ...quick.search, messageLimit: 200_000 } });
     expect(search(service).count).toBe(100_000);
     expect(search(service, { from: startMs - 24 * hourMs, to: startMs }).count).toBe(100_000);
   });
 
-  test('may have a total number in a range', () => {
+  test('can have a total number of messages in a range', () => {
     const { times } = search(serviceWith({ from: '2026-10-31T22:00:00Z', to: '-1h', messages: 500 }));
     expect(times).toHaveLength(500);
     expect(Math.min(...times)).toBeGreaterThanOrEqual(startMs - 2 * hourMs);
     expect(Math.max(...times)).toBeLessThan(startMs - hourMs);
   });
 
-  test('may have a number for each second', () => {
+  test('can have a number of messages per second', () => {
     expect(search(serviceWith({ from: '-1h', perSecond: 2 })).count).toBe(7_200);
   });
 
-  test('may have milliseconds with an exact number', () => {
+  test('can have milliseconds with an exact number of messages', () => {
     const logs = { from: '-1h', messages: 300, dense: [{ at: '-30m', count: 200 }] };
     const { times } = search(serviceWith(logs));
     expect(times.filter((atMs) => atMs === startMs - hourMs / 2)).toHaveLength(200);
   });
 
-  test('may have names of fields in another case', () => {
+  test('can have field names in another case', () => {
     const { messages } = search(serviceWith({ messages: 1, fieldCase: 'camel' }));
     expect(messages[0].map).toHaveProperty('_messageTime');
   });
 
-  test('depends on its own seed, or on that of the scenario', () => {
+  test("depends on its own seed, or on the scenario's seed", () => {
     const made = (logSeed: number | undefined, seed: number) =>
       search(serviceWith({ messages: 20, ...(logSeed === undefined ? {} : { seed: logSeed }) }, { seed })).messages;
     expect(made(undefined, 1)).toEqual(made(undefined, 1));
@@ -152,12 +152,12 @@ describe('logs are refused with', () => {
     expect(() => parseScenario(text, 's.yaml', startMs)).toThrow(problem);
   });
 
-  test('an invalid setting, by the model, too', () => {
+  test('an invalid setting, which is also refused when the scenario is patched', () => {
     const logs = { from: '-1h', size: { typicalBytes: 400 } };
     expect(() => serviceWith(logs)).toThrow('logs.size.typicalBytes: is 400; set 600 to 65536 bytes');
   });
 
-  test('files and settings, except the spelling of fields', () => {
+  test('both files and settings, except the spelling of fields', () => {
     expect(parseScenario('logs: {files: [a], fieldCase: lower}', 's.yaml').logs).toEqual({
       files: ['a'],
       fieldCase: 'lower',

@@ -49,7 +49,7 @@ describe('a request for a page (7.4)', () => {
 });
 
 describe('the messages of a page (2.5)', () => {
-  test('are ordered newest first, as maps of texts, with descriptors of their fields', () => {
+  test('are ordered newest first, as maps of strings, with descriptors of their fields', () => {
     const { status, json, headers } = done().page('offset=0&limit=2');
     expect(status).toBe(200);
     expect(headers).toMatchObject({ 'content-type': 'application/json' });
@@ -82,7 +82,7 @@ describe('the messages of a page (2.5)', () => {
     expect(done({}, { pages: scenario }).raws(query)).toEqual(expected);
   });
 
-  test('are 10,000 at most (section 8)', () => {
+  test('are at most 10,000 (section 8)', () => {
     const many = Array.from({ length: 10_001 }, (_, index) => ({ at: hour.from + index, raw: `${index}` }));
     const job = done({}, {}, {}, many);
     expect(job.page('offset=0&limit=10001').json.messages).toHaveLength(10_000);
@@ -98,7 +98,7 @@ describe('the messages of a page (2.5)', () => {
     expect(job.raws('offset=3&limit=5')).toEqual(['message 56']);
   });
 
-  test('are in no page of a job that has not begun', () => {
+  test('are not on any page of a job that has not started', () => {
     const job = new SearchingService({ search: { notStartedFor: '5s' } }).job();
     expect(job.page().json).toMatchObject({ fields: expect.any(Array), messages: [] });
   });
@@ -196,7 +196,7 @@ describe('the messages of a query with parse operators', () => {
     raw: `{"size": ${index}, "text": "${'ü'.repeat(index % 40)}"}`,
   }));
 
-  test('are divided into pages with their announced length', () => {
+  test('are divided into pages of the announced length', () => {
     const job = done(parse, { pages: { maxBytes: 60_000 } }, {}, many);
     const sizes: string[] = [];
     for (let turn = 0; sizes.length < many.length; turn++) {
@@ -225,7 +225,7 @@ describe('the messages of a query with parse operators', () => {
     });
   };
 
-  test('have all fields that any message of the page has, with "" for a missing one (10.3)', () => {
+  test('have all fields of any message on the page, with "" for missing fields (10.3)', () => {
     const expected = [
       { a: '', b: '' },
       { a: '', b: 'ü"' },
@@ -235,7 +235,7 @@ describe('the messages of a query with parse operators', () => {
     expect(members('*', { autoParsingMode: 'AutoParse' })).toEqual(expected);
   });
 
-  test('have all fields that the query can parse, with "" for a missing one', () => {
+  test('have all fields that the query can parse, with "" for missing fields', () => {
     expect(members('* | parse regex "(?<figure>\\d)" nodrop')).toEqual([
       { figure: '' },
       { figure: '' },
@@ -243,7 +243,7 @@ describe('the messages of a query with parse operators', () => {
     ]);
   });
 
-  test('may have only missing fields', () => {
+  test('can have only missing fields', () => {
     expect(members('* | json auto | fields a, b')).toEqual([
       { a: '', b: '' },
       { a: '', b: 'ü"' },
@@ -253,7 +253,7 @@ describe('the messages of a query with parse operators', () => {
 });
 
 describe('the records of a page (2.6)', () => {
-  test('have the schema of the aggregation, and texts as values', () => {
+  test('have the schema of the aggregation, and strings as values', () => {
     const { status, json } = done(counted, {}, {}, hosts).records();
     expect(status).toBe(200);
     expect(json).toEqual({
@@ -280,7 +280,7 @@ describe('the records of a page (2.6)', () => {
     expect(page('offset=3&limit=9')).toEqual([]);
   });
 
-  test('may be of parsed fields', () => {
+  test('can be computed from parsed fields', () => {
     const query =
       '* | parse regex "size\\": (?<size>\\d+)" | where size > 1 | count by _sourceHost | sort by _sourceHost asc';
     const job = done({ query }, {}, {}, hosts);
@@ -303,7 +303,7 @@ describe('the records of a page (2.6)', () => {
     expect(job.status()).toMatchObject({ messageCount: 2, recordCount: 2 });
   });
 
-  test('are wrong until the query is done, if the scenario says so (10.3)', () => {
+  test('are wrong until the query is done if the scenario says so (10.3)', () => {
     const service = new SearchingService({ search: { pages: { earlyRecords: 'wrong' } } }, hosts);
     const job = service.job(counted);
     service.after(59_999);
@@ -312,7 +312,7 @@ describe('the records of a page (2.6)', () => {
     expect(job.records().json.records[0].map).toEqual({ _sourceHost: 'a', _count: '3' });
   });
 
-  test('have large figures in another notation, if the scenario says so (10.3)', () => {
+  test('have large numbers in another notation if the scenario says so (10.3)', () => {
     const times = { from: 0, to: 2_000_000_000_000 };
     const figures = (largeFigures: 'plain' | 'scientific', newest: number) =>
       done({ query: '* | count, max(_messagetime) as newest', ...times }, { pages: { largeFigures } }, {}, [
@@ -324,7 +324,7 @@ describe('the records of a page (2.6)', () => {
     expect(figures('scientific', 9_999_999)).toEqual([{ map: { _count: '1', newest: '9999999' } }]);
   });
 
-  test('exist together with messages (4.4)', () => {
+  test('exist in addition to messages (4.4)', () => {
     const job = done({ ...counted, requiresRawMessages: true }, {}, {}, hosts);
     expect(job.page().json.messages).toHaveLength(6);
     expect(job.records().json.records).toHaveLength(3);

@@ -118,7 +118,7 @@ describe('a page', () => {
     expect(json.messages[0].map._raw).toBe('message 99, ü');
   });
 
-  test('is made at the pace of its reader, while others are answered', async () => {
+  test('is created at the pace of its reader, while other requests get responses', async () => {
     const data = largePage();
     const { ask, openPage, journal } = await start(data);
     const response = await openPage();
@@ -141,7 +141,7 @@ describe('a page', () => {
     expect(bodies).toEqual(offsets.map((offset) => textOf(search.page(offset, 1_000, 1e9, true))));
   });
 
-  test('is not continued after its reader has aborted', async () => {
+  test('is not continued after its reader has aborted it', async () => {
     const data = largePage();
     const { openPage, journal } = await start(data);
     const response = await openPage();

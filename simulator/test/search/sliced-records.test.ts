@@ -64,7 +64,7 @@ const queries = [
   `* | timeslice 1m | where _timeslice > ${fromMs} | count by _timeslice | sort by _count`,
 ];
 
-test('records by slices equal records row by row, at any time and by either time', () => {
+test('records by slices equal records row by row, at any time, by message time and by receipt time', () => {
   const time = fc.integer({ min: fromMs - minute, max: toMs + minute });
   const query = fc.constantFrom(...queries).map((text) => ({ text, query: parseQuery(text) }));
   fc.assert(
@@ -101,7 +101,7 @@ test('records by slices equal records row by row, at any time and by either time
   );
 });
 
-test('a slice costs one row for each kind of message', () => {
+test('a slice costs one row per kind of message', () => {
   const hour = 60 * minute;
   const large = madeUpData(madeUpSettings({ fromMs, toMs: fromMs + 24 * hour, amount: { perSecond: 1_000 } }));
   const { filter, reads, sliceMs } = parseQuery('* | timeslice 1h | count by _timeslice');

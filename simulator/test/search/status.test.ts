@@ -114,7 +114,7 @@ describe('the states of a job (3.1)', () => {
     expect(job.status()).toMatchObject({ state: 'DONE GATHERING RESULTS', messageCount: 5 });
   });
 
-  test('a duration is drawn for each job, equally in each run', () => {
+  test('a duration is chosen for each job, and is the same in each run', () => {
     const lengths = () => {
       const service = new SearchingService({ search: { duration: ['10s', '50s'] } });
       const jobs = Array.from({ length: 20 }, () => service.job());
@@ -135,7 +135,7 @@ describe('the states of a job (3.1)', () => {
 });
 
 describe('results', () => {
-  test('are found from the end of the range to its beginning, and counted', () => {
+  test('are found from the end of the range to its start, and counted', () => {
     const { service, job } = startJob();
     const counts = [0, 1_000, 30_000, 59_999, 60_000].map((elapsedMs) => {
       service.after(elapsedMs);
@@ -172,7 +172,7 @@ describe('results', () => {
     expect(job.raws()).toEqual(['message 54', 'message 53', 'message 52', 'message 51', 'message 50', 'message 5']);
   });
 
-  test('include the millisecond to, if the scenario says so', () => {
+  test('include the millisecond `to` if the scenario says so', () => {
     const inclusive = { from: hour.from, to: hour.from + minute };
     expect(startJob({ duration: '0s' }, inclusive).job.raws()).toEqual(['message 0']);
     expect(startJob({ duration: '0s', toInclusive: true }, inclusive).job.raws()).toEqual(['message 1', 'message 0']);
@@ -189,7 +189,7 @@ describe('results', () => {
     expect(service.job({ from: hour.from + minute }).raws()).toEqual([]);
   });
 
-  test('were received before the creation, if the scenario says so', () => {
+  test('were received before the creation of the job if the scenario says so', () => {
     const messages: readonly Message[] = [
       { at: hour.from, received: hour.to, raw: 'just received' },
       { at: hour.from, received: hour.to + 1, raw: 'on its way' },
@@ -200,7 +200,7 @@ describe('results', () => {
     expect(found(false)).toHaveLength(2);
   });
 
-  test('include a late message in jobs after its receipt', () => {
+  test('include a late message only in jobs created after its receipt', () => {
     const messages: readonly Message[] = [
       { at: hour.from, raw: 'in time' },
       { at: hour.from, received: hour.to + minute, raw: 'late' },
@@ -216,7 +216,7 @@ describe('results', () => {
   });
 
   test.each([false, true])(
-    'finds the received ones among generated messages (by receipt time: %s)',
+    'finds the received messages among generated ones (by receipt time: %s)',
     (byReceiptTime) => {
       const logs = { from: hour.from, to: hour.to, perSecond: 2, receipt: { lateShare: 0.2, lateFor: '10m' } };
       const idsAt = (elapsedMs: number, to: number, onlyReceived: boolean) => {
@@ -275,7 +275,7 @@ describe('histogram buckets', () => {
     ]);
   });
 
-  test('are all reported each time, if the scenario says so (10.2)', () => {
+  test('are all reported each time if the scenario says so (10.2)', () => {
     const all = { status: { bucketLength: '10m', buckets: 'all' } } as const;
     expect(collect(all, [10_000, 35_000, 35_000])).toEqual([
       [bucket(5)],
@@ -284,11 +284,11 @@ describe('histogram buckets', () => {
     ]);
   });
 
-  test('include a partial one when a job stops at its limit', () => {
+  test('include a partial bucket when a job stops at its limit', () => {
     expect(collect({ ...tenMinutes, messageLimit: 25 }, [60_000])).toEqual([[bucket(5), bucket(4), bucket(3, 5)]]);
   });
 
-  test('are reported before the messages, if the scenario says so', () => {
+  test('are reported before the messages if the scenario says so', () => {
     const { service, job } = startJob({ ...tenMinutes, duration: '60s', histogramFirst: true });
     service.after(30_000);
     const { histogramBuckets, messageCount } = job.status();
@@ -297,7 +297,7 @@ describe('histogram buckets', () => {
     expect(job.status()).toMatchObject({ histogramBuckets: [], messageCount: 60 });
   });
 
-  test('are left out if they are empty', () => {
+  test('are omitted if they are empty', () => {
     const service = new SearchingService({ search: { duration: '0s', ...tenMinutes } }, [
       { at: hour.from + 1, raw: 'one' },
       { at: hour.to - 1, raw: 'two' },
@@ -305,7 +305,7 @@ describe('histogram buckets', () => {
     expect(service.job().status().histogramBuckets).toEqual([bucket(5, 1), bucket(0, 1)]);
   });
 
-  test('add up to the messages for any range, width and times of requests', () => {
+  test('add up to the messages, whatever the range, width and times of requests', () => {
     const scenario = fc.record({
       fromMs: fc.integer({ min: -10_000, max: 30 * minute }),
       lengthMs: fc.integer({ min: 0, max: 40 * minute }),
@@ -357,13 +357,13 @@ describe('errors and warnings', () => {
     ]);
   });
 
-  test('are repeated, if the scenario says so (10.2)', () => {
+  test('are repeated if the scenario says so (10.2)', () => {
     const job = faulty('all').job();
     const reported = Array.from({ length: 3 }, () => job.status().pendingErrors);
     expect(reported).toEqual([[], ['A shard is gone.'], ['A shard is gone.']]);
   });
 
-  test('report the message limit, if the scenario says so (10.2)', () => {
+  test('report the message limit if the scenario says so (10.2)', () => {
     const { service, job } = startJob({ messageLimit: 20, atMessageLimit: 'doneWithWarning', duration: '60s' });
     service.after(19_999);
     expect(job.status()).toMatchObject({ state: 'GATHERING RESULTS', pendingWarnings: [] });
@@ -376,7 +376,7 @@ describe('errors and warnings', () => {
     expect(job.status().pendingWarnings).toEqual([]);
   });
 
-  test('report that an aggregation gave up, which has no records then', () => {
+  test('report that an aggregation gave up, which then has no records', () => {
     const long = 'x'.repeat(1_000_000);
     const messages = Array.from({ length: 12 }, (_, index) => ({
       at: hour.from + index * 5 * minute,
@@ -421,7 +421,7 @@ test('an aggregation frees its memory when its job ends for any reason', () => {
   expect(found()).toMatchObject({ recordCount: 15, errors: 0 });
 });
 
-describe('the document', () => {
+describe('the status document', () => {
   test('has the members of 2.3, and the notice about cookies (10.2)', () => {
     expect(startJob().job.status()).toEqual({
       warning: expect.stringContaining('cookie'),
@@ -435,11 +435,11 @@ describe('the document', () => {
     });
   });
 
-  test('has no notice, if the scenario says so', () => {
+  test('has no notice if the scenario says so', () => {
     expect(startJob({ status: { cookieNotice: false } }).job.status().warning).toBe('');
   });
 
-  test('has undocumented members, if the scenario says so (10.2)', () => {
+  test('has undocumented members if the scenario says so (10.2)', () => {
     const { service, job } = startJob({ duration: '10s', status: { extraMembers: true } });
     service.after(20_000);
     const status = job.status();
@@ -447,7 +447,7 @@ describe('the document', () => {
     expect(status.histogramBuckets[0]).toMatchObject({ logLevel: null, count: expect.any(Number) });
   });
 
-  test('has an unknown state, by a fault (10.2)', () => {
+  test('has an unknown state with a fault (10.2)', () => {
     const service = new SearchingService({ faults: { odd: { kind: 'unknownState', state: 'PONDERING', times: 1 } } });
     const job = service.job();
     expect([job.status().state, job.status().state]).toEqual(['PONDERING', 'GATHERING RESULTS']);

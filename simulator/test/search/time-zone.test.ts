@@ -38,7 +38,7 @@ describe('a local time is converted', () => {
   });
 });
 
-describe('codes are places with their summer time', () => {
+describe('codes denote places, including their summer time', () => {
   const cases: readonly [string, string, string][] = [
     ['PST', '2026-01-15T04:00:00', '2026-01-15T12:00:00'],
     ['PST', '2026-06-15T05:00:00', '2026-06-15T12:00:00'],

@@ -22,7 +22,7 @@ export type WorkerCrash = readonly [worker: 0 | 1, step: string];
 
 export function testWorkerCrashes(crashes: readonly WorkerCrash[]): void {
   test.concurrent.for(crashes)(
-    'of two workers, worker %i is killed at %s and started again: every row is exported once',
+    'of two workers, worker %i is killed at %s and restarted: every row is exported once',
     async ([victim, place], { pods: podsOf }) => {
       const pods = podsOf(twoWorkers);
       const other = await pods.start(1 - victim);

@@ -100,7 +100,7 @@ describe('the table of logfleet fleet', () => {
     expect(journal.every(({ method }) => method === 'GET')).toBe(true);
   });
 
-  test('shows the columns that selectors compare with -o wide', async () => {
+  test('shows the columns used by selectors with -o wide', async () => {
     const { stdout } = await fleet({ flags: { output: 'wide' } });
     expect(stdout.split('\n')[0]?.split(/ {2,}/)).toEqual(
       'NAME,ID,VERSION,STATUS,LAST SEEN,OS,OS VERSION,ARCH,HOST,TIME ZONE,TYPE'.split(','),
@@ -127,7 +127,7 @@ describe('the selector of logfleet fleet', () => {
     expect(stdout).toContain(`${names.length} of 5 collectors selected`);
   });
 
-  test('may select no collector', async () => {
+  test('can select no collector', async () => {
     expect(await fleet({ selector: 'matchNames: [app]' })).toMatchObject({
       status: 0,
       stdout: '0 of 5 collectors selected\n',
@@ -149,7 +149,7 @@ describe('the selector of logfleet fleet', () => {
     );
   });
 
-  test('gets the warnings of logfleet validate', async () => {
+  test('gets the warnings from logfleet validate', async () => {
     const { status, stderr } = await fleet({ selector: 'matchFields: {name: web-*}' });
     expect(status).toBe(0);
     expect(stderr).toContain('SELECTOR:1:21: matchFields.name: warning: "web-*" is compared literally');
@@ -163,7 +163,7 @@ describe('the credentials of logfleet fleet', () => {
     expect(namesIn(stdout)).toEqual(['web-01', 'web-03']);
   });
 
-  test('come from the Secret that the policies of a directory use', async () => {
+  test('come from the Secret used by the policies in a directory', async () => {
     await writeFile(join(folder, 'all.yaml'), `${secret}---${policy('web')}---${policy('other')}`);
     const flags = { dir: folder };
     expect(namesIn((await fleet({ flags, env: {} })).stdout)).toHaveLength(5);
@@ -173,7 +173,7 @@ describe('the credentials of logfleet fleet', () => {
     expect(namesIn(replaced.stdout)).toEqual(['cloud-1']);
   });
 
-  test('are ambiguous if the policies of a directory use several Secrets', async () => {
+  test('are ambiguous if the policies in a directory use several Secrets', async () => {
     const other = policy('other').replace('name: log-service', 'name: second');
     await writeFile(join(folder, 'all.yaml'), `${secret}---${policy('web')}---${other}`);
     await expect(fleet({ flags: { dir: folder } })).rejects.toThrow(
@@ -200,7 +200,7 @@ describe('the credentials of logfleet fleet', () => {
     );
   });
 
-  test('come from variables if the policies of a directory are invalid, and the error is reported', async () => {
+  test('come from variables if the policies in a directory are invalid, and the error is reported', async () => {
     await writeFile(join(folder, 'web.yaml'), policy('web').replace('selector:', 'selectr:'));
     const { status, stderr } = await fleet({ flags: { dir: '.' } });
     expect(status).toBe(0);
@@ -209,7 +209,7 @@ describe('the credentials of logfleet fleet', () => {
 });
 
 describe('the documents of logfleet fleet', () => {
-  test('are JSON with the names of fields that selectors use', async () => {
+  test('are JSON with the field names used by selectors', async () => {
     const { stdout } = await fleet({ selector: 'matchNames: [web-*]', flags: { output: 'json' } });
     const document = JSON.parse(stdout);
     expect(document).toMatchObject({
@@ -226,7 +226,7 @@ describe('the documents of logfleet fleet', () => {
     });
   });
 
-  test('are CSV with quoted cells, and no cell that a spreadsheet runs', async () => {
+  test('are CSV with quoted cells, and no cell that a spreadsheet evaluates', async () => {
     const { stdout } = await fleet({ flags: { output: 'csv' } });
     const [heading, first] = stdout.split('\r\n');
     expect(heading).toMatch(/^id,name,hostName,collectorVersion,/);

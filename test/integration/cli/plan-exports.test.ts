@@ -73,7 +73,7 @@ describe('the plan of an export', () => {
     expect(journal.length).toBeLessThanOrEqual(10);
   });
 
-  test('is a document for programs', async () => {
+  test('is a machine-readable document', async () => {
     const { stdout } = await plan(searchExport('  parallelism: 2'), { flags: { output: 'json' } });
     const document = JSON.parse(stdout);
     expect(document).toMatchObject({
@@ -101,7 +101,7 @@ describe('the plan of an export', () => {
     expect(rows.filter((count: number) => count >= 1_000)).toEqual([]);
   });
 
-  test('of a small range is one search', async () => {
+  test('for a small range is one search', async () => {
     const { stdout } = await plan(searchExport('  proof: Count'), { scenario: { ...scenario, search: {} } });
     expect(stdout).toMatch(/^ {2}Rows: {6}5,000 rows in 1 interval$/m);
     expect(stdout).toMatch(/^ {2}Proof: {5}by the counts of its searches$/m);
@@ -159,13 +159,13 @@ describe('the plan of an export', () => {
     expect(stdout).toMatch(/^ {2}Rows: {6}at least 1,000 rows in 1 interval$/m);
   });
 
-  test.each([429, 503])('waits for the time in Retry-After after %d', async (code) => {
+  test.each([429, 503])('waits for the time given in Retry-After after %d', async (code) => {
     const busy = { kind: 'status', status: code, operations: ['createJob'], times: 3, retryAfter: 5 } as const;
     const { status, stdout } = await plan(searchExport(), { scenario: { ...scenario, faults: { busy } } });
     expect([status, stdout]).toEqual([0, expect.stringContaining('logging/errors: 5,000 rows')]);
   });
 
-  test('reports the error of an unavailable service, also after the timeout', async () => {
+  test('reports the error of an unavailable service, even after the timeout', async () => {
     const away = { kind: 'status', status: 503, operations: ['createJob'], retryAfter: 3_600 } as const;
     const { status, stderr } = await plan(searchExport(), { scenario: { ...scenario, faults: { away } } });
     expect([status, stderr]).toEqual([

@@ -64,7 +64,7 @@ const covered = [
 ];
 
 describe('a plan of a schedule', () => {
-  test('multiplies the figures of the latest run with complete data by the number of runs in a day', async () => {
+  test('multiplies the figures of the latest run with complete data by the number of runs per day', async () => {
     const { status, found, jobs } = await documentOf(schedule());
     expect(found).toMatchObject({
       ...{ namespace: 'logging', name: 'hourly', runsPerDay: 23 },

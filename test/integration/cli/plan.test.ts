@@ -85,7 +85,7 @@ describe('the manifests of a plan', () => {
     expect(stdout).toContain('But:       The policy is paused by the ConfigMap logfleet-settings');
   });
 
-  test('replace those of the directory, whose other policies count for overlap', async () => {
+  test('replace those in the directory, whose other policies count for overlap', async () => {
     const elsewhere = await mkdtemp(join(tmpdir(), 'logfleet-place-'));
     await writeFile(
       join(elsewhere, 'all.yaml'),
@@ -98,7 +98,7 @@ describe('the manifests of a plan', () => {
     expect(stdout).not.toContain('paused');
   });
 
-  test('start nothing while a manifest of the directory cannot be used (D1)', async () => {
+  test('start nothing while a manifest in the directory is unusable (D1)', async () => {
     const elsewhere = await mkdtemp(join(tmpdir(), 'logfleet-place-'));
     await writeFile(join(elsewhere, 'all.yaml'), `${secret}---${policy('first', '  priority: high\n')}`);
     const { stdout, stderr } = await plan({ texts: [policy()], flags: { dir: elsewhere }, open: openPlace });
@@ -120,7 +120,7 @@ describe('the exit status of a plan', () => {
   });
 });
 
-describe('an unknown result has another status than changes', () => {
+describe('an unknown result has a different status than changes', () => {
   const wrong = policy().replace(target, '19.999-1');
 
   test.each([

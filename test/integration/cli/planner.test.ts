@@ -44,7 +44,7 @@ function leftOut({ leftOut: groups }: RolloutPlan): readonly unknown[] {
 }
 
 describe('a plan', () => {
-  test('changes nothing at the service and in the cluster', async () => {
+  test('changes nothing in the service or the cluster', async () => {
     const world = fleet();
     const resources = JSON.stringify(world.policy('fleet'));
     expect(countUpgrades(await rolloutPlan(world))).toBe(20);
@@ -78,7 +78,7 @@ describe('a plan', () => {
     ]);
   });
 
-  test('leaves out the collectors of other policies', async () => {
+  test('leaves out collectors that belong to other policies', async () => {
     const world = fleet({}, { priority: 1 });
     world.addPolicy('stronger', { target: { version: target }, priority: 2, selector: { matchNames: ['web-0*'] } });
     world.addPolicy('weaker', { target: { version: target }, selector: { matchNames: ['web-1*'] } });
@@ -124,7 +124,7 @@ describe('a plan', () => {
     expect(found).toMatchObject({ forecast: { totalMs: 0, requests: { posts: 0 } }, hindrances: [] });
   });
 
-  test('reports a wait whose end is unknown', async () => {
+  test('reports a wait with an unknown end', async () => {
     const scenario = {
       groups: { web: { count: 4, version: before }, off: { count: 1, version: before, running: false } },
     };
@@ -135,7 +135,7 @@ describe('a plan', () => {
     expect(found.forecast?.requests.posts).toBe(4);
   });
 
-  test('uses the given duration of an upgrade, else an assumption', async () => {
+  test('uses the given upgrade duration, or else an assumption', async () => {
     const world = fleet();
     const [assumed, given] = [await rolloutPlan(world), await rolloutPlan(world, { upgradeMs: 20 * minuteMs })];
     expect(assumed.upgrade).toEqual({ ms: 3 * minuteMs, source: 'assumed' });
@@ -180,7 +180,7 @@ describe('a current rollout', () => {
     expect((await rolloutPlan(world)).stages[1]).toMatchObject({ approval: 'given', afterApproval: false });
   });
 
-  test('has no estimated end while a failure needs a person', async () => {
+  test('has no estimated end while a failure needs a user', async () => {
     const outcomes = [{ share: 1, end: 'fail', message: 'disk full' }] as const;
     const strategy = { ...staged.strategy, stages: [stages[0], { name: 'rest', soakDuration: '0s' }] };
     const once = { retryPolicy: { limit: 0, backoff: { duration: '1m', factor: 1, cap: '1m' } } };
@@ -232,7 +232,7 @@ describe('a current rollout', () => {
 });
 
 describe('a problem', () => {
-  test('of the target is reported immediately', async () => {
+  test('with the target is reported immediately', async () => {
     expect(await problem(fleet({}, { target: { version: '19.999-1' } }))).toMatchObject({
       kind: 'problem',
       reason: 'VersionNotOffered',
@@ -246,7 +246,7 @@ describe('a problem', () => {
     expect(world.api.get(`${policiesPath}/fleet`)).not.toHaveProperty('status');
   });
 
-  test('of the key is reported immediately, as in the condition', async () => {
+  test('with the key is reported immediately, as in the condition', async () => {
     const world = fleet();
     world.addSecret('wrong', { accessKey: 'nonsense' });
     world.addPolicy('locked', { target: { version: target }, credentialsSecretRef: { name: 'wrong' } });
@@ -255,7 +255,7 @@ describe('a problem', () => {
     expect(world.clock.monotonic() - begunMs).toBeLessThan(10_000);
   });
 
-  test('that may pass is retried for a limited time', async () => {
+  test('that might pass is retried for a limited time', async () => {
     const world = fleet();
     world.addSecret('elsewhere', { baseURL: 'https://nowhere.example.com/api' });
     world.addPolicy('lost', { target: { version: target }, credentialsSecretRef: { name: 'elsewhere' } });

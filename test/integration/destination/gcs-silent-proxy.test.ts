@@ -9,7 +9,7 @@ import { credentialsOfKeyFile } from '../../../src/destination/gcs/gcs-settings.
 import { newServiceAccountKey } from '../../support/fake-gcs-server.ts';
 import { RefusingProxy } from '../../support/refusing-proxy.ts';
 
-test('a tunnel request without a response of the proxy is sent three times, like other requests', async () => {
+test('a tunnel request without a response from the proxy is sent three times, like other requests', async () => {
   const proxy = new RefusingProxy();
   proxy.isSilent = true;
   await proxy.start();
@@ -25,7 +25,7 @@ test('a tunnel request without a response of the proxy is sent three times, like
   await client.close();
 });
 
-test('a token request without a response of the proxy fails after 15 s, and is not sent again', async () => {
+test('a token request without a response from the proxy fails after 15 s, and is not sent again', async () => {
   const proxy = new RefusingProxy();
   proxy.isSilent = true;
   await proxy.start();

@@ -81,7 +81,7 @@ test.each<[string, Readonly<Record<string, string>>, number]>([
   expect(world.rows()).toHaveLength(600);
 });
 
-test('a change of the service aborts the running planning', async () => {
+test('a change to the service aborts the planning in progress', async () => {
   const world = new ExportWorld({ scenario: { ...scenario, search: { duration: '150s' } } });
   world.add();
   world.start();
@@ -97,7 +97,7 @@ test.each([
   [503, 1],
   [403, 2],
 ])(
-  'a Secret that cannot be read for a while (%i) aborts a running planning only if the read is forbidden',
+  'a Secret that cannot be read for a while (%i) aborts planning in progress only if reading is forbidden',
   async (status, jobs) => {
     const world = new ExportWorld({ scenario: { search: { duration: '150s' } } });
     world.add();

@@ -86,7 +86,7 @@ describe('an export', () => {
     );
   });
 
-  test('of which another process has read a part does not report missing fields', async () => {
+  test('part of which another process has read does not report missing fields', async () => {
     const world = new ExportWorld({ messages: evenly(3_000), scenario: slow });
     world.add({ output: { format: 'NDJSON', compression: 'None', fields: ['_raw', 'srcHost'], maxPartSize: '256Mi' } });
     const first = world.start();
@@ -108,7 +108,7 @@ describe('an export', () => {
     expect(writes.length).toBeLessThan(tookMs / 10_000 + 8);
   });
 
-  test('E3: that lost its status, or was created again, finds its manifest and is complete without a search', async () => {
+  test('E3: that lost its status, or was recreated, finds its manifest and is complete without a search', async () => {
     const world = new ExportWorld();
     world.add();
     world.start();
@@ -145,7 +145,7 @@ describe('an export', () => {
     expect(world.store.objects.get(name)).toEqual(byCount);
   });
 
-  test('that is complete is not checked by the next process until a person requests it', async () => {
+  test('that is complete is not checked by the next process until a user requests it', async () => {
     const world = new ExportWorld();
     world.add();
     const first = world.start();
@@ -161,7 +161,7 @@ describe('an export', () => {
     expect(world.reason).toBe('Exported');
   });
 
-  test('whose files are missing is exported again when a person requests it', async () => {
+  test('whose files are missing is exported again when a user requests it', async () => {
     const world = new ExportWorld();
     world.add();
     world.start();
@@ -308,7 +308,7 @@ describe('limits', () => {
     expect(world.rows()).toEqual(texts(3_000));
   });
 
-  test('E11: a range that is too new is waited for', async () => {
+  test('E11: waits for a range that is too new', async () => {
     const world = new ExportWorld();
     world.add({ timeRange: { from: String(startMs + hourMs), to: String(startMs + 2 * hourMs) } });
     world.start();
@@ -397,7 +397,7 @@ describe('an interval that cannot be proven', () => {
     expect(world.jobsCreated).toBe(jobsCreated);
   });
 
-  test('a query that the service refuses waits for a person, with few requests', async () => {
+  test('a query that the service refuses waits for a user, with few requests', async () => {
     const world = new ExportWorld();
     world.add({ query: '* | where (' });
     world.start();
@@ -532,7 +532,7 @@ describe('leadership', () => {
     expect(world.rows()).toEqual(texts(3_000));
   });
 
-  test('a process that shuts down closes its jobs first', async () => {
+  test('a process that is shutting down closes its jobs first', async () => {
     const world = new ExportWorld({ messages: evenly(3_000), scenario: slow });
     world.add();
     const replica = world.start();
@@ -607,7 +607,7 @@ describe('the TTL of a finished resource', () => {
     expect(world.rows()).toEqual(texts(600));
   });
 
-  test('does not remove the resource if the TTL is extended before', async () => {
+  test('does not remove the resource if the TTL is extended in time', async () => {
     const world = new ExportWorld();
     world.add({ ttlSecondsAfterFinished: 600 });
     world.start();

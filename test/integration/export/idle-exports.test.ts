@@ -14,7 +14,7 @@ function costs({ world }: ExportWorld) {
 }
 
 describe('C1: after a restart, nothing is read, opened or written', () => {
-  test('for a paused export, which continues when the pause ends', async () => {
+  test('for a paused export, which continues when it is resumed', async () => {
     const world = new ExportWorld();
     world.add({ paused: true });
     const first = world.start();
@@ -29,7 +29,7 @@ describe('C1: after a restart, nothing is read, opened or written', () => {
     expect(await world.untilReason(reasons.exported)).toBe(true);
   });
 
-  test('for a complete export, which is checked when a person requests it', async () => {
+  test('for a complete export, which is checked when a user requests it', async () => {
     const world = new ExportWorld();
     world.add();
     const first = world.start();
@@ -69,7 +69,7 @@ describe('C1: after a restart, nothing is read, opened or written', () => {
   });
 });
 
-describe('C2: a Secret that many resources wait for', () => {
+describe('C2: a Secret that many resources are waiting for', () => {
   const names = Array.from({ length: 60 }, (_, index) => `export-${index}`);
   const timeRange = { from: String(startMs - 2 * hourMs), to: String(startMs - hourMs) };
   const reasonOf = (world: ExportWorld, name: string) =>

@@ -15,7 +15,7 @@ function jobWorld(options: ExportWorldOptions = {}) {
 }
 
 describe('an export in a Kubernetes Job', () => {
-  test('completes, with every row once and the figures of the worker in status', async () => {
+  test("completes, with every row once and the worker's figures in the status", async () => {
     const { world, jobs } = jobWorld();
     world.add(inJob);
     world.start();
@@ -32,7 +32,7 @@ describe('an export in a Kubernetes Job', () => {
     expect(world.condition('Complete')).toMatchObject({ status: 'True' });
   });
 
-  test('uses the proxy of the operator', async () => {
+  test("uses the operator's proxy", async () => {
     const { world, jobs } = jobWorld({ environment: { HTTPS_PROXY: 'http://proxy.example.com:3128' } });
     world.add(inJob);
     world.start();
@@ -133,7 +133,7 @@ describe('an export in a Kubernetes Job', () => {
     expect(world.rows()).toHaveLength(600);
   });
 
-  test('has two workers, which export every row once and together keep to two shares', async () => {
+  test('has two workers, which export every row once and together stay within two shares', async () => {
     const { world, controller, pods } = jobWorld();
     world.add({ ...inJob, execution: { mode: 'Job', job: { workers: 2 } } });
     world.start();
@@ -187,7 +187,7 @@ describe('an export in a Kubernetes Job', () => {
     expect(world.jobsCreated).toBe(2);
   });
 
-  test('shows the progress of its workers, but not the progress of a former Job', async () => {
+  test('shows the progress of its workers, but not the progress of an earlier Job', async () => {
     const { world, controller, jobs } = jobWorld({ scenario: { search: { duration: '5m' } } });
     world.add({ ...inJob, execution: { mode: 'Job', job: { workers: 2 } } });
     world.start();
@@ -232,7 +232,7 @@ describe('an export in a Kubernetes Job', () => {
     expect(world.status?.workers?.map((worker) => worker.obstacle?.reason)).toEqual([undefined, 'DestinationFull']);
   });
 
-  test('gets a token of the API server only if its ServiceAccount shows progress', async () => {
+  test('gets an API server token only if its ServiceAccount shows progress', async () => {
     const { world, jobs } = jobWorld();
     const account = '/api/v1/namespaces/logging/serviceaccounts';
     const labels = { 'logfleet.dev/export-worker': 'true', 'logfleet.dev/export-progress': 'true' };
@@ -256,7 +256,7 @@ describe('an export in a Kubernetes Job', () => {
     expect(world.rows()).toHaveLength(600);
   });
 
-  test('stalls if the limits of the user leave fewer shares than it has workers', async () => {
+  test("stalls if the user's limits leave fewer shares than it has workers", async () => {
     const { world, jobs } = jobWorld();
     const maxConcurrentRequests = Buffer.from('6').toString('base64');
     world.world.api.patch('/api/v1/namespaces/logging/secrets/log-service', { data: { maxConcurrentRequests } });
@@ -266,7 +266,7 @@ describe('an export in a Kubernetes Job', () => {
     expect(jobs()).toEqual([]);
   });
 
-  test('has one worker if its query cannot be divided', async () => {
+  test('has one worker if its query cannot be split', async () => {
     const { world, pods } = jobWorld();
     world.add({
       ...inJob,
@@ -327,7 +327,7 @@ describe('an export in a Kubernetes Job', () => {
     expect(await world.untilReason('Exported')).toBe(true);
   });
 
-  test('gets another Job when its spec changes, after the pod of the former Job has ended', async () => {
+  test('gets another Job when its spec changes, after the pod of the previous Job has ended', async () => {
     const { world, controller, jobs } = jobWorld();
     world.add(inJob);
     world.start();
@@ -372,7 +372,7 @@ describe('an export in a Kubernetes Job', () => {
     expect(world.rows()).toHaveLength(600);
   });
 
-  test('B8: starts no pod for a Job that was deleted by hand while a pod of that Job still runs', async () => {
+  test('B8: starts no pod for a manually deleted Job while one of its pods is still running', async () => {
     const { world, controller, jobs } = jobWorld();
     controller.graceMs = 30_000;
     world.add(inJob);
@@ -388,7 +388,7 @@ describe('an export in a Kubernetes Job', () => {
     expect(max).toBe(1);
   });
 
-  test('B8: keeps the share of a Job whose annotation a person has removed', async () => {
+  test('B8: keeps the share of a Job whose annotation a user has removed', async () => {
     const { world, controller, jobs } = jobWorld({ scenario: { search: { duration: '5m' } } });
     const names = ['a', 'b', 'c', 'd'];
     for (const name of names) world.world.addExport(name, { ...inHour, ...inJob });
@@ -402,7 +402,7 @@ describe('an export in a Kubernetes Job', () => {
     expect([world.reason, controller.running.length]).toEqual(['WaitingForShare', 4]);
   });
 
-  test('B8: keeps its Job and its share when the limits of the user change', async () => {
+  test("B8: keeps its Job and its share when the user's limits change", async () => {
     const { world, controller, jobs } = jobWorld({ scenario: { search: { duration: '5m' } } });
     world.add(inJob);
     world.start();
@@ -422,7 +422,7 @@ describe('an export in a Kubernetes Job', () => {
     expect(jobs()).toMatchObject([{ spec: { completions: 1 } }]);
   });
 
-  test('B8: starts with as many workers as shares are free', async () => {
+  test('B8: starts with as many workers as there are free shares', async () => {
     const { world, controller, jobs } = jobWorld({ scenario: { search: { duration: '5m' } } });
     for (const name of ['a', 'b', 'c']) world.world.addExport(name, { ...inHour, ...inJob });
     world.start();
@@ -491,7 +491,7 @@ describe('an export in a Kubernetes Job', () => {
     expect(host.unready()).toEqual([]);
   });
 
-  test('another leader shows the end of a Job that ended while no operator ran', async () => {
+  test('another leader shows the end of a Job that ended while no operator was running', async () => {
     const { world, jobs, pods } = jobWorld();
     world.add(inJob);
     const first = world.start();
@@ -504,7 +504,7 @@ describe('an export in a Kubernetes Job', () => {
     expect(jobs()).toHaveLength(1);
   });
 
-  test('keeps a Job that completed while no operator ran, even if the image or a Secret has changed since', async () => {
+  test('keeps a Job that completed while no operator was running, even if the image or a Secret has changed since', async () => {
     const { world, jobs } = jobWorld();
     world.add(inJob);
     const first = world.start();
@@ -533,7 +533,7 @@ describe('an export that cannot run in a Kubernetes Job', () => {
     expect(world.condition('Stalled')).toMatchObject({ status: 'True' });
   });
 
-  test('stalls without the rights, and other exports run', async () => {
+  test('stalls without the rights, while other exports run', async () => {
     const { world } = jobWorld();
     world.world.api.onRequest = ({ collection }) =>
       collection.startsWith('batch/') ? { kind: 'status', status: 403, when: 'before' } : undefined;

@@ -40,7 +40,7 @@ async function exported(world: ExportWorld, spec: object = {}): Promise<Readonly
   return requests;
 }
 
-describe('an export of ten times the row limit needs at most 10 percent more requests than the minimum', () => {
+describe('an export of ten times the row limit needs at most 10 % more requests than the minimum', () => {
   test.each([
     ['2s', evenly(messages)],
     ['9500ms', evenly(messages)],

@@ -106,7 +106,7 @@ describe('a digest', () => {
     expect(again.length).toBeGreaterThan(0);
   });
 
-  test('accepts rows that the service stores twice, after a count by their ids', async () => {
+  test('accepts rows that the service stores twice, after counting them by id', async () => {
     const [first] = messages(1);
     const world = new ExportWorld({ messages: [...messages(600), first as Message], scenario: { search } });
     await exported(world);

@@ -62,7 +62,7 @@ describe('C1: requests that the service refuses', () => {
     expect(await world.untilReason('Exported')).toBe(true);
   });
 
-  test.each(cases)('with %d are repeated at once after a change of the Secret: %s', async (status, operation) => {
+  test.each(cases)('with %d are repeated immediately after a change to the Secret: %s', async (status, operation) => {
     const { world, refused } = refusing(status, operation);
     expect(await world.untilReason(reasons[status])).toBe(true);
     await world.world.clock.advance(5 * minuteMs);
@@ -73,7 +73,7 @@ describe('C1: requests that the service refuses', () => {
     expect(refused()).toBeGreaterThan(before);
   });
 
-  test.each(cases)('with %d are repeated at once when a person asks: %s', async (status, operation) => {
+  test.each(cases)('with %d are repeated immediately when a user asks: %s', async (status, operation) => {
     const { world, refused } = refusing(status, operation);
     expect(await world.untilReason(reasons[status])).toBe(true);
     await world.world.clock.advance(5 * minuteMs);

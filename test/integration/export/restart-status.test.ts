@@ -88,7 +88,7 @@ describe('H1: after a restart', () => {
     for (const shownMs of ends) expect(shownMs).toBeGreaterThan(startedMs + minuteMs);
   });
 
-  test('an export that a person has started again is no longer complete, and is not removed', async () => {
+  test('an export that a user has started again is no longer complete, and is not removed', async () => {
     const exports = new ExportWorld({ scenario: { search: { messageLimit: 200, duration: '10m' } } });
     exports.add({ query: '* | limit 500', ttlSecondsAfterFinished: 600 });
     exports.start();
@@ -124,7 +124,7 @@ describe('H1: after a restart', () => {
 });
 
 describe('H2: a destination that is full', () => {
-  test('is a Warning at once, and a condition ten minutes later', async () => {
+  test('is a Warning immediately, and a condition ten minutes later', async () => {
     const exports = new ExportWorld(many);
     exports.onOpen = (destination) => {
       destination.strike = (call) => (call === 'write' ? { failure: 'full' } : undefined);

@@ -36,7 +36,7 @@ describe('an export that is restored with the status of its backup', () => {
     return world;
   }
 
-  test('is complete when its files were read again, without a search', async () => {
+  test('is complete when its files have been read again, without a search', async () => {
     const world = await exported();
     const { jobsCreated, opened } = world;
     world.start();

@@ -49,7 +49,7 @@ const speeds = [
 ] as const;
 
 test.each(shareOf(speeds, 2, 0))(
-  'E16: %i workers with a processor each export at least %d times as fast as one',
+  'E16: %i workers with one CPU each export at least %d times as fast as one',
   async (workers, times) => {
     expect((await timeOf(1)) / (await timeOf(workers))).toBeGreaterThanOrEqual(times);
   },

@@ -67,7 +67,7 @@ test('an untrusted or unreachable receiver is tried again, and the error does no
   expect(`${untrusted} ${gone}`).not.toMatch(/secret-path|token-1/);
 });
 
-test('a request to a receiver that never responses ends when its signal is aborted', async () => {
+test('a request to a receiver that never responds ends when its signal is aborted', async () => {
   const certificate = await selfSigned(['localhost', '127.0.0.1']);
   const asked = Promise.withResolvers<void>();
   await using server = await httpsServer(certificate, () => asked.resolve());
@@ -80,7 +80,7 @@ test('a request to a receiver that never responses ends when its signal is abort
   await expect(sending).rejects.toMatchObject({ code: 'notification.failed', handling: { kind: 'backoff' } });
 });
 
-test('a notification is sent although the body of the response never ends', async () => {
+test('a notification is sent although the response body never ends', async () => {
   const certificate = await selfSigned(['localhost', '127.0.0.1']);
   await using server = await httpsServer(certificate, (_, response) => response.writeHead(200).write('thanks'));
   if (!notification) throw new Error('the Event has no notification');

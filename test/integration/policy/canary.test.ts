@@ -59,7 +59,7 @@ const breaks = (duration: string) => ({
   ],
 });
 
-describe('a rollout whose upgrades fail in 30 % stops in the canary', () => {
+describe('a rollout in which 30 % of upgrades fail stops in the canary stage', () => {
   const timings = [
     ['when upgrades take longer than the start of all canaries', '2m', {}],
     ['when upgrades end while canaries still start', '5s', {}],
@@ -85,7 +85,7 @@ describe('a rollout whose upgrades fail in 30 % stops in the canary', () => {
   });
 });
 
-test('the soak of the canary detects a version that kills 30 % of the collectors', async () => {
+test('the soak of the canary stage detects a version that kills 30 % of the collectors', async () => {
   const one = rollout({ duration: '2m' }, {});
   expect(await one.untilReason('Soaking')).toBe(true);
   const upgraded = one.snapshot().collectors.filter(({ version }) => version === target);

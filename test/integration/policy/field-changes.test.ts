@@ -252,7 +252,7 @@ function leavesOf({ properties, items }: FieldSchema, path: string): readonly st
   return items ? leavesOf(items, `${path}[]`) : [path];
 }
 
-test('every spec field of the CRD has a case in this file', () => {
+test('every spec field in the CRD has a case in this file', () => {
   const crd = parse(readFileSync('crds/collector-version-policy.yaml', 'utf8'));
   const { spec } = crd.spec.versions[0].schema.openAPIV3Schema.properties as Readonly<Record<string, FieldSchema>>;
   expect(Object.keys(changes).sort()).toEqual([...leavesOf(spec as FieldSchema, '')].sort());

@@ -180,7 +180,7 @@ describe('H3: versions and counts agree with the target version after an edit an
   });
 });
 
-test('H3: a stage with failures that a person must examine is Failed, and does not soak', async () => {
+test('H3: a stage with failures that a user must examine is Failed, and does not soak', async () => {
   const { world, stage, status, untilReason } = staged({
     count: 10,
     scenario: breaking('2m', 1),

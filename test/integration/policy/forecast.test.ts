@@ -118,7 +118,7 @@ describe('compared with the benchmark of 10,000 collectors', () => {
   test.each([
     [1_000, 2_727, 1.016],
     [50, 3_013, 1.151],
-  ])('pages of %d: %d s, %d requests a collector', (pageRows, seconds, requests) => {
+  ])('pages of %d: %d s, %d requests per collector', (pageRows, seconds, requests) => {
     const said = foretell([stage(0, { members })], { pageRows });
     expect(Math.abs((said.totalMs ?? 0) / (seconds * 1_000) - 1)).toBeLessThan(0.02);
     expect(Math.abs(total(said) / 10_000 - requests)).toBeLessThan(0.02);
@@ -126,7 +126,7 @@ describe('compared with the benchmark of 10,000 collectors', () => {
 });
 
 describe('stages', () => {
-  test('come one after the other, each with its soak', () => {
+  test('come one after another, each with its soak', () => {
     const { stages, totalMs } = foretell([stage(10, { soakMs: hourMs }), stage(100)]);
     const [first, second] = stages;
     expect(first?.startMs).toBe(noonMs);
@@ -136,7 +136,7 @@ describe('stages', () => {
     expect(second?.endMs).toBe(noonMs + (totalMs ?? 0));
   });
 
-  test('keep to their own maxInProgress and to that of the policy', () => {
+  test('respect their own maxInProgress and that of the policy', () => {
     const alone = foretell([stage(40)], { maxInProgress: 10 });
     const own = foretell([stage(40, { maxInProgress: 10 })], { maxInProgress: 100 });
     const both = foretell([stage(40, { maxInProgress: 100 })], { maxInProgress: 10 });
@@ -178,7 +178,7 @@ describe('windows', () => {
     expect(stages[1]?.startMs).toBeGreaterThan(Date.parse('2026-11-22T04:00Z'));
   });
 
-  test('in the time zones of collectors open one after the other', () => {
+  test("in the collectors' time zones open one after another", () => {
     const own = calendar({ windows: [{ schedule: '0 22 * * *', duration: '1h', timeZoneSource: 'Collector' }] });
     const members = ['America/New_York', 'Europe/Berlin'].flatMap((zone) => [{ zone }, { zone }, { zone }]);
     const said = foretell([stage(0, { members })], { calendar: own });
@@ -197,7 +197,7 @@ describe('windows', () => {
     expect(waitsForEver).toContain('the cutoff of 1h');
   });
 
-  test('may be closed for years by an exclusion', () => {
+  test('can be closed for years by an exclusion', () => {
     const years = { name: 'years', startTime: '2026-01-01T00:00:00Z', endTime: '2066-01-01T00:00:00Z' };
     const said = foretell([stage(5)], { calendar: calendar({ exclusions: [years] }) });
     expect(times(said.stages)).toEqual([['2026-11-20T12:00', '2066-01-01T00:03']]);

@@ -82,7 +82,7 @@ describe('late joiners of a completed rollout', () => {
     expect(since()).toHaveLength(3);
   });
 
-  test('count also when they were at the target before and another tool downgraded them', async () => {
+  test('also count if they were at the target before and another tool downgraded them', async () => {
     const { world, since, untilReason } = await complete({
       scenario: {
         groups: { web: { count: 10, version: before } },
@@ -122,7 +122,7 @@ test('a rollout without collectors is not complete, and runs its stages when col
   expect(status()?.history).toEqual([]);
 });
 
-test('the count of failures begins again when all collectors are at the target, not while some have failed', async () => {
+test('the failure count starts again when all collectors are at the target, not while some have failed', async () => {
   const { world, since, come, untilReason } = await complete({ spec: tolerant(1, 'Pause') });
   const fail = async (name: string, reason: string) => {
     const attempts = since().length;

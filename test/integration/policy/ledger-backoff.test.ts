@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { minuteMs } from '../../../src/base/time-units.ts';
 import { staged } from './staged-world.ts';
 
-test('writes of a ledger that fail are repeated with growing delays', async () => {
+test('failed writes to a ledger are repeated with increasing delays', async () => {
   const { world, tasks } = staged({ count: 40, stages: [] });
   let writes = 0;
   world.api.onRequest = ({ collection, method }) => {

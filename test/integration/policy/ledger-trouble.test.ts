@@ -49,7 +49,7 @@ test.each([
   expect(await world.until(() => world.ready('production')?.status === 'True', 10 * minuteMs)).toBe(true);
 });
 
-test('H3: a new target version is not shown beside the counts of the former one while the ledger cannot be read', async () => {
+test('H3: a new target version is not shown next to the counts of the previous one while the ledger cannot be read', async () => {
   const { world, head } = await rolledOut();
   world.api.patch(head, { content: '{' });
   world.api.patch(`${policiesPath}/production`, { spec: { target: { version: '19.150-1' } } });

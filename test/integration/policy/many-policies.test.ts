@@ -56,7 +56,7 @@ function isReady(world: World): () => boolean {
 afterEach(() => vi.restoreAllMocks());
 
 describe.each([50, 200])('%i policies of one collector each', (count) => {
-  test('write their first status after a few reconciles and comparisons each, also after a restart', async () => {
+  test('write their first status after a few reconciles and comparisons each, even after a restart', async () => {
     const { world: made, cost } = world(count);
     for (let start = 0; start < 2; start++) {
       const replica = made.start();
@@ -102,7 +102,7 @@ describe.each([50, 200])('%i policies of one collector each', (count) => {
     expect(cost).toEqual({ reconciles: 12, looks: 0, comparisons: 0 });
   });
 
-  test('wake the policy whose collector changed, and no other', async () => {
+  test('wake the policy whose collector changed, and no others', async () => {
     const { world: made, cost } = world(count);
     made.start();
     expect(await made.until(isReady(made), 5 * minuteMs)).toBe(true);

@@ -25,7 +25,7 @@ test('a collector that was upgraded within the analyzed period is not judged', a
   });
 });
 
-test('all collectors are judged when the analyzed period is the whole soak, also after a restart', async () => {
+test('all collectors are judged when the analyzed period is the whole soak, even after a restart', async () => {
   const { world, analysisNow, untilReason } = analyzed({ canary: { soakDuration: '30m' } });
   const first = world.start();
   await world.until(() => analysisNow() !== undefined, 2 * hourMs);

@@ -48,7 +48,7 @@ describe('a build that silences 30 % of the canary', () => {
     expect(analysisNow()).toMatchObject({ state: 'Failed' });
   });
 
-  test('waits for a person when no tolerance is set', async () => {
+  test('waits for a user when no tolerance is set', async () => {
     const { world, untilReason, at, analysisNow } = analyzed({ build: silencing, canary: { maxFailures: undefined } });
     world.start();
     expect(await untilReason('CollectorsFailed')).toBe(true);
@@ -113,7 +113,7 @@ test('only the messages of the scope are counted', async () => {
   expect(Math.min(judged, unjudged)).toBeGreaterThan(0);
 });
 
-test('a stage without a collector that can be judged waits until a person approves', async () => {
+test('a stage without a collector that can be judged waits until a user approves', async () => {
   const { world, untilReason, analysisNow, annotate, status, at } = analyzed({ group: { messagesPerMinute: 1 } });
   world.start();
   expect(await untilReason('StageInconclusive')).toBe(true);

@@ -19,8 +19,8 @@ function withOutage(until: string, fault: object = { kind: 'reset' }) {
   return { ...fleet, metrics, reported, outage, reason };
 }
 
-describe('H2: a service that does not answer', () => {
-  test('is a Warning Event at once, and a condition ten minutes later', async () => {
+describe('H2: a service that does not respond', () => {
+  test('is a Warning Event immediately, and a condition ten minutes later', async () => {
     const { world, reported, outage, reason, status } = withOutage('2h');
     expect(await world.until(() => reason() === 'ServiceUnreachable', hourMs)).toBe(true);
     const beganMs = world.clock.now();
@@ -36,7 +36,7 @@ describe('H2: a service that does not answer', () => {
     expect(reported.events.at(-1)).toMatchObject({ type: 'Warning', reason: 'Outage' });
   });
 
-  test('ends the outage when it answers', async () => {
+  test('ends the outage when it responds', async () => {
     const { world, outage, reason, status } = withOutage('2h');
     expect(await world.until(() => outage() !== undefined, 2 * hourMs)).toBe(true);
     expect(await world.until(() => reason() === 'AllUpdated', 2 * hourMs)).toBe(true);
@@ -53,7 +53,7 @@ describe('H2: a service that does not answer', () => {
     ]);
   });
 
-  test('has an outage since its first failure, also with other failures and after a restart', async () => {
+  test('has an outage since its first failure, even with other failures and after a restart', async () => {
     const later = { kind: 'status', status: 503, from: '25m', until: '2h' };
     const fleet = staged({
       count: 10,
@@ -80,7 +80,7 @@ describe('H2: a service that does not answer', () => {
   });
 });
 
-describe('H2: a service that fails only some requests', () => {
+describe('H2: a service for which only some requests fail', () => {
   const failures = {
     503: { kind: 'status', status: 503 },
     429: { kind: 'status', status: 429 },

@@ -38,7 +38,7 @@ test('the status reports that collectors send messages again after the rollback'
   expect(searches()).toHaveLength(now);
 });
 
-test('collectors that still send no logs with their former version are reported', async () => {
+test('collectors that still send no logs with their previous version are reported', async () => {
   const { world, untilReason, untilChecked, recoveryNow, analysisNow } = rolledBack({ build: { stopsShipping: 1 } });
   world.start();
   expect(await untilReason('RolledBack')).toBe(true);
@@ -99,7 +99,7 @@ describe('a check that cannot be finished at once', () => {
     expect(recoveryNow()?.state).toBe('Recovered');
   });
 
-  test('reports why: search jobs that always report errors', async () => {
+  test('reports why: search jobs always report errors', async () => {
     const { world, untilReason, recoveryNow } = rolledBack();
     world.start();
     expect(await untilReason('RolledBack')).toBe(true);

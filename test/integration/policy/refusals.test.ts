@@ -72,7 +72,7 @@ describe('U11: requests that the service refuses', () => {
     expect(await world.until(() => world.ready('production')?.reason !== reasons[status], 32_000)).toBe(true);
   });
 
-  test.each(cases)('with %d are repeated at once after a change of the Secret: %s', async (status, operation) => {
+  test.each(cases)('with %d are repeated immediately after a change to the Secret: %s', async (status, operation) => {
     const { world, refused, untilReason } = refusing(status, operation);
     expect(await untilReason(reasons[status])).toBe(true);
     await world.clock.advance(5 * minuteMs);
@@ -82,7 +82,7 @@ describe('U11: requests that the service refuses', () => {
     expect(refused()).toBeGreaterThan(before);
   });
 
-  test.each(cases)('with %d are repeated at once when a person asks: %s', async (status, operation) => {
+  test.each(cases)('with %d are repeated immediately when a user asks: %s', async (status, operation) => {
     const { world, status: shown, refused, annotate, untilReason } = refusing(status, operation);
     expect(await untilReason(reasons[status])).toBe(true);
     await world.clock.advance(5 * minuteMs);

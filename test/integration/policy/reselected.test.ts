@@ -32,7 +32,7 @@ test('excluding the failed collectors completes a rollout', async () => {
   expect(collectors()).toMatchObject({ matched: 4, updated: 4, failed: 0 });
 });
 
-test('an exclusion while no process ran completes a rollout, too', async () => {
+test('an exclusion while no process was running also completes a rollout', async () => {
   const { world, replica, select, collectors } = await withFailed();
   replica.kill();
   select({ exclude: [{ matchNames: ['bad-*'] }] });

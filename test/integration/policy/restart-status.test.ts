@@ -201,7 +201,7 @@ async function reconciles(metrics: PrometheusMetrics): Promise<number> {
 }
 
 describe('H1 and H2: an outage that lasted ten minutes while no process ran', () => {
-  test('is shown until the service answers, without a busy loop', async () => {
+  test('is shown until the service responds, without a busy loop', async () => {
     const fleet = staged({
       count: 10,
       scenario: {
@@ -224,8 +224,8 @@ describe('H1 and H2: an outage that lasted ten minutes while no process ran', ()
   });
 });
 
-describe('an Event about a change of the status', () => {
-  test('is published once, also if the response to the write of the status is lost', async () => {
+describe('an Event about a status change', () => {
+  test('is published once, even if the response to the status write is lost', async () => {
     const { world, untilReason } = staged({ stages: [canary, { ...rest, approval: 'Required' }] });
     let lost = 0;
     world.api.onRequest = ({ subresource, body }) => {

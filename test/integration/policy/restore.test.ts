@@ -203,7 +203,7 @@ describe.each(['between', 'beneath'] as const)('a restore %s operators', (how) =
     expect(versions().reported).toEqual(versions().true);
   });
 
-  test('of the ledgers alone begins a soak that started since the backup again', async () => {
+  test('of the ledgers alone restarts a soak that started after the backup', async () => {
     const one = fleet({ spec: { strategy: { maxInProgress: 2, order: 'Name', stages } } });
     const { world, tasks, untilReason } = one;
     const backup = new Backup(world);

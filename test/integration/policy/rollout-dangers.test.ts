@@ -7,7 +7,7 @@ import { before, canary, middle, rest, staged, target } from './staged-world.ts'
 const fails = { outcomes: [{ share: 1, end: 'fail', message: 'disk full' }] } as const;
 
 describe('a rollout that is complete (R5)', () => {
-  test('is not rolled back when maxFailures is lowered afterwards', async () => {
+  test('is not rolled back if maxFailures is lowered afterwards', async () => {
     const { world, tasks, patch, untilReason } = staged({
       scenario: {
         groups: { web: { count: 10, version: before }, bad: { count: 2, version: before, upgrade: fails } },
@@ -261,7 +261,7 @@ describe('a stage whose collectors are no longer listed (R2)', () => {
 });
 
 describe('maxFailures (R5)', () => {
-  test('of the canary does not hold for other stages', async () => {
+  test('of the canary stage does not apply to other stages', async () => {
     const { world, status, untilReason } = staged({
       scenario: {
         groups: {
@@ -278,7 +278,7 @@ describe('maxFailures (R5)', () => {
     expect(status()?.history).toEqual([]);
   });
 
-  test('of a stage does not hold for collectors that join after its end', async () => {
+  test('of a stage does not apply to collectors that join after it has ended', async () => {
     const { world, untilReason } = staged({ stages: [canary, { ...rest, maxFailures: 1 }] });
     world.start();
     await untilReason('AllUpdated');
@@ -412,7 +412,7 @@ describe('a soak (R3)', () => {
     maxFailures: 0,
   };
 
-  test('continues when collectors return in it, which are upgraded with the last stage', async () => {
+  test('continues when collectors return during it, and they are upgraded with the last stage', async () => {
     const { world, at, stage, untilReason } = staged({
       scenario: {
         groups: {
@@ -437,7 +437,7 @@ describe('a soak (R3)', () => {
 });
 
 describe('status', () => {
-  test('names the stage that was stopped, also when the same decision would have ended it', async () => {
+  test('names the stage that was stopped, even when the same decision would have ended it', async () => {
     const { world, status, stage, untilReason } = staged({
       scenario: { upgrade: { duration: '2m', ...fails } },
       stages: [{ ...canary, size: 1, maxFailures: 0 }, rest],

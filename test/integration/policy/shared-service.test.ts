@@ -113,7 +113,7 @@ test('U11: a withdrawn build stalls the policy, and refused collectors are tried
   expect(world.policy('production')?.status?.collectors).toMatchObject({ matched: 60, updated: 60 });
 });
 
-test('U5: a POST without a response does not count as in flight for ever', async () => {
+test('U5: a POST without a response does not count as in flight forever', async () => {
   const world = new World({
     scenario: {
       builds: ['19.100-1', '19.150-1', '19.200-1'],

@@ -121,7 +121,7 @@ describe('stages', () => {
     expect(tasks()).toHaveLength(3);
   });
 
-  test('keep to their own maxInProgress and to that of the policy', async () => {
+  test('respect their own maxInProgress and that of the policy', async () => {
     const stages = [{ ...canary, size: 10, maxInProgress: '20%' }, rest];
     const { world, snapshot, untilReason } = staged({
       stages,
@@ -410,7 +410,7 @@ describe('the failure policy', () => {
   });
 });
 
-describe('people', () => {
+describe('users', () => {
   test('abort a rollout: no upgrade starts until another target is set', async () => {
     const { world, tasks, status, untilReason, annotate, patch } = staged({
       stages: [],

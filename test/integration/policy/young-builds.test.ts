@@ -18,7 +18,7 @@ function fleet(): World {
 const tasks = (world: World) =>
   world.journal.filter(({ method, path }) => method === 'POST' && path.includes('upgrade'));
 
-test('a rollout starts when a build reaches minAge, also after a takeover', async () => {
+test('a rollout starts when a build reaches minAge, even after a takeover', async () => {
   const world = fleet();
   world.addPolicy('production', { target: { channel: 'Latest', minAge: '5h' } });
   const beganMs = world.clock.now();
@@ -62,7 +62,7 @@ test('a policy keeps its target until a newer build reaches minAge', async () =>
   expect(await world.until(runs('19.300-1'), hourMs)).toBe(true);
 });
 
-test('a directory run does not wait until a build reaches minAge', async () => {
+test('a run on a directory does not wait until a build reaches minAge', async () => {
   const world = fleet();
   world.addPolicy('production', { target: { channel: 'Latest', minAge: '168h' } });
   const { operator } = world.start();

@@ -39,7 +39,7 @@ describe('a schedule with faults', () => {
     expect(gapsAtRemoval).toEqual([1]);
   });
 
-  test('creates an announced run again with the same time when its creation got no response and the schedule changes', async () => {
+  test('recreates an announced run with the same time if its creation got no response and the schedule changes', async () => {
     const world = new ScheduleWorld();
     world.add();
     const { api, clock } = world.world;
@@ -121,7 +121,7 @@ describe('a schedule with faults', () => {
     expect(world.records()).toEqual([{ fromMs: startMs + 3 * hourMs, toMs: startMs + 4 * hourMs }]);
   });
 
-  describe('writes a lost record of a complete run again', () => {
+  describe('rewrites a lost record of a complete run', () => {
     const lost = (world: ScheduleWorld) => {
       const records = new Map([...world.store.objects].filter(([name]) => name.startsWith('hourly/schedule/runs/')));
       for (const name of records.keys()) world.store.objects.delete(name);
@@ -228,7 +228,7 @@ describe('a schedule with faults', () => {
     expect(await world.until(() => world.ready?.reason === reasons.upToDate, hourMs)).toBe(true);
   });
 
-  test('repeats no failed run for a former request after its status was lost', async () => {
+  test('does not repeat a failed run because of an earlier request after its status was lost', async () => {
     const messages = [
       { at: startMs, raw: 'a' },
       { at: startMs + 1, raw: 'b' },
@@ -288,7 +288,7 @@ describe('a schedule with faults', () => {
     expect(world.records()).toEqual([]);
   });
 
-  test('does not create an announced run again if a person has excluded its time', async () => {
+  test('does not recreate an announced run if a user has excluded its time', async () => {
     const world = new ScheduleWorld({ scenario: { search: { duration: '60s' } } });
     world.add();
     world.start();

@@ -21,7 +21,7 @@ async function expectCovered(world: ScheduleWorld, fromMs: number, toMs: number)
 }
 
 describe('a schedule', () => {
-  test('exports hour after hour, and keeps three complete runs', async () => {
+  test('exports hour after hour, and keeps three completed runs', async () => {
     const world = new ScheduleWorld({ messages });
     world.add({ timeZone: 'America/New_York' });
     world.start();
@@ -56,7 +56,7 @@ describe('a schedule', () => {
     await expectCovered(world, startMs - 2 * dayMs, Date.parse(world.status?.coveredUntil ?? ''));
   });
 
-  test('reports a lost record of the first run as a gap, also with startTime (S2)', async () => {
+  test('reports a lost record of the first run as a gap, even with startTime (S2)', async () => {
     const world = new ScheduleWorld({ messages });
     world.add({ startTime: '2026-11-01T03:00:00Z' });
     world.start();
@@ -106,7 +106,7 @@ describe('a schedule', () => {
     expect(world.status?.startTime).toBe('2026-11-01T03:00:00Z');
   });
 
-  test('exports the time of a downtime of a day, even if processes are killed', async () => {
+  test("exports the time of a day's downtime, even if processes are killed", async () => {
     const world = new ScheduleWorld({ messages });
     world.add();
     const first = world.start();
@@ -166,7 +166,7 @@ describe('a schedule', () => {
     await expectCovered(world, startMs, startMs + 2 * hourMs);
   });
 
-  test('creates a run again when a person deletes it', async () => {
+  test('recreates a run that a user deletes', async () => {
     const world = new ScheduleWorld({ messages, scenario: { search: { duration: '60s' } } });
     world.add();
     world.start();

@@ -69,7 +69,7 @@ test('a large listing and an upgrade', async () => {
   expect(task).toMatchObject({ id: created.taskId, collectorId, toVersion: '19.500-1' });
 });
 
-test('a proxy from the environment leads to a host name that only the proxy knows', async () => {
+test('a proxy from the environment leads to a hostname that only the proxy knows', async () => {
   const { port } = new URL(server.baseURL);
   await using proxy = await connectProxy(Number(port));
   const environment = { HTTPS_PROXY: `http://127.0.0.1:${proxy.port}` };
@@ -128,7 +128,7 @@ describe('pages of messages over TLS', () => {
     expect(model.counters().jobsActive).toBe(0);
   });
 
-  test('that break off are continued after their last complete row', async () => {
+  test('that are cut off are continued after their last complete row', async () => {
     await using job = await openJob();
     const before = journal.length;
     model.patch(

@@ -104,7 +104,7 @@ describe('the choice of an archive', () => {
     expect(chooseArchive({ releases }, wanted, 'linux-amd64')?.version).toBe(chosen);
   });
 
-  test('fails on another platform', () => {
+  test('fails on any other platform', () => {
     expect(chooseArchive({ releases }, 'v1.36.9', 'darwin-arm64')).toBeUndefined();
   });
 });

@@ -4,7 +4,7 @@ import { planAnalysis, planHealthy, runAnalysis } from './analysis-history.ts';
 
 const seeds = Array.from({ length: 20 }, (_, index) => 1 + index);
 
-test.each(seeds)('simulation %i judges each collector correctly', async (seed) => {
+test.each(seeds)('simulation %i judges every collector correctly', async (seed) => {
   const plan = planAnalysis(seed);
   expect(await runAnalysis(plan), JSON.stringify(plan)).toEqual([]);
 });

@@ -167,7 +167,7 @@ describe('reading', () => {
     expect(world.closed).toEqual([]);
   });
 
-  test('a new share of the rate applies immediately, also to earlier work', async () => {
+  test('a new rate share applies immediately, including to earlier work', async () => {
     const world = new AccountsWorld({ ...good, requestsPerSecond: '1' });
     await world.clock.advance(62_000);
     await world.resolve();
@@ -232,7 +232,7 @@ describe('reading', () => {
 });
 
 describe('a rejected key', () => {
-  test('is read again at once, and not sent to the service for 30 s, and then for ten minutes', async () => {
+  test('is read again immediately, and is not sent to the service for 30 s, and then for ten minutes', async () => {
     const world = new AccountsWorld(good);
     const account = await world.resolve();
     for (const holdMs of [30_000, 600_000, 600_000]) {
@@ -246,7 +246,7 @@ describe('a rejected key', () => {
     }
   });
 
-  test('is sent again at once when a person asks', async () => {
+  test('is sent again immediately when a user asks', async () => {
     const world = new AccountsWorld(good);
     const account = await world.resolve();
     world.accounts.unauthorized(key, account, rejection());
@@ -268,7 +268,7 @@ describe('a rejected key', () => {
     expect(await world.resolve()).toBe(account);
   });
 
-  test('counts as the first rejection again if the key was used for a minute without one', async () => {
+  test('counts as the first rejection again if the key was used for a minute without being rejected', async () => {
     const world = new AccountsWorld(good);
     const account = await world.resolve();
     world.accounts.unauthorized(key, account, rejection());

@@ -72,7 +72,7 @@ describe('a Secret that is missing', () => {
   });
 });
 
-test('a change between the read of a resource and its waiting wakes the resource at once', async () => {
+test('a change between reading and waiting wakes the resource immediately', async () => {
   const world = new SecretsWorld();
   await world.stall('one');
   const { changes } = world.secrets;
@@ -115,7 +115,7 @@ test('an unreachable API server wakes no waiter', async () => {
   expect(world.woken).toEqual([]);
 });
 
-test('at most 20 reads a second look for changes, and every awaited Secret gets its turn', async () => {
+test('at most 20 reads per second look for changes, and every awaited Secret gets its turn', async () => {
   const world = new SecretsWorld();
   for (let index = 0; index < 400; index++) await world.stall(`export ${index}`, { ...key, name: `secret-${index}` });
   world.stored.reads.length = 0;

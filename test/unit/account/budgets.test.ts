@@ -43,7 +43,7 @@ async function startsWithin(clock: VirtualClock, keys: readonly KeyBudget[], dur
   return starts;
 }
 
-test('keys of one user share its rate', async () => {
+test("a user's keys share its rate", async () => {
   const { clock, budgets } = world();
   const spenders = [spender({ accessId: 'a', user: 'u' }), spender({ accessId: 'b', user: 'u' })];
   const keys = spenders.map((one) => budgets.of(one));

@@ -44,7 +44,7 @@ describe('setCondition', () => {
     expect(setCondition(before, { ...rolling }, later)).toBe(before);
   });
 
-  test('writes Ready first and foreign conditions last, for any order of setting', () => {
+  test("writes Ready first and other tools' conditions last, whatever the order in which they were set", () => {
     const foreign: Condition = { ...rolling, type: 'Audited', lastTransitionTime: earlier };
     const stalled: ConditionChange = { ...rolling, type: 'Stalled', status: 'True' };
     const conditions = setCondition(setCondition([foreign], stalled, earlier), rolling, earlier);
@@ -89,7 +89,7 @@ describe('removeCondition and findCondition', () => {
   });
 });
 
-test('all entries of the catalogue are different', () => {
+test('all entries in the catalogue are different', () => {
   expect(new Set(Object.values(reasons)).size).toBe(Object.values(reasons).length);
 });
 

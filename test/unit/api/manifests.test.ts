@@ -21,7 +21,7 @@ function measuredMebibytes(): readonly number[] {
     .map(([, figure]) => Number(figure));
 }
 
-test('the memory request is above all memory of the operator in docs/performance.md, and the limit above the request', () => {
+test('the memory request is higher than all memory used by the operator in docs/performance.md, and the limit is higher than the request', () => {
   const { requests, limits } = manifest('base/deployment.yaml').spec.template.spec.containers[0].resources;
   const mebibytes = (quantity: string) => Number(/^(\d+)Mi$/.exec(quantity)?.[1]);
   expect(measuredMebibytes().length).toBeGreaterThan(9);

@@ -14,7 +14,7 @@ function pendingWork() {
   return { begun, ends, run, settled };
 }
 
-test('runs as many calls at once as allowed at their start', async () => {
+test('runs as many calls concurrently as allowed at the start', async () => {
   const { begun, ends, run, settled } = pendingWork();
   let atOnce = 2;
   const all = inParallel([1, 2, 3, 4], () => atOnce, run);

@@ -7,7 +7,7 @@ const unavailable = failure('backoff', 'service.unavailable', 'No.');
 const unauthorized = failure('stall', 'service.unauthorized', 'No.');
 const forbidden = failure('stall', 'service.forbidden', 'No.');
 
-test('delays grow with each failure, and begin again after a success', () => {
+test('delays grow with each failure, and start again after a success', () => {
   const record = new FailureRecord();
   expect([1, 2, 3].map(() => record.failed(unavailable, 0))).toEqual([1_000, 2_000, 4_000]);
   expect([record.count, record.error]).toEqual([3, unavailable]);
@@ -16,20 +16,20 @@ test('delays grow with each failure, and begin again after a success', () => {
   expect(record.failed(unavailable, 0)).toBe(1_000);
 });
 
-test.each([unauthorized, forbidden])('only the first of several refusals has a short delay: $code', (refusal) => {
+test.each([unauthorized, forbidden])('only the first of several rejections has a short delay: $code', (refusal) => {
   const record = new FailureRecord();
   for (let times = 0; times < 5; times++) record.failed(unavailable, 0);
   expect([1, 2, 3].map(() => record.failed(refusal, 0))).toEqual([30_000, 600_000, 600_000]);
 });
 
-test('other errors that need a person have a short delay each time', () => {
+test('other errors that need a user have a short delay each time', () => {
   const record = new FailureRecord();
   const address = failure('stall', 'service.notFound', 'No.');
   expect([1, 2].map(() => record.failed(address, 0))).toEqual([30_000, 30_000]);
   expect([address, undefined].map(isRefusal)).toEqual([false, false]);
 });
 
-test('a request of a person ends the delay, but does not reset the failures', () => {
+test("a user's request ends the delay, but does not reset the failures", () => {
   const record = new FailureRecord();
   record.failed(forbidden, 100);
   expect(record.untilMs).toBe(30_100);

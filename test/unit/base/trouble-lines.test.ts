@@ -9,7 +9,7 @@ function start() {
   return { clock, lines, troubles: new TroubleLines(clock, (line) => lines.push(line)) };
 }
 
-test('reports a failure immediately, then at growing intervals with its start', async () => {
+test('reports a failure immediately, and then at increasing intervals with its start', async () => {
   const { clock, lines, troubles } = start();
   const reportedAt: number[] = [];
   for (let second = 0; second <= 120; second++) {

@@ -89,7 +89,7 @@ describe('ClusterReader.idleNote', () => {
   const alive = lease({ holderIdentity: 'pod', renewTime });
   const note = (response: Partial<KubeResponse>) => readerOf(new ScriptedKubeApi(response), clock).idleNote();
 
-  it('says that no operator process works, if no Lease is held', async () => {
+  it('says that no operator process is running if no Lease is held', async () => {
     expect(await note(listOf([lease({ holderIdentity: '' })]))).toContain('no process holds its Lease');
     expect(await note(listOf([lease({ holderIdentity: '' }), alive]))).toBeUndefined();
   });
@@ -119,7 +119,7 @@ describe('ClusterReader.follow', () => {
     expect(clock.next()).toBeUndefined();
   });
 
-  it('shows many changes that follow each other quickly once', async () => {
+  it('shows many changes in quick succession once', async () => {
     const { api, clock, stop, seen, done } = await followed();
     for (let count = 0; count < 50; count++) {
       api.send({ type: 'ADDED', object: samplePolicy({ metadata: { name: `staging-${count}` } }) });

@@ -145,7 +145,7 @@ describe('a directory', () => {
     await Promise.all([done, looking]);
   });
 
-  it('takes pause and resume as requests, without a change of the manifest', async () => {
+  it('takes pause and resume as requests, without a change to the manifest', async () => {
     const run = async (command: typeof pauseCommand) => {
       const context = recordingContext();
       expect(await command('cvp/production', { dir: directory }, context)).toBe(0);

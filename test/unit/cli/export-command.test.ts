@@ -96,7 +96,7 @@ describe('an export without a manifest', () => {
     });
   });
 
-  test('takes the name and namespace of the Secret that it is given', () => {
+  test('uses the name and namespace of the given Secret', () => {
     const { metadata, spec } = manifestOf({}, {}, { namespace: 'logging', name: 'tenant' });
     expect(metadata).toEqual({ name: 'export', namespace: 'logging' });
     expect(spec.credentialsSecretRef).toEqual({ name: 'tenant' });

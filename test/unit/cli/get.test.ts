@@ -73,7 +73,7 @@ describe('get', () => {
     },
   );
 
-  it('reports that no process works on the directory, unless nothing is left to do, and not for documents', async () => {
+  it('reports that no process is running on the directory, unless nothing is left to do, and not for documents', async () => {
     const reported = async (shown: MemoryReader, given: Arguments) => {
       shown.isDirectory = true;
       shown.idleNote = async () => 'Nobody works on this directory: logfleet run .';
@@ -97,7 +97,7 @@ describe('get', () => {
     expect(await reported(new MemoryReader([unseen]), { kind: 'sx' })).toContain('logfleet verify FOLDER');
   });
 
-  it('names the searched place and ends with 0 if there are no resources', async () => {
+  it('names the place searched and ends with 0 if there are no resources', async () => {
     const { status, stdout, stderr } = await run(new MemoryReader([elsewhere]), { kind: 'cvp' });
     expect({ status, stdout, stderr }).toEqual({
       status: 0,
@@ -197,7 +197,7 @@ describe('get', () => {
     );
   });
 
-  it('adds the message of Ready for -o wide, also for one resource', async () => {
+  it('adds the message of Ready for -o wide, even for one resource', async () => {
     for (const name of [undefined, 'production']) {
       const given = { kind: 'cvp', ...(name === undefined ? {} : { name }), options: { output: 'wide' as const } };
       const { stdout } = await run(new MemoryReader([production]), given);
@@ -364,7 +364,7 @@ describe('get --watch', () => {
     ).toEqual([production, changed]);
   });
 
-  it('redraws the table on a terminal, also when only time passes', async () => {
+  it('redraws the table on a terminal, even when only time passes', async () => {
     const reader = new MemoryReader([production, staging]);
     const { context, clock, done } = start(reader, { kind: 'cvp', options: watch, terminal: { columns: 100 } });
     await settle();
@@ -467,7 +467,7 @@ describe('get --watch', () => {
   );
 
   it.each([undefined, { columns: 100, rows: 60 }])(
-    'reports when no process works on the shown resources any more',
+    'reports when no process is running on the shown resources any more',
     async (terminal) => {
       const reader = new MemoryReader([production]);
       let note: string | undefined;

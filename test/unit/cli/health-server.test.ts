@@ -65,7 +65,7 @@ describe('the health server', () => {
     expect(await ask(server, '/metrics', 'HEAD')).toMatchObject({ status: 200, body: '' });
   });
 
-  test('a failure of the metrics only fails that request', async () => {
+  test('a failure of the metrics fails only that request', async () => {
     const server = await start({
       render: async () => {
         throw new Error('broken');

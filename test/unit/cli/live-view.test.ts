@@ -148,7 +148,7 @@ it('writes no line in a pipe for a policy without status', () => {
 describe('LiveView on a terminal', () => {
   const terminal = { columns: 100, rows: 40 };
 
-  it('draws at most four times a second, and always the last state', async () => {
+  it('draws at most four times per second, and always the last state', async () => {
     const { output, clock, view, shown } = start(terminal);
     for (let updated = 100; updated <= 180; updated++) {
       view.show(withUpdated(updated));

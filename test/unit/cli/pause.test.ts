@@ -183,7 +183,7 @@ describe('KIND/NAME', () => {
   });
 });
 
-test.each([pauseCommand, resumeCommand])('reports that no process works on the directory', async (command) => {
+test.each([pauseCommand, resumeCommand])('reports that no process is running on the directory', async (command) => {
   const reader = new MemoryReader([samplePolicy({ metadata: pausedMetadata })]);
   reader.idleNote = async () => 'No process works on it.';
   const context = recordingContext();

@@ -125,7 +125,7 @@ describe('retry of a schedule', () => {
     expect(await retry({ gaps: [gap], runs })).toMatch(/^the schedule exports 2 failed or stalled runs again\./);
   });
 
-  it('requests that lost records are written again, although no run has failed', async () => {
+  it('requests that lost records are rewritten, although no run has failed', async () => {
     expect(await retry({ gaps: [] })).toMatch(/^no run has failed\./);
   });
 });
@@ -181,7 +181,7 @@ describe('approve', () => {
     );
   });
 
-  it('approves a named stage, also in advance', async () => {
+  it('approves a named stage, even in advance', async () => {
     expect((await run('approve', policy({ stages: waiting }), { stage: 'linux' })).annotated).toHaveLength(1);
     const early = [stage('canary', 'Soaking', 2), stage('linux', 'Pending')];
     const { report, annotated } = await run('approve', policy({ stages: early }), { stage: 'linux' });
@@ -383,7 +383,7 @@ describe('abort', () => {
 });
 
 describe.each(['approve', 'retry', 'abort'] as const)('without a rollout, %s', (name) => {
-  it('says that no operator works, too', async () => {
+  it('also says that no operator is running', async () => {
     const reader = new MemoryReader([samplePolicy({ status: undefined })]);
     reader.idleNote = async () => 'No operator works there.';
     const context = recordingContext();

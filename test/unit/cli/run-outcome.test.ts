@@ -97,7 +97,7 @@ describe('the outcome of a run', () => {
     expect([failed, paused].map(isStalled)).toEqual([true, false]);
   });
 
-  it('reports exports, also incomplete ones', () => {
+  it('reports exports, including incomplete ones', () => {
     const exportOf = (reason: string, type: string, message: string) =>
       sampleExport({
         status: { conditions: [condition('Ready', 'True', reason, message), condition(type, 'True', reason, message)] },

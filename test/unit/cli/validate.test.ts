@@ -160,7 +160,7 @@ describe('logfleet validate', () => {
     ]);
   });
 
-  test('checks only Secrets that a policy names', async () => {
+  test('checks only Secrets that a policy refers to', async () => {
     const secret = (name: string) =>
       `apiVersion: v1\nkind: Secret\nmetadata: {name: ${name}}\nstringData: {baseURL: "http://x"}\n`;
     write('a.yaml', policy('a'));

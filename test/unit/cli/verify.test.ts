@@ -122,7 +122,7 @@ describe('logfleet verify', () => {
     expect(said).toMatch(/^Different: \d differences\.$/m);
   });
 
-  test('does not report figures that it could not compute again because a file is missing', async () => {
+  test('does not report figures that it could not recompute because a file is missing', async () => {
     unlinkSync(firstFile());
     const { status, said } = await verify('.');
     expect(status).toBe(1);
@@ -225,7 +225,7 @@ describe('logfleet verify', () => {
     });
   });
 
-  test('finds an export in a deep folder, beside an unreadable folder', async () => {
+  test('finds an export in a deep folder next to an unreadable folder', async () => {
     // The path is too long for the system, so no user can read the folder, not even root.
     const half = Array(12).fill('0'.repeat(200)).join('/');
     for (const each of ['lost', 'found']) mkdirSync(join(directory, each, half), { recursive: true });
@@ -344,7 +344,7 @@ describe('an address of a store', () => {
     });
   });
 
-  test('uses the region of the flag, or else of the environment', () => {
+  test('uses the region set by the flag, or else by the environment', () => {
     const env = { AWS_REGION: '', AWS_DEFAULT_REGION: 'eu-west-1' };
     expect(place('s3://audit', {}, env)).toMatchObject({ settings: { region: 'eu-west-1' } });
     const options = { region: 'eu-central-1', endpoint: 'https://store.example.com', pathStyle: true };

@@ -68,7 +68,7 @@ test('shows an obstacle until it ends, and repeats it every minute', async () =>
   expect(itemsOf(requests).at(-1)).toEqual({ ...item, progress: expect.objectContaining({ rowsWritten: 1 }) });
 });
 
-test('removes the obstacle that a former pod with the same index has left in the status', async () => {
+test('removes the obstacle that an earlier pod with the same index left in the status', async () => {
   const { clock, requests } = worldOf();
   await clock.advance(75_000);
   expect(itemsOf(requests)).toEqual([{ index: 1, job: 'audit-1' }]);

@@ -86,7 +86,7 @@ function failure(handling: Handling): LogfleetError {
 }
 
 describe('a controller', () => {
-  test('reconciles existing and changed resources at once', async () => {
+  test('reconciles existing and changed resources immediately', async () => {
     const world = new ControllerWorld(['a', 'b']);
     await settle();
     expect(world.calls).toEqual(['logging/a', 'logging/b']);
@@ -124,7 +124,7 @@ describe('a controller', () => {
     expect(world.calls).toEqual(['logging/a']);
   });
 
-  test('runs at most one reconcile per worker, and never two of one key', async () => {
+  test('runs at most one reconcile per worker, and never two for one key', async () => {
     const gates = new Map(['a', 'b', 'c'].map((name) => [name, gate()]));
     const world = new ControllerWorld(['a', 'b', 'c'], { reconcile: (name) => gates.get(name)?.passed ?? finished });
     await settle();
@@ -211,7 +211,7 @@ describe('a controller', () => {
     expect(world.calls.length).toBe(2);
   });
 
-  test('a process that does not lead starts nothing, and reconciles all resources when it leads', async () => {
+  test('a process that is not the leader starts nothing, and reconciles all resources when it becomes the leader', async () => {
     const world = new ControllerWorld(['a', 'b'], { leads: false });
     world.change('a');
     await settle();

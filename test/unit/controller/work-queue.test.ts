@@ -23,7 +23,7 @@ function setUp() {
 }
 
 describe('a work queue', () => {
-  test('returns keys in the order of their addition', () => {
+  test('returns keys in the order in which they were added', () => {
     const { queue } = setUp();
     for (const key of ['b', 'a', 'c']) queue.add(key);
     expect([queue.take(), queue.take(), queue.take(), queue.take()]).toEqual(['b', 'a', 'c', undefined]);
@@ -76,7 +76,7 @@ describe('a work queue', () => {
     expect(queue.take()).toBe('a');
   });
 
-  test('a delay of zero adds at once', () => {
+  test('a delay of zero adds the key immediately', () => {
     const { queue } = setUp();
     queue.addAfter('a', 0);
     expect(queue.take()).toBe('a');

@@ -11,7 +11,7 @@ function shown(text: string): readonly string[] {
 }
 
 describe('TerminalScreen', () => {
-  it('shows the screen of a terminal after a block was drawn again, lower and shorter than before', () => {
+  it("shows a terminal's screen after a block was redrawn lower and shorter than before", () => {
     const output = recordingOutput({ columns: 40, rows: 20 });
     const block = new Screen(output);
     output.write('before\n');
@@ -24,7 +24,7 @@ describe('TerminalScreen', () => {
     expect(shown(output.text)).toEqual(['before', 'a line above', 'only one', 'after']);
   });
 
-  it('keeps texts of one colour together, each at its column', () => {
+  it('keeps text of one colour together, each piece at its column', () => {
     const screen = new TerminalScreen();
     screen.write('a \u001b[32mok\u001b[0m  \u001b[1mb\u001b[0m\n');
     expect(screen.rows()[0]).toEqual([

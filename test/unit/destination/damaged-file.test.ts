@@ -24,7 +24,7 @@ describe('a damaged file is reported', () => {
     await expect(readContent({ format: 'NDJSON', compression }, inChunks(content))).rejects.toThrow();
   });
 
-  test('CSV that ends inside of quotes', async () => {
+  test('CSV that ends inside quotes', async () => {
     const content = inChunks(Buffer.from('a\r\n"b'));
     await expect(readContent({ format: 'CSV', compression: 'None' }, content)).rejects.toThrow('inside of quotes');
   });

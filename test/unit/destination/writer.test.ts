@@ -20,7 +20,7 @@ describe('the token of a process', () => {
     expect(await writer.stateOf(`000001-001-${writer.newToken()}.ndjson.gz`)).toBe('living');
   });
 
-  test('shows that a process has ended, also if its pid was reused', async () => {
+  test('shows that a process has ended, even if its pid was reused', async () => {
     const child = spawn(process.execPath, ['--version'], { stdio: 'ignore' });
     await once(child, 'exit');
     const ours = await ownIdentity();
@@ -31,7 +31,7 @@ describe('the token of a process', () => {
     expect(await writer.stateOf(earlier.newToken())).toBe('ended');
   });
 
-  test('does not show whether a process of another machine runs; nor does a name without a token', async () => {
+  test('does not show whether a process on another machine is running; nor does a name without a token', async () => {
     const ours = await ownIdentity();
     const writer = new Writer(ours, seededRandom(1));
     const other = new Writer({ ...ours, scope: 'another machine' }, seededRandom(1));

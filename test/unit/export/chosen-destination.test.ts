@@ -47,7 +47,7 @@ describe('a volume', () => {
     await expect(new ChoiceWorld().choice().current(resource)).rejects.toMatchObject({ code: 'destination.name' });
   });
 
-  test('that the operator does not have needs a person', async () => {
+  test('that the operator does not have needs a user', async () => {
     const resource = exportOf({ destination: { volume: { name: 'other' } } });
     await expect(new ChoiceWorld().choice().current(resource)).rejects.toMatchObject({
       reason: 'VolumeNotFound',

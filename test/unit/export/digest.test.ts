@@ -263,7 +263,7 @@ describe('a comparison by slices (E6)', () => {
     if (kind === 'same') expect(found).toMatchObject({ range: { compared: ['oldestMs', 'newestMs'] } });
   });
 
-  test('is not made if the slices of the service begin at other times', () => {
+  test("is not made if the service's slices begin at other times", () => {
     const slices = counted(rows.map((row) => ({ ...row, atMs: row.atMs - 50 }))).map((each) => ({
       ...each,
       ...{ fromMs: each.fromMs + 50, toMs: each.toMs + 50 },

@@ -239,7 +239,7 @@ describe('running searches', () => {
     expect(decide(given).stop).toEqual(isStopped ? given.running : []);
   });
 
-  test('are ended as cut shortly before eight hours (E13)', () => {
+  test('are ended as cut off shortly before eight hours (E13)', () => {
     const old = search(0, 0, 100, { createdAtMs: now.monotonicMs - 8 * hourMs + 60_000 });
     const young = search(1, 100, 200, { createdAtMs: now.monotonicMs - 7 * hourMs });
     const decision = decide(input({ running: [old, young] }));

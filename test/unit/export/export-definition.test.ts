@@ -113,7 +113,7 @@ describe('the observed quirks of a service', () => {
     expect(quirks.searchMs).toBe(6_000);
   });
 
-  test('are learned by one search; concurrent searches wait for its end, also if it fails', async () => {
+  test('are learned by one search; concurrent searches wait for its end, even if it fails', async () => {
     const quirks = new ServiceQuirks();
     const first = quirks.begins();
     expect([first.expectedMs, first.shown]).toEqual([undefined, undefined]);

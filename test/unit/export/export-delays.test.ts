@@ -103,7 +103,7 @@ test.each([
   },
 );
 
-test('an interval is searched again at once, and with a delay after several repetitions', async () => {
+test('an interval is searched again immediately, and with a delay after several repetitions', async () => {
   const { clock, delays, intervalWaitMs } = world();
   const waits: number[] = [];
   for (let times = 0; times < 6; times++) {
@@ -114,7 +114,7 @@ test('an interval is searched again at once, and with a delay after several repe
   expect(waits).toEqual([0, 0, 1_000, 2_000, 4_000, 8_000]);
 });
 
-test('an unproven interval waits for a user, also when other intervals succeed', () => {
+test('an unproven interval waits for a user, even when other intervals succeed', () => {
   const { delays } = world();
   const unproven = {
     order,

@@ -71,7 +71,7 @@ describe('fields that are written immediately', () => {
     expect(goesOn.conditions?.map(({ type }) => type)).toEqual(['Ready', 'Reconciling']);
   });
 
-  test('have no time before the creation of the export, even if the clock is behind', () => {
+  test('have no time before the creation of the export, even if the clock is slow', () => {
     const view = viewOf({ stage: 'complete', manifest: manifestOf(5, []) });
     const created = '2026-11-03T00:00:05Z';
     const { completionTime, conditions = [] } = described(view, undefined, noPace, created).essentials;

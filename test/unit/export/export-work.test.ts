@@ -198,7 +198,7 @@ describe('an export', () => {
     expect(world.searches.map(({ segment }) => segment)).toEqual([0, 2]);
   });
 
-  test('with a manifest is complete at once, and files without a record are removed', async () => {
+  test('with a manifest is complete immediately, and files without a record are removed', async () => {
     const before = new WorkWorld();
     await before.advance();
     for (const segment of [0, 1, 2]) await before.commit(segment);

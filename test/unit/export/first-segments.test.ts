@@ -93,7 +93,7 @@ describe('first segments', () => {
     expect(segments.map(({ fromMs }) => fromMs)).toEqual([-5, 20, 30]);
   });
 
-  test('the newest segment has the rows that are already found, even if their number looks like a limit', () => {
+  test('the newest segment has the rows that have already been found, even if their number looks like a limit', () => {
     const input = inputOf([7_000, 5_000, 5_000, 5_000, 5_000], 20_000, 20_000);
     expect(firstSegments(input).map(({ rows }) => rows)).toEqual([7_000, 20_000]);
     expect(firstSegments({ ...input, foundRows: 0 }).map(({ rows }) => rows)).not.toContain(20_000);

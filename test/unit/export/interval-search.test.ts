@@ -95,7 +95,7 @@ describe('a whole interval', () => {
 });
 
 describe('a search with errors, or with a lost status response (E5)', () => {
-  test('is repeated, and is incomplete the second time, also with incompletePolicy Keep', async () => {
+  test('is repeated, and is incomplete the second time, even with incompletePolicy Keep', async () => {
     const world = new SearchWorld({
       scenario: { faults: { away: { kind: 'pendingError', message: 'a shard is away' } } },
     });
@@ -209,7 +209,7 @@ describe('a search that reached the message limit (E4)', () => {
     expect(await world.complaints(record)).toEqual([]);
   });
 
-  test('counts as cut at a round number of rows', async () => {
+  test('counts as cut off at a round number of rows', async () => {
     const scenario = { search: { messageLimit: 10_000, atMessageLimit: 'done' } } as const;
     const world = new SearchWorld({ scenario, messages: evenly(12_000) });
     const record = await world.committed();

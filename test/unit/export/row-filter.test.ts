@@ -78,7 +78,7 @@ describe('rows of a search', () => {
     expect(rows.figures().repeated?.length).toBe(named);
   });
 
-  test('outside of the interval are dropped, and rows at its end are counted (E10)', () => {
+  test('outside the interval are dropped, and rows at its end are counted (E10)', () => {
     const rows = filter();
     expect([row(201, 1), row(200, 2), row(199, 3), row(99, 4)].map((one) => rows.take(one))).toEqual([
       false,

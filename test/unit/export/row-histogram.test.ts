@@ -58,7 +58,7 @@ test('counts the rows of the bucket that contains a cut, and no rows before it',
   ]);
 });
 
-test('ends at the end of the search, also within a bucket', () => {
+test('ends at the end of the search, even within a bucket', () => {
   const histogram = new RowHistogram(range);
   const record = intervalOf(0, 2_500, 9);
   histogram.learn(record, found([bucket(0, 100, 6), bucket(2_400, 2_000, 3)]));

@@ -403,7 +403,7 @@ describe('failures', () => {
     expect(listing.problem()).toBeUndefined();
   });
 
-  test('are retried at once when a person asks', async () => {
+  test('are retried immediately when a user asks', async () => {
     const { clock, service, listing } = world(3);
     service.failures.push(serviceError({ handling: { kind: 'stall' } }));
     listing.requestSweep(0);

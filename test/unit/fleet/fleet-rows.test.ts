@@ -95,7 +95,7 @@ describe('changes', () => {
     expect(rows.get('2')?.collector.lastSeenAliveMs).toBe(9);
   });
 
-  test('keep the newest sign of life, also if a late replica shows an older one', () => {
+  test('keep the latest heartbeat, even if a late replica shows an older one', () => {
     const rows = filled('1');
     for (const lastSeenAliveMs of [9, 4, undefined]) rows.takePage([collector('1', { lastSeenAliveMs })], 200, 0);
     expect(rows.get('1')?.collector.lastSeenAliveMs).toBe(9);

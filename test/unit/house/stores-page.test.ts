@@ -61,7 +61,7 @@ describe('docs/stores.md', () => {
     },
   );
 
-  test('has every reason of a destination that a person must fix, and no unknown reason', () => {
+  test('has every reason of a destination that a user must fix, and no unknown reason', () => {
     const [, reported = ''] = page.split(/^\| reason of `Ready` \|.*\n.*\n/m);
     const named = [...reported.matchAll(/^\| `(\w+)` \|/gm)].map(([, reason = '']) => reason);
     const all = Object.values<string>(reasons);

@@ -129,7 +129,7 @@ describe('the queue of notifications', () => {
     expect(outcomes()).toEqual({ dropped: 30 });
   });
 
-  test('ends at a shutdown, also during an outage of the receiver', async () => {
+  test('ends at a shutdown, even during an outage of the receiver', async () => {
     const { clock, notifier, outcomes } = world(() => passing);
     for (let index = 0; index < 3; index++) notifier.announce(owner, stop);
     await clock.during(notifier.stop(5_000));
@@ -137,7 +137,7 @@ describe('the queue of notifications', () => {
   });
 });
 
-test('a shutdown ends a request to a receiver that never answers', async () => {
+test('a shutdown ends a request to a receiver that never responds', async () => {
   const { clock, notifier, outcomes } = world(
     () => undefined,
     (signal) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(passing))),

@@ -118,7 +118,7 @@ describe('the formula guard', () => {
     expect(lines([value])).toBe(`${value}\r\n`);
   });
 
-  test('puts an apostrophe before names of columns, too', () => {
+  test('also puts an apostrophe before column names', () => {
     expect(csv(messageColumns(['=a', 'b'], []), [])).toBe("'=a,b\r\n");
   });
 });

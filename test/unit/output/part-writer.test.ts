@@ -75,7 +75,7 @@ describe.each(compressions)('with $kind $level', (compression) => {
     expect(sink.calls.at(-1)).toBe('finish');
   });
 
-  test('rows wait for a slow sink, so memory is limited', async () => {
+  test('rows wait for a slow sink, so memory use is limited', async () => {
     const sink = new SlowSink();
     const part = new PartWriter(optionsFor(sink, { compression }));
     let taken = 0;

@@ -30,7 +30,7 @@ test.each(['', '-', '+1', '1.0', '1e3', ' 1', '--1', '1-', '123456789x'])('%j is
   expect(stored(text)).toBeUndefined();
 });
 
-test('parses any digits, also with leading zeros', () => {
+test('parses any digits, even with leading zeros', () => {
   const texts = fc.tuple(fc.constantFrom('', '-'), fc.stringMatching(/^\d{1,19}$/)).map((both) => both.join(''));
   fc.assert(
     fc.property(texts, (text) => {

@@ -73,7 +73,7 @@ describe('U2: a first attempt', () => {
     expect(admitted(bench, 500).post[0]?.before).toBeUndefined();
   });
 
-  test('waits while a POST of its collector has not been answered', () => {
+  test('waits while a POST for its collector has not received a response', () => {
     const bench = new PolicyBench({ collectors: fleetOf(3) });
     expect(posts(admitted(bench, 0, { inFlight: new Set(['1']) }))).toEqual(['2', '3']);
   });

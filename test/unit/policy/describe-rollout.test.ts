@@ -75,7 +75,7 @@ describe('stages', () => {
     expect(reported(setting).stages.map(({ state }) => state)).toEqual(states);
   });
 
-  test('count failed attempts, also of collectors that are retried', () => {
+  test('count failed attempts, even of collectors that are retried', () => {
     const failing = reported({ first: 'failed', header: { stages: [record({ tally: { finished: 2, failed: 1 } })] } });
     expect(failing.stages[0]).toMatchObject({ failed: 1, failedAttempts: 1 });
     expect(failing.stages[1]).not.toHaveProperty('failedAttempts');
@@ -146,7 +146,7 @@ describe('a stop', () => {
     expect(stopped?.message).toHaveLength(1_024);
   });
 
-  test('is also shown for a rollout that was completed before', () => {
+  test('is also shown for a rollout that had completed before', () => {
     const header = { stop: { kind: 'abort', message: 'x', atMs: epochMs }, completedAtMs: epochMs } as const;
     const bench = new PolicyBench({ header, collectors: fleetOf(1, () => ({ collectorVersion: target })) });
     expect(decided(bench).essentials.rollout?.stopped?.reason).toBe('Aborted');
@@ -165,7 +165,7 @@ test('the id of a completed rollout is shown while a failed late joiner needs `l
   expect(essentials.rollout?.id).toBe(bench.ledger.header.rolloutId);
 });
 
-test('actions of people are shown with their rollout, and later in the history', () => {
+test("users' actions are shown with their rollout, and later in the history", () => {
   const actions = [{ action: 'Approve', atMs: epochMs, stage: 'rest', by: 'kubectl' }] as const;
   const shown = [{ action: 'Approve', time, stage: 'rest', by: 'kubectl' }];
   expect(reported({ header: { actions } }).rollout?.actions).toEqual(shown);

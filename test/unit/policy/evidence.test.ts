@@ -102,7 +102,7 @@ describe('an upgraded collector', () => {
     expect(entry).toMatchObject({ used: 1, ending: { kind: 'updated' } });
   });
 
-  test('U6: removes its failure from the failure count of the stage that counted it, also during the last stage', () => {
+  test('U6: removes its failure from the failure count of the stage that counted it, even during the last stage', () => {
     const last = stageRecord('rest', { startedAtMs: 2, maxFailures: 9, tally: { finished: 1, failed: 1 } });
     const header = { stages: [...(over.stages ?? []), last], tally };
     const tallies = evaluated(endedEntry('timedOut', {}, counted), { header }).header.stages?.map(
@@ -154,7 +154,7 @@ describe('an attempt that ends', () => {
   });
 });
 
-describe('a retry by a person', () => {
+describe("a user's retry", () => {
   test('ends the stop', () => {
     const stop = { kind: 'failures', message: 'Too many.', atMs: 1 } as const;
     const { header } = evaluated(endedEntry('updated', {}, counted), { header: { ...runningHeader, stop } }, retry);

@@ -87,7 +87,7 @@ describe('each situation', () => {
     expect(healthOf(input({ pausedBy: 'spec.paused', fleet: undefined })).reason).toBe('Paused');
   });
 
-  test('a problem that a person must correct: stalled, with its reason', () => {
+  test('a problem that a user must correct: stalled, with its reason', () => {
     expect(healthOf(input({ problem: problem('stall') }))).toEqual({
       ...stalled,
       reason: 'Unauthorized',

@@ -130,7 +130,7 @@ describe('U11: a collector refused as offline', () => {
     expect(memberStateOf(input({ row: shown, entry: refused }), context())).toBe(memberState);
   });
 
-  test('may be upgraded after any sign of life if none was known', () => {
+  test('may be upgraded after any heartbeat if none was known', () => {
     const blind = endedEntry('offline', {}, { used: 0 });
     expect(memberStateOf(input({ row: seen(1), entry: blind }), context())).toBe('pending');
   });

@@ -137,7 +137,7 @@ describe('the collectors of a policy', () => {
 });
 
 describe('states follow newer data of the same row', () => {
-  test('U11: a newer sign of life ends the state offline', () => {
+  test('U11: a newer heartbeat ends the state offline', () => {
     const refused = endedEntry('offline', { lastSeenAliveMs: 100 }, { used: 0 });
     const bench = new PolicyBench({ collectors: fleetOf(1, () => ({ lastSeenAliveMs: 100 })), entries: [refused] });
     expect(bench.memberIndex.counts).toEqual(counts({ offline: 1 }));

@@ -206,7 +206,7 @@ describe('U2: batches', () => {
     expect(state.enqueued).toBe(1);
   });
 
-  test('have capacity again after attempts were sent, although they are not answered yet', () => {
+  test('have capacity again after attempts were sent, even if they have no responses yet', () => {
     const { service, posting } = world();
     posting.post(service, batch(several(20)));
     for (const call of service.posts) call.send();

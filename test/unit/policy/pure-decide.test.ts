@@ -12,7 +12,7 @@ import { fleetOf, inputOf, PolicyBench } from './policy-bench.ts';
 
 const input = () => inputOf(new PolicyBench({ collectors: fleetOf(3), entries: [openEntry()] }));
 
-test('a pure decision gives the same response as without the check', () => {
+test('a pure decision gives the same result as without the check', () => {
   expect(checkedDecide(input())).toEqual(decide(input()));
 });
 

@@ -33,12 +33,12 @@ describe('a first attempt', () => {
     expect(after?.open).toMatchObject({ state: 'adopted', ours: false, sinceMs: 10, taskId: undefined });
   });
 
-  test('U11: not.alive stores the newest sign of life at that time', () => {
+  test('U11: not.alive stores the newest heartbeat at that time', () => {
     const after = refuse(before, 'collector.not.alive', 10, { row: row(oldVersion, 1, { lastSeenAliveMs: 4_711 }) });
     expect(after?.ending?.lastSeenAliveMs).toBe(4_711);
   });
 
-  test('U11: no other refusal waits for a sign of life', () => {
+  test('U11: no other refusal waits for a heartbeat', () => {
     const after = refuse(before, 'collector.invalid', 10, { row: row(oldVersion, 1, { lastSeenAliveMs: 4_711 }) });
     expect(after?.ending?.lastSeenAliveMs).toBeUndefined();
   });
@@ -118,7 +118,7 @@ describe('a probe', () => {
     expect(judged?.ending?.kind).toBe('updated');
   });
 
-  test('U11: after not.alive nothing is posted until a newer sign of life', () => {
+  test('U11: after not.alive nothing is posted until a newer heartbeat', () => {
     const known = row(oldVersion, nowMs, { lastSeenAliveMs: 100 });
     const { open } = refuse(before, 'collector.not.alive', nowMs, { row: known }) as Entry;
     if (!open) throw new Error('it is open');

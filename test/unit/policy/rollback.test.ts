@@ -282,7 +282,7 @@ describe('attempts of a rollback', () => {
     expect(posts(bench).map(([id]) => id)).toEqual(['1', '2']);
   });
 
-  test('R7: ignore stages, their limits and their approvals, also after a failed attempt', () => {
+  test('R7: ignore stages, their limits and their approvals, even after a failed attempt', () => {
     const canary = {
       name: 'canary',
       size: '100%',

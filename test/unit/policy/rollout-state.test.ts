@@ -93,7 +93,7 @@ describe('a stage starts', () => {
     expect(decision({ ...two, seen: retry })).toMatchObject({ started: [], requeueAfterMs: 0, finished: false });
   });
 
-  test('after its approval, also when its collectors are at the target already', () => {
+  test('after its approval, even when its collectors are at the target already', () => {
     const stages = [{ ...canary, approval: 'Required' as const }, rest];
     for (const fleet of [two.fleet, ['there', 'there', 'old']] as const) {
       const waits = decision({ fleet, stages });
@@ -103,7 +103,7 @@ describe('a stage starts', () => {
     }
   });
 
-  test('only with collectors: otherwise it waits for a person', () => {
+  test('only with collectors: otherwise it waits for a user', () => {
     const empty = stageOf('empty', { selector: { matchNames: ['none'] } });
     const setting: StateSetting = { fleet: ['old'], stages: [empty, rest] };
     const { gate, health, finished } = decision(setting);

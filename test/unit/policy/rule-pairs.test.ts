@@ -275,7 +275,7 @@ describe('a rollback', () => {
 /** Rules that no longer apply after a user's retry. */
 const retried: readonly StartRule[] = ['failure stop', 'abort', 'back-off'];
 
-describe("a person's retry", () => {
+describe("a user's retry", () => {
   test.each(rowsOf(retryPairs.filter(([one]) => retried.includes(one))))(
     '%s: the retry ends the other rule',
     (_, first, retry) => {

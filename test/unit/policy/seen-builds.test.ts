@@ -104,7 +104,7 @@ describe('the age of a build starts again', () => {
   });
 });
 
-test('the 100 newest builds are kept: first the latest, then candidates of the channel, then the others', async () => {
+test("the 100 newest builds are kept: first the latest, then the channel's candidates, then the others", async () => {
   const { update } = watcher(new MemoryLedgerStore(), (version) => version.startsWith('18.'));
   const others = Array.from({ length: 150 }, (_, index) => `19.${index}-1`);
   const kept = Object.keys(await update(100, ['17.1-1', ...others, '18.1-1', '18.2-1', 'nightly']));

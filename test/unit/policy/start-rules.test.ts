@@ -244,7 +244,7 @@ describe('for one collector', () => {
       expect(refusalOf(second, staged([ended, stageRecord('rest')]))).toBeUndefined();
     });
 
-    test('a retry or a correction of drift waits for no stage, also during the soak of its own stage', () => {
+    test('a retry or a correction of drift waits for no stage, even during the soak of its own stage', () => {
       const retry: Candidate = { ...failed, used: 0 };
       const after = { now: moment(graceMs) };
       expect(refusalOf(retry, staged([ended], after))?.waitsFor).toMatch(/a new list of collectors/);
@@ -292,7 +292,7 @@ describe('for one collector', () => {
     });
   });
 
-  test('after a person retried it, a collector waits for no back-off, but for a listing (U6)', () => {
+  test("after a user's retry, a collector does not wait for a back-off, but for a listing (U6)", () => {
     const again: Candidate = { ...failed, used: 0 };
     expect(refusalOf(again, line(graceMs, graceMs))).toBeUndefined();
     expect(refusalOf(again, line(graceMs - 1, 0))).toMatchObject({ untilMs: graceMs });

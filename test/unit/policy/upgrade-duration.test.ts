@@ -41,7 +41,7 @@ describe('later observations', () => {
     expect(learnt([100_000, 0], look)).toBe(100_000);
   });
 
-  test('the estimate is never longer than the time-out of section 8', () => {
+  test('the estimate is never longer than the timeout in section 8', () => {
     expect(learnt([120 * minuteMs, 0])).toBe(30 * minuteMs);
     const looks = Array.from({ length: 500 }, () => [120 * minuteMs, 119 * minuteMs] as const);
     expect(learnt([minuteMs, 0], ...looks)).toBe(30 * minuteMs);

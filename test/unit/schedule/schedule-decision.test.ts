@@ -153,13 +153,13 @@ describe('decideSchedule', () => {
     expect(created(repeated)).toEqual([0]);
   });
 
-  it('deletes failed runs on request, so that they are created again', () => {
+  it('deletes failed runs on request, so that they are recreated', () => {
     const decision = decide(2, { runs: [run(0, 'Failed'), run(1, 'Failed')], isRetryRequested: true });
     expect(decision.repeat).toEqual([run(0, 'Failed'), run(1, 'Failed')]);
     expect(created(decision)).toEqual([1, 0]);
   });
 
-  it('deletes stalled runs on request, so that they are created again with the present template', () => {
+  it('deletes stalled runs on request, so that they are recreated with the current template', () => {
     const decision = decide(2, { runs: [run(0, 'Stalled'), run(1, 'Active')], isRetryRequested: true });
     expect(decision.repeat).toEqual([run(0, 'Stalled')]);
     expect(created(decision)).toEqual([0]);
@@ -179,7 +179,7 @@ describe('decideSchedule', () => {
     expect(decide(5, {}).lastTickMs).toBe(span(5).fromMs);
   });
 
-  it('records a complete run again whose time is covered, but whose record is lost', () => {
+  it('rewrites the record of a complete run whose time is covered, but whose record is lost', () => {
     const runs = [run(0, 'Complete'), run(1, 'Complete')];
     const decision = decide(2, { runs, covered: [span(0, 2)], recorded: [span(1)] });
     expect(decision.record).toEqual([run(0, 'Complete')]);
@@ -220,7 +220,7 @@ describe('decideSchedule', () => {
     expect(decide(3, { isPaused: true })).toMatchObject({ create: [], pending: 3 });
   });
 
-  it('skips a run whose name another export has', () => {
+  it('skips a run whose name is used by another export', () => {
     const name = runName('errors', span(1));
     const decision = decide(2, { isTaken: (each) => each === name });
     expect(decision.taken).toEqual([name]);

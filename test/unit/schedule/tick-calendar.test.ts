@@ -53,7 +53,7 @@ describe('TickCalendar', () => {
   const zones = fc.constantFrom('UTC', 'Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe', 'Pacific/Apia');
   const starts = fc.integer({ min: at('2011-12-01T00:00:00Z') / 1_000, max: at('2027-01-01T00:00:00Z') / 1_000 });
 
-  it('divides any span without gaps and overlaps, in both directions', () => {
+  it('divides any span without gaps or overlaps, in both directions', () => {
     fc.assert(
       fc.property(
         schedules,

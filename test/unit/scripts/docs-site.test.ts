@@ -29,7 +29,7 @@ describe('the pages of a checkout', () => {
     expect(copied('docs/stores.md')).toContain('[Start](../index.md)');
   });
 
-  test('link to pages that show the other files and folders of the checkout', () => {
+  test('link to pages that show the other files and folders in the checkout', () => {
     place('checkout/docs/stores.md', '[file](../examples/a.yaml), [folder](../examples), `[code](../examples)`\n');
     place('checkout/examples/a.yaml', 'kind: A\n');
     place('checkout/examples/b.yaml', 'kind: B\n');

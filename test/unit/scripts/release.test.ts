@@ -67,7 +67,7 @@ describe('a checkout can be released', () => {
     expect(releaseProblems('1.2.3', { ...ready, ...difference })).toEqual([expect.stringContaining(problem)]);
   });
 
-  test('a tag at the released commit is no problem, so that everybody can repeat a release', () => {
+  test('a tag at the released commit is not a problem, so that anyone can repeat a release', () => {
     expect(releaseProblems('1.2.3', { ...ready, taggedCommit: ready.commit })).toEqual([]);
   });
 });
@@ -133,7 +133,7 @@ describe('base images', () => {
     );
   });
 
-  describe('of a registry', () => {
+  describe('in a registry', () => {
     let server: Server;
     let status: number;
 
@@ -161,7 +161,7 @@ describe('base images', () => {
       expect(await newestDigest(image(), 'http')).toBe(digest);
     });
 
-    test('are an error if the registry does not answer with a digest', async () => {
+    test('are an error if the registry does not return a digest', async () => {
       status = 429;
       await expect(newestDigest(image(), 'http')).rejects.toThrow('responded with status 429');
     });

@@ -61,7 +61,7 @@ describe('another process', () => {
     expect(await firstLine(start(place.directory))).toBe('host.locked');
   });
 
-  test('that was killed is replaced at once, and the takeover is reported', async () => {
+  test('that was killed is replaced immediately, and the takeover is reported', async () => {
     const place = new Workplace();
     const child = start(place.directory);
     await firstLine(child);
@@ -76,7 +76,7 @@ describe('another process', () => {
     ]);
   });
 
-  test('a killed process whose parent has not noticed is replaced, too', async () => {
+  test('a killed process whose parent has not noticed is also replaced', async () => {
     const place = new Workplace();
     // The killed process remains as a zombie, because its parent process never collects its exit status.
     const script = fileURLToPath(new URL('./lock-holder.ts', import.meta.url));
@@ -150,7 +150,7 @@ describe('a lock', () => {
     },
   );
 
-  test('of a process on another machine stays while heartbeats arrive', async () => {
+  test('of a process on another machine is kept while heartbeats arrive', async () => {
     const place = new Workplace();
     await acquire(place, 'another machine');
     const beat = (second: number) => {
@@ -189,7 +189,7 @@ describe('a lock', () => {
     expect([leadership.isLeader(), leadership.term(), leadership.tookOverByForce()]).toEqual([true, 2, false]);
   });
 
-  test('of a directory that was moved away is not held after a silence, and held again when it is back', async () => {
+  test('of a directory that was moved away is not held after a silence, and is held again when the directory is back', async () => {
     const place = new Workplace();
     place.write('m/web.yaml', '');
     const lock = await ProcessLock.acquire(new StateDirectory(place.path('m')), place);
@@ -205,7 +205,7 @@ describe('a lock', () => {
     expect(lock.held()).toBe(true);
   });
 
-  test('is held again when the directory is back, although a command created its state folder meanwhile', async () => {
+  test('is held again when the directory is back, although a command has created its state folder in the meantime', async () => {
     const place = new Workplace();
     place.write('m/web.yaml', '');
     const lock = await ProcessLock.acquire(new StateDirectory(place.path('m')), place);

@@ -39,7 +39,7 @@ test('a policy with a rollout of an older logfleet is stalled and starts nothing
   expect(stalled).toMatchObject({ status: 'True', reason: 'LedgerMissing' });
 });
 
-test('the policy starts after it was deleted and created again', async () => {
+test('the policy starts after it has been deleted and recreated', async () => {
   const world = await interruptedRollout();
   withoutFormat(world);
   world.start();

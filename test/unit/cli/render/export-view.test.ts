@@ -151,7 +151,7 @@ describe('an export while it moves', () => {
 describe('the histogram', () => {
   const range = { fromMs: 0, toMs: 80 };
 
-  test('has a block for each slice by its rows, a blank for no rows, and a dot for an unknown number', () => {
+  test('has a block for each slice with rows, a space for no rows, and a dot for an unknown number', () => {
     const pieces = [1, 2, 3, 4, 5, 6, 0].map((rows, index) => ({
       fromMs: index * 10,
       toMs: (index + 1) * 10,

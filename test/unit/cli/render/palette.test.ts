@@ -44,7 +44,7 @@ describe('clip', () => {
 });
 
 describe('wrap', () => {
-  it('breaks at blanks, and keeps long words whole', () => {
+  it('breaks at whitespace, and keeps long words whole', () => {
     expect(wrap('one two three incomprehensible four', 8)).toEqual(['one two', 'three', 'incomprehensible', 'four']);
     expect(wrap('', 8)).toEqual(['']);
   });

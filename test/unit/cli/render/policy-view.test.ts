@@ -207,7 +207,7 @@ describe('a rollout in stages', () => {
     );
   });
 
-  it('shows the newest actions of people', () => {
+  it("shows users' latest actions", () => {
     const shown = renderFleet(staged, { width: 80, colour: false });
     expect(shown.slice(shown.indexOf('Actions of people'))).toEqual([
       'Actions of people',
@@ -265,7 +265,7 @@ describe('all details of a policy', () => {
   const details = (status: CollectorVersionPolicyStatus | undefined, { steps = {}, width = 80 } = {}) =>
     renderPolicy(samplePolicy({ status }), { nowMs, steps }, { width, colour: false });
 
-  it('has conditions, ended upgrades and former rollouts besides the live view', () => {
+  it('has conditions, ended upgrades and former rollouts in addition to the live view', () => {
     expect(details(rollingStatus)).toEqual([
       'logging/production → 19.500-1   RollingOut   180/197 updated',
       `[${'█'.repeat(70)}▓▓░░░░×○]`,
@@ -292,7 +292,7 @@ describe('all details of a policy', () => {
     ]);
   });
 
-  it('shows actions of people in former rollouts', () => {
+  it("shows users' actions in former rollouts", () => {
     const history = [{ ...rollingStatus.history![0]!, actions: [{ action: 'Abort' as const, time: ago(90_000) }] }];
     const lines = details({ ...stagedStatus, history });
     expect(lines.slice(lines.indexOf('Former rollouts') + 1)).toEqual([

@@ -3,7 +3,7 @@ import { Screen } from '../../../../src/cli/render/screen.ts';
 import { recordingOutput, shownOn } from '../../../support/recording-context.ts';
 
 describe('Screen', () => {
-  it('draws in place, also when the block shrinks', () => {
+  it('draws in place, even when the block shrinks', () => {
     const output = recordingOutput({});
     const screen = new Screen(output);
     screen.draw(['a', 'b', 'c']);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { renderTable } from '../../../../src/cli/render/table.ts';
 
 describe('renderTable', () => {
-  it('puts columns under headings in capitals, without blanks at the ends of lines', () => {
+  it('puts columns under headings in capitals, without trailing whitespace', () => {
     expect(
       renderTable(
         ['Name', 'In progress', 'State'],

@@ -106,7 +106,7 @@ describe('a request', () => {
     expect(await ask({ method })).toMatchObject({ status: 405, headers: { allow: 'GET, HEAD' } });
   });
 
-  test('with the method HEAD gets the headers alone', async () => {
+  test('with the method HEAD gets only the headers', async () => {
     const { body } = await ask({});
     const headers = { 'content-length': String(Buffer.byteLength(body)) };
     expect(await ask({ method: 'HEAD' })).toMatchObject({ status: 200, body: '', headers });
@@ -121,7 +121,7 @@ describe('a request', () => {
   });
 });
 
-test('each response forbids connections to other origins, and scripts and styles that the page does not have', async () => {
+test('each response forbids connections to other origins, and any scripts or styles that are not on the page', async () => {
   const hashOf = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
   for (const path of ['/', '/api/list', '/api/resource?id=none', '/nothing']) {
     const { headers } = await ask({ path });
@@ -208,7 +208,7 @@ describe('the stream of messages', () => {
     await expect.poll(() => messages.at(-1)?.data['changed']).toContain('cvp/network/edge');
   });
 
-  test('puts changes that follow each other quickly into one message', async () => {
+  test('combines changes in quick succession into one message', async () => {
     const messages = openStream();
     await expect.poll(() => messages.length).toBe(2);
     const [first, ...others] = exampleResources(Date.now());
@@ -258,7 +258,7 @@ describe('the command', () => {
     await expect(failing).rejects.toThrow('forbidden');
   });
 
-  test('refuses a port that is no port', async () => {
+  test('refuses an invalid port', async () => {
     const wrong = recordingContext();
     expect(await runProgram(['ui', '--port', '80x'], wrong)).toBe(2);
     expect(wrong.stderr.text).toContain('Write a port such as 8080.');

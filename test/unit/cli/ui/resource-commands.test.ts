@@ -66,7 +66,7 @@ describe('the other commands', () => {
     );
   });
 
-  test('quote the name of a Job, because anyone who may write the status can choose it', () => {
+  test('quote the name of a Job, because anyone with write access to the status can choose it', () => {
     const status = { kubernetesJob: { name: 'x;$(id)' } };
     const resource = shownResource({ kind: 'SearchExport', name: 'errors', status });
     expect(offered(resource)).toContain("kubectl logs 'job/x;$(id)' -n logging");

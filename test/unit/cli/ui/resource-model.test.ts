@@ -17,7 +17,7 @@ function exampleModel(): ResourceModel {
 }
 
 describe('the list', () => {
-  test('has resources that need a person first, then the others by namespace and name', () => {
+  test('lists resources that need a user first, then the others by namespace and name', () => {
     const { rows, total } = exampleModel().list(everything, 0, 100);
     expect(rows.map(({ tone, id }) => `${tone} ${id}`)).toEqual([
       ...['stalled cvp/payments/payments', 'stalled sx/security/incident-4711', 'stalled sxs/web/access-log'],
@@ -84,7 +84,7 @@ describe('a change', () => {
     expect(reported.length).toBe(1);
   });
 
-  test('makes the model complete when all kinds have been read, also without resources', async () => {
+  test('makes the model complete when all kinds have been read, even without resources', async () => {
     const model = new ResourceModel();
     const order: string[] = [];
     const complete = model.whenComplete().then(() => order.push('complete'));

@@ -53,7 +53,7 @@ interface Built {
 const built = (input: JobInput) => buildJob(input) as Built;
 
 describe('the Kubernetes Job of an export', () => {
-  test('meets the Pod Security Standard restricted, and gets no token of the API server', () => {
+  test('meets the restricted Pod Security Standard, and gets no API server token', () => {
     expect(built(inputOf()).spec.template.spec).toMatchObject({
       automountServiceAccountToken: false,
       restartPolicy: 'Never',
@@ -83,13 +83,13 @@ describe('the Kubernetes Job of an export', () => {
     expect(spec).not.toHaveProperty('activeDeadlineSeconds');
   });
 
-  test('has one pod for each worker, each with the share of one', () => {
+  test("has one pod per worker, each with one worker's share", () => {
     const { spec } = built({ ...inputOf(), share: { ...held, workers: 3 } });
     expect(spec).toMatchObject({ completions: 3, parallelism: 3 });
     expect(spec.template.spec.containers[0].env).toContainEqual({ name: 'LOGFLEET_WORKERS', value: '3' });
   });
 
-  test('has pods that use the proxy of the operator, which replaces a Job only after its end', () => {
+  test("has pods that use the operator's proxy, which replaces a Job only after its end", () => {
     const proxy = [{ name: 'HTTPS_PROXY', value: 'http://proxy.example.com:3128' }] as const;
     const withProxy = { ...inputOf(), proxy };
     expect(built(withProxy).spec.template.spec.containers[0].env).toContainEqual(proxy[0]);
@@ -97,7 +97,7 @@ describe('the Kubernetes Job of an export', () => {
     expect(causeHash(withProxy)).not.toBe(causeHash(inputOf()));
   });
 
-  test('fails immediately for errors that a person must correct, and ignores evictions', () => {
+  test('fails immediately for errors that a user must correct, and ignores evictions', () => {
     expect(built(inputOf()).spec.podFailurePolicy.rules).toMatchObject([
       { action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget' }] },
       { action: 'FailJob', onExitCodes: { operator: 'In', values: [2, 3] } },

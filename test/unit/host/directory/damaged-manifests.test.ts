@@ -171,7 +171,7 @@ describe('a file that lost its end (D2)', () => {
     },
   );
 
-  test('and has a changed line counts as edited by a person', async () => {
+  test('and has a changed line counts as edited by a user', async () => {
     const place = new Workplace();
     place.write('web.yaml', JSON.stringify({ a: 1 }));
     place.write(
@@ -372,7 +372,7 @@ describe('a file that is unreadable from the first run on may pause everything (
     expect(host.settings()).toMatchObject({ pausedBy: expect.any(String), upgradesBlocked: expect.any(String) });
   });
 
-  test('settings stay while their file is damaged', async () => {
+  test('settings are kept while their file is damaged', async () => {
     const place = new Workplace();
     place.write('x.yaml', settings);
     const host = await place.open();

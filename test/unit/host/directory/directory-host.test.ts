@@ -68,7 +68,7 @@ describe('resources', () => {
     expect(written.status).toEqual({ targetVersion: '1' });
   });
 
-  test('a changed spec is a new generation, also after a change while no process ran', async () => {
+  test('a changed spec is a new generation, even after a change while no process ran', async () => {
     const place = new Workplace();
     place.write('web.yaml', policy('web'));
     const first = await place.open();
@@ -115,7 +115,7 @@ describe('resources', () => {
     expect(heard.length).toBe(4);
   });
 
-  test('a change is noticed immediately without a call of refresh', async () => {
+  test('a change is noticed immediately without a call to refresh', async () => {
     const place = new Workplace();
     place.write('web.yaml', policy('web'));
     const host = await place.open({ clock: systemClock });
@@ -125,7 +125,7 @@ describe('resources', () => {
     expect(version(get(host, 'web'))).toBe('19.501-1');
   });
 
-  test('in a new folder, too', async () => {
+  test('including in a new folder', async () => {
     const place = new Workplace();
     const host = await place.open({ clock: systemClock });
     const heard = () => new Promise((resolve) => host.resources('CollectorVersionPolicy').subscribe(resolve));
@@ -609,7 +609,7 @@ describe('status', () => {
 });
 
 describe('requests', () => {
-  test('override the annotations of the manifest, also after a restart and after a change of the manifest', async () => {
+  test('override the annotations of the manifest, even after a restart and after a change of the manifest', async () => {
     const place = new Workplace();
     const key = { namespace: 'logging', name: 'web' };
     place.write('web.yaml', policy('web', '19.500-1', '  annotations: {team: web, logfleet.dev/paused: "true"}\n'));
@@ -626,7 +626,7 @@ describe('requests', () => {
     expect(get(second, 'web').metadata).toMatchObject({ annotations: after, generation: 2 });
   });
 
-  test('are noticed at once', async () => {
+  test('are noticed immediately', async () => {
     const place = new Workplace();
     place.write('web.yaml', policy('web'));
     const host = await place.open({ clock: systemClock });

@@ -52,7 +52,7 @@ describe('a ConfigMap among the manifests', () => {
 });
 
 describe('changes', () => {
-  test('changes call the listeners at once, and once each', async () => {
+  test('changes call the listeners immediately, and once each', async () => {
     const { place, host } = await opened(configMap('data: {paused: "true"}'));
     const heard: boolean[] = [];
     const unsubscribe = host.subscribeSettings(() => heard.push(host.settings().pausedBy !== undefined));
@@ -69,7 +69,7 @@ describe('changes', () => {
     expect(host.settings()).toEqual(running);
   });
 
-  test('a request is noticed without a call of refresh', async () => {
+  test('a request is noticed without a call to refresh', async () => {
     const place = new Workplace();
     const host = await place.open({ clock: systemClock });
     const heard = new Promise<void>((resolve) => host.subscribeSettings(resolve));
@@ -103,7 +103,7 @@ describe('changes', () => {
     expect(host.settings().pausedBy).toBeDefined();
   });
 
-  test('a pause that was removed while no process ran ends at once', async () => {
+  test('a pause that was removed while no process was running ends immediately', async () => {
     const { place, host } = await opened(configMap('data: {paused: "true"}'));
     await host.close();
     place.remove(file);
@@ -168,7 +168,7 @@ describe('author and time of a requested annotation', () => {
   const paused = 'logfleet.dev/paused';
   const approve = 'logfleet.dev/approve';
 
-  test('are recorded for each annotation, also for a removed one', async () => {
+  test('are recorded for each annotation, even for a removed one', async () => {
     const place = new Workplace();
     place.write('web.yaml', policy('web'));
     const host = await place.open();
@@ -185,7 +185,7 @@ describe('author and time of a requested annotation', () => {
     expect(second?.generation).toBe(1);
   });
 
-  test('is unknown for a file written by hand', async () => {
+  test('are unknown for a file written by hand', async () => {
     const place = new Workplace();
     place.write('web.yaml', policy('web'));
     const writers = { [paused]: { by: 7, time: 'noon' } };

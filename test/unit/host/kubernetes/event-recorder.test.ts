@@ -91,7 +91,7 @@ test.each(['new', 'repeated'])('one resource gets 25 %s Events at once and then 
   expect(written()).toBe(27);
 });
 
-test('publishing never waits, and memory is bounded while the server does not answer', async () => {
+test('publishing never waits, and memory is bounded while the server does not respond', async () => {
   const at = setting();
   at.world.server.onRequest = () => ({ kind: 'stall', when: 'before' });
   for (let number = 0; number < 5_000; number++) {

@@ -89,7 +89,7 @@ test('the labels and annotations of the lease stay when a process renews or rele
   expect(world.server.get(path)?.metadata).toMatchObject(metadata);
 });
 
-test('the first process leads at once, and the second follows while the first renews the lease', async () => {
+test('the first process leads immediately, and the second follows while the first renews the lease', async () => {
   const { world, first, second } = await pair();
   expect(first.election.isLeader()).toBe(true);
   expect(first.election.term()).toBe(1);

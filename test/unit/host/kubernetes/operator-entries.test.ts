@@ -142,7 +142,7 @@ test('reconcilers get neither the entries nor the condition', async () => {
   expect(policy?.status).toEqual({ targetVersion: '1' });
 });
 
-test('a waiting operator acts when the other operator does not answer its question, also on a new resource', async () => {
+test('a waiting operator acts if the other operator does not answer its question, even on a new resource', async () => {
   const { world, first, second } = await twoInstallations();
   await first.host.stop();
   createPolicy(world, 'canary');

@@ -226,7 +226,7 @@ test('a failed page is requested again, and earlier pages stay', async () => {
   expect(lists).toBe(4);
 });
 
-test('reports a resource that was created again as a deletion and an addition, also after a list', async () => {
+test('reports a resource that was created again as a deletion and an addition, even after a list', async () => {
   const { world, host } = await followed();
   const seen: (string | undefined)[] = [];
   const source = host.resources(policies);

@@ -154,7 +154,7 @@ describe('at the start', () => {
     expect(host.settings().pausedBy).toBeUndefined();
   });
 
-  test('settings that may not be read pause nothing, and apply once they may be read', async () => {
+  test('settings that must not be read pause nothing, and apply once reading is permitted', async () => {
     const world = createWorld();
     write(world, { paused: 'true' });
     refuse(world, 403);

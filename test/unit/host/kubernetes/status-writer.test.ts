@@ -137,7 +137,7 @@ test('a resource that is deleted and created again during a write calls the list
   await expect(writing).resolves.toBe('host.conflict');
 });
 
-test('a list that was sent before a write and answered after it does not undo the write', async () => {
+test('a list that was sent before a write and returned after it does not undo the write', async () => {
   const { world, host } = await setting();
   world.server.onRequest = ({ method, name }) =>
     method === 'GET' && name === undefined ? { kind: 'delay', delayMs: 10_000 } : undefined;

@@ -22,7 +22,7 @@ describe('the waiting queue', () => {
     refuse() {},
   });
 
-  it('returns requests by due time and then by arrival, also after removals', () => {
+  it('returns requests by due time and then by arrival, even after removals', () => {
     const step = fc.oneof(
       {
         arbitrary: fc.record({ kind: fc.constant('push' as const), dueMs: fc.integer({ min: 0, max: 99 }) }),
@@ -141,7 +141,7 @@ describe('the pace (B5)', () => {
     { afterMs: paceStepMs, starts: 3 },
     { afterMs: 2 * paceStepMs, starts: 4 },
     { afterMs: 900 * paceStepMs, starts: 4 },
-  ])('allows $starts a second $afterMs ms after it was halved', ({ afterMs, starts }) => {
+  ])('allows $starts per second $afterMs ms after it was halved', ({ afterMs, starts }) => {
     const pace = new RatePace(4);
     pace.slowDown(50, 100);
     expect(pace.current(100 + afterMs)).toEqual({ starts, periodMs: 1000 });

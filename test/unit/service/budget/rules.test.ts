@@ -100,7 +100,7 @@ describe('B1: the budget', () => {
     expect(wire.handshakes).toBe(1);
   });
 
-  it('has at most four arrivals a second while the latency of a new path varies from 5 to 400 ms', async () => {
+  it('has at most four arrivals per second while the latency of a new path varies from 5 to 400 ms', async () => {
     for (let seed = 1; seed <= 30; seed++) {
       renew();
       const random = seededRandom(seed);
@@ -216,7 +216,7 @@ describe('B1: the budget', () => {
     expect(200 / (((wire.sentAt().at(-1) ?? 0) + 1_000) / 1_000)).toBeGreaterThan(0.98 * 4);
   });
 
-  it('runs at most ten requests of each key at once', async () => {
+  it('runs at most ten requests per key concurrently', async () => {
     call(15, 'listing', { workMs: 60_000 });
     for (let index = 0; index < 15; index++) void wire.call('b', budget.key('b'), 'listing', { workMs: 60_000 });
     await clock.advance(30_000);
@@ -224,7 +224,7 @@ describe('B1: the budget', () => {
     expect(wire.maxArrivals()).toBe(4);
   });
 
-  it('frees the slot of an answered or broken request at once', async () => {
+  it('immediately frees the slot of a request that has a response or is broken', async () => {
     for (const name of ['a', 'b']) budget.setMaxConcurrent(name, 2);
     const slots = await granted(2);
     for (const slot of slots) slot.started();
@@ -519,7 +519,7 @@ describe('B5: 429', () => {
     };
   };
 
-  it('reduces the number of jobs, not the rate, if it answers a creation while other calls pass', async () => {
+  it('reduces the number of jobs, not the rate, if a creation gets it while other calls pass', async () => {
     const seen = await ask([{ status: 200 }]);
     expect(seen).toMatchObject({ limit: 4, active: 8, firstMs: 0, inFirstTwoSeconds: 8, creationMs: 3_015 });
   });
@@ -636,7 +636,7 @@ describe('B7: the share of one process', () => {
     expect(rounded(wire.sentAt())).toEqual(starts);
   });
 
-  it('of two requests at once', async () => {
+  it('of two concurrent requests', async () => {
     budget.setMaxConcurrent('a', 2);
     call(4, 'listing', { workMs: 5_000 });
     await clock.advance(20_000);
@@ -670,7 +670,7 @@ describe('B7: the share of one process', () => {
     expect(() => budget.setRequestsPerSecond(requestsPerSecond)).toThrow('the request rate must be greater than 0');
   });
 
-  it.each([0, 1.5])('refuses %d at once', (maxConcurrent) => {
+  it.each([0, 1.5])('refuses %d concurrent requests', (maxConcurrent) => {
     expect(() => budget.setMaxConcurrent('a', maxConcurrent)).toThrow('a whole number');
   });
 });

@@ -137,7 +137,7 @@ describe('a status (2.3)', () => {
 describe('a page of records (2.6)', () => {
   const page = (text: string) => decodeRecordPage(bytes(text));
 
-  test('keeps values as written, also numbers above 2^53', () => {
+  test('keeps values as written, even numbers above 2^53', () => {
     const { records, fields } = page(
       '{"fields":[{"name":"host","fieldType":"string","keyField":true},{"name":"_count","fieldType":"int"}],' +
         '"records":[{"map":{"host":"a","_count":"1.788E12","id":-9223372036854775808,"empty":"","gone":null,"__proto__":"x"}}]}',

@@ -109,11 +109,11 @@ test.each([0, 1e-9, 0.999, 1])(
   },
 );
 
-test('a failed keep-alive is repeated at once, then once more, then less often (B4)', () => {
+test('a failed keep-alive is repeated immediately, then once more, then less often (B4)', () => {
   expect([1, 2, 3, 4, 5, 50].map(delayAfterFailure)).toEqual([0, 0, 1_000, 2_000, 4_000, 4_000]);
 });
 
-test('an unanswered request leaves time for two more requests within 20 s (B4)', () => {
+test('a request without a response leaves time for two more requests within 20 s (B4)', () => {
   expect(secondTryMs).toBeGreaterThanOrEqual(keepAliveMs + pollTimeoutMs(1));
   expect(secondTryMs + pollTimeoutMs(2)).toBeLessThanOrEqual(18_000);
   expect([0, 1, 2, 3, 4, 50].map(pollTimeoutMs)).toEqual([2_000, 2_000, 2_000, 4_000, 8_000, 8_000]);

@@ -201,7 +201,7 @@ test('an abort inside a page cancels it, and its slot stays occupied (B2)', asyn
   expect([taken > 0, log.rows.length]).toEqual([true, taken]);
 });
 
-test('warnings of pages do not contain the notice about cookies', async () => {
+test('warnings from pages do not contain the notice about cookies', async () => {
   const withWarning = (body: string, warning: string) => body.replace('{', `{"warning":"${warning}",`);
   const notice = 'A 404 may mean that a cookie was not sent.';
   const { clock, job } = harness([

@@ -56,7 +56,7 @@ test('rows beyond the count of the job are passed on, since the proof needs them
   expect(log.ids).toHaveLength(13);
 });
 
-describe('a page that breaks off', () => {
+describe('a page that is cut off', () => {
   test('is continued after its last complete row, without a row twice', async () => {
     const { clock, fake, job, log } = await finished(1_000);
     let breaks = 5;

@@ -61,7 +61,7 @@ describe('the schedule of status requests (B4)', () => {
     expect(slower.fake.asked).toHaveLength(2);
   });
 
-  test('a new expected end moves the first status request, unless a status was answered before', async () => {
+  test('a new expected end moves the first status request, unless a status has already been returned', async () => {
     const { clock, fake, job } = world(() => statusAt(clock.monotonic(), 6_000), Number.POSITIVE_INFINITY);
     await clock.advance(5_000);
     expect(fake.asked).toEqual([]);
@@ -86,7 +86,7 @@ describe('the schedule of status requests (B4)', () => {
     ]);
   });
 
-  test('a finished job needs only keep-alives, which answered pages postpone', async () => {
+  test('a finished job needs only keep-alives, which returned pages postpone', async () => {
     const { clock, fake, job } = world(() => done(4));
     fake.page = serve(4, 1);
     const log = new RecordingReceiver();
@@ -202,7 +202,7 @@ describe('a status request without a response', () => {
     }
   });
 
-  test('is repeated twice at once, then less often, each time as a due keep-alive (B4)', async () => {
+  test('is repeated twice immediately, then less often, each time as a due keep-alive (B4)', async () => {
     const { clock, fake } = world();
     let isDown = false;
     fake.status = async () => {
@@ -285,7 +285,7 @@ describe('a status request without a response', () => {
     expect(fake.asked).toEqual([2_000, 3_000, 4_000, 5_000, 7_000, 11_000]);
   });
 
-  test('for a minute ends the job, since the service has cancelled it (3.1)', async () => {
+  test('for a minute ends the job, because the service has cancelled it (3.1)', async () => {
     const { clock, fake, job, permit } = world(() => {
       throw failure('refused', { sent: false });
     });

@@ -94,7 +94,7 @@ test('the default limit of rows is 16 MiB', () => {
 describe('rows that were passed on', () => {
   const rows = `{"map":{${values}}},{"map":{${values}}}`;
 
-  test('are counted, also if an error of the page follows', () => {
+  test('are counted, even if an error of the page follows', () => {
     const scanner = new PageScanner({ row() {} });
     expect(() => scanner.write(Buffer.from(`{"messages":[${rows},5`))).not.toThrow();
     expect(scanner.rows).toBe(2);

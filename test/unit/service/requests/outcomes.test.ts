@@ -308,7 +308,7 @@ test('reads succeed after a reset or a spurious 401, within their number of atte
   expect(transport.written).toHaveLength(3);
 });
 
-test('Retry-After, in seconds or as a date, is passed to the caller without a wait', async () => {
+test('Retry-After, in seconds or as a date, is passed to the caller without waiting', async () => {
   const inSeconds = await failureOn('createTask', [
     { kind: 'response', status: 429, headers: { 'retry-after': '30' } },
   ]);
@@ -319,7 +319,7 @@ test('Retry-After, in seconds or as a date, is passed to the caller without a wa
   expect(asDate.error.handling).toEqual({ kind: 'retryAfter', delayMs: 5_000 });
 });
 
-test('a date in Retry-After refers to the clock of the server', async () => {
+test("a date in Retry-After refers to the server's clock", async () => {
   const headers = { date: 'Sun, 01 Nov 2020 00:00:00 GMT', 'retry-after': 'Sun, 01 Nov 2020 00:00:20 GMT' };
   const { error } = await failureOn('listBuilds', [{ kind: 'response', status: 503, headers }]);
   expect(error.handling).toEqual({ kind: 'retryAfter', delayMs: 20_000 });
@@ -376,7 +376,7 @@ test('a 429 means the rate, and for the creation of a job also the number of job
   );
 });
 
-test('every error that needs a person contains a remedy', () => {
+test('every error that requires user action contains a remedy', () => {
   for (const operation of names) {
     for (const outcome of outcomes) {
       if (treatmentOf(operation, outcome).handling !== 'stall') continue;

@@ -249,7 +249,7 @@ describe('a body that is read as a stream', () => {
     expect(server.sockets).toHaveLength(3);
   });
 
-  test('is complete if the connection ends with it, for any speed of its sink', async () => {
+  test('is complete if the connection ends with it, whatever the speed of its sink', async () => {
     await using server = await httpsServer(certificate, (_incoming, response) => {
       response.useChunkedEncodingByDefault = false;
       response.writeHead(200, { connection: 'close' }).end(page.subarray(0, 1_500_000));
@@ -276,7 +276,7 @@ describe('a body that is read as a stream', () => {
     expect(server.sockets).toHaveLength(1);
   });
 
-  test('a body that breaks off keeps the received part, and fails', async () => {
+  test('a body that is cut off keeps the received part, and fails', async () => {
     await using server = await httpsServer(certificate, (incoming, response) => {
       response.writeHead(200, { 'content-length': String(pageBytes) });
       response.write(page.subarray(0, 300_000), () => incoming.socket.destroy());
@@ -425,7 +425,7 @@ describe('trust', () => {
 });
 
 describe('a proxy', () => {
-  test('resolves the host name itself', async () => {
+  test('resolves the hostname itself', async () => {
     await using server = await httpsServer(certificate, ok);
     await using proxy = await connectProxy(server.port);
     await using transport = transportWith({ environment: { HTTPS_PROXY: `http://me:p%40ss@127.0.0.1:${proxy.port}` } });
@@ -436,7 +436,7 @@ describe('a proxy', () => {
     ]);
   });
 
-  test('gets its password, also with a percent sign', async () => {
+  test('gets its password, even with a percent sign', async () => {
     await using server = await httpsServer(certificate, ok);
     await using proxy = await connectProxy(server.port);
     await using transport = transportWith({ environment: { HTTPS_PROXY: `http://me:p%ss@127.0.0.1:${proxy.port}` } });
