@@ -8,7 +8,7 @@ import { World } from '../../test/support/world.ts';
 
 export interface RolloutCase {
   readonly collectors: number;
-  /** Maximum number of rows in a page of the service. */
+  /** Maximum number of rows per page that the service returns. */
   readonly pageRows: number;
   readonly oldVersions: number;
   /** True if the service offers a build that no collector runs and no policy targets (U7). */

@@ -220,8 +220,8 @@ export class Gatherer {
   }
 
   /**
-   * Returns the result for a policy whose collectors are not read yet. During a rollback, leaves out `notOffered`,
-   * because a rollback does not install the target build (R7).
+   * Returns the result for a policy whose collectors have not been read yet. During a rollback, leaves out
+   * `notOffered`, because a rollback does not install the target build (R7).
    */
   #unread(
     { account, listing }: Bound,

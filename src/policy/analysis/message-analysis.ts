@@ -41,7 +41,7 @@ export interface AnalysisPeriods {
 export type MessageCounts = ReadonlyMap<string, number>;
 
 /**
- * Returns the settings of a stage's message analysis. They do not change while the stage runs.
+ * Returns the settings of a stage's message analysis. The settings do not change while the stage is running.
  * @param unprovenSinceMs start of the first incomplete rollout to this version, as wall time in ms; the baseline must
  * end before this time
  */

@@ -72,7 +72,7 @@ export function recoveryPeriod({
   return { fromMs: recovery.fromMs, toMs: recovery.fromMs + durationMs };
 }
 
-/** Returns the number of collectors whose messages were counted after a rollback, without deleted collectors. */
+/** Returns the number of collectors whose messages were counted after a rollback, excluding deleted collectors. */
 export function comparedAfterRollback(quietest: readonly QuietMember[]): number {
   return quietest.filter(({ messagesAfterRollback }) => messagesAfterRollback !== undefined).length;
 }

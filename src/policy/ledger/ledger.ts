@@ -1,6 +1,6 @@
 /**
- * The ledger of a policy in memory. It contains data that the service does not report, such as the number of attempts
- * and the former version of each collector (U1).
+ * A policy's ledger in memory. It contains data that the service does not report, such as the number of attempts and
+ * the former version of each collector (U1).
  *
  * Invariant: a collector has at most one entry, and an entry has at most one open attempt.
  */
@@ -157,7 +157,7 @@ export interface StageRecord {
   readonly maxFailures?: Share;
   readonly maxInProgress?: Share;
   readonly soakMs: number;
-  /** Number of collectors that the stage chose; absent for a last stage that takes all remaining collectors. */
+  /** Number of collectors chosen by the stage; absent for a last stage that takes all remaining collectors. */
   readonly members?: number;
   readonly tally: Tally;
   /** Set when an upgrade in the stage has succeeded. A stage without a successful upgrade does not soak. */
@@ -196,7 +196,10 @@ export interface StageAnalysis {
 export interface RecoveryCheck {
   /** Wall time in ms from which messages are counted after the rollback. */
   readonly fromMs: number;
-  /** Number of collectors in `quietest` that send enough messages again. Absent until their messages are counted. */
+  /**
+   * Number of collectors in `quietest` that are sending enough messages again. Absent until their messages have been
+   * counted.
+   */
   readonly recovered?: number;
 }
 
@@ -291,8 +294,8 @@ export interface LedgerHeader {
   /** Names of the stages that a user has approved. */
   readonly approved?: readonly string[];
   /**
-   * Set if an earlier rollout to this version was not completed, or if the policy's ledger was lost. Then every stage
-   * of this rollout must soak (R6).
+   * Set if an earlier rollout to this version was not completed, or if the policy's ledger was lost. Every stage of
+   * this rollout must then soak (R6).
    */
   readonly unproven?: true;
   /** Start of the first incomplete rollout to this version, as wall time in ms. Set only together with `unproven`. */

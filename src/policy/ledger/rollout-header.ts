@@ -37,7 +37,7 @@ export interface Beginning {
 /**
  * Builds the ledger header of a rollout that begins now.
  * @param before header of the ledger for this service, if there is one
- * @param status last written status; used so that no rollout id is assigned twice after the ledger was lost
+ * @param status last written status; used so that no rollout id is assigned twice after a ledger is lost
  */
 export function nextRollout(
   before: LedgerHeader | undefined,
@@ -120,8 +120,7 @@ export function headerAfter(header: LedgerHeader, progress: Progress): LedgerHea
   // In a completed rollout, the number of failures returns to 0 whenever all collectors run the target version (R5).
   const isAtTarget = isUpdated && counts.failed === 0;
   if (header.completedAtMs !== undefined) return isAtTarget && header.tally.finished > 0 ? withNewTally(next) : next;
-  // A rollout is not completed while no collector runs the target version, for example while all collectors are
-  // offline.
+  // A rollout is not marked as completed while no collector runs the target version, for example while all are offline.
   if (!isOver || header.stop || counts.updated === 0) return next;
   const ended = endOf(header, 'Completed', counts, wallMs);
   const history = withHistory(header.history, ended);

@@ -162,7 +162,7 @@ const stopKinds = {
   Aborted: 'abort',
 } as const satisfies Record<StoppedRollout['reason'], RolloutStop['kind']>;
 
-/** Stands for an unknown digest of the selector. No selector has this digest. */
+/** Placeholder for an unknown selector digest. No selector has this digest. */
 const unknownSelection = '';
 
 /**

@@ -1,5 +1,5 @@
 /**
- * Makes every policy of a service claim its collectors before any of these policies starts an upgrade (U13).
+ * Makes all policies that use a service claim their collectors before any of these policies starts an upgrade (U13).
  *
  * ```
  *   unknown ──► claiming ──► claimed
@@ -7,8 +7,8 @@
  *      └► excused ◄──┘
  * ```
  *
- * A policy with a problem, such as a missing Secret, is excused: other policies do not wait for its claims. The excuse
- * ends when the policy changes or the problem is solved.
+ * A policy with a problem, such as a missing Secret, is excused: other policies do not wait for its claims. A policy is
+ * no longer excused once it changes or its problem is solved.
  */
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import { keyText } from '../../base/key-text.ts';
@@ -61,8 +61,8 @@ export class ClaimTurns {
   }
 
   /**
-   * Makes the other policies of the service wait until this policy has claimed its collectors. Does nothing if this
-   * policy is excused.
+   * Makes the service's other policies wait until this policy has claimed its collectors. Does nothing if this policy
+   * is excused.
    */
   claiming(policy: CollectorVersionPolicy, serviceId: string): void {
     if (this.#policies.get(policy.metadata.uid)?.turn.kind !== 'excused') this.resumes(policy, serviceId);

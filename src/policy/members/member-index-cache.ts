@@ -105,7 +105,7 @@ export interface ClaimedMembersOptions extends MemberIndexOptions {
   readonly ledger: Ledger;
 }
 
-/** Index of a policy's collectors, and the policy's claims on these collectors in the ownership table. */
+/** Index of a policy's collectors, and the policy's claims on them in the ownership table. */
 export class ClaimedMembers {
   readonly index: PolicyMemberIndex;
   readonly #options: ClaimedMembersOptions;

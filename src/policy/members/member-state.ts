@@ -7,7 +7,7 @@ import { type Ending, type Entry, hasFailed } from '../ledger/ledger.ts';
 import type { Counts } from './state-counts.ts';
 
 /**
- * States of a collector in a policy.
+ * States that a collector can have in a policy.
  * - `updated`: the collector runs the target version.
  * - `inProgress`: an upgrade started by logfleet or by another tool is running.
  * - `pending`: the collector can be upgraded.
@@ -88,7 +88,7 @@ export function isEligible(
   return memberState !== 'foreign' && memberState !== 'newer' && memberState !== 'skipped';
 }
 
-/** Reports whether the collector's last upgrade succeeded, even if it runs another version now. */
+/** Reports whether the collector's last upgrade succeeded, even if the collector now runs another version. */
 function wasUpdated(ending: Ending | undefined, { targetVersion }: MemberContext): boolean {
   return (ending?.kind === 'updated' || ending?.kind === 'left') && ending.toVersion === targetVersion;
 }

@@ -1,6 +1,6 @@
 /**
- * Ledger changes of a decision that are not stored yet. The methods return values as if the changes were already
- * stored.
+ * Ledger changes that a decision has made but that have not been stored yet. The methods return values as if these
+ * changes were already stored.
  */
 import {
   type Entry,

@@ -2,7 +2,7 @@
  * Index of a policy's collectors and their states. After a change, only the affected collectors are updated, so that
  * large policies stay fast.
  *
- * Invariant: `counts` equals a new count of all collectors (checked by a property test).
+ * Invariant: `counts` always equals a recount of all collectors (checked by a property test).
  */
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
 import { parseBuildVersion } from '../../base/build-version.ts';

@@ -33,7 +33,7 @@ export interface ForecastStage {
 export interface ForecastInput {
   /** Stages of the rollout in order. For a policy without stages, all collectors are in one stage. */
   readonly stages: readonly ForecastStage[];
-  /** `strategy.maxInProgress` of the policy as a number of upgrades. */
+  /** The policy's `strategy.maxInProgress`, as a number of upgrades. */
   readonly maxInProgress: number;
   /** Maximum number of requests per second: 4, or less if the Secret sets a lower limit (section 8). */
   readonly requestsPerSecond: number;
@@ -46,7 +46,7 @@ export interface ForecastInput {
   readonly startMs: number;
   /** Number of collectors in the service's list, including collectors that are not upgraded. */
   readonly listed: number;
-  /** Maximum number of collectors on one page of the list. */
+  /** Maximum number of collectors per page of the list. */
   readonly pageRows: number;
   readonly resyncMs: number;
 }

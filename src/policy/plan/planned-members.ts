@@ -1,6 +1,6 @@
 /**
- * Lists the collectors in the plan of a policy: the collectors to upgrade, by stage, and the collectors that are not
- * upgraded. Uses the same functions as a real rollout.
+ * Lists the collectors in a policy's plan: those to upgrade, by stage, and those that are not upgraded. Uses the same
+ * functions as a real rollout.
  */
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
 import { getOrAdd } from '../../base/get-or-add.ts';

@@ -12,10 +12,10 @@ import type { Gate } from '../rollout/rollout-state.ts';
 import type { ForecastStage } from './forecast.ts';
 import { emptyStage, type StageMembers } from './planned-members.ts';
 
-/** Stage in a plan. The plan of a policy without stages has one stage without a name. */
+/** Stage in a plan. If a policy has no stages, its plan has one unnamed stage. */
 export interface StageOfPlan extends StageMembers, Pick<StageRecord, 'soakMs' | 'analysis' | 'members' | 'endedAtMs'> {
   readonly name: string | undefined;
-  /** `maxInProgress` of the stage as a number of collectors, if the stage sets one. */
+  /** The stage's `maxInProgress`, as a number of collectors, if the stage sets it. */
   readonly maxInProgress: number | undefined;
   /**
    * The stage in the policy's spec. Absent after the stage has started, because later changes to the spec do not affect

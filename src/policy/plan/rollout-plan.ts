@@ -1,5 +1,5 @@
 /**
- * Builds the plan of a policy for display: its stages with their collectors, and the expected duration.
+ * Builds a policy's plan for display: its stages with their collectors, and the expected duration.
  *
  * The plan uses the operator's `decide` function for a policy that is not paused. It changes nothing.
  */
@@ -34,7 +34,7 @@ export interface RolloutPlan {
   /** Stages of the rollout in order. A policy without stages has one stage without a name. */
   readonly stages: readonly PlannedStage[];
   readonly leftOut: readonly LeftOut[];
-  /** `strategy.maxInProgress` of the policy as a number of upgrades. */
+  /** The policy's `strategy.maxInProgress`, as a number of upgrades. */
   readonly maxInProgress: number;
   readonly requestsPerSecond: number;
   readonly upgrade: UpgradeLength;

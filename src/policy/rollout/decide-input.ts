@@ -13,7 +13,7 @@ import type { WindowsNow } from '../schedule/maintenance-calendar.ts';
 
 /** Collectors that are selected by this policy but belong to other policies. */
 export interface Overlap {
-  /** Other policy (namespace/name) that owns most of these collectors. */
+  /** Other policy (namespace/name) that owns most of the collectors that overlap. */
   readonly winner: string;
   readonly collectors: number;
 }

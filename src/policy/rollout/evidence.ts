@@ -246,8 +246,8 @@ export function forgetUnselected({ ledger, memberIndex }: DecideInput, pending: 
 }
 
 /**
- * Returns the digest of the policy's selector for the ledger header. Returns the former digest while upgrades run on
- * collectors that the policy no longer selects.
+ * Returns the digest of the policy's selector for the ledger header. Returns the former digest while collectors that
+ * the policy no longer selects are still being upgraded.
  */
 export function selectionAfter({ ledger, memberIndex }: DecideInput, pending: PendingChanges): string {
   const before = ledger.header.selection ?? memberIndex.selection;

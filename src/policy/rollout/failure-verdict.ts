@@ -1,5 +1,5 @@
 /**
- * Decides whether more upgrades of a rollout failed than `maxFailures` allows (R5).
+ * Decides whether more upgrades in a rollout have failed than `maxFailures` allows (R5).
  *
  * With `maxFailures: N`, N failures are tolerated. A percentage refers to the upgrades that have ended. It is checked
  * once `minSamples` upgrades have ended, and at the end of a stage.

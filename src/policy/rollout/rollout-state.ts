@@ -248,17 +248,14 @@ function stopped(header: LedgerHeader): Progress {
 
 type SoakingStage = StageRecord & { readonly updatedAtMs: number };
 
-/** Adds collectors that stopped sending logs to the number of failures of a stage or rollout. */
+/** Adds collectors that stopped sending logs to the number of failures in a stage or rollout. */
 function withQuiet<T extends { readonly tally: Tally }>(counting: T, { judged, quiet }: AnalysisOutcome): T {
   const { tally } = counting;
   const counted = { finished: Math.max(tally.finished, judged), failed: tally.failed + quiet };
   return quiet === 0 ? counting : { ...counting, tally: { ...tally, ...counted } };
 }
 
-/**
- * Yields the collectors of a stage that run the target version, except collectors that the service reports as not
- * alive.
- */
+/** Yields the collectors of a stage that run the target version, except those that the service reports as not alive. */
 function* updatedMembers(memberIndex: MemberView, pending: PendingChanges, stage: number): IterableIterator<Member> {
   for (const id of memberIndex.ids()) {
     const isAlive = memberIndex.row(id)?.collector.alive !== false;
@@ -267,7 +264,7 @@ function* updatedMembers(memberIndex: MemberView, pending: PendingChanges, stage
   }
 }
 
-/** Ends and starts the stages of a rollout. */
+/** Starts and ends the stages of a rollout. */
 class StageProgress {
   readonly #input: DecideInput;
   readonly #pending: PendingChanges;
@@ -392,12 +389,12 @@ class StageProgress {
     // Only a listing that was requested after the soak can show that no collector went offline during the soak.
     if (soakMs > 0 && now.wallMs - (now.monotonicMs - sweptMs) < soakedMs) {
       return {
-        gate: gate(`a list of collectors that was requested after the soak of stage ${name}`, reasons.soaking),
+        gate: gate(`a new list of collectors after the soak of stage ${name}`, reasons.soaking),
         sweepFromMs: soakedMs,
       };
     }
     // A stage waits while a collector that left the target version must be upgraded again. A stage with a fixed list of
-    // collectors also waits while one of these collectors is being upgraded or will be retried.
+    // collectors also waits while one of them is being upgraded or will be retried.
     const busy = counts.drifting + (members === undefined ? 0 : counts.inProgress + counts.retrying);
     return busy > 0 ? { gate: gate(`the end of stage ${name}`, reasons.rollingOut) } : undefined;
   }
@@ -451,7 +448,7 @@ class StageProgress {
   }
 }
 
-/** Reports whether the stage is inconclusive, because no collector of the stage runs the target version. */
+/** Reports whether a stage is inconclusive because none of its collectors runs the target version. */
 function isInconclusive({ members }: StageRecord, counts: Counts): boolean {
   return counts.updated === 0 && (members !== undefined || totalOf(counts) > 0);
 }

@@ -144,7 +144,7 @@ function nothingMatched({ fleet }: HealthInput): Health | undefined {
 function ledgerFull(input: HealthInput): Health | undefined {
   if (!input.ledgerFull) return undefined;
   const message =
-    'The ledger of upgrade attempts has reached its maximum size, so no upgrade starts. Divide the collectors of the policy among several policies.';
+    "The ledger of upgrade attempts has reached its maximum size, so no upgrade starts. Divide the policy's collectors among several policies.";
   return { ...stalled, reason: reasons.ledgerFull, message };
 }
 
@@ -152,7 +152,7 @@ function stopped({ state, fleet }: HealthInput): Health | undefined {
   const stop = state?.header.stop;
   if (!stop || stop.kind === 'rollback') return undefined;
   const remedy = stop.kind === 'inconclusive' ? afterInconclusive(stop, state.header) : retryAdvice;
-  const message = `${stopText(stop, state.failedNow)}. No further upgrade starts.${inFlight(fleet)} ${remedy}`;
+  const message = `${stopText(stop, state.failedNow)}. No more upgrades will start.${inFlight(fleet)} ${remedy}`;
   return { ...stalled, reason: stopReasons[stop.kind], message };
 }
 

@@ -15,7 +15,7 @@ const figures: readonly StatusFigure<CollectorVersionPolicy>[] = [
   ],
   [
     'logfleet_policy_quiet_collectors',
-    'Number of collectors that have sent too few messages since their upgrade. Absent without a message analysis.',
+    'Number of collectors that have sent too few messages since their upgrade. Absent if there is no message analysis.',
     quietCollectors,
   ],
   [

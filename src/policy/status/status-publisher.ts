@@ -1,6 +1,6 @@
 /**
  * Decides when the status of a policy is written. Writes are limited, because each write is an event for all watchers:
- * - A change to conditions, target or rollout is written immediately.
+ * - A change to the conditions, target or rollout is written immediately.
  * - Changes to counts are written at limited intervals.
  * - A small change to the estimated end is not written.
  */
@@ -13,7 +13,7 @@ import { echoOfRequest, isoTime } from '../../controller/status-text.ts';
 import { StatusWriter, type StatusWriterOptions } from '../../controller/status-writer.ts';
 import { describeVerdict, type Essentials } from './describe.ts';
 
-/** Minimum change in ms of a rollout's estimated end. A smaller change is not written to the status. */
+/** Minimum change, in ms, to a rollout's estimated end. Smaller changes are not written to the status. */
 const minShiftMs = 60_000;
 const minShiftShare = 0.1;
 

@@ -180,7 +180,7 @@ describe('get', () => {
   });
 
   it('shows the command that retries an aborted rollout', async () => {
-    const message = 'Aborted by a person. No further upgrade starts.';
+    const message = 'Aborted by a person. No more upgrades will start.';
     const rollout = {
       id: 'r',
       startTime: '',

@@ -125,7 +125,7 @@ describe('LiveView of a policy', () => {
     const output = recordingOutput(terminal);
     const clock = new VirtualClock(nowMs);
     const view = new LiveView({ output, clock, flagsOf });
-    const policy = withReady('No further upgrade starts.', false, 'RolloutStopped');
+    const policy = withReady('No more upgrades will start.', false, 'RolloutStopped');
     const stopped = { reason: 'RolloutStopped' as const, time: '', message: '2 failures in the rollout' };
     const rollout = { ...rollingStatus.rollout!, stopped };
     view.show({ ...policy, status: { ...policy.status!, rollout } });

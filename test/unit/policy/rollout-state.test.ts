@@ -178,7 +178,7 @@ describe('an active stage', () => {
     [
       'ends with a listing that was sent after the soak',
       { fleet: ['upgraded', 'upgraded', 'old'], started: { updatedAtMs: epochMs }, sweptMs: hourMs - 1 },
-      'a list of collectors that was requested after the soak of stage canary',
+      'a new list of collectors after the soak of stage canary',
     ],
     [
       'has ended after that listing',

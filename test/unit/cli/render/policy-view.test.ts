@@ -253,7 +253,7 @@ test('the state line of a stopped rollout ends with the cause', () => {
     type,
     status: type === 'Stalled' ? ('True' as const) : ('False' as const),
     reason: 'RolloutStopped',
-    message: '1 failure in stage canary, maxFailures is 0. No further upgrade starts.',
+    message: '1 failure in stage canary, maxFailures is 0. No more upgrades will start.',
     lastTransitionTime: ago(56),
   }));
   const summary = { ...rollingStatus.summary, state: 'RolloutStopped' };
