@@ -25,10 +25,10 @@ interface CelRule {
   readonly message: string;
 }
 
-/** Splits the message of a CEL rule into problem and remedy. A remedy begins with "write" or "leave". */
+/** Splits the message of a CEL rule into problem and remedy. A remedy begins with one of a few verbs. */
 function splitMessage({ message, ...rule }: CelRule): object {
-  const [, problem, remedy] = /^(?:(.+?): )?((?:write|leave) .+)$/s.exec(message) ?? [];
-  if (remedy === undefined) throw new Error(`no remedy that begins with "write" or "leave": ${message}`);
+  const [, problem, remedy] = /^(?:(.+?): )?((?:use|set|also set|leave|create|split|make) .+)$/s.exec(message) ?? [];
+  if (remedy === undefined) throw new Error(`no remedy that begins with a known verb: ${message}`);
   return { ...rule, problem, remedy };
 }
 

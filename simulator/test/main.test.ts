@@ -20,7 +20,7 @@ test('the standalone program prints its address and ends with status 0 on SIGTER
 });
 
 test.each([
-  [['--collectors', 'many'], 'Write a whole number'],
+  [['--collectors', 'many'], 'Use a whole number'],
   [['--scenario', 'no-such-file.yaml'], 'simulator: cannot read the scenario no-such-file.yaml'],
 ])('the stand-alone program refuses %j with status 2', async (args, message) => {
   const { stderr, ended } = start(...args);

@@ -25,7 +25,7 @@ const variableNames: SettingNames = {
   address: variables.baseURL,
   credentials: `${variables.accessId} and ${variables.accessKey}`,
   trustAuthority: `write the service's CA certificate (PEM) to a file, and set ${variables['ca.crt']} to the name of the file`,
-  followRedirect: `write it into ${variables.baseURL}`,
+  followRedirect: `set ${variables.baseURL} to the new address`,
   shareRate:
     'give the operator a user of its own, or use a Secret with requestsPerSecond instead of the LOGFLEET_ variables',
 };

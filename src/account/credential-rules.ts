@@ -32,16 +32,19 @@ export const memberRules = {
   /** A user name in HTTP Basic credentials must not contain a colon or a line break (RFC 7617). */
   accessId: (text: string) =>
     /[:\p{Cc}]/u.test(text)
-      ? problem('contains a colon or a control character', 'write only the access ID')
+      ? problem('contains a colon or a control character', 'use only the access ID')
       : value(text),
   accessKey: (text: string) =>
-    /\p{Cc}/u.test(text) ? problem('has more than one line', 'write only the access key') : value(new SecretText(text)),
+    /\p{Cc}/u.test(text) ? problem('has more than one line', 'use only the access key') : value(new SecretText(text)),
   'ca.crt': certificates,
   allowedHosts: (text: string): Parsed<readonly string[]> => {
     const hosts = parseAllowedHosts(text);
     const known = hosts.filter((host) => host !== undefined);
     if (known.length === hosts.length) return value(known);
-    return problem('has an entry that is not a host', 'write hosts separated by commas, as in api.example.com:8443');
+    return problem(
+      'has an entry that is not a host',
+      'use hosts separated by commas, for example api.example.com:8443',
+    );
   },
   user: (text: string) => value(text),
   requestsPerSecond: (text: string) => number(text, 'a number above 0, like 2 or 0.5', (found) => found > 0),
@@ -57,10 +60,7 @@ const certificateForm = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE
 function certificates(text: string): Parsed<string> {
   const found = text.match(certificateForm) ?? [];
   if (found.length === 0) {
-    return problem(
-      'contains no certificate',
-      'write PEM, from -----BEGIN CERTIFICATE----- to -----END CERTIFICATE-----',
-    );
+    return problem('contains no certificate', 'use PEM, from -----BEGIN CERTIFICATE----- to -----END CERTIFICATE-----');
   }
   if (found.every(isCertificate)) return value(found.join('\n'));
   return problem('contains an invalid certificate', 'copy it again from the certificate authority');

@@ -11,7 +11,7 @@ const examples: { readonly [M in (typeof requiredMembers)[number]]: string } = {
   accessKey: 'your access key',
 };
 const required = Object.fromEntries(
-  requiredMembers.map((name) => [name, `write the missing key under stringData, as in ${name}: ${examples[name]}`]),
+  requiredMembers.map((name) => [name, `add the missing key under stringData, for example ${name}: ${examples[name]}`]),
 );
 
 export function checkCredentialsSecret(secret: object): readonly Finding[] {
@@ -32,6 +32,6 @@ function* checkShare(name: 'requestsPerSecond' | 'maxConcurrentRequests', text: 
   if (Number(text) <= limit) return;
   yield warning(path, 'OutOfRange', {
     problem: `${name} is above the limit of the service, so the limit of the service applies instead`,
-    remedy: `write up to ${limit}, or leave it out`,
+    remedy: `use up to ${limit}, or leave it out`,
   });
 }

@@ -74,7 +74,7 @@ class Quantity {
 
   constructor(text: string) {
     const bytes = parseQuantity(text);
-    if (bytes === undefined) throw new Error(`${text} is no quantity`);
+    if (bytes === undefined) throw new Error(`${text} is not a quantity`);
     this.bytes = bytes;
   }
 

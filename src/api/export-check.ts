@@ -80,25 +80,25 @@ function* checkAgainstNow(spec: WrittenSpec, { fromMs, toMs }: TimeRange, wallMs
   if (fromMs > wallMs) {
     yield warning(['spec', 'timeRange', 'from'], 'Risky', {
       problem: `the time range starts in the future, so no search starts before ${isoText(fromMs)}`,
-      remedy: 'write an earlier time unless this is intended',
+      remedy: 'use an earlier time, unless this is intended',
     });
   } else if (toMs > wallMs) {
     yield warning(['spec', 'timeRange', 'to'], 'Risky', {
       problem: `the time range ends in the future, so the export cannot complete before ${isoText(settledMs)}`,
-      remedy: 'write an earlier time unless this is intended',
+      remedy: 'use an earlier time, unless this is intended',
     });
   }
   const { activeDeadlineSeconds: deadline } = spec;
   if (deadline && wallMs + deadline * 1_000 < settledMs) {
     yield warning(['spec', 'activeDeadlineSeconds'], 'Risky', {
       problem: `the export would fail at its deadline, because the end of its time range cannot be searched before ${isoText(settledMs)}`,
-      remedy: 'write a larger value',
+      remedy: 'use a larger value',
     });
   }
   if (settleDelayMs < usualDelayMs && toMs > wallMs - usualDelayMs) {
     yield warning(['spec', 'settleDelay'], 'Risky', {
       problem: `the export misses messages that arrive at the service later than ${spec.settleDelay} after their message time`,
-      remedy: 'write 3m or more',
+      remedy: 'use 3m or more',
     });
   }
 }
@@ -109,7 +109,7 @@ function* checkQuery({ query, results, requiresRawMessages }: WrittenSpec): Gene
     if (split.isSplittable) {
       yield warning(['spec', 'results'], 'Risky', {
         problem: 'the query has no aggregation, but only an aggregation has results of the kind Records',
-        remedy: 'write results: Messages, or add an aggregation such as | count by _sourceHost',
+        remedy: 'set results: Messages, or add an aggregation such as | count by _sourceHost',
       });
     }
     if (requiresRawMessages === true) {
@@ -129,7 +129,7 @@ function* checkQuery({ query, results, requiresRawMessages }: WrittenSpec): Gene
   if (!split.isSplittable) {
     const instead = split.onlyChooses
       ? 'leave out operators that sort or limit rows if you want every row'
-      : 'write results: Records to export the results of the aggregation, or use only operators such as where and parse, which handle each row separately';
+      : 'set results: Records to export the results of the aggregation, or use only operators such as where and parse, which handle each row separately';
     yield warning(['spec', 'query'], 'Risky', {
       problem: `${split.reason}, so the query runs as one search job, which returns at most as many rows as the service allows for one job`,
       remedy: instead,
@@ -138,7 +138,7 @@ function* checkQuery({ query, results, requiresRawMessages }: WrittenSpec): Gene
   if (requiresRawMessages === false) {
     yield warning(['spec', 'requiresRawMessages'], 'Risky', {
       problem: 'without raw messages, the service leaves _raw out of the messages, or returns no messages at all',
-      remedy: 'leave it out, or write true',
+      remedy: 'leave it out, or set it to true',
     });
   }
 }
@@ -149,12 +149,12 @@ function* checkOutput({ fields }: Written<OutputSpec>): Generator<Finding> {
     if (fields?.indexOf(field) !== index) {
       yield warning([...path, index], 'Duplicate', {
         problem: `${JSON.stringify(field)} is listed twice, but the files contain it only once`,
-        remedy: 'write it once',
+        remedy: 'keep only one',
       });
     } else if (field.trim() !== field) {
       yield warning([...path, index], 'Risky', {
         problem: `${JSON.stringify(field)} begins or ends with a space, so it is not the name of any field`,
-        remedy: `write ${field.trim() || 'a name'}`,
+        remedy: `use ${field.trim() || 'a name'}`,
       });
     }
   }
@@ -203,7 +203,7 @@ export function credentialsMissing(path: JsonPath, destination: WrittenSpec['des
   return warning([...path, storeOf(destination)], 'Required', {
     problem:
       'the destination names no credentials, so the export fails unless the operator runs with --allow-ambient-credentials',
-    remedy: 'write credentialsSecretRef, as in {name: export-store}',
+    remedy: 'set credentialsSecretRef, for example {name: export-store}',
     part: 'key',
   });
 }
@@ -226,7 +226,7 @@ function* checkDestination({ destination, execution }: WrittenSpec): Generator<F
     yield warning([...path, 'storageClass'], 'Risky', {
       problem: `files of the storage class ${s3.storageClass} must be restored before they can be read, so logfleet verify cannot read them`,
       remedy:
-        'write GLACIER_IR, or leave storageClass out and let a lifecycle rule of the bucket move the files to the archive later',
+        'use GLACIER_IR, or leave storageClass out and let a lifecycle rule of the bucket move the files to the archive later',
     });
   }
 }
@@ -236,7 +236,7 @@ function* checkEndpoint({ endpoint, insecure }: Written<S3Spec | AzureBlobSpec |
   if (endpoint && !url) {
     yield error([...path, 'endpoint'], 'Invalid', {
       problem: `${JSON.stringify(endpoint)} is not an address`,
-      remedy: 'write one such as https://store.example.com',
+      remedy: 'use an address such as https://store.example.com',
     });
     return;
   }
@@ -248,7 +248,7 @@ function* checkEndpoint({ endpoint, insecure }: Written<S3Spec | AzureBlobSpec |
   } else if (insecure) {
     yield warning([...path, 'endpoint'], 'Risky', {
       problem: 'sends rows unencrypted over the network',
-      remedy: 'write https:// if the store supports it',
+      remedy: 'use https:// if the store supports it',
     });
   }
 }
@@ -270,6 +270,6 @@ function* checkEnd({ ttlSecondsAfterFinished: ttl }: WrittenSpec): Generator<Fin
   const deletion = ttl === 0 ? 'immediately' : `${ttl}s`;
   yield warning(['spec', 'ttlSecondsAfterFinished'], 'Risky', {
     problem: `in a cluster, the SearchExport is deleted ${deletion} after the export ends, before anyone can read the status`,
-    remedy: 'write 604800 for a week, or leave it out',
+    remedy: 'use 604800 for a week, or leave it out',
   });
 }

@@ -56,7 +56,7 @@ function* checkTemplate({ template }: WrittenSchedule): Generator<Finding> {
     yield warning(['spec', 'template', 'spec'], 'Risky', {
       problem:
         'the template lacks byReceiptTime, so no run exports messages that arrive later than settleDelay after their message time',
-      remedy: 'write byReceiptTime: true to miss no late message, or byReceiptTime: false if this is intended',
+      remedy: 'set byReceiptTime: true so that no late message is missed, or byReceiptTime: false if this is intended',
       part: 'key',
     });
   }

@@ -48,7 +48,7 @@ function* checkSize(path: JsonPath, annotations: Members): Generator<Finding> {
   if (bytes <= maxAnnotationBytes) return;
   yield error(path, 'OutOfRange', {
     problem: `have ${bytes} bytes`,
-    remedy: `write at most ${maxAnnotationBytes} bytes in total`,
+    remedy: `use at most ${maxAnnotationBytes} bytes in total`,
   });
 }
 
@@ -61,7 +61,7 @@ function* checkNamesIn(path: JsonPath, texts: Members, normalized: (name: string
     if (isQualifiedName(normalized(name))) continue;
     yield error([...path, name], 'Invalid', {
       problem: `${JSON.stringify(name)} is not a valid name`,
-      remedy: 'write up to 63 letters, digits, "-", "_" and ".", for example team',
+      remedy: 'use up to 63 letters, digits, "-", "_" and ".", for example team',
       part: 'key',
     });
   }
@@ -72,7 +72,7 @@ function* checkLabelValues(path: JsonPath, labels: Members): Generator<Finding> 
     if (typeof value !== 'string' || labelValueForm.test(value)) continue;
     yield error([...path, name], 'Invalid', {
       problem: 'is not a label value',
-      remedy: 'write up to 63 letters, digits, "-", "_" and ".", or make it an annotation',
+      remedy: 'use up to 63 letters, digits, "-", "_" and ".", or make it an annotation',
     });
   }
 }
@@ -95,11 +95,11 @@ export function* checkOwnAnnotations(of: JsonPath, metadata: Members, known: rea
     if (ownAnnotations.includes(name) && !known.includes(name)) {
       yield warning(path, 'NoEffect', {
         problem: 'applies only to rollouts of policies',
-        remedy: `write ${known.join(' or ')}, or leave it out`,
+        remedy: `use ${known.join(' or ')}, or leave it out`,
         part: 'key',
       });
     } else if (!known.includes(name)) {
-      const remedy = suggestion(name, known, `write ${known.join(' or ')}`);
+      const remedy = suggestion(name, known, `use ${known.join(' or ')}`);
       yield warning(path, 'Unknown', { problem: 'logfleet has no such annotation', remedy, part: 'key' });
     } else if (typeof value === 'string') {
       const ineffective = ineffectiveValue(name, value);
@@ -114,14 +114,14 @@ function ineffectiveValue(name: string, value: string): Explanation | undefined 
   switch (name) {
     case ownAnnotationNames.paused:
       if (value === 'true' || value === 'false') return undefined;
-      return { problem: `only "true" pauses, and this is ${shown}`, remedy: 'write "true", or delete the annotation' };
+      return { problem: `only "true" pauses, and this is ${shown}`, remedy: 'use "true", or delete the annotation' };
     case ownAnnotationNames.approve:
       if (parseApproval(value)) return undefined;
-      return { problem: `${shown} approves nothing`, remedy: 'write ROLLOUT/STAGE, as in 3-19.500-1/canary' };
+      return { problem: `${shown} approves nothing`, remedy: 'use ROLLOUT/STAGE, for example 3-19.500-1/canary' };
     case ownAnnotationNames.retry:
     case ownAnnotationNames.abort:
       if (parseRolloutRequest(value)) return undefined;
-      return { problem: `${shown} names no rollout`, remedy: 'write the id in status.rollout, as in 3-19.500-1' };
+      return { problem: `${shown} names no rollout`, remedy: 'use the id in status.rollout, for example 3-19.500-1' };
     default:
       return undefined;
   }

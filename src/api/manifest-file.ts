@@ -57,7 +57,7 @@ const maxAliasCount = 100;
 const start: Position = { line: 1, column: 1 };
 const nestedTooDeeply: Explanation = {
   problem: 'the values in the file are nested too deeply',
-  remedy: 'write a flatter one',
+  remedy: 'reduce the nesting',
 };
 
 /**
@@ -65,7 +65,7 @@ const nestedTooDeeply: Explanation = {
  * other encodings.
  */
 export function decodeManifestText(bytes: Uint8Array): { readonly text: string } | Explanation {
-  const remedy = 'write it as UTF-8';
+  const remedy = 'save the file as UTF-8';
   const [first, second] = bytes;
   const isUtf16 = (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);
   const label = isUtf16 ? (first === 0xff ? 'utf-16le' : 'utf-16be') : 'utf-8';
@@ -95,19 +95,23 @@ const unreadForms: readonly (readonly [RegExp, problem: string, remedy: string])
   [
     /[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u,
     'a control character',
-    'write text without it',
+    'remove the character',
   ],
-  [/^---(?=[ \t]+[^#\s])/m, 'text on the line of a document marker', 'write it on the next line'],
+  [/^---(?=[ \t]+[^#\s])/m, 'text on the line of a document marker', 'move the text to the next line'],
   [/(?<=^(?:(?:#.*|[ \t\r]*|---[ \t\r]*)\n)*)%/, 'a directive, such as %YAML', 'leave it out'],
 ];
 
 /** Returns why a text cannot be parsed, for example because it is too large. Returns undefined if it can be parsed. */
 function refusalOf(text: string): TextProblem | undefined {
   if (text.length > maxManifestLength) {
-    return problemAt(start, `the manifest file has more than ${maxManifestLength} characters`, 'write several files');
+    return problemAt(
+      start,
+      `the manifest file has more than ${maxManifestLength} characters`,
+      'split it into several files',
+    );
   }
   if (text.split('\n').every((line) => ['', '---', '...'].includes(line.trimEnd()))) {
-    return problemAt(start, 'the file is empty', 'write a manifest, or delete the file');
+    return problemAt(start, 'the file is empty', 'add a manifest, or delete the file');
   }
   const bounds = [
     [/^(?:---|\.\.\.)/gm, maxDocuments, 'documents'],
@@ -115,7 +119,7 @@ function refusalOf(text: string): TextProblem | undefined {
   ] as const;
   for (const [form, limit, things] of bounds) {
     if ((text.match(form)?.length ?? 0) <= limit) continue;
-    return problemAt(start, `the file has more than ${limit} ${things}`, 'write several files');
+    return problemAt(start, `the file has more than ${limit} ${things}`, 'split it into several files');
   }
   for (const [form, problem, remedy] of unreadForms) {
     const found = form.exec(text);
@@ -144,7 +148,13 @@ function parseDocuments(text: string): ManifestFile {
       // Only an alias can cause this error: either it has no anchor, or it expands to too many nodes.
       const dangling = firstDanglingAlias(parsed);
       const position = positionAt(lines, dangling ?? parsed.range?.[0] ?? 0);
-      problems.push(problemAt(position, lowerFirst((error as Error).message), 'write out what the aliases stand for'));
+      problems.push(
+        problemAt(
+          position,
+          lowerFirst((error as Error).message),
+          'replace the aliases with the values that they stand for',
+        ),
+      );
     }
   }
   return { documents, problems: problems.slice(0, maxProblems), isRefused: false };
@@ -161,11 +171,11 @@ function problemsOf(parsed: Document.Parsed, text: string): readonly DocumentPro
   if (parsed.errors.length > 0) return parsed.errors.slice(0, maxProblems).map((error) => errorProblem(error, parsed));
   const repeated = repeatedKey(parsed);
   if (repeated !== undefined)
-    return [{ offset: repeated, problem: 'this field occurs twice', remedy: 'write it once' }];
+    return [{ offset: repeated, problem: 'this field occurs twice', remedy: 'keep only one' }];
   const isJson = text.trimStart().startsWith('{');
   const escaped = isJson ? undefined : firstOffset(parsed, (node) => hasJsonEscape(node, text));
   if (escaped === undefined) return [];
-  return [{ offset: escaped, problem: 'an escape that only JSON has', remedy: 'write the character itself' }];
+  return [{ offset: escaped, problem: 'an escape that only JSON has', remedy: 'use the character itself' }];
 }
 
 /** Returns the offset of the first YAML node for which `isWanted` returns true. */
@@ -290,7 +300,7 @@ function setMember(mapping: unknown, name: unknown, value: unknown): void {
 }
 
 function errorProblem({ code, message, pos: [offset] }: YAMLParseError, parsed: Document.Parsed): DocumentProblem {
-  if (code === 'TAB_AS_INDENT') return { offset, problem: 'a tab as indentation', remedy: 'write spaces' };
+  if (code === 'TAB_AS_INDENT') return { offset, problem: 'a tab as indentation', remedy: 'use spaces' };
   if (code === 'RESOURCE_EXHAUSTION') return { offset, ...nestedTooDeeply };
   // The parser reports a missing closing quote at the end of the file, but users need the position of the opening
   // quote.
@@ -298,7 +308,7 @@ function errorProblem({ code, message, pos: [offset] }: YAMLParseError, parsed: 
   const opened = isOpen ? firstOffset(parsed, (node) => isQuoted(node) && (node.range?.[1] ?? 0) >= offset) : undefined;
   if (opened !== undefined)
     return { offset: opened, problem: 'the quote that opens here has no end', remedy: 'close it' };
-  return { offset, problem: lowerFirst(message), remedy: 'write valid YAML or JSON' };
+  return { offset, problem: lowerFirst(message), remedy: 'use valid YAML or JSON' };
 }
 
 function isQuoted(node: Node): boolean {

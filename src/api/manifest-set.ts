@@ -61,7 +61,7 @@ export function checkManifests(
   }
   const [first] = files;
   if (first && findings.length + resources.length + others.length === 0) {
-    findings.push(fileError(first.name, 'Required', 'no document in any file, only comments', 'write a manifest'));
+    findings.push(fileError(first.name, 'Required', 'no document in any file, only comments', 'add a manifest'));
   }
   const settings = others.filter(({ members }) => isSettingsManifest(members));
   for (const each of settings) report(each, checkSettings(each.members));
@@ -118,7 +118,7 @@ function* duplicates(all: readonly Placed[]): Generator<readonly [Placed, Findin
       const problem = `${name} is already in ${first.file}, line ${first.document.locate([]).line}`;
       yield [
         each,
-        error(['metadata', 'name'], 'Duplicate', { problem, remedy: 'write another name, or delete one of the two' }),
+        error(['metadata', 'name'], 'Duplicate', { problem, remedy: 'use another name, or delete one of the two' }),
       ];
     } else seen.set(key, each);
   }
@@ -134,8 +134,8 @@ function findSecret(resource: Placed, path: JsonPath, others: readonly Placed[])
   const found = sameName.filter((other) => namesOf(other).namespace === namespace);
   if (sameName.length === 0 || found.length > 0) return { found, finding: [] };
   const problem = `the Secret ${String(name)} cannot be used, because in these manifests it is in another namespace`;
-  const wanted = namespace === undefined ? 'without a namespace, as the resource' : `in namespace ${namespace}`;
-  return { found, finding: [warning(path, 'Risky', { problem, remedy: `write it ${wanted}` })] };
+  const wanted = namespace === undefined ? 'without a namespace, like the resource' : `in namespace ${namespace}`;
+  return { found, finding: [warning(path, 'Risky', { problem, remedy: `define the Secret ${wanted}` })] };
 }
 
 function isSecret({ members: { apiVersion, kind } }: Placed): boolean {

@@ -49,12 +49,12 @@ export function checkMetadata(kind: KindName, { apiVersion, metadata }: Members)
 function* checkApiVersion(apiVersion: unknown): Generator<Finding> {
   if (apiVersion === ownVersion) return;
   const problem = `this kind has no version ${String(apiVersion)}`;
-  yield error(['apiVersion'], 'Unknown', { problem, remedy: `write ${ownVersion}` });
+  yield error(['apiVersion'], 'Unknown', { problem, remedy: `use ${ownVersion}` });
 }
 
 function* checkMembers(metadata: unknown, known: readonly string[]): Generator<Finding> {
   if (!isRecord(metadata)) {
-    const remedy = 'write it, as in metadata: {name: production}';
+    const remedy = 'set it, for example metadata: {name: production}';
     yield error(['metadata'], 'Required', { problem: 'is missing', remedy });
     return;
   }
@@ -69,12 +69,12 @@ function* checkNames({ name, generateName, namespace }: Members): Generator<Find
   if (name === undefined && generateName === undefined) {
     yield error(['metadata', 'name'], 'Required', {
       problem: 'is missing',
-      remedy: 'write it, as in name: production',
+      remedy: 'set it, for example name: production',
     });
   } else if (name !== undefined && !(typeof name === 'string' && name.length <= 253 && subdomainForm.test(name))) {
     yield error(['metadata', 'name'], 'Invalid', {
       problem: `${JSON.stringify(name)} is not a name`,
-      remedy: `write at most 253 ${rule}, as in production`,
+      remedy: `use at most 253 ${rule}, for example production`,
     });
   }
   if (namespace === undefined) return;
@@ -84,6 +84,6 @@ function* checkNames({ name, generateName, namespace }: Members): Generator<Find
 
 export function namespaceProblem(namespace: unknown): Explanation | undefined {
   if (typeof namespace === 'string' && namespace.length <= 63 && labelForm.test(namespace)) return undefined;
-  const remedy = 'write at most 63 lower-case letters, digits and "-"';
+  const remedy = 'use at most 63 lower-case letters, digits and "-"';
   return { problem: `${JSON.stringify(namespace)} is not a namespace`, remedy };
 }

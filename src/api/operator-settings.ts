@@ -49,7 +49,7 @@ export function pausedIn(manifest: Readonly<Record<string, unknown>>): unknown {
 export function* checkSettings({ data }: Readonly<Record<string, unknown>>): Generator<Finding> {
   if (data === undefined || data === null) return;
   if (!isRecord(data)) {
-    const remedy = 'write names and texts, as in paused: "true"';
+    const remedy = 'use names and texts, for example paused: "true"';
     yield error(['data'], 'WrongType', { problem: 'must be a mapping', remedy });
     return;
   }
@@ -59,13 +59,13 @@ export function* checkSettings({ data }: Readonly<Record<string, unknown>>): Gen
 function* checkMember(name: string, value: unknown): Generator<Finding> {
   const path = ['data', name];
   if (name !== pausedMember) {
-    const remedy = suggestion(name, [pausedMember], `write ${pausedMember}, or leave it out`);
+    const remedy = suggestion(name, [pausedMember], `use ${pausedMember}, or leave it out`);
     yield warning(path, 'Unknown', { problem: 'logfleet has no such setting', remedy, part: 'key' });
   } else if (typeof value !== 'string') {
-    const remedy = `write it in quotes, as in "${String(value)}"`;
+    const remedy = `put it in quotes, for example "${String(value)}"`;
     yield error(path, 'WrongType', { problem: `must be a text, not ${JSON.stringify(value)}`, remedy });
   } else if (readPause(value)?.oddValue !== undefined) {
     const problem = `the setting ${pausedMember} has the value ${JSON.stringify(readPause(value)?.oddValue)}, which pauses logfleet like "true"`;
-    yield warning(path, 'Risky', { problem, remedy: 'write "true" or "false"' });
+    yield warning(path, 'Risky', { problem, remedy: 'use "true" or "false"' });
   }
 }

@@ -32,7 +32,7 @@ function* checkTarget({ version, versionPattern }: Target): Generator<Finding> {
   if (versionPattern && !/[*?]/.test(versionPattern) && !parseBuildVersion(versionPattern)) {
     yield warning(['spec', 'target', 'versionPattern'], 'Risky', {
       problem: `no version can be ${versionPattern}`,
-      remedy: 'write a glob, as in 19.*',
+      remedy: 'use a glob, for example 19.*',
     });
   }
   const parts = version ? parseBuildVersion(version) : undefined;
@@ -42,7 +42,7 @@ function* checkTarget({ version, versionPattern }: Target): Generator<Finding> {
     yield warning(['spec', 'target', 'version'], 'Risky', {
       problem:
         'the version has leading zeros, so it differs from the same version without them, because the service compares versions as text',
-      remedy: `write ${plain}`,
+      remedy: `use ${plain}`,
     });
   }
 }
@@ -51,7 +51,7 @@ function* checkExclusion(selector: CollectorSelector, path: JsonPath): Generator
   if (Object.keys(selector).length === 0) {
     yield warning(path, 'NoEffect', {
       problem: 'excludes every collector',
-      remedy: 'write matchNames, matchFields or matchExpressions into the selector, or delete the empty selector',
+      remedy: 'set matchNames, matchFields or matchExpressions in the selector, or delete the empty selector',
     });
   }
   yield* checkSelector(selector, path);
@@ -62,7 +62,7 @@ function* checkSelector(selector: CollectorSelector, path: JsonPath): Generator<
     if (member !== null) continue;
     yield error([...path, name], 'Invalid', {
       problem: `${name} of the selector is null, which matches every collector, as if ${name} were absent`,
-      remedy: 'write its items, or delete it',
+      remedy: 'set its items, or delete it',
       part: 'key',
     });
   }
@@ -84,7 +84,7 @@ function* checkGlob(glob: string, path: JsonPath): Generator<Finding> {
   if (!regularExpressionSigns.test(glob)) return;
   yield warning(path, 'Risky', {
     problem: `${JSON.stringify(glob)} looks like a regular expression, but names are matched by globs`,
-    remedy: 'write * for any characters and ? for one, as in web-*',
+    remedy: 'use * for any characters and ? for one, for example web-*',
   });
 }
 
@@ -97,13 +97,13 @@ function* checkFieldValue(field: string, value: string, path: JsonPath): Generat
   if (field === 'collectorVersion' && parseBuildVersion(value) === undefined) {
     yield warning(path, 'Risky', {
       problem: `${JSON.stringify(value)} is not a collector version, so no collector matches this value`,
-      remedy: 'write one as in 19.253-26',
+      remedy: 'use a version such as 19.253-26',
     });
   }
   if (field === 'collectorType' && value === 'Hosted') {
     yield warning(path, 'Risky', {
       problem: 'hosted collectors have no version and are never upgraded',
-      remedy: 'write Installable, or leave it out',
+      remedy: 'use Installable, or leave it out',
     });
   }
   if (/[*?]/.test(value)) {
@@ -111,8 +111,8 @@ function* checkFieldValue(field: string, value: string, path: JsonPath): Generat
     yield warning(path, 'Risky', {
       problem: `${JSON.stringify(value)} is compared literally`,
       remedy: isName
-        ? 'write it under matchNames, which takes globs'
-        : 'only matchNames takes globs, so write the whole value',
+        ? 'move it to matchNames, which takes globs'
+        : 'use the whole value, because only matchNames takes globs',
     });
   }
 }

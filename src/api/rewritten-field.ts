@@ -89,5 +89,5 @@ function groupIn(texts: readonly string[]): string | undefined {
 /** Explains to users why a query must not overwrite or hide a needed field. */
 export function rewrittenProblem(field: string): Explanation {
   const problem = `the query overwrites or hides the field ${field}, but logfleet needs this field to prove that no row is missing`;
-  return { problem, remedy: 'write another name for the new field' };
+  return { problem, remedy: 'use another name for the new field' };
 }

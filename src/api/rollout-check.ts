@@ -66,7 +66,7 @@ function* checkStages(stages: readonly WrittenStage[]): Generator<Finding> {
   if (stages.length > 0 && !takeAll(stages)) {
     yield warning(stagesPath, 'Risky', {
       problem: 'collectors that match no stage are skipped',
-      remedy: 'write a last stage without size and selector, as in {name: rest}',
+      remedy: 'add a last stage without size or selector, for example {name: rest}',
     });
   }
 }
@@ -77,7 +77,7 @@ function* checkCanary([first, next]: readonly WrittenStage[]): Generator<Finding
   if (!isWritten(first.size) || isWritten(first.soakDuration)) return;
   yield warning([...stagesPath, 0], 'Risky', {
     problem: `the first stage has no soak, so stage ${next.name} starts as soon as the collectors of the first stage run the target, even if some of them go offline afterwards`,
-    remedy: 'write soakDuration: 35m or more, or 0s if this is intended',
+    remedy: 'set soakDuration: 35m or more, or 0s if this is intended',
   });
 }
 
@@ -93,14 +93,14 @@ function* checkStage(stage: WrittenStage, before: readonly WrittenStage[], path:
   } else if (duplicate) {
     yield warning([...path, 'selector'], 'Duplicate', {
       problem: `the stage has the same selector as the earlier stage ${duplicate.name}, so it gets no collectors`,
-      remedy: 'write another selector, or leave the stage out',
+      remedy: 'use another selector, or leave the stage out',
     });
   }
   const soakMs = parseDuration(soakDuration ?? '0s') ?? 0;
   if (soakMs > 0 && soakMs < shortestUsefulSoakMs) {
     yield warning([...path, 'soakDuration'], 'Risky', {
       problem: `a soak of ${soakDuration} is too short to notice offline collectors, which the service reports after half an hour`,
-      remedy: 'write 35m or more',
+      remedy: 'use 35m or more',
     });
   }
   if (stage.analysis) yield* checkAnalysis(stage.analysis, [...path, 'analysis', 'messages']);
@@ -111,13 +111,13 @@ function* checkAnalysis({ messages }: Written<StageAnalysis>, path: JsonPath): G
   if (isWritten(duration) && (parseDuration(duration) ?? Number.POSITIVE_INFINITY) < shortestUsefulAnalysisMs) {
     yield warning([...path, 'duration'], 'Risky', {
       problem: `${duration} is too short: a collector that normally pauses between messages seems to send too few messages`,
-      remedy: 'write 10m or more',
+      remedy: 'use 10m or more',
     });
   }
   if (isWritten(minRatio) && Number.parseFloat(minRatio) > highestUsefulRatio) {
     yield warning([...path, 'minRatio'], 'Risky', {
       problem: `a collector that sends slightly fewer messages after its upgrade counts as a failure, because minRatio is ${minRatio}`,
-      remedy: 'write 90% or less',
+      remedy: 'use 90% or less',
     });
   }
 }
@@ -145,25 +145,25 @@ function* checkLimits(
     yield warning(path, 'Risky', {
       problem:
         'a limit of 0% does not stop the rollout at the first failure, because percentages apply only after minSamples upgrade attempts have ended',
-      remedy: 'write 0 to stop at the first failure',
+      remedy: 'use 0 to stop at the first failure',
     });
   }
   const unlimited = isWritten(maxFailures) ? [] : stages.filter((stage) => !isWritten(stage.maxFailures));
   if (unlimited.length > 0 && unlimited.length < stages.length) {
     yield warning(stagesPath, 'Risky', {
       problem: `some stages have no limit of failures (maxFailures): ${unlimited.map(({ name }) => name).join(', ')}`,
-      remedy: 'write maxFailures in these stages, too, or for the whole rollout in failurePolicy',
+      remedy: 'set maxFailures in these stages, too, or for the whole rollout in failurePolicy',
     });
   } else if (unlimited.length > 0 && !failurePolicy) {
     yield warning(stagesPath, 'Risky', {
       problem: 'no limit of failures is set',
-      remedy: 'write maxFailures in each stage, or for the whole rollout in failurePolicy, as in maxFailures: 2%',
+      remedy: 'set maxFailures in each stage, or for the whole rollout in failurePolicy, for example maxFailures: 2%',
     });
   }
   if (failurePolicy && limits.length === 0) {
     yield warning(policyPath, 'NoEffect', {
       problem: 'failurePolicy has no effect, because neither failurePolicy nor any stage sets maxFailures',
-      remedy: 'write maxFailures, as in maxFailures: 2%',
+      remedy: 'set maxFailures, for example maxFailures: 2%',
     });
   }
   yield* checkMinSamples(minSamples, limits);
@@ -180,13 +180,13 @@ function* checkMinSamples(
     yield warning([...policyPath, 'minSamples'], 'NoEffect', {
       problem:
         'minSamples has no effect, because maxFailures is a number instead of a percentage, and a number applies from the first attempt',
-      remedy: 'write a percentage for maxFailures, or leave minSamples out',
+      remedy: 'use a percentage for maxFailures, or leave minSamples out',
     });
   } else if (!isWritten(minSamples) && immediate) {
     yield warning(immediate.path, 'Risky', {
       problem:
         'without minSamples, the percentage applies from the first attempt, so a single failure can stop the rollout',
-      remedy: 'write minSamples in failurePolicy, as in minSamples: 50',
+      remedy: 'set minSamples in failurePolicy, for example minSamples: 50',
     });
   }
 }
@@ -207,13 +207,13 @@ function* checkMaintenance(
   const hasEnds = Boolean(windows?.length || exclusions?.length);
   if (!hasEnds && cutoffMs !== undefined && cutoffMs > 0) {
     yield warning([...path, 'cutoff'], 'NoEffect', {
-      problem: 'has no effect without windows and exclusions',
-      remedy: 'write one, or leave it out',
+      problem: 'has no effect without windows or exclusions',
+      remedy: 'add one, or leave it out',
     });
   } else if (hasEnds && cutoffMs !== undefined && cutoffMs < longestUpgradeMs) {
     yield warning([...path, 'cutoff'], 'Risky', {
       problem: `an upgrade can take half an hour, and with a cutoff of ${cutoff} it can continue after the end of the maintenance window`,
-      remedy: 'write 30m or more',
+      remedy: 'use 30m or more',
     });
   }
 }
@@ -232,7 +232,7 @@ function* checkWindow(
   if (leftMs <= 0 || leftMs >= shortestUsefulStartMs) return;
   yield warning([...path, 'duration'], 'Risky', {
     problem: `upgrades can start only in the first ${renderDuration(leftMs)} of the maintenance window, because cutoff allows no start near its end`,
-    remedy: 'write a longer duration',
+    remedy: 'use a longer duration',
   });
 }
 
@@ -240,7 +240,7 @@ function* checkExclusion({ endTime }: Exclusion, wallMs: number, path: JsonPath)
   if (Date.parse(endTime) > wallMs) return;
   yield warning([...path, 'endTime'], 'Risky', {
     problem: `ended at ${endTime}`,
-    remedy: 'leave the exclusion out, or write a later endTime',
+    remedy: 'leave the exclusion out, or use a later endTime',
   });
 }
 

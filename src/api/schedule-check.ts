@@ -19,16 +19,16 @@ const months = ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', '
 const days = ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT'];
 
 const forms: readonly FieldForm[] = [
-  { name: 'minute', minimum: 0, maximum: 59, names: [], advice: '0 to 59, as in 0, 15,45 or */10' },
-  { name: 'hour', minimum: 0, maximum: 23, names: [], advice: '0 to 23, as in 22, 8-17 or */2' },
-  { name: 'day of month', minimum: 1, maximum: 31, names: [], advice: '1 to 31, as in 1, 1-7 or L for the last' },
-  { name: 'month', minimum: 1, maximum: 12, names: months, advice: '1 to 12, as in 6, 1-11 or MAR,SEP' },
+  { name: 'minute', minimum: 0, maximum: 59, names: [], advice: '0 to 59, for example 0, 15,45 or */10' },
+  { name: 'hour', minimum: 0, maximum: 23, names: [], advice: '0 to 23, for example 22, 8-17 or */2' },
+  { name: 'day of month', minimum: 1, maximum: 31, names: [], advice: '1 to 31, for example 1, 1-7 or L for the last' },
+  { name: 'month', minimum: 1, maximum: 12, names: months, advice: '1 to 12, for example 6, 1-11 or MAR,SEP' },
   {
     name: 'day of week',
     minimum: 0,
     maximum: 6,
     names: days,
-    advice: '0 (Sunday) to 6, as in 1-5, SAT,SUN or 2#1 for the first Tuesday',
+    advice: '0 (Sunday) to 6, for example 1-5, SAT,SUN or 2#1 for the first Tuesday',
   },
 ];
 const fieldCount = 5;
@@ -40,7 +40,7 @@ export function scheduleProblem(schedule: string): Explanation | undefined {
   if (fields.length !== fieldCount) {
     const names = forms.map(({ name }) => name).join(', ');
     const problem = `${JSON.stringify(schedule)} has ${counted(fields.length, 'field')}`;
-    return { problem, remedy: `write five: ${names}, as in ${example}` };
+    return { problem, remedy: `use five: ${names}, for example ${example}` };
   }
   for (const [index, form] of forms.entries()) {
     const field = fields[index] as string;
@@ -51,12 +51,12 @@ export function scheduleProblem(schedule: string): Explanation | undefined {
   }
   const shown = JSON.stringify(schedule);
   const read = readSchedule(schedule);
-  if (!read) return { problem: `${shown} cannot be read`, remedy: `write five fields, as in ${example}` };
+  if (!read) return { problem: `${shown} cannot be read`, remedy: `use five fields, for example ${example}` };
   // The calendar repeats every 400 years, so a schedule without a time after the start of 2000 never fires.
   if (read.from(Date.UTC(2000, 0, 1)).next().done) {
     return {
       problem: `${shown} never occurs, because its months do not have such a day`,
-      remedy: 'write a day that the month has',
+      remedy: 'use a day that exists in the month',
     };
   }
   return undefined;
@@ -74,12 +74,12 @@ function readSchedule(text: string): CronSchedule | undefined {
 function adviceFor(field: string, { minimum, maximum, names, advice }: FieldForm): string {
   const backwards = /^(\d+)-(\d+)$/.exec(field);
   if (backwards && Number(backwards[1]) > Number(backwards[2]) && Number(backwards[1]) <= maximum) {
-    return `write ${range(Number(backwards[1]), maximum)},${range(minimum, Number(backwards[2]))}`;
+    return `use ${range(Number(backwards[1]), maximum)},${range(minimum, Number(backwards[2]))}`;
   }
   const started = /^(\d+)\/(\d+)$/.exec(field);
-  if (started && Number(started[1]) <= maximum) return `write ${started[1]}-${maximum}/${started[2]}`;
+  if (started && Number(started[1]) <= maximum) return `use ${started[1]}-${maximum}/${started[2]}`;
   const meant = /^[a-z]+$/i.test(field) ? (nearest(field.slice(0, 3), names) ?? nearest(field, names)) : undefined;
-  return meant === undefined ? `write ${advice}` : `write ${meant}`;
+  return meant === undefined ? `use ${advice}` : `use ${meant}`;
 }
 
 function range(from: number, to: number): string {
@@ -100,7 +100,7 @@ export const timeZoneNames: ReadonlySet<string> = new Set(listedZones);
 export function timeZoneProblem(zone: string): Explanation | undefined {
   if (isKnownName(zone) && timeZone(zone)) return undefined;
   const meant = spellingOf(zone) ?? meantZone(zone);
-  const remedy = meant === undefined ? 'write an IANA time zone, as in Europe/Berlin' : `write ${meant}`;
+  const remedy = meant === undefined ? 'use an IANA time zone, for example Europe/Berlin' : `use ${meant}`;
   return { problem: `${JSON.stringify(zone)} is not a known time zone`, remedy };
 }
 

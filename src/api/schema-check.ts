@@ -78,7 +78,7 @@ function toJsonSchema(schema: StructuralSchema): object {
   });
 }
 
-const timeRemedy = 'write date, time and offset, as in 2026-12-20T00:00:00Z';
+const timeRemedy = 'use a date, a time and an offset, for example 2026-12-20T00:00:00Z';
 
 /** Converts an ajv error to a finding. */
 function findingOf({ instancePath, params, keyword, message = keyword, ...violated }: ErrorObject): readonly Finding[] {
@@ -97,36 +97,32 @@ function findingOf({ instancePath, params, keyword, message = keyword, ...violat
       return at('WrongType', `must be ${typeName(schema)}, not ${valueName(value)}`, howToType(schema, value, path));
     case listMapKeys: {
       const { key, value: repeated } = params;
-      return at(
-        'Duplicate',
-        `an earlier item has the same ${key}, ${JSON.stringify(repeated)}`,
-        `write another ${key}`,
-      );
+      return at('Duplicate', `an earlier item has the same ${key}, ${JSON.stringify(repeated)}`, `use another ${key}`);
     }
     case 'enum':
       // This error is dropped, because ajv reports another error for the same value or key.
       if (typeof value !== 'string' || violated.propertyName !== undefined) return [];
       return at('Invalid', `${valueName(value)} is not allowed`, choice(value, schema.enum ?? []));
     case 'minimum':
-      return at('OutOfRange', `${value} is too small`, `write ${limit} or more`);
+      return at('OutOfRange', `${value} is too small`, `use ${limit} or more`);
     case 'maximum':
-      return at('OutOfRange', `${value} is too large`, `write ${limit} or less`);
+      return at('OutOfRange', `${value} is too large`, `use ${limit} or less`);
     case 'format':
-      if (typeof value !== 'string') return at('OutOfRange', `${value} is out of range`, 'write a smaller number');
+      if (typeof value !== 'string') return at('OutOfRange', `${value} is out of range`, 'use a smaller number');
       return at('Invalid', `${JSON.stringify(value)} is not a valid time`, timeRemedy);
     case 'minLength':
-      if (value !== '') return at('OutOfRange', 'is too short', `write at least ${limit} characters`);
-      return at('Required', 'is empty', 'write a value or leave it out');
+      if (value !== '') return at('OutOfRange', 'is too short', `use at least ${limit} characters`);
+      return at('Required', 'is empty', 'set a value, or leave it out');
     case 'maxLength':
-      return at('OutOfRange', 'is too long', `write at most ${limit} characters`);
+      return at('OutOfRange', 'is too long', `use at most ${limit} characters`);
     case 'minItems':
-      return at('Required', 'is empty', `write at least ${counted(Number(limit), 'item')}, or leave the field out`);
+      return at('Required', 'is empty', `use at least ${counted(Number(limit), 'item')}, or leave the field out`);
     case 'maxItems':
-      return at('OutOfRange', `has ${(value as unknown[]).length} items`, `write at most ${limit}`);
+      return at('OutOfRange', `has ${(value as unknown[]).length} items`, `use at most ${limit}`);
     case 'maxProperties':
-      return at('OutOfRange', 'has too many fields', `write at most ${limit}`);
+      return at('OutOfRange', 'has too many fields', `use at most ${limit}`);
     default:
-      return at('Invalid', message, 'write what the reference page says');
+      return at('Invalid', message, 'use a value that the reference page allows');
   }
 }
 
@@ -140,12 +136,12 @@ function missingField(path: JsonPath, name: string, { properties }: StructuralSc
 }
 
 function choice(written: string, known: readonly string[]): string {
-  return suggestion(written, known, `write one of ${known.join(', ')}`);
+  return suggestion(written, known, `use one of ${known.join(', ')}`);
 }
 
 function whatToWrite(name: string, schema: StructuralSchema | undefined): string {
-  if (schema?.example !== undefined) return `write it, as in ${name}: ${flowText(schema.example)}`;
-  return `write ${typeName(schema)} there`;
+  if (schema?.example !== undefined) return `set it, for example ${name}: ${flowText(schema.example)}`;
+  return `set it to ${typeName(schema)}`;
 }
 
 function flowText(value: unknown): string {
@@ -179,22 +175,26 @@ function valueName(value: unknown): string {
 }
 
 function howToType(schema: StructuralSchema, value: unknown, path: JsonPath): string {
-  if (value === null) return 'write a value, or leave the field out';
+  if (value === null) return 'set a value, or leave the field out';
   const isScalar = typeof value !== 'object';
   switch (schema.type) {
     case 'string':
       return howToText(schema, value);
     case 'boolean':
-      return 'write true or false without quotes';
+      return 'use true or false without quotes';
     case 'integer':
-      if (typeof value === 'string' && /^\d+$/.test(value)) return `write ${value} without quotes`;
-      return String(path.at(-1)).includes('Seconds') ? 'write seconds, as in 3600' : 'write a whole number, as in 10';
+      if (typeof value === 'string' && /^\d+$/.test(value)) return `use ${value} without quotes`;
+      return String(path.at(-1)).includes('Seconds')
+        ? 'use seconds, for example 3600'
+        : 'use a whole number, for example 10';
     case 'array':
       return howToList(schema, isScalar ? flowText(value) : undefined);
     case 'object':
-      return schema.example === undefined ? 'write its fields' : `write its fields, as in ${flowText(schema.example)}`;
+      return schema.example === undefined
+        ? 'set its fields'
+        : `set its fields, for example ${flowText(schema.example)}`;
     default:
-      return 'write a number as in 10, or a percentage as in 5%';
+      return 'use a number such as 10, or a percentage such as 5%';
   }
 }
 
@@ -203,17 +203,17 @@ function howToType(schema: StructuralSchema, value: unknown, path: JsonPath): st
  * list. Unless items must be objects, the text shows this value as an item.
  */
 function howToList({ example, items }: StructuralSchema, item: string | undefined): string {
-  if (example !== undefined) return `write a list, as in ${flowText(example)}`;
+  if (example !== undefined) return `use a list, for example ${flowText(example)}`;
   return item === undefined || items?.type === 'object'
-    ? 'write a list, each item with a - in front'
-    : `write a list, as in [${item}]`;
+    ? 'use a list, each item with a - in front'
+    : `use a list, for example [${item}]`;
 }
 
 function howToText({ example, default: fallback, enum: choices }: StructuralSchema, value: unknown): string {
-  if (choices !== undefined) return `write ${choices.join(' or ')}`;
+  if (choices !== undefined) return `use ${choices.join(' or ')}`;
   const model = example ?? fallback;
-  if (model !== undefined) return `write a text, as in ${flowText(model)}`;
-  return typeof value === 'object' ? 'write one text' : `write it in quotes, as in "${value}"`;
+  if (model !== undefined) return `use a text, for example ${flowText(model)}`;
+  return typeof value === 'object' ? 'use one text' : `put it in quotes, for example "${value}"`;
 }
 
 function pathOf(pointer: string): JsonPath {

@@ -33,7 +33,7 @@ export function readSecretMembers(secret: Members): SecretMembers {
     const values = secret[section];
     if (values === undefined || values === null) continue;
     if (!isRecord(values)) {
-      refuse([section], 'WrongType', 'must be a mapping', 'write names and texts');
+      refuse([section], 'WrongType', 'must be a mapping', 'use names and texts');
       continue;
     }
     for (const [name, value] of Object.entries(values)) {
@@ -49,9 +49,9 @@ function textOf(
   value: unknown,
   refuse: (reason: FindingReason, problem: string, remedy: string) => undefined,
 ): string | undefined {
-  if (typeof value !== 'string') return refuse('WrongType', 'must be a text', 'write it in quotes');
+  if (typeof value !== 'string') return refuse('WrongType', 'must be a text', 'put it in quotes');
   if (section === 'stringData') return value;
-  return decodeBase64(value) ?? refuse('Invalid', 'is not base64', 'write the plain text under stringData instead');
+  return decodeBase64(value) ?? refuse('Invalid', 'is not base64', 'put the plain text under stringData instead');
 }
 
 function decodeBase64(text: string): string | undefined {
@@ -82,7 +82,7 @@ export function checkSecret(secret: Members, { required, known, check = () => []
     else if (text?.trim()) findings.push(...check(name, text.trim(), path));
     // The value of an optional key may be empty.
     else if (text !== undefined && Object.hasOwn(required, name))
-      findings.push(error(path, 'Required', { problem: 'is empty', remedy: 'write its value' }));
+      findings.push(error(path, 'Required', { problem: 'is empty', remedy: 'set its value' }));
   }
   return findings;
 }
@@ -111,7 +111,7 @@ export const serviceAccountMember = 'serviceAccountKey';
 /** Functions that check the keys and values of a Secret, by the name of the store in `spec.destination`. */
 export const storeSecretChecks = {
   s3(secret: Members): readonly Finding[] {
-    const remedy = 'write the missing key under stringData, and copy its value from the object store';
+    const remedy = 'add the missing key under stringData, and copy its value from the object store';
     const required = Object.fromEntries(requiredStoreMembers.map((name) => [name, remedy]));
     return checkSecret(secret, { required, known: [...requiredStoreMembers, sessionTokenMember] });
   },
@@ -119,12 +119,13 @@ export const storeSecretChecks = {
     const { name, key, sasToken, connectionString } = azureMembers;
     const { members } = readSecretMembers(secret);
     const needsKey = !members.has(sasToken) && !members.has(connectionString);
-    const remedy = `write the missing key under stringData, or use ${sasToken} or ${connectionString} in place of ${name} and ${key}`;
+    const remedy = `add the missing key under stringData, or use ${sasToken} or ${connectionString} in place of ${name} and ${key}`;
     const required = needsKey ? { [name]: remedy, [key]: remedy } : {};
     return checkSecret(secret, { required, known: Object.values(azureMembers) });
   },
   gcs(secret: Members): readonly Finding[] {
-    const remedy = 'write the missing key under stringData, with the JSON file of a service account key as its value';
+    const remedy =
+      "add the missing key under stringData, with the content of a service account's JSON key file as its value";
     return checkSecret(secret, { required: { [serviceAccountMember]: remedy }, known: [serviceAccountMember] });
   },
 } as const;

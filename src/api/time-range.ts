@@ -44,7 +44,7 @@ export function readTimeRange(text: TimeRangeText): TimeRange | TimeRangeProblem
   const [from, to] = [fromMs, toMs].map(isoText);
   const [change] = fromMs - toMs <= maxClockChangeMs ? clockChangesIn(text) : [];
   const problem = `to is ${to}, which is not after from, ${from}`;
-  if (!change) return { member: 'to', problem, remedy: 'write a later time' };
+  if (!change) return { member: 'to', problem, remedy: 'use a later time' };
   return { member: 'to', problem: `${problem}: ${change.problem}`, remedy: change.remedy };
 }
 
@@ -71,11 +71,11 @@ function clockChangeAt(text: string, zone: Zone): Explanation | undefined {
   if (zone.localMs(instantMs) !== localMs) {
     return {
       problem: `the local time ${text} does not exist, because clocks are set forward; logfleet reads it as ${readAs}`,
-      remedy: 'write a local time that exists',
+      remedy: 'use a local time that exists',
     };
   }
   if (!occursTwice(localMs, instantMs, zone)) return undefined;
-  const remedy = `write the time with its offset from UTC, as in ${text}${renderOffset(localMs - instantMs)} for the first occurrence`;
+  const remedy = `use the time with its offset from UTC, for example ${text}${renderOffset(localMs - instantMs)} for the first occurrence`;
   return {
     problem: `the local time ${text} occurs twice, because clocks are set back; logfleet reads it as the first occurrence, ${readAs}`,
     remedy,
@@ -130,27 +130,26 @@ const latestMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 function readInstant(text: string, zone: Zone | undefined): number | InstantProblem {
   const instantMs = readForm(text, zone);
   if (typeof instantMs !== 'number' || (instantMs >= 0 && instantMs <= latestMs)) return instantMs;
-  return { problem: `${JSON.stringify(text)} is not between the years 1970 and 9999`, remedy: `write ${forms}` };
+  return { problem: `${JSON.stringify(text)} is not between the years 1970 and 9999`, remedy: `use ${forms}` };
 }
 
 function readForm(text: string, zone: Zone | undefined): number | InstantProblem {
   const shown = JSON.stringify(text);
-  if (secondsForm.test(text))
-    return { problem: `${shown} looks like seconds`, remedy: `write milliseconds, ${text}000` };
+  if (secondsForm.test(text)) return { problem: `${shown} looks like seconds`, remedy: `use milliseconds, ${text}000` };
   if (millisecondsForm.test(text)) return Number(text);
-  if (dateForm.test(text)) return { problem: `${shown} has no time of day`, remedy: `write ${text}T00:00:00` };
+  if (dateForm.test(text)) return { problem: `${shown} has no time of day`, remedy: `use ${text}T00:00:00` };
   const [, date, time, fraction = '', offset] = dateTimeForm.exec(text) ?? [];
-  if (date === undefined || time === undefined) return { problem: `${shown} is not a time`, remedy: `write ${forms}` };
+  if (date === undefined || time === undefined) return { problem: `${shown} is not a time`, remedy: `use ${forms}` };
   if (fraction.length > 3) {
     const rounded = text.replace(`.${fraction}`, `.${fraction.slice(0, 3)}`);
-    return { problem: `${shown} is finer than a millisecond`, remedy: `write ${rounded}` };
+    return { problem: `${shown} is finer than a millisecond`, remedy: `use ${rounded}` };
   }
   const localMs = readReading(`${date}T${time}.${fraction.padEnd(3, '0')}Z`);
-  if (localMs === undefined) return { problem: `${shown} does not exist`, remedy: `write ${forms}` };
+  if (localMs === undefined) return { problem: `${shown} does not exist`, remedy: `use ${forms}` };
   if (offset !== undefined) return withOffset(shown, localMs, offset);
   if (zone) return zone.instantOf(localMs);
   const problem = `${shown} is a local time without a time zone`;
-  return { member: 'timeZone', problem, remedy: 'write one such as Europe/Berlin or UTC' };
+  return { member: 'timeZone', problem, remedy: 'use a time zone such as Europe/Berlin or UTC' };
 }
 
 /** Parses a local date-time as if it were in UTC. Returns undefined if the date does not exist, like February 30. */
@@ -163,7 +162,7 @@ function withOffset(shown: string, localMs: number, offset: string): number | In
   if (offset.toUpperCase() === 'Z') return localMs;
   const [hours = 0, minutes = 0] = offset.slice(1).split(':').map(Number);
   if (hours > 23 || minutes > 59)
-    return { problem: `${shown} has an invalid offset`, remedy: 'write one such as +01:00' };
+    return { problem: `${shown} has an invalid offset`, remedy: 'use an offset such as +01:00' };
   const offsetMs = (hours * 60 + minutes) * 60_000;
   return offset.startsWith('-') ? localMs + offsetMs : localMs - offsetMs;
 }
@@ -183,7 +182,7 @@ export function partitionProblem(
 ): Explanation | undefined {
   const count = Math.ceil((toMs - fromMs) / lengthsMs[partitionBy]);
   if (count <= maxPartitions) return undefined;
-  const coarser = partitionBy === 'Hour' ? 'write partitionBy: Day, or export' : 'export';
+  const coarser = partitionBy === 'Hour' ? 'set partitionBy: Day, or export' : 'export';
   return {
     problem: `the range has ${count} partitions, more than ${maxPartitions}`,
     remedy: `${coarser} a shorter range`,

@@ -32,8 +32,8 @@ export function kindOf(document: unknown): KindName | undefined {
 export function misnamedKind(document: unknown): Finding | undefined {
   if (!isRecord(document)) {
     return error([], 'Invalid', {
-      problem: 'is not a manifest, since it is not a mapping',
-      remedy: 'write apiVersion, kind and metadata',
+      problem: 'is not a manifest, because it is not a mapping',
+      remedy: 'add apiVersion, kind and metadata',
     });
   }
   const { apiVersion, kind, metadata } = document;
@@ -42,7 +42,7 @@ export function misnamedKind(document: unknown): Finding | undefined {
   if (apiVersion === 'v1' && kind === 'List') {
     return error([], 'Invalid', {
       problem: 'is a List without items, or inside another List',
-      remedy: 'write its items as documents',
+      remedy: 'write its items as separate documents',
     });
   }
   if (kindOf(document) || isSettingsManifest(document)) return undefined;
@@ -50,22 +50,22 @@ export function misnamedKind(document: unknown): Finding | undefined {
   if (Object.hasOwn(kinds, written)) {
     return error(['apiVersion'], 'Unknown', {
       problem: `${written} is a kind of ${apiGroup}`,
-      remedy: `write ${rightVersion}`,
+      remedy: `set ${rightVersion}`,
     });
   }
   const isSettingsName = isRecord(metadata) && metadata['name'] === settingsName;
   if (isSettingsName && (kind === undefined || resembles(written, 'ConfigMap'))) {
     const problem = `${settingsName} is a ConfigMap of apiVersion v1`;
-    return error(['kind'], 'Unknown', { problem, remedy: 'write apiVersion: v1 and kind: ConfigMap' });
+    return error(['kind'], 'Unknown', { problem, remedy: 'set apiVersion: v1 and kind: ConfigMap' });
   }
   if (namesGroup(String(apiVersion)) || namesKind(written)) return unknownKind(kind);
   if (typeof apiVersion === 'string' && typeof kind === 'string') return undefined;
   const name = nameWithin(document);
   if (name === undefined) return undefined;
-  const problem = `contains ${JSON.stringify(name)}, but is not a manifest, since it lacks apiVersion or kind`;
+  const problem = `contains ${JSON.stringify(name)}, but is not a manifest, because it lacks apiVersion or kind`;
   return error([], 'Invalid', {
     problem,
-    remedy: `write ${rightVersion}, kind, metadata and spec at the top level`,
+    remedy: `set ${rightVersion}, kind, metadata and spec at the top level`,
   });
 }
 
@@ -86,7 +86,7 @@ function unknownKind(kind: unknown): Finding {
   const problem = `${apiGroup} has no kind ${JSON.stringify(kind ?? '')}`;
   return error(['kind'], 'Unknown', {
     problem,
-    remedy: `write ${rightVersion} and kind: ${meant}, or remove the document`,
+    remedy: `set ${rightVersion} and kind: ${meant}, or remove the document`,
   });
 }
 
@@ -143,7 +143,7 @@ export function validateResource(
   if ('status' in document) {
     findings.push(
       warning(['status'], 'NoEffect', {
-        problem: 'is ignored, since only logfleet writes it',
+        problem: 'is ignored, because only logfleet writes it',
         remedy: 'leave it out',
         part: 'key',
       }),

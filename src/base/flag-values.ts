@@ -15,7 +15,7 @@ export function listenAddress(text: string): ListenAddress {
   const port = Number(match?.[3]);
   if (!match || port > 65_535) {
     throw new InvalidArgumentError(
-      'Write HOST:PORT, as in 127.0.0.1:8080, or :8080 for every address of this machine.',
+      'Use HOST:PORT, for example 127.0.0.1:8080, or :8080 for every address of this machine.',
     );
   }
   return { host: match[1] ?? (match[2] || '0.0.0.0'), port };
@@ -24,7 +24,7 @@ export function listenAddress(text: string): ListenAddress {
 /** Parses a whole number of at least 0. */
 export function wholeNumber(text: string): number {
   const value = Number(text);
-  if (!/^\d+$/.test(text)) throw new InvalidArgumentError('Write a whole number, as in 120.');
+  if (!/^\d+$/.test(text)) throw new InvalidArgumentError('Use a whole number, for example 120.');
   if (!Number.isSafeInteger(value)) throw new InvalidArgumentError(`Write ${Number.MAX_SAFE_INTEGER} at most.`);
   return value;
 }

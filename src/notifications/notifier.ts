@@ -97,7 +97,7 @@ export class Notifier {
     const { secret, secrets, send } = this.#options;
     const members = await secrets.get(secret);
     if (!members)
-      throw invalid(`the Secret of notifications (${secret.name} in namespace ${secret.namespace}) does not exist`);
+      throw invalid(`the notification Secret (${secret.name} in namespace ${secret.namespace}) does not exist`);
     await send(decodeWebhook(members), notification, this.#stopped.signal);
   }
 }

@@ -22,10 +22,10 @@ export function decodeWebhook(members: ReadonlyMap<string, SecretText>): Webhook
   const url = members.get('url');
   const type = members.get('type')?.reveal().trim() || 'json';
   const format = formats.find((each) => each === type);
-  if (!url) throw invalid('the Secret of notifications lacks the key url');
+  if (!url) throw invalid('the notification Secret lacks the key url');
   if (!URL.canParse(url.reveal()) || new URL(url.reveal()).protocol !== 'https:')
-    throw invalid('the Secret of notifications has a wrong key url: write an address that begins with https://');
-  if (!format) throw invalid(`the Secret of notifications has a wrong key type: write one of ${formats.join(', ')}`);
+    throw invalid('the notification Secret has an invalid key url: use an address that begins with https://');
+  if (!format) throw invalid(`the notification Secret has an invalid key type: use one of ${formats.join(', ')}`);
   return { url, token: members.get('token'), format, caCertificates: members.get('ca.crt')?.reveal() };
 }
 
@@ -66,7 +66,7 @@ export async function sendNotification(
   }
   if (status >= 200 && status <= 299) return;
   const isPassing = status >= 500 || status === 408 || status === 429;
-  throw failed(isPassing ? 'backoff' : 'stall', `the webhook of notifications answered with status ${status}`);
+  throw failed(isPassing ? 'backoff' : 'stall', `the notification webhook responded with status ${status}`);
 }
 
 function failed(kind: 'backoff' | 'stall', message: string): LogfleetError {

@@ -287,7 +287,7 @@ describe('an export', () => {
       const { status, body } = await change(name, spec);
       expect(status).toBe(422);
       expect(body.message).toMatch(
-        new RegExp(`spec.${field}: Invalid value: .*cannot be changed.*: write a new SearchExport, with another name`),
+        new RegExp(`spec.${field}: Invalid value: .*cannot be changed.*: create another SearchExport with a new name`),
       );
       expect(body.details.causes).toHaveLength(1);
     });

@@ -103,7 +103,7 @@ test.concurrent('fields that determine the files are immutable, and other fields
     namespace.kubectl(['patch', 'sx', 'audit', '--type=merge', '-p', JSON.stringify({ spec })]);
   const refused = await patch({ query: 'error' });
   expect(refused.status).not.toBe(0);
-  expect(refused.stderr).toContain('write a new SearchExport, with another name');
+  expect(refused.stderr).toContain('create another SearchExport with a new name');
   expect((await patch({ paused: false, parallelism: 2 })).status).toBe(0);
   await namespace.exportReason('audit', 'Exported');
 });

@@ -10,7 +10,7 @@ export const collectorVersionPolicySchema: StructuralSchema = {
     {
       "rule": "!has(self.metadata.name) || size(self.metadata.name) <= 190",
       "problem": "the name has more than 190 characters",
-      "remedy": "write a shorter one, since other objects are named after it"
+      "remedy": "use a shorter name, because other objects are named after it"
     }
   ],
   "properties": {
@@ -47,7 +47,7 @@ export const collectorVersionPolicySchema: StructuralSchema = {
               "x-kubernetes-validations": [
                 {
                   "rule": "self.matches(\"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$\")",
-                  "remedy": "write the name of a Secret in the policy's namespace: lower-case letters, digits, '-' and '.', as in log-service"
+                  "remedy": "use the name of a Secret in the policy's namespace: lower-case letters, digits, '-' and '.', for example log-service"
                 }
               ]
             }
@@ -66,7 +66,7 @@ export const collectorVersionPolicySchema: StructuralSchema = {
               "x-kubernetes-validations": [
                 {
                   "rule": "self.matches(\"^[0-9]{1,9}[.][0-9]{1,9}-[0-9]{1,9}$\")",
-                  "remedy": "write the version as MAJOR.MINOR-BUILD, as in 19.500-1"
+                  "remedy": "use the form MAJOR.MINOR-BUILD, for example 19.500-1"
                 }
               ]
             },
@@ -84,7 +84,7 @@ export const collectorVersionPolicySchema: StructuralSchema = {
               "x-kubernetes-validations": [
                 {
                   "rule": "self.matches(\"^[0-9.*?-]+$\")",
-                  "remedy": "write a glob for versions: digits, \".\", \"-\", * for any characters and ? for one, as in 19.*"
+                  "remedy": "use a version glob: digits, \".\", \"-\", * for any number of characters and ? for exactly one, for example 19.*"
                 }
               ]
             },
@@ -95,11 +95,11 @@ export const collectorVersionPolicySchema: StructuralSchema = {
               "x-kubernetes-validations": [
                 {
                   "rule": "self.matches(\"^([0-9]{1,6}([.][0-9]{1,3})?(h|m|s|ms))+$\")",
-                  "remedy": "write a duration in hours, minutes and seconds, as in 30s, 5m or 1h30m"
+                  "remedy": "use a duration in hours, minutes and seconds, for example 30s, 5m or 1h30m"
                 },
                 {
                   "rule": "!self.matches(\"^([0-9]{1,6}([.][0-9]{1,3})?(h|m|s|ms))+$\") || (duration(self) >= duration(\"0s\") && duration(self) <= duration(\"2160h\"))",
-                  "remedy": "write a duration from 0s to 2160h"
+                  "remedy": "use a duration from 0s to 2160h"
                 }
               ]
             }
@@ -107,19 +107,19 @@ export const collectorVersionPolicySchema: StructuralSchema = {
           "x-kubernetes-validations": [
             {
               "rule": "has(self.version) != has(self.channel)",
-              "remedy": "write exactly one of the two: version, as in {version: 19.500-1}, or channel, as in {channel: Latest}"
+              "remedy": "set exactly one of the two: version, for example {version: 19.500-1}, or channel, for example {channel: Latest}"
             },
             {
               "rule": "!has(self.versionPattern) || has(self.channel)",
               "fieldPath": ".versionPattern",
-              "problem": "versionPattern chooses among the builds of a channel",
-              "remedy": "leave it out, or write channel: Latest instead of version"
+              "problem": "versionPattern applies only to a channel",
+              "remedy": "leave versionPattern out, or set channel: Latest instead of version"
             },
             {
               "rule": "!has(self.minAge) || has(self.channel)",
               "fieldPath": ".minAge",
-              "problem": "minAge is about the builds of a channel",
-              "remedy": "leave it out, or write channel: Latest instead of version"
+              "problem": "minAge applies only to a channel",
+              "remedy": "leave minAge out, or set channel: Latest instead of version"
             }
           ]
         },
@@ -158,11 +158,11 @@ export const collectorVersionPolicySchema: StructuralSchema = {
               "x-kubernetes-validations": [
                 {
                   "rule": "self.all(key, key in [\"name\", \"hostName\", \"timeZone\", \"ephemeral\", \"sourceSyncMode\", \"collectorType\", \"collectorVersion\", \"osName\", \"osVersion\", \"osArch\", \"alive\"])",
-                  "remedy": "write fields of a collector only: name, hostName, timeZone, ephemeral, sourceSyncMode, collectorType, collectorVersion, osName, osVersion, osArch, alive"
+                  "remedy": "use only fields of a collector: name, hostName, timeZone, ephemeral, sourceSyncMode, collectorType, collectorVersion, osName, osVersion, osArch, alive"
                 },
                 {
                   "rule": "self.all(key, !(key in [\"alive\", \"ephemeral\"]) || self[key] in [\"true\", \"false\"])",
-                  "remedy": "write \"true\" or \"false\", in quotes, for alive and ephemeral"
+                  "remedy": "use \"true\" or \"false\", in quotes, for alive and ephemeral"
                 }
               ]
             },
@@ -220,29 +220,29 @@ export const collectorVersionPolicySchema: StructuralSchema = {
                   {
                     "rule": "!(self.operator in [\"In\", \"NotIn\"]) || (has(self.values) && size(self.values) > 0)",
                     "problem": "In and NotIn need values",
-                    "remedy": "write at least one, as in values: [Linux]"
+                    "remedy": "set at least one value, for example values: [Linux]"
                   },
                   {
                     "rule": "!(self.operator in [\"Exists\", \"DoesNotExist\"]) || !has(self.values) || size(self.values) == 0",
                     "fieldPath": ".values",
                     "problem": "Exists and DoesNotExist take no values",
-                    "remedy": "leave values out, or write operator: In"
+                    "remedy": "leave values out, or set operator: In"
                   },
                   {
                     "rule": "!(self.operator in [\"Lt\", \"Lte\", \"Gt\", \"Gte\"]) || self.key == \"collectorVersion\"",
                     "fieldPath": ".key",
-                    "problem": "Lt, Lte, Gt and Gte order versions only",
-                    "remedy": "write key: collectorVersion, or operator: In"
+                    "problem": "Lt, Lte, Gt and Gte compare only versions",
+                    "remedy": "set key: collectorVersion, or operator: In"
                   },
                   {
                     "rule": "!(self.operator in [\"Lt\", \"Lte\", \"Gt\", \"Gte\"]) || (has(self.values) && size(self.values) == 1 && self.values[0].matches(\"^[0-9]{1,9}[.][0-9]{1,9}-[0-9]{1,9}$\"))",
                     "problem": "Lt, Lte, Gt and Gte need exactly one version",
-                    "remedy": "write it as MAJOR.MINOR-BUILD, as in values: [19.400-1]"
+                    "remedy": "use the form MAJOR.MINOR-BUILD, for example values: [19.400-1]"
                   },
                   {
                     "rule": "!(self.key in [\"alive\", \"ephemeral\"]) || !has(self.values) || self.values.all(value, value in [\"true\", \"false\"])",
                     "fieldPath": ".values",
-                    "remedy": "write \"true\" or \"false\", in quotes, for alive and ephemeral"
+                    "remedy": "use \"true\" or \"false\", in quotes, for alive and ephemeral"
                   }
                 ]
               }
@@ -275,11 +275,11 @@ export const collectorVersionPolicySchema: StructuralSchema = {
                 "x-kubernetes-validations": [
                   {
                     "rule": "self.all(key, key in [\"name\", \"hostName\", \"timeZone\", \"ephemeral\", \"sourceSyncMode\", \"collectorType\", \"collectorVersion\", \"osName\", \"osVersion\", \"osArch\", \"alive\"])",
-                    "remedy": "write fields of a collector only: name, hostName, timeZone, ephemeral, sourceSyncMode, collectorType, collectorVersion, osName, osVersion, osArch, alive"
+                    "remedy": "use only fields of a collector: name, hostName, timeZone, ephemeral, sourceSyncMode, collectorType, collectorVersion, osName, osVersion, osArch, alive"
                   },
                   {
                     "rule": "self.all(key, !(key in [\"alive\", \"ephemeral\"]) || self[key] in [\"true\", \"false\"])",
-                    "remedy": "write \"true\" or \"false\", in quotes, for alive and ephemeral"
+                    "remedy": "use \"true\" or \"false\", in quotes, for alive and ephemeral"
                   }
                 ]
               },
@@ -337,29 +337,29 @@ export const collectorVersionPolicySchema: StructuralSchema = {
                     {
                       "rule": "!(self.operator in [\"In\", \"NotIn\"]) || (has(self.values) && size(self.values) > 0)",
                       "problem": "In and NotIn need values",
-                      "remedy": "write at least one, as in values: [Linux]"
+                      "remedy": "set at least one value, for example values: [Linux]"
                     },
                     {
                       "rule": "!(self.operator in [\"Exists\", \"DoesNotExist\"]) || !has(self.values) || size(self.values) == 0",
                       "fieldPath": ".values",
                       "problem": "Exists and DoesNotExist take no values",
-                      "remedy": "leave values out, or write operator: In"
+                      "remedy": "leave values out, or set operator: In"
                     },
                     {
                       "rule": "!(self.operator in [\"Lt\", \"Lte\", \"Gt\", \"Gte\"]) || self.key == \"collectorVersion\"",
                       "fieldPath": ".key",
-                      "problem": "Lt, Lte, Gt and Gte order versions only",
-                      "remedy": "write key: collectorVersion, or operator: In"
+                      "problem": "Lt, Lte, Gt and Gte compare only versions",
+                      "remedy": "set key: collectorVersion, or operator: In"
                     },
                     {
                       "rule": "!(self.operator in [\"Lt\", \"Lte\", \"Gt\", \"Gte\"]) || (has(self.values) && size(self.values) == 1 && self.values[0].matches(\"^[0-9]{1,9}[.][0-9]{1,9}-[0-9]{1,9}$\"))",
                       "problem": "Lt, Lte, Gt and Gte need exactly one version",
-                      "remedy": "write it as MAJOR.MINOR-BUILD, as in values: [19.400-1]"
+                      "remedy": "use the form MAJOR.MINOR-BUILD, for example values: [19.400-1]"
                     },
                     {
                       "rule": "!(self.key in [\"alive\", \"ephemeral\"]) || !has(self.values) || self.values.all(value, value in [\"true\", \"false\"])",
                       "fieldPath": ".values",
-                      "remedy": "write \"true\" or \"false\", in quotes, for alive and ephemeral"
+                      "remedy": "use \"true\" or \"false\", in quotes, for alive and ephemeral"
                     }
                   ]
                 }
@@ -393,11 +393,11 @@ export const collectorVersionPolicySchema: StructuralSchema = {
           "x-kubernetes-validations": [
             {
               "rule": "self.matches(\"^([0-9]{1,6}([.][0-9]{1,3})?(h|m|s|ms))+$\")",
-              "remedy": "write a duration in hours, minutes and seconds, as in 30s, 5m or 1h30m"
+              "remedy": "use a duration in hours, minutes and seconds, for example 30s, 5m or 1h30m"
             },
             {
               "rule": "!self.matches(\"^([0-9]{1,6}([.][0-9]{1,3})?(h|m|s|ms))+$\") || (duration(self) >= duration(\"10s\") && duration(self) <= duration(\"24h\"))",
-              "remedy": "write a duration from 10s to 24h"
+              "remedy": "use a duration from 10s to 24h"
             }
           ]
         },
@@ -412,7 +412,7 @@ export const collectorVersionPolicySchema: StructuralSchema = {
               "x-kubernetes-validations": [
                 {
                   "rule": "type(self) == int ? (self >= 1 && self <= 1000) : self.matches(\"^(100|[1-9][0-9]?)%$\")",
-                  "remedy": "write a number of collectors from 1 to 1000, or a percentage from 1% to 100%, as in 5%; to start nothing, write paused: true"
+                  "remedy": "use a number of collectors from 1 to 1000, or a percentage from 1% to 100%, for example 5%; to start no upgrades, set paused: true"
                 }
               ]
             },
@@ -455,7 +455,7 @@ export const collectorVersionPolicySchema: StructuralSchema = {
                     "x-kubernetes-validations": [
                       {
                         "rule": "self.matches(\"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$\")",
-                        "remedy": "write lower-case letters, digits and '-', as in canary"
+                        "remedy": "use lower-case letters, digits and '-', for example canary"
                       }
                     ]
                   },
@@ -466,7 +466,7 @@ export const collectorVersionPolicySchema: StructuralSchema = {
                     "x-kubernetes-validations": [
                       {
                         "rule": "type(self) == int ? (self >= 1 && self <= 1000000) : self.matches(\"^(100|[1-9][0-9]?)%$\")",
-                        "remedy": "write a number of collectors from 1 to 1000000, or a percentage from 1% to 100%, as in 5%; for all that is left, leave size out of the last stage"
+                        "remedy": "use a number of collectors from 1 to 1000000, or a percentage from 1% to 100%, for example 5%; for all remaining collectors, leave size out of the last stage"
                       }
                     ]
                   },
@@ -498,11 +498,11 @@ export const collectorVersionPolicySchema: StructuralSchema = {
                         "x-kubernetes-validations": [
                           {
                             "rule": "self.all(key, key in [\"name\", \"hostName\", \"timeZone\", \"ephemeral\", \"sourceSyncMode\", \"collectorType\", \"collectorVersion\", \"osName\", \"osVersion\", \"osArch\", \"alive\"])",
-                            "remedy": "write fields of a collector only: name, hostName, timeZone, ephemeral, sourceSyncMode, collectorType, collectorVersion, osName, osVersion, osArch, alive"
+                            "remedy": "use only fields of a collector: name, hostName, timeZone, ephemeral, sourceSyncMode, collectorType, collectorVersion, osName, osVersion, osArch, alive"
                           },
                           {
                             "rule": "self.all(key, !(key in [\"alive\", \"ephemeral\"]) || self[key] in [\"true\", \"false\"])",
-                            "remedy": "write \"true\" or \"false\", in quotes, for alive and ephemeral"
+                            "remedy": "use \"true\" or \"false\", in quotes, for alive and ephemeral"
                           }
                         ]
                       },
@@ -560,29 +560,29 @@ export const collectorVersionPolicySchema: StructuralSchema = {
                             {
                               "rule": "!(self.operator in [\"In\", \"NotIn\"]) || (has(self.values) && size(self.values) > 0)",
                               "problem": "In and NotIn need values",
-                              "remedy": "write at least one, as in values: [Linux]"
+                              "remedy": "set at least one value, for example values: [Linux]"
                             },
                             {
                               "rule": "!(self.operator in [\"Exists\", \"DoesNotExist\"]) || !has(self.values) || size(self.values) == 0",
                               "fieldPath": ".values",
                               "problem": "Exists and DoesNotExist take no values",
-                              "remedy": "leave values out, or write operator: In"
+                              "remedy": "leave values out, or set operator: In"
                             },
                             {
                               "rule": "!(self.operator in [\"Lt\", \"Lte\", \"Gt\", \"Gte\"]) || self.key == \"collectorVersion\"",
                               "fieldPath": ".key",
-                              "problem": "Lt, Lte, Gt and Gte order versions only",
-                              "remedy": "write key: collectorVersion, or operator: In"
+                              "problem": "Lt, Lte, Gt and Gte compare only versions",
+                              "remedy": "set key: collectorVersion, or operator: In"
                             },
                             {
                               "rule": "!(self.operator in [\"Lt\", \"Lte\", \"Gt\", \"Gte\"]) || (has(self.values) && size(self.values) == 1 && self.values[0].matches(\"^[0-9]{1,9}[.][0-9]{1,9}-[0-9]{1,9}$\"))",
                               "problem": "Lt, Lte, Gt and Gte need exactly one version",
-                              "remedy": "write it as MAJOR.MINOR-BUILD, as in values: [19.400-1]"
+                              "remedy": "use the form MAJOR.MINOR-BUILD, for example values: [19.400-1]"
                             },
                             {
                               "rule": "!(self.key in [\"alive\", \"ephemeral\"]) || !has(self.values) || self.values.all(value, value in [\"true\", \"false\"])",
                               "fieldPath": ".values",
-                              "remedy": "write \"true\" or \"false\", in quotes, for alive and ephemeral"
+                              "remedy": "use \"true\" or \"false\", in quotes, for alive and ephemeral"
                             }
                           ]
                         }
@@ -596,7 +596,7 @@ export const collectorVersionPolicySchema: StructuralSchema = {
                     "x-kubernetes-validations": [
                       {
                         "rule": "type(self) == int ? (self >= 1 && self <= 1000) : self.matches(\"^(100|[1-9][0-9]?)%$\")",
-                        "remedy": "write a number of collectors from 1 to 1000, or a percentage from 1% to 100%, as in 5%; to start nothing, write paused: true"
+                        "remedy": "use a number of collectors from 1 to 1000, or a percentage from 1% to 100%, for example 5%; to start no upgrades, set paused: true"
                       }
                     ]
                   },
@@ -607,7 +607,7 @@ export const collectorVersionPolicySchema: StructuralSchema = {
                     "x-kubernetes-validations": [
                       {
                         "rule": "type(self) == int ? (self >= 0 && self <= 1000000) : self.matches(\"^(100|[1-9]?[0-9])%$\")",
-                        "remedy": "write a number of failures from 0 to 1000000, or a percentage from 0% to 100%, as in 2%"
+                        "remedy": "use a number of failures from 0 to 1000000, or a percentage from 0% to 100%, for example 2%"
                       }
                     ]
                   },
@@ -618,11 +618,11 @@ export const collectorVersionPolicySchema: StructuralSchema = {
                     "x-kubernetes-validations": [
                       {
                         "rule": "self.matches(\"^([0-9]{1,6}([.][0-9]{1,3})?(h|m|s|ms))+$\")",
-                        "remedy": "write a duration in hours, minutes and seconds, as in 30s, 5m or 1h30m"
+                        "remedy": "use a duration in hours, minutes and seconds, for example 30s, 5m or 1h30m"
                       },
                       {
                         "rule": "!self.matches(\"^([0-9]{1,6}([.][0-9]{1,3})?(h|m|s|ms))+$\") || (duration(self) >= duration(\"0s\") && duration(self) <= duration(\"720h\"))",
-                        "remedy": "write a duration from 0s to 720h"
+                        "remedy": "use a duration from 0s to 720h"
                       }
                     ]
                   },
@@ -654,7 +654,7 @@ export const collectorVersionPolicySchema: StructuralSchema = {
                             "x-kubernetes-validations": [
                               {
                                 "rule": "self.matches(\"^(100|[1-9][0-9]?)%$\")",
-                                "remedy": "write a percentage from 1% to 100%, as in 50%"
+                                "remedy": "use a percentage from 1% to 100%, for example 50%"
                               }
                             ]
                           },
@@ -665,11 +665,11 @@ export const collectorVersionPolicySchema: StructuralSchema = {
                             "x-kubernetes-validations": [
                               {
                                 "rule": "self.matches(\"^([0-9]{1,6}([.][0-9]{1,3})?(h|m|s|ms))+$\")",
-                                "remedy": "write a duration in hours, minutes and seconds, as in 30s, 5m or 1h30m"
+                                "remedy": "use a duration in hours, minutes and seconds, for example 30s, 5m or 1h30m"
                               },
                               {
                                 "rule": "!self.matches(\"^([0-9]{1,6}([.][0-9]{1,3})?(h|m|s|ms))+$\") || (duration(self) >= duration(\"5s\") && duration(self) <= duration(\"24h\"))",
-                                "remedy": "write a duration from 5s to 24h"
+                                "remedy": "use a duration from 5s to 24h"
                               }
                             ]
                           },
@@ -697,7 +697,7 @@ export const collectorVersionPolicySchema: StructuralSchema = {
                             "x-kubernetes-validations": [
                               {
                                 "rule": "!self.contains(\"|\")",
-                                "remedy": "write only search terms, without |, as in _sourceCategory=prod/*"
+                                "remedy": "use only search terms, without |, for example _sourceCategory=prod/*"
                               }
                             ]
                           }
@@ -709,21 +709,21 @@ export const collectorVersionPolicySchema: StructuralSchema = {
                 "x-kubernetes-validations": [
                   {
                     "rule": "!has(self.size) || !has(self.selector)",
-                    "remedy": "write size or selector, not both: a stage for some of a selection is two stages"
+                    "remedy": "set size or selector, but not both; to divide a selection, use two stages"
                   },
                   {
                     "rule": "!has(self.analysis) || !self.soakDuration.matches(\"^([0-9]{1,6}([.][0-9]{1,3})?(h|m|s|ms))+$\") || !self.analysis.messages.duration.matches(\"^([0-9]{1,6}([.][0-9]{1,3})?(h|m|s|ms))+$\") || duration(self.analysis.messages.duration) <= duration(self.soakDuration)",
                     "fieldPath": ".analysis.messages.duration",
                     "problem": "the analysis is longer than soakDuration",
-                    "remedy": "write a longer soakDuration, as in 35m, or a shorter duration"
+                    "remedy": "use a longer soakDuration, for example 35m, or a shorter duration"
                   }
                 ]
               },
               "x-kubernetes-validations": [
                 {
                   "rule": "self.all(stage, has(stage.size) || has(stage.selector) || stage.name == self[size(self) - 1].name)",
-                  "problem": "a stage with neither size nor selector takes all that is left",
-                  "remedy": "write it as the last, or give it a size, as in size: 10%"
+                  "problem": "a stage with neither size nor selector takes all remaining collectors",
+                  "remedy": "make it the last stage, or give it a size, for example size: 10%"
                 }
               ]
             }
@@ -744,7 +744,7 @@ export const collectorVersionPolicySchema: StructuralSchema = {
               "x-kubernetes-validations": [
                 {
                   "rule": "type(self) == int ? (self >= 0 && self <= 1000000) : self.matches(\"^(100|[1-9]?[0-9])%$\")",
-                  "remedy": "write a number of failures from 0 to 1000000, or a percentage from 0% to 100%, as in 2%"
+                  "remedy": "use a number of failures from 0 to 1000000, or a percentage from 0% to 100%, for example 2%"
                 }
               ]
             },
@@ -803,37 +803,37 @@ export const collectorVersionPolicySchema: StructuralSchema = {
                     "x-kubernetes-validations": [
                       {
                         "rule": "self.matches(\"^ *[^ ]+( +[^ ]+){4} *$\")",
-                        "remedy": "write five fields: minute, hour, day of month, month, day of week, as in \"0 22 * * 1-5\""
+                        "remedy": "use five fields: minute, hour, day of month, month, day of week, for example \"0 22 * * 1-5\""
                       },
                       {
                         "rule": "(\",\" + self.split(\" \").filter(field, field != \"\")[0]).matches( \"^(,([*?](/0?([1-9]|[1-5][0-9]|60))?|[0-5]?[0-9](-[0-5]?[0-9](/0?([1-9]|[1-5][0-9]|60))?)?))+$\")",
                         "problem": "the minute cannot be read",
-                        "remedy": "write 0 to 59, as in 0, 15,45 or */10"
+                        "remedy": "use 0 to 59, for example 0, 15,45 or */10"
                       },
                       {
                         "rule": "(\",\" + self.split(\" \").filter(field, field != \"\")[1]).matches( \"^(,([*?](/0?([1-9]|1[0-9]|2[0-4]))?|([01]?[0-9]|2[0-3])(-([01]?[0-9]|2[0-3])\" + \"(/0?([1-9]|1[0-9]|2[0-4]))?)?))+$\")",
                         "problem": "the hour cannot be read",
-                        "remedy": "write 0 to 23, as in 22, 8-17 or */2"
+                        "remedy": "use 0 to 23, for example 22, 8-17 or */2"
                       },
                       {
                         "rule": "(\",\" + self.split(\" \").filter(field, field != \"\")[2]).matches( \"^(,[Ll][Ww]|(,([*?](/(0?[1-9]|[12][0-9]|3[01]))?|(0?[1-9]|[12][0-9]|3[01])\" + \"(-(0?[1-9]|[12][0-9]|3[01])(/(0?[1-9]|[12][0-9]|3[01]))?)?|\" + \"(0?[1-9]|[12][0-9]|3[01])[Ww]|[Ll]))+)$\")",
                         "problem": "the day of month cannot be read",
-                        "remedy": "write 1 to 31, as in 1, 1-7 or L for the last"
+                        "remedy": "use 1 to 31, for example 1, 1-7 or L for the last"
                       },
                       {
                         "rule": "(\",\" + self.split(\" \").filter(field, field != \"\")[3]).matches( \"^(,([*?](/(0?[1-9]|1[0-2]))?|(0?[1-9]|1[0-2]|\" + \"(?i:JAN|FEB|MAR|APR|MAY|JUN|JUL|AUG|SEP|OCT|NOV|DEC))(-(0?[1-9]|1[0-2]|\" + \"(?i:JAN|FEB|MAR|APR|MAY|JUN|JUL|AUG|SEP|OCT|NOV|DEC))(/(0?[1-9]|1[0-2]))?)?))+$\")",
                         "problem": "the month cannot be read",
-                        "remedy": "write 1 to 12, as in 6, 1-11 or MAR,SEP"
+                        "remedy": "use 1 to 12, for example 6, 1-11 or MAR,SEP"
                       },
                       {
                         "rule": "(\",\" + self.split(\" \").filter(field, field != \"\")[4]).matches( \"^(,([*?](/0?[1-7])?|(0?[0-7]|(?i:SUN|MON|TUE|WED|THU|FRI|SAT))((-(0?[0-7]|\" + \"(?i:SUN|MON|TUE|WED|THU|FRI|SAT)))?(#[1-5Ll])?|-(0?[0-7]|\" + \"(?i:SUN|MON|TUE|WED|THU|FRI|SAT))/0?[1-7]|[Ll])))+$\")",
                         "problem": "the day of week cannot be read",
-                        "remedy": "write 0 (Sunday) to 6, as in 1-5, SAT,SUN or 2#1 for the first Tuesday"
+                        "remedy": "use 0 (Sunday) to 6, for example 1-5, SAT,SUN or 2#1 for the first Tuesday"
                       },
                       {
                         "rule": "self.findAll(\"[0-9]+-[0-9]+\").all(range, int(range.split(\"-\")[0]) <= int(range.split(\"-\")[1]))",
                         "problem": "a range runs backwards",
-                        "remedy": "write it in two, as in 22-23,0-5"
+                        "remedy": "split it in two, for example 22-23,0-5"
                       }
                     ]
                   },
@@ -844,11 +844,11 @@ export const collectorVersionPolicySchema: StructuralSchema = {
                     "x-kubernetes-validations": [
                       {
                         "rule": "self.matches(\"^([0-9]{1,6}([.][0-9]{1,3})?(h|m|s|ms))+$\")",
-                        "remedy": "write a duration in hours, minutes and seconds, as in 30s, 5m or 1h30m"
+                        "remedy": "use a duration in hours, minutes and seconds, for example 30s, 5m or 1h30m"
                       },
                       {
                         "rule": "!self.matches(\"^([0-9]{1,6}([.][0-9]{1,3})?(h|m|s|ms))+$\") || (duration(self) >= duration(\"1m\") && duration(self) <= duration(\"168h\"))",
-                        "remedy": "write a duration from 1m to 168h"
+                        "remedy": "use a duration from 1m to 168h"
                       }
                     ]
                   },
@@ -860,7 +860,7 @@ export const collectorVersionPolicySchema: StructuralSchema = {
                     "x-kubernetes-validations": [
                       {
                         "rule": "self.matches(\"^[A-Z][A-Za-z0-9_+/-]*$\") && self != \"Local\" && timestamp(\"2000-01-01T00:00:00Z\").getHours(self) >= 0",
-                        "remedy": "write a time zone of the IANA database, as in Europe/Berlin"
+                        "remedy": "use a time zone from the IANA database, for example Europe/Berlin"
                       }
                     ]
                   },
@@ -874,7 +874,7 @@ export const collectorVersionPolicySchema: StructuralSchema = {
                 "x-kubernetes-validations": [
                   {
                     "rule": "!has(self.timeZone) || !has(self.timeZoneSource)",
-                    "remedy": "write timeZone, as in Europe/Berlin, or timeZoneSource: Collector, not both"
+                    "remedy": "set timeZone, for example to Europe/Berlin, or timeZoneSource: Collector, but not both"
                   }
                 ]
               }
@@ -915,7 +915,7 @@ export const collectorVersionPolicySchema: StructuralSchema = {
                     "rule": "timestamp(self.startTime) < timestamp(self.endTime)",
                     "fieldPath": ".endTime",
                     "problem": "ends before it begins",
-                    "remedy": "write an endTime after startTime"
+                    "remedy": "set an endTime after startTime"
                   }
                 ]
               }
@@ -927,11 +927,11 @@ export const collectorVersionPolicySchema: StructuralSchema = {
               "x-kubernetes-validations": [
                 {
                   "rule": "self.matches(\"^([0-9]{1,6}([.][0-9]{1,3})?(h|m|s|ms))+$\")",
-                  "remedy": "write a duration in hours, minutes and seconds, as in 30s, 5m or 1h30m"
+                  "remedy": "use a duration in hours, minutes and seconds, for example 30s, 5m or 1h30m"
                 },
                 {
                   "rule": "!self.matches(\"^([0-9]{1,6}([.][0-9]{1,3})?(h|m|s|ms))+$\") || (duration(self) >= duration(\"0s\") && duration(self) <= duration(\"24h\"))",
-                  "remedy": "write a duration from 0s to 24h"
+                  "remedy": "use a duration from 0s to 24h"
                 }
               ]
             }
@@ -940,8 +940,8 @@ export const collectorVersionPolicySchema: StructuralSchema = {
             {
               "rule": "!has(self.windows) || !self.cutoff.matches(\"^([0-9]{1,6}([.][0-9]{1,3})?(h|m|s|ms))+$\") || self.windows.all(window, !window.duration.matches(\"^([0-9]{1,6}([.][0-9]{1,3})?(h|m|s|ms))+$\") || duration(window.duration) > duration(self.cutoff))",
               "fieldPath": ".windows",
-              "problem": "a window is no longer than cutoff (30m where it is left out), so that nothing could start in it",
-              "remedy": "write a longer duration"
+              "problem": "a window is not longer than cutoff (default 30m), so no upgrade could start in it",
+              "remedy": "use a longer duration"
             }
           ]
         },
@@ -971,11 +971,11 @@ export const collectorVersionPolicySchema: StructuralSchema = {
                   "x-kubernetes-validations": [
                     {
                       "rule": "self.matches(\"^([0-9]{1,6}([.][0-9]{1,3})?(h|m|s|ms))+$\")",
-                      "remedy": "write a duration in hours, minutes and seconds, as in 30s, 5m or 1h30m"
+                      "remedy": "use a duration in hours, minutes and seconds, for example 30s, 5m or 1h30m"
                     },
                     {
                       "rule": "!self.matches(\"^([0-9]{1,6}([.][0-9]{1,3})?(h|m|s|ms))+$\") || (duration(self) >= duration(\"1s\") && duration(self) <= duration(\"24h\"))",
-                      "remedy": "write a duration from 1s to 24h"
+                      "remedy": "use a duration from 1s to 24h"
                     }
                   ]
                 },
@@ -993,11 +993,11 @@ export const collectorVersionPolicySchema: StructuralSchema = {
                   "x-kubernetes-validations": [
                     {
                       "rule": "self.matches(\"^([0-9]{1,6}([.][0-9]{1,3})?(h|m|s|ms))+$\")",
-                      "remedy": "write a duration in hours, minutes and seconds, as in 30s, 5m or 1h30m"
+                      "remedy": "use a duration in hours, minutes and seconds, for example 30s, 5m or 1h30m"
                     },
                     {
                       "rule": "!self.matches(\"^([0-9]{1,6}([.][0-9]{1,3})?(h|m|s|ms))+$\") || (duration(self) >= duration(\"1s\") && duration(self) <= duration(\"24h\"))",
-                      "remedy": "write a duration from 1s to 24h"
+                      "remedy": "use a duration from 1s to 24h"
                     }
                   ]
                 }
@@ -1007,7 +1007,7 @@ export const collectorVersionPolicySchema: StructuralSchema = {
                   "rule": "!self.duration.matches(\"^([0-9]{1,6}([.][0-9]{1,3})?(h|m|s|ms))+$\") || !self.cap.matches(\"^([0-9]{1,6}([.][0-9]{1,3})?(h|m|s|ms))+$\") || duration(self.cap) >= duration(self.duration)",
                   "fieldPath": ".cap",
                   "problem": "cap is shorter than duration",
-                  "remedy": "write a cap (1h where it is left out) that is at least as long"
+                  "remedy": "use a cap (default 1h) that is at least as long"
                 }
               ]
             }

@@ -10,7 +10,7 @@ export const searchExportScheduleSchema: StructuralSchema = {
     {
       "rule": "!has(self.metadata.name) || size(self.metadata.name) <= 150",
       "problem": "the name has more than 150 characters",
-      "remedy": "write a shorter one, since the runs are named after it"
+      "remedy": "use a shorter name, because the runs are named after it"
     }
   ],
   "properties": {
@@ -37,7 +37,7 @@ export const searchExportScheduleSchema: StructuralSchema = {
           "x-kubernetes-validations": [
             {
               "rule": "self.matches(\"^ *[^ ]+( +[^ ]+){4} *$\")",
-              "remedy": "write five fields: minute, hour, day of month, month, day of week, as in \"0 * * * *\""
+              "remedy": "use five fields: minute, hour, day of month, month, day of week, for example \"0 * * * *\""
             }
           ]
         },
@@ -50,7 +50,7 @@ export const searchExportScheduleSchema: StructuralSchema = {
           "x-kubernetes-validations": [
             {
               "rule": "self.matches(\"^[A-Z][A-Za-z0-9_+/-]*$\") && self != \"Local\" && timestamp(\"2000-01-01T00:00:00Z\").getHours(self) >= 0",
-              "remedy": "write a time zone of the IANA database, as in Europe/Berlin"
+              "remedy": "use a time zone from the IANA database, for example Europe/Berlin"
             }
           ]
         },
@@ -61,12 +61,12 @@ export const searchExportScheduleSchema: StructuralSchema = {
           "x-kubernetes-validations": [
             {
               "rule": "self.matches(\"^([0-9]{1,15}|[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}([Zz]|[+-][0-9]{2}:[0-9]{2})?)$\")",
-              "remedy": "write a local time as in 2026-11-01T00:00:00, one with an offset as in 2026-11-01T00:00:00+01:00, or milliseconds since the epoch as in \"1793491200000\""
+              "remedy": "use a local time such as 2026-11-01T00:00:00, a time with an offset such as 2026-11-01T00:00:00+01:00, or milliseconds since the epoch such as \"1793491200000\""
             },
             {
               "rule": "!self.matches(\"^[0-9]{10}$\") && (!self.matches(\"^[0-9]+$\") || self.endsWith(\"000\"))",
               "problem": "is not a time in whole seconds",
-              "remedy": "write milliseconds that end in 000, as in \"1793491200000\""
+              "remedy": "use milliseconds that end in 000, for example \"1793491200000\""
             }
           ]
         },
@@ -77,12 +77,12 @@ export const searchExportScheduleSchema: StructuralSchema = {
           "x-kubernetes-validations": [
             {
               "rule": "self.matches(\"^([0-9]{1,15}|[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}([Zz]|[+-][0-9]{2}:[0-9]{2})?)$\")",
-              "remedy": "write a local time as in 2026-11-01T00:00:00, one with an offset as in 2026-11-01T00:00:00+01:00, or milliseconds since the epoch as in \"1793491200000\""
+              "remedy": "use a local time such as 2026-11-01T00:00:00, a time with an offset such as 2026-11-01T00:00:00+01:00, or milliseconds since the epoch such as \"1793491200000\""
             },
             {
               "rule": "!self.matches(\"^[0-9]{10}$\") && (!self.matches(\"^[0-9]+$\") || self.endsWith(\"000\"))",
               "problem": "is not a time in whole seconds",
-              "remedy": "write milliseconds that end in 000, as in \"1793491200000\""
+              "remedy": "use milliseconds that end in 000, for example \"1793491200000\""
             }
           ]
         },
@@ -170,7 +170,7 @@ export const searchExportScheduleSchema: StructuralSchema = {
                       "x-kubernetes-validations": [
                         {
                           "rule": "self.matches(\"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$\")",
-                          "remedy": "write the name of a Secret in the export's namespace: lower-case letters, digits, '-' and '.', as in log-service"
+                          "remedy": "use the name of a Secret in the export's namespace: lower-case letters, digits, '-' and '.', for example log-service"
                         }
                       ]
                     }
@@ -183,8 +183,8 @@ export const searchExportScheduleSchema: StructuralSchema = {
                   "x-kubernetes-validations": [
                     {
                       "rule": "self.matches(\"[^ \\t\\r\\n]\")",
-                      "problem": "is blank",
-                      "remedy": "write what to search for, as in _sourceCategory=prod/* error; * finds everything"
+                      "problem": "is empty",
+                      "remedy": "use search terms, for example _sourceCategory=prod/* error; * finds everything"
                     }
                   ]
                 },
@@ -264,11 +264,11 @@ export const searchExportScheduleSchema: StructuralSchema = {
                       "x-kubernetes-validations": [
                         {
                           "rule": "self.matches(\"^([0-9]{1,15}|[0-9]{1,6}([.][0-9]{1,3})?(k|M|G|T|P|Ki|Mi|Gi|Ti|Pi))$\")",
-                          "remedy": "write a number of bytes, with k, M, G, T or P for powers of 1000 or Ki, Mi, Gi, Ti or Pi for powers of 1024, as in 256Mi"
+                          "remedy": "use a number of bytes, optionally with k, M, G, T or P for powers of 1000, or Ki, Mi, Gi, Ti or Pi for powers of 1024, for example 256Mi"
                         },
                         {
                           "rule": "!self.matches(\"^([0-9]{1,15}|[0-9]{1,6}([.][0-9]{1,3})?(k|M|G|T|P|Ki|Mi|Gi|Ti|Pi))$\") || (quantity(self).compareTo(quantity(\"1Mi\")) >= 0 && quantity(self).compareTo(quantity(\"32Gi\")) <= 0)",
-                          "remedy": "write a size from 1Mi to 32Gi"
+                          "remedy": "use a size from 1Mi to 32Gi"
                         }
                       ]
                     },
@@ -299,19 +299,19 @@ export const searchExportScheduleSchema: StructuralSchema = {
                       "rule": "!has(self.compressionLevel) || self.compression != \"None\"",
                       "fieldPath": ".compressionLevel",
                       "problem": "does not apply to compression None",
-                      "remedy": "leave compressionLevel out, or write Gzip or Zstd as compression"
+                      "remedy": "leave compressionLevel out, or set compression to Gzip or Zstd"
                     },
                     {
                       "rule": "!has(self.compressionLevel) || self.compression != \"Gzip\" || self.compressionLevel <= 9",
                       "fieldPath": ".compressionLevel",
                       "problem": "is above 9, the highest level of Gzip",
-                      "remedy": "write a level from 1 to 9, or Zstd as compression"
+                      "remedy": "use a level from 1 to 9, or set compression to Zstd"
                     },
                     {
                       "rule": "!has(self.csv) || self.format == \"CSV\"",
                       "fieldPath": ".csv",
                       "problem": "applies only to format CSV",
-                      "remedy": "leave csv out, or write format: CSV"
+                      "remedy": "leave csv out, or set format: CSV"
                     }
                   ]
                 },
@@ -340,7 +340,7 @@ export const searchExportScheduleSchema: StructuralSchema = {
                           "x-kubernetes-validations": [
                             {
                               "rule": "self.matches(\"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$\")",
-                              "remedy": "write the NAME of one of the operator's --volume NAME=DIR: lower-case letters, digits and '-', as in exports"
+                              "remedy": "use the NAME in one of the operator's options --volume NAME=DIR: lower-case letters, digits and '-', for example exports"
                             }
                           ]
                         },
@@ -351,7 +351,7 @@ export const searchExportScheduleSchema: StructuralSchema = {
                           "x-kubernetes-validations": [
                             {
                               "rule": "self.matches(\"^[A-Za-z0-9_=+,@~!()][A-Za-z0-9_=+,@~!().-]{0,254}(/[A-Za-z0-9_=+,@~!()][A-Za-z0-9_=+,@~!().-]{0,254})*/?$\")",
-                              "remedy": "write folders with a / between them, of letters, digits and _ = + , @ ~ ! ( ) . -, none of which begins with a dot or a minus, as in audit/2026"
+                              "remedy": "use folders separated by /, with letters, digits and _ = + , @ ~ ! ( ) . -, none of which begins with a dot or a minus, for example audit/2026"
                             }
                           ]
                         }
@@ -376,7 +376,7 @@ export const searchExportScheduleSchema: StructuralSchema = {
                           "x-kubernetes-validations": [
                             {
                               "rule": "self.matches(\"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$\")",
-                              "remedy": "write the name of a bucket: 3 to 63 lower-case letters, digits, '.' and '-', as in log-exports"
+                              "remedy": "use the name of a bucket: 3 to 63 lower-case letters, digits, '.' and '-', for example log-exports"
                             }
                           ]
                         },
@@ -387,7 +387,7 @@ export const searchExportScheduleSchema: StructuralSchema = {
                           "x-kubernetes-validations": [
                             {
                               "rule": "self.matches(\"^[A-Za-z0-9_=+,@~!()][A-Za-z0-9_=+,@~!().-]{0,254}(/[A-Za-z0-9_=+,@~!()][A-Za-z0-9_=+,@~!().-]{0,254})*/?$\")",
-                              "remedy": "write folders with a / between them, of letters, digits and _ = + , @ ~ ! ( ) . -, none of which begins with a dot or a minus, as in audit/2026"
+                              "remedy": "use folders separated by /, with letters, digits and _ = + , @ ~ ! ( ) . -, none of which begins with a dot or a minus, for example audit/2026"
                             }
                           ]
                         },
@@ -398,7 +398,7 @@ export const searchExportScheduleSchema: StructuralSchema = {
                           "x-kubernetes-validations": [
                             {
                               "rule": "self.matches(\"^[a-z0-9-]+$\")",
-                              "remedy": "write a region: lower-case letters, digits and '-', as in eu-central-1"
+                              "remedy": "use a region: lower-case letters, digits and '-', for example eu-central-1"
                             }
                           ]
                         },
@@ -409,7 +409,7 @@ export const searchExportScheduleSchema: StructuralSchema = {
                           "x-kubernetes-validations": [
                             {
                               "rule": "self.matches(\"^https?://([A-Za-z0-9.-]+|\\\\[[0-9A-Fa-f:.]+\\\\])(:[0-9]{1,5})?(/[A-Za-z0-9._~/-]*)?$\")",
-                              "remedy": "write an address without user, password, ? and #, as in https://store.example.com; credentials belong into the Secret"
+                              "remedy": "use an address without a user, password, ? or #, for example https://store.example.com; credentials belong in the Secret"
                             }
                           ]
                         },
@@ -433,7 +433,7 @@ export const searchExportScheduleSchema: StructuralSchema = {
                               "x-kubernetes-validations": [
                                 {
                                   "rule": "self.matches(\"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$\")",
-                                  "remedy": "write the name of a Secret in the export's namespace: lower-case letters, digits, '-' and '.', as in export-store"
+                                  "remedy": "use the name of a Secret in the export's namespace: lower-case letters, digits, '-' and '.', for example export-store"
                                 }
                               ]
                             }
@@ -469,7 +469,7 @@ export const searchExportScheduleSchema: StructuralSchema = {
                               "rule": "!has(self.kmsKeyID) || self.type != \"AES256\"",
                               "fieldPath": ".kmsKeyID",
                               "problem": "does not apply to AES256, which uses keys of the store",
-                              "remedy": "leave kmsKeyID out, or write type: aws:kms"
+                              "remedy": "leave kmsKeyID out, or set type: aws:kms"
                             }
                           ]
                         },
@@ -480,7 +480,7 @@ export const searchExportScheduleSchema: StructuralSchema = {
                           "x-kubernetes-validations": [
                             {
                               "rule": "self.matches(\"^[A-Za-z0-9_-]+$\")",
-                              "remedy": "write a storage class of the store, as in STANDARD_IA"
+                              "remedy": "use a storage class of the store, for example STANDARD_IA"
                             }
                           ]
                         },
@@ -522,7 +522,7 @@ export const searchExportScheduleSchema: StructuralSchema = {
                           "rule": "!has(self.endpoint) || !self.endpoint.startsWith(\"http://\") || self.insecure",
                           "fieldPath": ".endpoint",
                           "problem": "is not encrypted",
-                          "remedy": "write https://, or set insecure to allow http://"
+                          "remedy": "use https://, or set insecure to allow http://"
                         }
                       ]
                     },
@@ -546,7 +546,7 @@ export const searchExportScheduleSchema: StructuralSchema = {
                           "x-kubernetes-validations": [
                             {
                               "rule": "self.matches(\"^[a-z0-9]{3,24}$\")",
-                              "remedy": "write the name of a storage account: 3 to 24 lower-case letters and digits, as in examplelogs"
+                              "remedy": "use the name of a storage account: 3 to 24 lower-case letters and digits, for example examplelogs"
                             }
                           ]
                         },
@@ -557,7 +557,7 @@ export const searchExportScheduleSchema: StructuralSchema = {
                           "x-kubernetes-validations": [
                             {
                               "rule": "self.matches(\"^https?://([A-Za-z0-9.-]+|\\\\[[0-9A-Fa-f:.]+\\\\])(:[0-9]{1,5})?(/[A-Za-z0-9._~/-]*)?$\")",
-                              "remedy": "write an address without user, password, ? and #, as in https://store.example.com; credentials belong into the Secret"
+                              "remedy": "use an address without a user, password, ? or #, for example https://store.example.com; credentials belong in the Secret"
                             }
                           ]
                         },
@@ -568,7 +568,7 @@ export const searchExportScheduleSchema: StructuralSchema = {
                           "x-kubernetes-validations": [
                             {
                               "rule": "self.size() >= 3 && self.matches(\"^[a-z0-9]+(-[a-z0-9]+)*$\")",
-                              "remedy": "write the name of a container: 3 to 63 lower-case letters, digits and single '-', as in log-exports"
+                              "remedy": "use the name of a container: 3 to 63 lower-case letters, digits and single '-', for example log-exports"
                             }
                           ]
                         },
@@ -579,7 +579,7 @@ export const searchExportScheduleSchema: StructuralSchema = {
                           "x-kubernetes-validations": [
                             {
                               "rule": "self.matches(\"^[A-Za-z0-9_=+,@~!()][A-Za-z0-9_=+,@~!().-]{0,254}(/[A-Za-z0-9_=+,@~!()][A-Za-z0-9_=+,@~!().-]{0,254})*/?$\")",
-                              "remedy": "write folders with a / between them, of letters, digits and _ = + , @ ~ ! ( ) . -, none of which begins with a dot or a minus, as in audit/2026"
+                              "remedy": "use folders separated by /, with letters, digits and _ = + , @ ~ ! ( ) . -, none of which begins with a dot or a minus, for example audit/2026"
                             }
                           ]
                         },
@@ -599,7 +599,7 @@ export const searchExportScheduleSchema: StructuralSchema = {
                               "x-kubernetes-validations": [
                                 {
                                   "rule": "self.matches(\"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$\")",
-                                  "remedy": "write the name of a Secret in the export's namespace: lower-case letters, digits, '-' and '.', as in export-store"
+                                  "remedy": "use the name of a Secret in the export's namespace: lower-case letters, digits, '-' and '.', for example export-store"
                                 }
                               ]
                             }
@@ -613,13 +613,13 @@ export const searchExportScheduleSchema: StructuralSchema = {
                       "x-kubernetes-validations": [
                         {
                           "rule": "has(self.account) != has(self.endpoint)",
-                          "remedy": "write exactly one of the two: account, as in examplelogs, or endpoint, as in https://store.example.com"
+                          "remedy": "set exactly one of the two: account, for example examplelogs, or endpoint, for example https://store.example.com"
                         },
                         {
                           "rule": "!has(self.endpoint) || !self.endpoint.startsWith(\"http://\") || self.insecure",
                           "fieldPath": ".endpoint",
                           "problem": "is not encrypted",
-                          "remedy": "write https://, or set insecure to allow http://"
+                          "remedy": "use https://, or set insecure to allow http://"
                         }
                       ]
                     },
@@ -642,7 +642,7 @@ export const searchExportScheduleSchema: StructuralSchema = {
                           "x-kubernetes-validations": [
                             {
                               "rule": "self.size() >= 3 && self.matches(\"^[a-z0-9][a-z0-9._-]*[a-z0-9]$\")",
-                              "remedy": "write the name of a bucket: 3 to 63 lower-case letters, digits, '.', '_' and '-', as in log-exports"
+                              "remedy": "use the name of a bucket: 3 to 63 lower-case letters, digits, '.', '_' and '-', for example log-exports"
                             }
                           ]
                         },
@@ -653,7 +653,7 @@ export const searchExportScheduleSchema: StructuralSchema = {
                           "x-kubernetes-validations": [
                             {
                               "rule": "self.matches(\"^[A-Za-z0-9_=+,@~!()][A-Za-z0-9_=+,@~!().-]{0,254}(/[A-Za-z0-9_=+,@~!()][A-Za-z0-9_=+,@~!().-]{0,254})*/?$\")",
-                              "remedy": "write folders with a / between them, of letters, digits and _ = + , @ ~ ! ( ) . -, none of which begins with a dot or a minus, as in audit/2026"
+                              "remedy": "use folders separated by /, with letters, digits and _ = + , @ ~ ! ( ) . -, none of which begins with a dot or a minus, for example audit/2026"
                             }
                           ]
                         },
@@ -664,7 +664,7 @@ export const searchExportScheduleSchema: StructuralSchema = {
                           "x-kubernetes-validations": [
                             {
                               "rule": "self.matches(\"^https?://([A-Za-z0-9.-]+|\\\\[[0-9A-Fa-f:.]+\\\\])(:[0-9]{1,5})?(/[A-Za-z0-9._~/-]*)?$\")",
-                              "remedy": "write an address without user, password, ? and #, as in https://store.example.com; credentials belong into the Secret"
+                              "remedy": "use an address without a user, password, ? or #, for example https://store.example.com; credentials belong in the Secret"
                             }
                           ]
                         },
@@ -684,7 +684,7 @@ export const searchExportScheduleSchema: StructuralSchema = {
                               "x-kubernetes-validations": [
                                 {
                                   "rule": "self.matches(\"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$\")",
-                                  "remedy": "write the name of a Secret in the export's namespace: lower-case letters, digits, '-' and '.', as in export-store"
+                                  "remedy": "use the name of a Secret in the export's namespace: lower-case letters, digits, '-' and '.', for example export-store"
                                 }
                               ]
                             }
@@ -700,7 +700,7 @@ export const searchExportScheduleSchema: StructuralSchema = {
                           "rule": "!has(self.endpoint) || !self.endpoint.startsWith(\"http://\") || self.insecure",
                           "fieldPath": ".endpoint",
                           "problem": "is not encrypted",
-                          "remedy": "write https://, or set insecure to allow http://"
+                          "remedy": "use https://, or set insecure to allow http://"
                         }
                       ]
                     },
@@ -721,7 +721,7 @@ export const searchExportScheduleSchema: StructuralSchema = {
                           "x-kubernetes-validations": [
                             {
                               "rule": "self.matches(\"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$\")",
-                              "remedy": "write the name of a PersistentVolumeClaim: lower-case letters, digits, '-' and '.', as in audit"
+                              "remedy": "use the name of a PersistentVolumeClaim: lower-case letters, digits, '-' and '.', for example audit"
                             }
                           ]
                         },
@@ -732,7 +732,7 @@ export const searchExportScheduleSchema: StructuralSchema = {
                           "x-kubernetes-validations": [
                             {
                               "rule": "self.matches(\"^[A-Za-z0-9_=+,@~!()][A-Za-z0-9_=+,@~!().-]{0,254}(/[A-Za-z0-9_=+,@~!()][A-Za-z0-9_=+,@~!().-]{0,254})*/?$\")",
-                              "remedy": "write folders with a / between them, of letters, digits and _ = + , @ ~ ! ( ) . -, none of which begins with a dot or a minus, as in audit/2026"
+                              "remedy": "use folders separated by /, with letters, digits and _ = + , @ ~ ! ( ) . -, none of which begins with a dot or a minus, for example audit/2026"
                             }
                           ]
                         }
@@ -742,7 +742,7 @@ export const searchExportScheduleSchema: StructuralSchema = {
                   "x-kubernetes-validations": [
                     {
                       "rule": "[has(self.volume), has(self.s3), has(self.azureBlob), has(self.gcs), has(self.persistentVolumeClaim)].exists_one(isGiven, isGiven)",
-                      "remedy": "write exactly one destination: volume, as in {name: exports}, s3, as in {bucket: log-exports}, azureBlob, or gcs"
+                      "remedy": "set exactly one destination: volume, for example {name: exports}, s3, for example {bucket: log-exports}, azureBlob, or gcs"
                     }
                   ]
                 },
@@ -784,7 +784,7 @@ export const searchExportScheduleSchema: StructuralSchema = {
                           "x-kubernetes-validations": [
                             {
                               "rule": "self.matches(\"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$\")",
-                              "remedy": "write the name of a ServiceAccount in the export's namespace: lower-case letters, digits, '-' and '.', as in exporter"
+                              "remedy": "use the name of a ServiceAccount in the export's namespace: lower-case letters, digits, '-' and '.', for example exporter"
                             }
                           ]
                         },
@@ -982,7 +982,7 @@ export const searchExportScheduleSchema: StructuralSchema = {
                       "rule": "self.mode == \"Job\" || !has(self.job)",
                       "fieldPath": ".job",
                       "problem": "applies only to mode Job",
-                      "remedy": "leave job out, or write mode: Job"
+                      "remedy": "leave job out, or set mode: Job"
                     }
                   ]
                 },
@@ -1006,11 +1006,11 @@ export const searchExportScheduleSchema: StructuralSchema = {
                       "x-kubernetes-validations": [
                         {
                           "rule": "self.matches(\"^([0-9]{1,15}|[0-9]{1,6}([.][0-9]{1,3})?(k|M|G|T|P|Ki|Mi|Gi|Ti|Pi))$\")",
-                          "remedy": "write a number of bytes, with k, M, G, T or P for powers of 1000 or Ki, Mi, Gi, Ti or Pi for powers of 1024, as in 256Mi"
+                          "remedy": "use a number of bytes, optionally with k, M, G, T or P for powers of 1000, or Ki, Mi, Gi, Ti or Pi for powers of 1024, for example 256Mi"
                         },
                         {
                           "rule": "!self.matches(\"^([0-9]{1,15}|[0-9]{1,6}([.][0-9]{1,3})?(k|M|G|T|P|Ki|Mi|Gi|Ti|Pi))$\") || (quantity(self).compareTo(quantity(\"1Mi\")) >= 0 && quantity(self).compareTo(quantity(\"1Pi\")) <= 0)",
-                          "remedy": "write a size from 1Mi to 1Pi"
+                          "remedy": "use a size from 1Mi to 1Pi"
                         }
                       ]
                     }
@@ -1045,11 +1045,11 @@ export const searchExportScheduleSchema: StructuralSchema = {
                   "x-kubernetes-validations": [
                     {
                       "rule": "self.matches(\"^([0-9]{1,6}([.][0-9]{1,3})?(h|m|s|ms))+$\")",
-                      "remedy": "write a duration in hours, minutes and seconds, as in 30s, 5m or 1h30m"
+                      "remedy": "use a duration in hours, minutes and seconds, for example 30s, 5m or 1h30m"
                     },
                     {
                       "rule": "!self.matches(\"^([0-9]{1,6}([.][0-9]{1,3})?(h|m|s|ms))+$\") || (duration(self) >= duration(\"0s\") && duration(self) <= duration(\"24h\"))",
-                      "remedy": "write a duration from 0s to 24h"
+                      "remedy": "use a duration from 0s to 24h"
                     }
                   ]
                 }
@@ -1058,7 +1058,7 @@ export const searchExportScheduleSchema: StructuralSchema = {
                 {
                   "rule": "self.results == \"Messages\" || self.output.partitionBy == \"None\"",
                   "fieldPath": ".output.partitionBy",
-                  "problem": "records have no time by which they could be divided",
+                  "problem": "records have no time by which to divide them",
                   "remedy": "leave partitionBy out, or export Messages"
                 }
               ]
@@ -1070,20 +1070,20 @@ export const searchExportScheduleSchema: StructuralSchema = {
         {
           "rule": "self.template.spec.destination == oldSelf.template.spec.destination",
           "fieldPath": ".template.spec.destination",
-          "problem": "cannot be changed, since the records of complete runs lie there",
-          "remedy": "write a new SearchExportSchedule, with another name"
+          "problem": "cannot be changed, because the records of complete runs are stored there",
+          "remedy": "create another SearchExportSchedule with a new name"
         },
         {
           "rule": "!has(self.template.spec.destination.persistentVolumeClaim)",
           "fieldPath": ".template.spec.destination.persistentVolumeClaim",
-          "problem": "cannot be used in a schedule, because the operator records complete runs at the destination, and cannot mount a claim",
-          "remedy": "write s3, as in {bucket: log-exports}, azureBlob or gcs"
+          "problem": "cannot be used in a schedule, because the operator records complete runs at the destination, but cannot mount a claim",
+          "remedy": "use s3, for example {bucket: log-exports}, azureBlob or gcs"
         },
         {
           "rule": "!has(self.template.spec.destination.volume) || self.template.spec.execution.mode != \"Job\"",
           "fieldPath": ".template.spec.destination.volume",
           "problem": "is a volume of the operator, which the pods of a Job cannot mount",
-          "remedy": "write s3, as in {bucket: log-exports}, azureBlob or gcs, or leave execution out"
+          "remedy": "use s3, for example {bucket: log-exports}, azureBlob or gcs, or leave execution out"
         }
       ]
     },

@@ -10,7 +10,7 @@ export const searchExportSchema: StructuralSchema = {
     {
       "rule": "!has(self.metadata.name) || size(self.metadata.name) <= 190",
       "problem": "the name has more than 190 characters",
-      "remedy": "write a shorter one, since the folder of the files is named after it"
+      "remedy": "use a shorter name, because the folder for the files is named after it"
     }
   ],
   "properties": {
@@ -48,7 +48,7 @@ export const searchExportSchema: StructuralSchema = {
               "x-kubernetes-validations": [
                 {
                   "rule": "self.matches(\"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$\")",
-                  "remedy": "write the name of a Secret in the export's namespace: lower-case letters, digits, '-' and '.', as in log-service"
+                  "remedy": "use the name of a Secret in the export's namespace: lower-case letters, digits, '-' and '.', for example log-service"
                 }
               ]
             }
@@ -61,13 +61,13 @@ export const searchExportSchema: StructuralSchema = {
           "x-kubernetes-validations": [
             {
               "rule": "self.matches(\"[^ \\t\\r\\n]\")",
-              "problem": "is blank",
-              "remedy": "write what to search for, as in _sourceCategory=prod/* error; * finds everything"
+              "problem": "is empty",
+              "remedy": "use search terms, for example _sourceCategory=prod/* error; * finds everything"
             },
             {
               "rule": "self == oldSelf",
-              "problem": "cannot be changed, since it decides what the files hold",
-              "remedy": "write a new SearchExport, with another name"
+              "problem": "cannot be changed, because it determines the content of the files",
+              "remedy": "create another SearchExport with a new name"
             }
           ]
         },
@@ -90,12 +90,12 @@ export const searchExportSchema: StructuralSchema = {
               "x-kubernetes-validations": [
                 {
                   "rule": "self.matches(\"^([0-9]{1,15}|[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,3})?([Zz]|[+-][0-9]{2}:[0-9]{2})?)$\")",
-                  "remedy": "write a local time as in 2026-11-01T00:00:00 with a time zone, one with an offset as in 2026-11-01T00:00:00+01:00, or milliseconds since the epoch as in \"1793491200000\""
+                  "remedy": "use a local time such as 2026-11-01T00:00:00 with a time zone, a time with an offset such as 2026-11-01T00:00:00+01:00, or milliseconds since the epoch such as \"1793491200000\""
                 },
                 {
                   "rule": "!self.matches(\"^[0-9]{10}$\")",
                   "problem": "looks like seconds",
-                  "remedy": "write milliseconds, which have three digits more, as in \"1793491200000\""
+                  "remedy": "use milliseconds, which have three more digits, for example \"1793491200000\""
                 }
               ]
             },
@@ -106,12 +106,12 @@ export const searchExportSchema: StructuralSchema = {
               "x-kubernetes-validations": [
                 {
                   "rule": "self.matches(\"^([0-9]{1,15}|[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,3})?([Zz]|[+-][0-9]{2}:[0-9]{2})?)$\")",
-                  "remedy": "write a local time as in 2026-11-01T00:00:00 with a time zone, one with an offset as in 2026-11-01T00:00:00+01:00, or milliseconds since the epoch as in \"1793491200000\""
+                  "remedy": "use a local time such as 2026-11-01T00:00:00 with a time zone, a time with an offset such as 2026-11-01T00:00:00+01:00, or milliseconds since the epoch such as \"1793491200000\""
                 },
                 {
                   "rule": "!self.matches(\"^[0-9]{10}$\")",
                   "problem": "looks like seconds",
-                  "remedy": "write milliseconds, which have three digits more, as in \"1793491200000\""
+                  "remedy": "use milliseconds, which have three more digits, for example \"1793491200000\""
                 }
               ]
             },
@@ -123,7 +123,7 @@ export const searchExportSchema: StructuralSchema = {
               "x-kubernetes-validations": [
                 {
                   "rule": "self.matches(\"^[A-Z][A-Za-z0-9_+/-]*$\") && self != \"Local\" && timestamp(\"2000-01-01T00:00:00Z\").getHours(self) >= 0",
-                  "remedy": "write a time zone of the IANA database, as in Europe/Berlin"
+                  "remedy": "use a time zone from the IANA database, for example Europe/Berlin"
                 }
               ]
             }
@@ -132,12 +132,12 @@ export const searchExportSchema: StructuralSchema = {
             {
               "rule": "has(self.timeZone) || [self.from, self.to].all(text, !text.matches(\"^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9:.]+$\"))",
               "problem": "has a local time, but no time zone",
-              "remedy": "write timeZone, as in Europe/Berlin or UTC, or give the times an offset"
+              "remedy": "set timeZone, for example to Europe/Berlin or UTC, or give the times an offset"
             },
             {
               "rule": "self == oldSelf",
-              "problem": "cannot be changed, since it decides what the files hold",
-              "remedy": "write a new SearchExport, with another name"
+              "problem": "cannot be changed, because it determines the content of the files",
+              "remedy": "create another SearchExport with a new name"
             }
           ]
         },
@@ -147,8 +147,8 @@ export const searchExportSchema: StructuralSchema = {
           "x-kubernetes-validations": [
             {
               "rule": "self == oldSelf",
-              "problem": "cannot be changed, since it decides what the files hold",
-              "remedy": "write a new SearchExport, with another name"
+              "problem": "cannot be changed, because it determines the content of the files",
+              "remedy": "create another SearchExport with a new name"
             }
           ]
         },
@@ -162,8 +162,8 @@ export const searchExportSchema: StructuralSchema = {
           "x-kubernetes-validations": [
             {
               "rule": "self == oldSelf",
-              "problem": "cannot be changed, since it decides what the files hold",
-              "remedy": "write a new SearchExport, with another name"
+              "problem": "cannot be changed, because it determines the content of the files",
+              "remedy": "create another SearchExport with a new name"
             }
           ]
         },
@@ -177,8 +177,8 @@ export const searchExportSchema: StructuralSchema = {
           "x-kubernetes-validations": [
             {
               "rule": "self == oldSelf",
-              "problem": "cannot be changed, since it decides what the files hold",
-              "remedy": "write a new SearchExport, with another name"
+              "problem": "cannot be changed, because it determines the content of the files",
+              "remedy": "create another SearchExport with a new name"
             }
           ]
         },
@@ -238,11 +238,11 @@ export const searchExportSchema: StructuralSchema = {
               "x-kubernetes-validations": [
                 {
                   "rule": "self.matches(\"^([0-9]{1,15}|[0-9]{1,6}([.][0-9]{1,3})?(k|M|G|T|P|Ki|Mi|Gi|Ti|Pi))$\")",
-                  "remedy": "write a number of bytes, with k, M, G, T or P for powers of 1000 or Ki, Mi, Gi, Ti or Pi for powers of 1024, as in 256Mi"
+                  "remedy": "use a number of bytes, optionally with k, M, G, T or P for powers of 1000, or Ki, Mi, Gi, Ti or Pi for powers of 1024, for example 256Mi"
                 },
                 {
                   "rule": "!self.matches(\"^([0-9]{1,15}|[0-9]{1,6}([.][0-9]{1,3})?(k|M|G|T|P|Ki|Mi|Gi|Ti|Pi))$\") || (quantity(self).compareTo(quantity(\"1Mi\")) >= 0 && quantity(self).compareTo(quantity(\"32Gi\")) <= 0)",
-                  "remedy": "write a size from 1Mi to 32Gi"
+                  "remedy": "use a size from 1Mi to 32Gi"
                 }
               ]
             },
@@ -273,24 +273,24 @@ export const searchExportSchema: StructuralSchema = {
               "rule": "!has(self.compressionLevel) || self.compression != \"None\"",
               "fieldPath": ".compressionLevel",
               "problem": "does not apply to compression None",
-              "remedy": "leave compressionLevel out, or write Gzip or Zstd as compression"
+              "remedy": "leave compressionLevel out, or set compression to Gzip or Zstd"
             },
             {
               "rule": "!has(self.compressionLevel) || self.compression != \"Gzip\" || self.compressionLevel <= 9",
               "fieldPath": ".compressionLevel",
               "problem": "is above 9, the highest level of Gzip",
-              "remedy": "write a level from 1 to 9, or Zstd as compression"
+              "remedy": "use a level from 1 to 9, or set compression to Zstd"
             },
             {
               "rule": "!has(self.csv) || self.format == \"CSV\"",
               "fieldPath": ".csv",
               "problem": "applies only to format CSV",
-              "remedy": "leave csv out, or write format: CSV"
+              "remedy": "leave csv out, or set format: CSV"
             },
             {
               "rule": "self == oldSelf",
-              "problem": "cannot be changed, since it decides what the files hold",
-              "remedy": "write a new SearchExport, with another name"
+              "problem": "cannot be changed, because it determines the content of the files",
+              "remedy": "create another SearchExport with a new name"
             }
           ]
         },
@@ -319,7 +319,7 @@ export const searchExportSchema: StructuralSchema = {
                   "x-kubernetes-validations": [
                     {
                       "rule": "self.matches(\"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$\")",
-                      "remedy": "write the NAME of one of the operator's --volume NAME=DIR: lower-case letters, digits and '-', as in exports"
+                      "remedy": "use the NAME in one of the operator's options --volume NAME=DIR: lower-case letters, digits and '-', for example exports"
                     }
                   ]
                 },
@@ -330,7 +330,7 @@ export const searchExportSchema: StructuralSchema = {
                   "x-kubernetes-validations": [
                     {
                       "rule": "self.matches(\"^[A-Za-z0-9_=+,@~!()][A-Za-z0-9_=+,@~!().-]{0,254}(/[A-Za-z0-9_=+,@~!()][A-Za-z0-9_=+,@~!().-]{0,254})*/?$\")",
-                      "remedy": "write folders with a / between them, of letters, digits and _ = + , @ ~ ! ( ) . -, none of which begins with a dot or a minus, as in audit/2026"
+                      "remedy": "use folders separated by /, with letters, digits and _ = + , @ ~ ! ( ) . -, none of which begins with a dot or a minus, for example audit/2026"
                     }
                   ]
                 }
@@ -355,7 +355,7 @@ export const searchExportSchema: StructuralSchema = {
                   "x-kubernetes-validations": [
                     {
                       "rule": "self.matches(\"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$\")",
-                      "remedy": "write the name of a bucket: 3 to 63 lower-case letters, digits, '.' and '-', as in log-exports"
+                      "remedy": "use the name of a bucket: 3 to 63 lower-case letters, digits, '.' and '-', for example log-exports"
                     }
                   ]
                 },
@@ -366,7 +366,7 @@ export const searchExportSchema: StructuralSchema = {
                   "x-kubernetes-validations": [
                     {
                       "rule": "self.matches(\"^[A-Za-z0-9_=+,@~!()][A-Za-z0-9_=+,@~!().-]{0,254}(/[A-Za-z0-9_=+,@~!()][A-Za-z0-9_=+,@~!().-]{0,254})*/?$\")",
-                      "remedy": "write folders with a / between them, of letters, digits and _ = + , @ ~ ! ( ) . -, none of which begins with a dot or a minus, as in audit/2026"
+                      "remedy": "use folders separated by /, with letters, digits and _ = + , @ ~ ! ( ) . -, none of which begins with a dot or a minus, for example audit/2026"
                     }
                   ]
                 },
@@ -377,7 +377,7 @@ export const searchExportSchema: StructuralSchema = {
                   "x-kubernetes-validations": [
                     {
                       "rule": "self.matches(\"^[a-z0-9-]+$\")",
-                      "remedy": "write a region: lower-case letters, digits and '-', as in eu-central-1"
+                      "remedy": "use a region: lower-case letters, digits and '-', for example eu-central-1"
                     }
                   ]
                 },
@@ -388,7 +388,7 @@ export const searchExportSchema: StructuralSchema = {
                   "x-kubernetes-validations": [
                     {
                       "rule": "self.matches(\"^https?://([A-Za-z0-9.-]+|\\\\[[0-9A-Fa-f:.]+\\\\])(:[0-9]{1,5})?(/[A-Za-z0-9._~/-]*)?$\")",
-                      "remedy": "write an address without user, password, ? and #, as in https://store.example.com; credentials belong into the Secret"
+                      "remedy": "use an address without a user, password, ? or #, for example https://store.example.com; credentials belong in the Secret"
                     }
                   ]
                 },
@@ -412,7 +412,7 @@ export const searchExportSchema: StructuralSchema = {
                       "x-kubernetes-validations": [
                         {
                           "rule": "self.matches(\"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$\")",
-                          "remedy": "write the name of a Secret in the export's namespace: lower-case letters, digits, '-' and '.', as in export-store"
+                          "remedy": "use the name of a Secret in the export's namespace: lower-case letters, digits, '-' and '.', for example export-store"
                         }
                       ]
                     }
@@ -448,7 +448,7 @@ export const searchExportSchema: StructuralSchema = {
                       "rule": "!has(self.kmsKeyID) || self.type != \"AES256\"",
                       "fieldPath": ".kmsKeyID",
                       "problem": "does not apply to AES256, which uses keys of the store",
-                      "remedy": "leave kmsKeyID out, or write type: aws:kms"
+                      "remedy": "leave kmsKeyID out, or set type: aws:kms"
                     }
                   ]
                 },
@@ -459,7 +459,7 @@ export const searchExportSchema: StructuralSchema = {
                   "x-kubernetes-validations": [
                     {
                       "rule": "self.matches(\"^[A-Za-z0-9_-]+$\")",
-                      "remedy": "write a storage class of the store, as in STANDARD_IA"
+                      "remedy": "use a storage class of the store, for example STANDARD_IA"
                     }
                   ]
                 },
@@ -501,7 +501,7 @@ export const searchExportSchema: StructuralSchema = {
                   "rule": "!has(self.endpoint) || !self.endpoint.startsWith(\"http://\") || self.insecure",
                   "fieldPath": ".endpoint",
                   "problem": "is not encrypted",
-                  "remedy": "write https://, or set insecure to allow http://"
+                  "remedy": "use https://, or set insecure to allow http://"
                 }
               ]
             },
@@ -525,7 +525,7 @@ export const searchExportSchema: StructuralSchema = {
                   "x-kubernetes-validations": [
                     {
                       "rule": "self.matches(\"^[a-z0-9]{3,24}$\")",
-                      "remedy": "write the name of a storage account: 3 to 24 lower-case letters and digits, as in examplelogs"
+                      "remedy": "use the name of a storage account: 3 to 24 lower-case letters and digits, for example examplelogs"
                     }
                   ]
                 },
@@ -536,7 +536,7 @@ export const searchExportSchema: StructuralSchema = {
                   "x-kubernetes-validations": [
                     {
                       "rule": "self.matches(\"^https?://([A-Za-z0-9.-]+|\\\\[[0-9A-Fa-f:.]+\\\\])(:[0-9]{1,5})?(/[A-Za-z0-9._~/-]*)?$\")",
-                      "remedy": "write an address without user, password, ? and #, as in https://store.example.com; credentials belong into the Secret"
+                      "remedy": "use an address without a user, password, ? or #, for example https://store.example.com; credentials belong in the Secret"
                     }
                   ]
                 },
@@ -547,7 +547,7 @@ export const searchExportSchema: StructuralSchema = {
                   "x-kubernetes-validations": [
                     {
                       "rule": "self.size() >= 3 && self.matches(\"^[a-z0-9]+(-[a-z0-9]+)*$\")",
-                      "remedy": "write the name of a container: 3 to 63 lower-case letters, digits and single '-', as in log-exports"
+                      "remedy": "use the name of a container: 3 to 63 lower-case letters, digits and single '-', for example log-exports"
                     }
                   ]
                 },
@@ -558,7 +558,7 @@ export const searchExportSchema: StructuralSchema = {
                   "x-kubernetes-validations": [
                     {
                       "rule": "self.matches(\"^[A-Za-z0-9_=+,@~!()][A-Za-z0-9_=+,@~!().-]{0,254}(/[A-Za-z0-9_=+,@~!()][A-Za-z0-9_=+,@~!().-]{0,254})*/?$\")",
-                      "remedy": "write folders with a / between them, of letters, digits and _ = + , @ ~ ! ( ) . -, none of which begins with a dot or a minus, as in audit/2026"
+                      "remedy": "use folders separated by /, with letters, digits and _ = + , @ ~ ! ( ) . -, none of which begins with a dot or a minus, for example audit/2026"
                     }
                   ]
                 },
@@ -578,7 +578,7 @@ export const searchExportSchema: StructuralSchema = {
                       "x-kubernetes-validations": [
                         {
                           "rule": "self.matches(\"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$\")",
-                          "remedy": "write the name of a Secret in the export's namespace: lower-case letters, digits, '-' and '.', as in export-store"
+                          "remedy": "use the name of a Secret in the export's namespace: lower-case letters, digits, '-' and '.', for example export-store"
                         }
                       ]
                     }
@@ -592,13 +592,13 @@ export const searchExportSchema: StructuralSchema = {
               "x-kubernetes-validations": [
                 {
                   "rule": "has(self.account) != has(self.endpoint)",
-                  "remedy": "write exactly one of the two: account, as in examplelogs, or endpoint, as in https://store.example.com"
+                  "remedy": "set exactly one of the two: account, for example examplelogs, or endpoint, for example https://store.example.com"
                 },
                 {
                   "rule": "!has(self.endpoint) || !self.endpoint.startsWith(\"http://\") || self.insecure",
                   "fieldPath": ".endpoint",
                   "problem": "is not encrypted",
-                  "remedy": "write https://, or set insecure to allow http://"
+                  "remedy": "use https://, or set insecure to allow http://"
                 }
               ]
             },
@@ -621,7 +621,7 @@ export const searchExportSchema: StructuralSchema = {
                   "x-kubernetes-validations": [
                     {
                       "rule": "self.size() >= 3 && self.matches(\"^[a-z0-9][a-z0-9._-]*[a-z0-9]$\")",
-                      "remedy": "write the name of a bucket: 3 to 63 lower-case letters, digits, '.', '_' and '-', as in log-exports"
+                      "remedy": "use the name of a bucket: 3 to 63 lower-case letters, digits, '.', '_' and '-', for example log-exports"
                     }
                   ]
                 },
@@ -632,7 +632,7 @@ export const searchExportSchema: StructuralSchema = {
                   "x-kubernetes-validations": [
                     {
                       "rule": "self.matches(\"^[A-Za-z0-9_=+,@~!()][A-Za-z0-9_=+,@~!().-]{0,254}(/[A-Za-z0-9_=+,@~!()][A-Za-z0-9_=+,@~!().-]{0,254})*/?$\")",
-                      "remedy": "write folders with a / between them, of letters, digits and _ = + , @ ~ ! ( ) . -, none of which begins with a dot or a minus, as in audit/2026"
+                      "remedy": "use folders separated by /, with letters, digits and _ = + , @ ~ ! ( ) . -, none of which begins with a dot or a minus, for example audit/2026"
                     }
                   ]
                 },
@@ -643,7 +643,7 @@ export const searchExportSchema: StructuralSchema = {
                   "x-kubernetes-validations": [
                     {
                       "rule": "self.matches(\"^https?://([A-Za-z0-9.-]+|\\\\[[0-9A-Fa-f:.]+\\\\])(:[0-9]{1,5})?(/[A-Za-z0-9._~/-]*)?$\")",
-                      "remedy": "write an address without user, password, ? and #, as in https://store.example.com; credentials belong into the Secret"
+                      "remedy": "use an address without a user, password, ? or #, for example https://store.example.com; credentials belong in the Secret"
                     }
                   ]
                 },
@@ -663,7 +663,7 @@ export const searchExportSchema: StructuralSchema = {
                       "x-kubernetes-validations": [
                         {
                           "rule": "self.matches(\"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$\")",
-                          "remedy": "write the name of a Secret in the export's namespace: lower-case letters, digits, '-' and '.', as in export-store"
+                          "remedy": "use the name of a Secret in the export's namespace: lower-case letters, digits, '-' and '.', for example export-store"
                         }
                       ]
                     }
@@ -679,7 +679,7 @@ export const searchExportSchema: StructuralSchema = {
                   "rule": "!has(self.endpoint) || !self.endpoint.startsWith(\"http://\") || self.insecure",
                   "fieldPath": ".endpoint",
                   "problem": "is not encrypted",
-                  "remedy": "write https://, or set insecure to allow http://"
+                  "remedy": "use https://, or set insecure to allow http://"
                 }
               ]
             },
@@ -700,7 +700,7 @@ export const searchExportSchema: StructuralSchema = {
                   "x-kubernetes-validations": [
                     {
                       "rule": "self.matches(\"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$\")",
-                      "remedy": "write the name of a PersistentVolumeClaim: lower-case letters, digits, '-' and '.', as in audit"
+                      "remedy": "use the name of a PersistentVolumeClaim: lower-case letters, digits, '-' and '.', for example audit"
                     }
                   ]
                 },
@@ -711,7 +711,7 @@ export const searchExportSchema: StructuralSchema = {
                   "x-kubernetes-validations": [
                     {
                       "rule": "self.matches(\"^[A-Za-z0-9_=+,@~!()][A-Za-z0-9_=+,@~!().-]{0,254}(/[A-Za-z0-9_=+,@~!()][A-Za-z0-9_=+,@~!().-]{0,254})*/?$\")",
-                      "remedy": "write folders with a / between them, of letters, digits and _ = + , @ ~ ! ( ) . -, none of which begins with a dot or a minus, as in audit/2026"
+                      "remedy": "use folders separated by /, with letters, digits and _ = + , @ ~ ! ( ) . -, none of which begins with a dot or a minus, for example audit/2026"
                     }
                   ]
                 }
@@ -721,12 +721,12 @@ export const searchExportSchema: StructuralSchema = {
           "x-kubernetes-validations": [
             {
               "rule": "[has(self.volume), has(self.s3), has(self.azureBlob), has(self.gcs), has(self.persistentVolumeClaim)].exists_one(isGiven, isGiven)",
-              "remedy": "write exactly one destination: volume, as in {name: exports}, s3, as in {bucket: log-exports}, azureBlob, gcs, or persistentVolumeClaim"
+              "remedy": "set exactly one destination: volume, for example {name: exports}, s3, for example {bucket: log-exports}, azureBlob, gcs, or persistentVolumeClaim"
             },
             {
               "rule": "self == oldSelf",
-              "problem": "cannot be changed, since files lie there already",
-              "remedy": "write a new SearchExport, with another name"
+              "problem": "cannot be changed, because it already contains files",
+              "remedy": "create another SearchExport with a new name"
             }
           ]
         },
@@ -750,8 +750,8 @@ export const searchExportSchema: StructuralSchema = {
               "x-kubernetes-validations": [
                 {
                   "rule": "self == oldSelf",
-                  "problem": "cannot be changed, since the former process may still run",
-                  "remedy": "write a new SearchExport, with another name"
+                  "problem": "cannot be changed, because the former process may still be running",
+                  "remedy": "create another SearchExport with a new name"
                 }
               ]
             },
@@ -775,7 +775,7 @@ export const searchExportSchema: StructuralSchema = {
                   "x-kubernetes-validations": [
                     {
                       "rule": "self.matches(\"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$\")",
-                      "remedy": "write the name of a ServiceAccount in the export's namespace: lower-case letters, digits, '-' and '.', as in exporter"
+                      "remedy": "use the name of a ServiceAccount in the export's namespace: lower-case letters, digits, '-' and '.', for example exporter"
                     }
                   ]
                 },
@@ -973,7 +973,7 @@ export const searchExportSchema: StructuralSchema = {
               "rule": "self.mode == \"Job\" || !has(self.job)",
               "fieldPath": ".job",
               "problem": "applies only to mode Job",
-              "remedy": "leave job out, or write mode: Job"
+              "remedy": "leave job out, or set mode: Job"
             }
           ]
         },
@@ -997,11 +997,11 @@ export const searchExportSchema: StructuralSchema = {
               "x-kubernetes-validations": [
                 {
                   "rule": "self.matches(\"^([0-9]{1,15}|[0-9]{1,6}([.][0-9]{1,3})?(k|M|G|T|P|Ki|Mi|Gi|Ti|Pi))$\")",
-                  "remedy": "write a number of bytes, with k, M, G, T or P for powers of 1000 or Ki, Mi, Gi, Ti or Pi for powers of 1024, as in 256Mi"
+                  "remedy": "use a number of bytes, optionally with k, M, G, T or P for powers of 1000, or Ki, Mi, Gi, Ti or Pi for powers of 1024, for example 256Mi"
                 },
                 {
                   "rule": "!self.matches(\"^([0-9]{1,15}|[0-9]{1,6}([.][0-9]{1,3})?(k|M|G|T|P|Ki|Mi|Gi|Ti|Pi))$\") || (quantity(self).compareTo(quantity(\"1Mi\")) >= 0 && quantity(self).compareTo(quantity(\"1Pi\")) <= 0)",
-                  "remedy": "write a size from 1Mi to 1Pi"
+                  "remedy": "use a size from 1Mi to 1Pi"
                 }
               ]
             }
@@ -1036,11 +1036,11 @@ export const searchExportSchema: StructuralSchema = {
           "x-kubernetes-validations": [
             {
               "rule": "self.matches(\"^([0-9]{1,6}([.][0-9]{1,3})?(h|m|s|ms))+$\")",
-              "remedy": "write a duration in hours, minutes and seconds, as in 30s, 5m or 1h30m"
+              "remedy": "use a duration in hours, minutes and seconds, for example 30s, 5m or 1h30m"
             },
             {
               "rule": "!self.matches(\"^([0-9]{1,6}([.][0-9]{1,3})?(h|m|s|ms))+$\") || (duration(self) >= duration(\"0s\") && duration(self) <= duration(\"24h\"))",
-              "remedy": "write a duration from 0s to 24h"
+              "remedy": "use a duration from 0s to 24h"
             }
           ]
         },
@@ -1059,26 +1059,26 @@ export const searchExportSchema: StructuralSchema = {
         {
           "rule": "self.results == \"Messages\" || self.output.partitionBy == \"None\"",
           "fieldPath": ".output.partitionBy",
-          "problem": "records have no time by which they could be divided",
+          "problem": "records have no time by which to divide them",
           "remedy": "leave partitionBy out, or export Messages"
         },
         {
           "rule": "(has(self.requiresRawMessages) ? self.requiresRawMessages : self.results == \"Messages\") == (has(oldSelf.requiresRawMessages) ? oldSelf.requiresRawMessages : oldSelf.results == \"Messages\") || self.results != oldSelf.results",
           "fieldPath": ".requiresRawMessages",
-          "problem": "cannot be changed, since it decides what the files hold",
-          "remedy": "write a new SearchExport, with another name"
+          "problem": "cannot be changed, because it determines the content of the files",
+          "remedy": "create another SearchExport with a new name"
         },
         {
           "rule": "!has(self.destination.persistentVolumeClaim) || self.execution.mode == \"Job\"",
           "fieldPath": ".destination.persistentVolumeClaim",
-          "problem": "is mounted by a Job only",
-          "remedy": "write execution: {mode: Job} as well"
+          "problem": "can be mounted only by a Job",
+          "remedy": "also set execution: {mode: Job}"
         },
         {
           "rule": "!has(self.destination.volume) || self.execution.mode != \"Job\"",
           "fieldPath": ".destination.volume",
           "problem": "is a volume of the operator, which a Job cannot mount",
-          "remedy": "write persistentVolumeClaim, as in {claimName: audit}"
+          "remedy": "use persistentVolumeClaim, for example {claimName: audit}"
         }
       ]
     },

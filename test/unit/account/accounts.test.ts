@@ -376,13 +376,13 @@ describe('messages name the environment variables that replace a Secret', () => 
       'a colon in the id',
       { ...good, accessId: 'id:canary-key' },
       'SecretInvalid',
-      'LOGFLEET_ACCESS_ID contains a colon or a control character; write only the access ID',
+      'LOGFLEET_ACCESS_ID contains a colon or a control character; use only the access ID',
     ],
     [
       'text as certificate',
       { ...good, 'ca.crt': 'trust me' },
       'SecretInvalid',
-      'The file that LOGFLEET_CA_FILE names contains no certificate; write PEM, from -----BEGIN CERTIFICATE----- to -----END CERTIFICATE-----',
+      'The file that LOGFLEET_CA_FILE names contains no certificate; use PEM, from -----BEGIN CERTIFICATE----- to -----END CERTIFICATE-----',
     ],
   ];
 

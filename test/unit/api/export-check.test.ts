@@ -34,18 +34,18 @@ describe('an export is rejected because of', () => {
     [
       'a range that ends before it begins',
       during('2026-10-02T00:00:00Z', '2026-10-01T00:00:00Z'),
-      'to: .*write a later time',
+      'to: .*use a later time',
     ],
     ['an invalid offset', during('2026-10-02T00:00:00+25:00', range.to, 'UTC'), 'from: .*an invalid offset'],
     [
       'a local time that a clock change skips (E12)',
       during('2026-03-29T02:30:00', '2026-03-29T03:30:00', 'Europe/Berlin'),
-      'to: .*not after from, .*: the local time 2026-03-29T02:30:00 does not exist, .*; write a local time that exists$',
+      'to: .*not after from, .*: the local time 2026-03-29T02:30:00 does not exist, .*; use a local time that exists$',
     ],
     [
       'an unknown time zone',
       during(range.from, range.to, 'Berlin'),
-      'timeZone: .*not a known time zone.*write Europe/Berlin',
+      'timeZone: .*not a known time zone.*use Europe/Berlin',
     ],
   ])('%s', (_, spec, expected) => {
     const said = say(spec);
@@ -67,15 +67,15 @@ describe('an export is rejected because of', () => {
   });
 
   test.each([
-    ['1h', 'write seconds, as in 3600'],
-    ['60', 'write 60 without quotes'],
+    ['1h', 'use seconds, for example 3600'],
+    ['60', 'use 60 without quotes'],
   ])('a number of seconds that is %s', (ttlSecondsAfterFinished, expected) => {
     expect(say({ ttlSecondsAfterFinished })).toEqual([expect.stringContaining(expected)]);
   });
 
   test('an endpoint that is not an address', () => {
     expect(say(to({ endpoint: 'https://[:::]' }))).toEqual([
-      'error spec.destination.s3.endpoint: "https://[:::]" is not an address; write one such as https://store.example.com',
+      'error spec.destination.s3.endpoint: "https://[:::]" is not an address; use an address such as https://store.example.com',
     ]);
   });
 });
@@ -115,7 +115,7 @@ describe('an export is warned about', () => {
     [
       'a query that selects and aggregates rows (E8)',
       { query: '* | limit 5 | count' },
-      'write results: Records to export the results of the aggregation',
+      'set results: Records to export the results of the aggregation',
     ],
     [
       'a subquery (E8)',
@@ -137,7 +137,7 @@ describe('an export is warned about', () => {
     [
       'spaces around a field name',
       { output: { fields: [' a'] } },
-      'spec.output.fields\\[0\\]: " a" begins or ends with a space.*write a$',
+      'spec.output.fields\\[0\\]: " a" begins or ends with a space.*use a$',
     ],
     [
       'a store without credentials',
@@ -161,11 +161,7 @@ describe('an export is warned about', () => {
       'spec.destination.s3.endpoint: .*the host log-exports.minio.storage.svc, which .*; set forcePathStyle',
     ],
     ['a bare host name without path-style addresses', to({ endpoint: 'https://store:9000' }), 'set forcePathStyle'],
-    [
-      'a storage class that needs a restore',
-      to({ storageClass: 'DEEP_ARCHIVE' }),
-      's3.storageClass: .*write GLACIER_IR',
-    ],
+    ['a storage class that needs a restore', to({ storageClass: 'DEEP_ARCHIVE' }), 's3.storageClass: .*use GLACIER_IR'],
     [
       'a resource that is deleted immediately',
       { ttlSecondsAfterFinished: 0 },
@@ -239,7 +235,7 @@ describe('a change', () => {
     ['spec.destination', {}, { destination: { s3: store } }],
   ])('of %s is rejected', (path, before, after) => {
     const errors = change(before, after).filter((said) => said.startsWith('error'));
-    expect(errors).toEqual([expect.stringMatching(`^error ${path}: cannot be changed.*; write a new SearchExport`)]);
+    expect(errors).toEqual([expect.stringMatching(`^error ${path}: cannot be changed.*; create another SearchExport`)]);
   });
 
   test.each<[string, object, object]>([

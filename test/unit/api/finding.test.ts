@@ -16,17 +16,17 @@ test.each<[PlacedFinding, string]>([
     placeFinding(
       'a.yaml',
       document,
-      error(['spec', 'query'], 'Required', { problem: 'is missing', remedy: 'write it, as in query: error' }),
+      error(['spec', 'query'], 'Required', { problem: 'is missing', remedy: 'set it, for example query: error' }),
     ),
-    'a.yaml:3:5: spec.query: is missing; write it, as in query: error',
+    'a.yaml:3:5: spec.query: is missing; set it, for example query: error',
   ],
   [
     placeFinding(
       'a.yaml',
       document,
-      warning(['spec', 'stages', 0], 'Risky', { problem: 'has no soak', remedy: 'write soakDuration', part: 'key' }),
+      warning(['spec', 'stages', 0], 'Risky', { problem: 'has no soak', remedy: 'use soakDuration', part: 'key' }),
     ),
-    'a.yaml:3:5: spec.stages[0]: warning: has no soak; write soakDuration',
+    'a.yaml:3:5: spec.stages[0]: warning: has no soak; use soakDuration',
   ],
   [fileError('a.yaml', 'Unreadable', 'the file is empty', 'delete it'), 'a.yaml:1:1: the file is empty; delete it'],
   [fileError('a.yaml', 'Unreadable', 'cannot write', ''), 'a.yaml:1:1: cannot write'],

@@ -24,7 +24,7 @@ describe('findings beyond schema and CEL', () => {
     [
       'leading zeros',
       { target: { version: '19.0500-1' } },
-      'spec.target.version: the version has leading zeros.*write 19.500-1',
+      'spec.target.version: the version has leading zeros.*use 19.500-1',
     ],
     ['a regular expression', names('web-.*'), 'spec.selector.matchNames\\[0\\]: .*looks like a regular expression'],
     ['an anchored name', names('^web'), 'looks like a regular expression'],
@@ -47,7 +47,7 @@ describe('findings beyond schema and CEL', () => {
       'hosted collectors have no version',
     ],
     ['a glob in a field', { selector: { matchFields: { hostName: 'web-*' } } }, 'is compared literally'],
-    ['a glob as a name', { selector: { matchFields: { name: 'web-*' } } }, 'write it under matchNames'],
+    ['a glob as a name', { selector: { matchFields: { name: 'web-*' } } }, 'move it to matchNames'],
   ])('%s is a warning', (_, spec, expected) => {
     const said = say(spec);
     expect(said).toHaveLength(1);
@@ -81,27 +81,27 @@ describe('rollouts: settings that an API server accepts but that are probably mi
     [
       'a pattern that is an incomplete version',
       { target: { channel: 'Latest', versionPattern: '19.500' } },
-      'warning spec.target.versionPattern: no version can be 19.500; write a glob, as in 19.*',
+      'warning spec.target.versionPattern: no version can be 19.500; use a glob, for example 19.*',
     ],
     [
       'a soak that is too short to notice offline collectors',
       stages({ name: 'rest', soakDuration: '34m59s' }),
-      'warning spec.strategy.stages[0].soakDuration: a soak of 34m59s is too short to notice offline collectors, which the service reports after half an hour; write 35m or more',
+      'warning spec.strategy.stages[0].soakDuration: a soak of 34m59s is too short to notice offline collectors, which the service reports after half an hour; use 35m or more',
     ],
     [
       'a message analysis that is too short for pauses',
       stages({ name: 'rest', soakDuration: '35m', analysis: { messages: { duration: '9m' } } }),
-      'warning spec.strategy.stages[0].analysis.messages.duration: 9m is too short: a collector that normally pauses between messages seems to send too few messages; write 10m or more',
+      'warning spec.strategy.stages[0].analysis.messages.duration: 9m is too short: a collector that normally pauses between messages seems to send too few messages; use 10m or more',
     ],
     [
       'a message analysis that tolerates no decrease',
       stages({ name: 'rest', soakDuration: '35m', analysis: { messages: { minRatio: '91%' } } }),
-      'warning spec.strategy.stages[0].analysis.messages.minRatio: a collector that sends slightly fewer messages after its upgrade counts as a failure, because minRatio is 91%; write 90% or less',
+      'warning spec.strategy.stages[0].analysis.messages.minRatio: a collector that sends slightly fewer messages after its upgrade counts as a failure, because minRatio is 91%; use 90% or less',
     ],
     [
       'a canary without a soak',
       soakless({ name: 'canary', size: 1 }, rest),
-      'warning spec.strategy.stages[0]: the first stage has no soak, so stage rest starts as soon as the collectors of the first stage run the target, even if some of them go offline afterwards; write soakDuration: 35m or more, or 0s if this is intended',
+      'warning spec.strategy.stages[0]: the first stage has no soak, so stage rest starts as soon as the collectors of the first stage run the target, even if some of them go offline afterwards; set soakDuration: 35m or more, or 0s if this is intended',
     ],
     [
       'a repeated selector with another order of members',
@@ -110,7 +110,7 @@ describe('rollouts: settings that an API server accepts but that are probably mi
         { name: 'b', selector: { matchFields: { osArch: 'arm', osName: 'Linux' } } },
         rest,
       ),
-      'warning spec.strategy.stages[1].selector: the stage has the same selector as the earlier stage a, so it gets no collectors; write another selector, or leave the stage out',
+      'warning spec.strategy.stages[1].selector: the stage has the same selector as the earlier stage a, so it gets no collectors; use another selector, or leave the stage out',
     ],
     [
       'a stage after a stage that takes all collectors',
@@ -125,42 +125,42 @@ describe('rollouts: settings that an API server accepts but that are probably mi
     [
       'stages that do not take all collectors',
       stages({ name: 'canary', size: '1%' }),
-      'warning spec.strategy.stages: collectors that match no stage are skipped; write a last stage without size and selector, as in {name: rest}',
+      'warning spec.strategy.stages: collectors that match no stage are skipped; add a last stage without size or selector, for example {name: rest}',
     ],
     [
       'a glob of names in a stage',
       stages({ name: 'web', selector: { matchNames: ['web-.*'] } }, rest),
-      'warning spec.strategy.stages[0].selector.matchNames[0]: "web-.*" looks like a regular expression, but names are matched by globs; write * for any characters and ? for one, as in web-*',
+      'warning spec.strategy.stages[0].selector.matchNames[0]: "web-.*" looks like a regular expression, but names are matched by globs; use * for any characters and ? for one, for example web-*',
     ],
     [
       'zero percent of failures in a stage',
       stages({ name: 'rest', maxFailures: '0%' }),
-      'warning spec.strategy.stages[0].maxFailures: a limit of 0% does not stop the rollout at the first failure, because percentages apply only after minSamples upgrade attempts have ended; write 0 to stop at the first failure',
+      'warning spec.strategy.stages[0].maxFailures: a limit of 0% does not stop the rollout at the first failure, because percentages apply only after minSamples upgrade attempts have ended; use 0 to stop at the first failure',
     ],
     [
       'no percentage of failures',
       { failurePolicy: { maxFailures: '0%' } },
-      'warning spec.failurePolicy.maxFailures: a limit of 0% does not stop the rollout at the first failure, because percentages apply only after minSamples upgrade attempts have ended; write 0 to stop at the first failure',
+      'warning spec.failurePolicy.maxFailures: a limit of 0% does not stop the rollout at the first failure, because percentages apply only after minSamples upgrade attempts have ended; use 0 to stop at the first failure',
     ],
     [
       'an action without maxFailures',
       { failurePolicy: { action: 'Rollback', minSamples: 5 } },
-      'warning spec.failurePolicy: failurePolicy has no effect, because neither failurePolicy nor any stage sets maxFailures; write maxFailures, as in maxFailures: 2%',
+      'warning spec.failurePolicy: failurePolicy has no effect, because neither failurePolicy nor any stage sets maxFailures; set maxFailures, for example maxFailures: 2%',
     ],
     [
       'minSamples with a number',
       { failurePolicy: { maxFailures: 3, minSamples: 50 } },
-      'warning spec.failurePolicy.minSamples: minSamples has no effect, because maxFailures is a number instead of a percentage, and a number applies from the first attempt; write a percentage for maxFailures, or leave minSamples out',
+      'warning spec.failurePolicy.minSamples: minSamples has no effect, because maxFailures is a number instead of a percentage, and a number applies from the first attempt; use a percentage for maxFailures, or leave minSamples out',
     ],
     [
       'stages without any failure limit',
       bareStages({ name: 'canary', size: 1 }, rest),
-      'warning spec.strategy.stages: no limit of failures is set; write maxFailures in each stage, or for the whole rollout in failurePolicy, as in maxFailures: 2%',
+      'warning spec.strategy.stages: no limit of failures is set; set maxFailures in each stage, or for the whole rollout in failurePolicy, for example maxFailures: 2%',
     ],
     [
       'a limit for failures only in the canary',
       bareStages({ name: 'canary', size: 1, maxFailures: 0 }, { name: 'half', size: '50%' }, rest),
-      'warning spec.strategy.stages: some stages have no limit of failures (maxFailures): half, rest; write maxFailures in these stages, too, or for the whole rollout in failurePolicy',
+      'warning spec.strategy.stages: some stages have no limit of failures (maxFailures): half, rest; set maxFailures in these stages, too, or for the whole rollout in failurePolicy',
     ],
     [
       'a limit for failures only in the canary, with an action',
@@ -168,17 +168,17 @@ describe('rollouts: settings that an API server accepts but that are probably mi
         ...bareStages({ name: 'canary', size: 1, maxFailures: 0 }, rest),
         failurePolicy: { action: 'Rollback' },
       },
-      'warning spec.strategy.stages: some stages have no limit of failures (maxFailures): rest; write maxFailures in these stages, too, or for the whole rollout in failurePolicy',
+      'warning spec.strategy.stages: some stages have no limit of failures (maxFailures): rest; set maxFailures in these stages, too, or for the whole rollout in failurePolicy',
     ],
     [
       'a percentage of the first attempt',
       { failurePolicy: { maxFailures: '2%' } },
-      'warning spec.failurePolicy.maxFailures: without minSamples, the percentage applies from the first attempt, so a single failure can stop the rollout; write minSamples in failurePolicy, as in minSamples: 50',
+      'warning spec.failurePolicy.maxFailures: without minSamples, the percentage applies from the first attempt, so a single failure can stop the rollout; set minSamples in failurePolicy, for example minSamples: 50',
     ],
     [
       'the same in a stage',
       stages({ name: 'canary', size: 5, maxFailures: '20%' }, { ...rest, maxFailures: '5%' }),
-      'warning spec.strategy.stages[0].maxFailures: without minSamples, the percentage applies from the first attempt, so a single failure can stop the rollout; write minSamples in failurePolicy, as in minSamples: 50',
+      'warning spec.strategy.stages[0].maxFailures: without minSamples, the percentage applies from the first attempt, so a single failure can stop the rollout; set minSamples in failurePolicy, for example minSamples: 50',
     ],
     [
       'percentages that leave no collectors for the last stage',
@@ -188,37 +188,37 @@ describe('rollouts: settings that an API server accepts but that are probably mi
     [
       'a cutoff without windows',
       { maintenance: { cutoff: '1h' } },
-      'warning spec.maintenance.cutoff: has no effect without windows and exclusions; write one, or leave it out',
+      'warning spec.maintenance.cutoff: has no effect without windows or exclusions; add one, or leave it out',
     ],
     [
       'a window with hardly any usable time',
       maintenance({ windows: [{ schedule: '0 22 * * *', duration: '31m' }] }),
-      'warning spec.maintenance.windows[0].duration: upgrades can start only in the first 1m of the maintenance window, because cutoff allows no start near its end; write a longer duration',
+      'warning spec.maintenance.windows[0].duration: upgrades can start only in the first 1m of the maintenance window, because cutoff allows no start near its end; use a longer duration',
     ],
     [
       'a window with hardly any time before a custom cutoff',
       maintenance({ windows: [{ schedule: '0 22 * * *', duration: '1h' }], cutoff: '50m1s' }),
-      'warning spec.maintenance.windows[0].duration: upgrades can start only in the first 9m59s of the maintenance window, because cutoff allows no start near its end; write a longer duration',
+      'warning spec.maintenance.windows[0].duration: upgrades can start only in the first 9m59s of the maintenance window, because cutoff allows no start near its end; use a longer duration',
     ],
     [
       'a cutoff that is shorter than an upgrade',
       maintenance({ cutoff: '29m59s' }),
-      'warning spec.maintenance.cutoff: an upgrade can take half an hour, and with a cutoff of 29m59s it can continue after the end of the maintenance window; write 30m or more',
+      'warning spec.maintenance.cutoff: an upgrade can take half an hour, and with a cutoff of 29m59s it can continue after the end of the maintenance window; use 30m or more',
     ],
     [
       'an exclusion that is over',
       maintenance({ exclusions: [exclusion('2026-11-20T23:59:59Z')] }),
-      'warning spec.maintenance.exclusions[0].endTime: ended at 2026-11-20T23:59:59Z; leave the exclusion out, or write a later endTime',
+      'warning spec.maintenance.exclusions[0].endTime: ended at 2026-11-20T23:59:59Z; leave the exclusion out, or use a later endTime',
     ],
     [
       'an invalid schedule',
       maintenance({ windows: [{ schedule: '0 25 * * *', duration: '6h' }] }),
-      'error spec.maintenance.windows[0].schedule: the hour "25" cannot be read; write 0 to 23, as in 22, 8-17 or */2',
+      'error spec.maintenance.windows[0].schedule: the hour "25" cannot be read; use 0 to 23, for example 22, 8-17 or */2',
     ],
     [
       'an unknown time zone',
       maintenance({ windows: [{ schedule: '0 22 * * *', duration: '6h', timeZone: 'Berlin' }] }),
-      'error spec.maintenance.windows[0].timeZone: "Berlin" is not a known time zone; write Europe/Berlin',
+      'error spec.maintenance.windows[0].timeZone: "Berlin" is not a known time zone; use Europe/Berlin',
     ],
   ])('%s', (_, spec, expected) => {
     expect(say(spec)).toEqual([expected]);
@@ -289,13 +289,13 @@ describe('metadata', () => {
     [
       'an approval of no stage',
       { annotations: { 'logfleet.dev/approve': '3-19.500-1' } },
-      'warning .*write ROLLOUT/STAGE',
+      'warning .*use ROLLOUT/STAGE',
     ],
     ['a retry of no rollout', { annotations: { 'logfleet.dev/retry': 'true' } }, 'warning .*"true" names no rollout'],
     [
       'an abort of no rollout',
       { annotations: { 'logfleet.dev/abort': 'canary' } },
-      'warning .*write the id in status.rollout',
+      'warning .*use the id in status.rollout',
     ],
     ['an annotation of another program', { annotations: { 'example.com/pause': 'x' } }, undefined],
     [
@@ -314,7 +314,7 @@ describe('metadata', () => {
 
   test('a status in a manifest is a warning, for any content', () => {
     expect(say({}, {}, { status: { tasks: 'x' } })).toEqual([
-      'warning status: is ignored, since only logfleet writes it; leave it out',
+      'warning status: is ignored, because only logfleet writes it; leave it out',
     ]);
   });
 });
@@ -322,7 +322,7 @@ describe('metadata', () => {
 test('a rule does not repeat an error of the schema', () => {
   expect(say({ target: 'Latest', strategy: { maxInProgress: [1] } })).toEqual([
     expect.stringMatching(
-      /^error spec.target: must be a mapping, not the text "Latest"; write its fields, as in {version/,
+      /^error spec.target: must be a mapping, not the text "Latest"; set its fields, for example {version/,
     ),
     expect.stringMatching(/^error spec.strategy.maxInProgress: /),
   ]);

@@ -46,8 +46,8 @@ describe('a time', () => {
   });
 
   test.each([
-    ['seconds', '1793491200', undefined, 'from: "1793491200" looks like seconds; write milliseconds, 1793491200000'],
-    ['a date', '2026-11-01', 'UTC', 'from: "2026-11-01" has no time of day; write 2026-11-01T00:00:00'],
+    ['seconds', '1793491200', undefined, 'from: "1793491200" looks like seconds; use milliseconds, 1793491200000'],
+    ['a date', '2026-11-01', 'UTC', 'from: "2026-11-01" has no time of day; use 2026-11-01T00:00:00'],
     [
       'a local time without a time zone',
       '2026-11-01T00:00:00',
@@ -55,14 +55,14 @@ describe('a time', () => {
       'timeZone: "2026-11-01T00:00:00" is a local time',
     ],
     ['an unknown time zone', '2026-11-01T00:00:00', 'CEST Berlin', 'timeZone: "CEST Berlin" is not a known time zone'],
-    ['microseconds', '2026-11-01T00:00:00.123456Z', undefined, 'write 2026-11-01T00:00:00.123Z'],
+    ['microseconds', '2026-11-01T00:00:00.123456Z', undefined, 'use 2026-11-01T00:00:00.123Z'],
     ['a day that the month does not have', '2026-02-30T00:00:00Z', undefined, 'does not exist'],
     ['the hour 24', '2026-11-01T24:00:00Z', undefined, 'does not exist'],
     ['a leap second', '2026-12-31T23:59:60Z', undefined, 'does not exist'],
-    ['an impossible offset', '2026-11-01T00:00:00+24:00', undefined, 'write one such as +01:00'],
-    ['words', 'yesterday', 'UTC', 'from: "yesterday" is not a time; write a local time such as 2026-11-01T00:00:00'],
-    ['a blank between date and time', '2026-11-01 00:00:00', 'UTC', 'is not a time; write'],
-    ['nothing', '', 'UTC', 'is not a time; write'],
+    ['an impossible offset', '2026-11-01T00:00:00+24:00', undefined, 'use an offset such as +01:00'],
+    ['words', 'yesterday', 'UTC', 'from: "yesterday" is not a time; use a local time such as 2026-11-01T00:00:00'],
+    ['a blank between date and time', '2026-11-01 00:00:00', 'UTC', 'is not a time; use'],
+    ['nothing', '', 'UTC', 'is not a time; use'],
     ['a time before the epoch', '1969-12-31T23:59:59.999Z', undefined, 'is not between the years 1970 and 9999'],
     [
       'a time before the epoch because of its offset',
@@ -71,7 +71,7 @@ describe('a time', () => {
       'is not between the years 1970 and 9999',
     ],
     ['a time after the year 9999', '253402300800000', undefined, 'is not between the years 1970 and 9999'],
-    ['more milliseconds than a double holds', '17934912000000000', undefined, 'is not a time; write'],
+    ['more milliseconds than a double holds', '17934912000000000', undefined, 'is not a time; use'],
   ])('rejects %s', (_, text, zone, expected) => {
     expect(from(text, zone)).toContain(expected);
   });
@@ -92,7 +92,7 @@ describe('a range', () => {
     expect(readTimeRange({ from: first, to: last })).toEqual({
       member: 'to',
       problem: expect.stringContaining('which is not after from'),
-      remedy: 'write a later time',
+      remedy: 'use a later time',
     });
   });
 
@@ -113,19 +113,19 @@ describe('a change of the clocks (E12)', () => {
       'a local time that occurs twice',
       '2026-10-25T02:30:00',
       'Europe/Berlin',
-      'from: the local time 2026-10-25T02:30:00 occurs twice, because clocks are set back; logfleet reads it as the first occurrence, 2026-10-25T00:30:00.000Z; write the time with its offset from UTC, as in 2026-10-25T02:30:00+02:00 for the first occurrence',
+      'from: the local time 2026-10-25T02:30:00 occurs twice, because clocks are set back; logfleet reads it as the first occurrence, 2026-10-25T00:30:00.000Z; use the time with its offset from UTC, for example 2026-10-25T02:30:00+02:00 for the first occurrence',
     ],
     [
       'a time west of Greenwich, with milliseconds',
       '2026-11-01T01:59:59.999',
       'America/St_Johns',
-      'from: the local time 2026-11-01T01:59:59.999 occurs twice, because clocks are set back; logfleet reads it as the first occurrence, 2026-11-01T04:29:59.999Z; write the time with its offset from UTC, as in 2026-11-01T01:59:59.999-02:30 for the first occurrence',
+      'from: the local time 2026-11-01T01:59:59.999 occurs twice, because clocks are set back; logfleet reads it as the first occurrence, 2026-11-01T04:29:59.999Z; use the time with its offset from UTC, for example 2026-11-01T01:59:59.999-02:30 for the first occurrence',
     ],
     [
       'a local time that a clock change skips',
       '2026-03-29T02:30:00',
       'Europe/Berlin',
-      'from: the local time 2026-03-29T02:30:00 does not exist, because clocks are set forward; logfleet reads it as 2026-03-29T01:30:00.000Z; write a local time that exists',
+      'from: the local time 2026-03-29T02:30:00 does not exist, because clocks are set forward; logfleet reads it as 2026-03-29T01:30:00.000Z; use a local time that exists',
     ],
   ])('is reported for %s', (_, text, zone, note) => {
     expect(notes(text, zone)).toEqual([note]);
@@ -150,7 +150,7 @@ describe('a change of the clocks (E12)', () => {
     expect(rangeUntil('2026-10-20T00:00:00')).toEqual({
       member: 'to',
       problem: 'to is 2026-10-19T22:00:00.000Z, which is not after from, 2026-10-25T00:30:00.000Z',
-      remedy: 'write a later time',
+      remedy: 'use a later time',
     });
   });
 

@@ -124,7 +124,7 @@ describe('problems name the flag', () => {
     ['half of a range', ['--query', 'x', '--from', '2026-11-01'], 'needs --to: add --to, or name a manifest'],
     ['no destination', request, 'the destination is missing'],
     ['an empty destination', [...request, '-o', ''], 'the destination is missing'],
-    ['an invalid namespace', [...request, '-o', 'x', '-n', '../x'], '-n: "../x" is not a namespace; write at most 63'],
+    ['an invalid namespace', [...request, '-o', 'x', '-n', '../x'], '-n: "../x" is not a namespace; use at most 63'],
     ['a bucket without a name', [...request, '-o', 's3:///x'], 'names no bucket'],
     ['Parquet to stdout', [...request, '-o', '-', '--format', 'parquet'], 'Parquet cannot be written to stdout'],
     ['compressed rows to stdout', [...request, '-o', '-', '--compression', 'gzip'], 'remove --compression'],
@@ -139,7 +139,7 @@ describe('problems name the flag', () => {
     [
       'a time without a time zone',
       ['--query', 'x', '--from', '2026-11-01', '--to', '2026-11-02', '-o', 'x'],
-      expect.stringMatching(/^--time-zone: .* as in Europe\/Berlin or UTC/m),
+      expect.stringMatching(/^--time-zone: .* for example to Europe\/Berlin or UTC/m),
     ],
     [
       'a store without TLS',

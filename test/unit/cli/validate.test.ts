@@ -53,7 +53,7 @@ describe('logfleet validate', () => {
     expect(status).toBe(2);
     expect(findings).toEqual([
       expect.stringMatching(
-        /^b\.yaml:6:21: spec\.target\.version: "19\.x" is not allowed; write the version as MAJOR\.MINOR-BUILD/,
+        /^b\.yaml:6:21: spec\.target\.version: "19\.x" is not allowed; use the form MAJOR\.MINOR-BUILD/,
       ),
       expect.stringMatching(/^a\.yaml:8:13: spec\.priority: must be a whole number/),
       expect.stringMatching(/^a\.yaml:9:11: spec\.paused: must be true or false/),
@@ -93,7 +93,7 @@ describe('logfleet validate', () => {
         severity: 'error',
         reason: 'Invalid',
         problem: '"19.x" is not allowed',
-        fix: 'write the version as MAJOR.MINOR-BUILD, as in 19.500-1',
+        fix: 'use the form MAJOR.MINOR-BUILD, for example 19.500-1',
       },
     ]);
     expect(await validate(['c.yaml', '-o', 'json'])).toMatchObject({ status: 0, findings: ['[]'] });
@@ -156,7 +156,7 @@ describe('logfleet validate', () => {
     write('c.yaml', policy('a, namespace: other'));
     const { findings } = await validate(['.']);
     expect(findings).toEqual([
-      'b.yaml:3:18: metadata.name: a is already in a.yaml, line 1; write another name, or delete one of the two',
+      'b.yaml:3:18: metadata.name: a is already in a.yaml, line 1; use another name, or delete one of the two',
     ]);
   });
 
@@ -184,12 +184,12 @@ describe('logfleet validate', () => {
     const { status, findings } = await validate(['.']);
     expect(status).toBe(2);
     expect(findings).toEqual([
-      'b.yaml:3:18: metadata.name: logfleet-settings is already in a.yaml, line 1; write another name, or delete one of the two',
-      'b.yaml:4:16: data.paused: must be a text, not true; write it in quotes, as in "true"',
-      'b.yaml:9:7: data: must be a mapping; write names and texts, as in paused: "true"',
-      'c.yaml:4:16: data.paused: warning: the setting paused has the value "off", which pauses logfleet like "true"; write "true" or "false"',
+      'b.yaml:3:18: metadata.name: logfleet-settings is already in a.yaml, line 1; use another name, or delete one of the two',
+      'b.yaml:4:16: data.paused: must be a text, not true; put it in quotes, for example "true"',
+      'b.yaml:9:7: data: must be a mapping; use names and texts, for example paused: "true"',
+      'c.yaml:4:16: data.paused: warning: the setting paused has the value "off", which pauses logfleet like "true"; use "true" or "false"',
       'c.yaml:4:23: data.Paused: warning: logfleet has no such setting; did you mean paused?',
-      'c.yaml:4:39: data.stop: warning: logfleet has no such setting; write paused, or leave it out',
+      'c.yaml:4:39: data.stop: warning: logfleet has no such setting; use paused, or leave it out',
     ]);
   });
 
@@ -220,10 +220,10 @@ spec:
       const { status, findings } = await validate(['.']);
       expect(status).toBe(2);
       expect(findings).toEqual([
-        'export.yaml:7:81: spec.timeRange.timeZone: "Europe/Berln" is not a known time zone; write Europe/Berlin',
-        'secret.yaml:4:13: stringData.secretAccessKey: is missing; write the missing key under stringData, and copy its value from the object store',
+        'export.yaml:7:81: spec.timeRange.timeZone: "Europe/Berln" is not a known time zone; use Europe/Berlin',
+        'secret.yaml:4:13: stringData.secretAccessKey: is missing; add the missing key under stringData, and copy its value from the object store',
         'secret.yaml:4:14: stringData.secretAccesKey: warning: logfleet has no such key; did you mean secretAccessKey?',
-        'secret.yaml:4:46: stringData.accessKeyId: is empty; write its value',
+        'secret.yaml:4:46: stringData.accessKeyId: is empty; set its value',
       ]);
     });
 
@@ -234,7 +234,7 @@ spec:
       write('secret.yaml', secret('serviceaccountkey: "{}"'));
       const { status, findings } = await validate(['.']);
       expect(status).toBe(2);
-      expect(findings[0]).toContain('stringData.serviceAccountKey: is missing; write the missing key under stringData');
+      expect(findings[0]).toContain('stringData.serviceAccountKey: is missing; add the missing key under stringData');
     });
 
     test('warns of a Secret for its store in another namespace', async () => {
@@ -244,7 +244,7 @@ spec:
       expect(status).toBe(0);
       expect(findings).toEqual([
         expect.stringMatching(
-          /^export.yaml:9:60: .*credentialsSecretRef.name: warning: .*write it in namespace logging$/,
+          /^export.yaml:9:60: .*credentialsSecretRef.name: warning: .*define the Secret in namespace logging$/,
         ),
       ]);
     });
@@ -262,7 +262,9 @@ spec:
     write('secret.yaml', 'apiVersion: v1\nkind: Secret\nmetadata: {name: log-service, namespace: vault}\n');
     const { status, findings } = await validate(['.']);
     expect(status).toBe(0);
-    expect(findings).toEqual([expect.stringMatching(/^a\.yaml:5:32: .*warning: .*write it in namespace logging$/)]);
+    expect(findings).toEqual([
+      expect.stringMatching(/^a\.yaml:5:32: .*warning: .*define the Secret in namespace logging$/),
+    ]);
   });
 
   test.each([

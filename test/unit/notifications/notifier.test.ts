@@ -150,8 +150,8 @@ test('a shutdown ends a request to a receiver that never responds', async () => 
 describe('the Secret of notifications', () => {
   test.each([
     [{}, 'lacks the key url'],
-    [{ url: 'http://hooks.example.com/secret-path' }, 'wrong key url: write an address that begins with https://'],
-    [{ ...webhook, type: 'teams' }, 'wrong key type: write one of json, slack'],
+    [{ url: 'http://hooks.example.com/secret-path' }, 'invalid key url: use an address that begins with https://'],
+    [{ ...webhook, type: 'teams' }, 'invalid key type: use one of json, slack'],
   ])('%o is refused, and the error does not contain its values', (members, problem) => {
     const decode = () => decodeWebhook(secretTexts(members as Record<string, string>));
     expect(decode).toThrow(problem);

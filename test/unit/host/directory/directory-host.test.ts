@@ -782,7 +782,7 @@ spec:
       metadata: { generation: 1 },
     });
     expect(host.problems().map(renderFinding)).toEqual([
-      expect.stringMatching(/errors.yaml:6:10: .*spec.query: cannot be changed.*write a new SearchExport/),
+      expect.stringMatching(/errors.yaml:6:10: .*spec.query: cannot be changed.*create another SearchExport/),
     ]);
   });
 });
