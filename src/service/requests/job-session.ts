@@ -44,7 +44,7 @@ export class JobSession {
   }
 
   /**
-   * Records that a response has shown that the service knows the job. `sentAtMs` is the time at which its request was
+   * Records that a response has shown that the service knows the job. `sentAtMs` is the time at which the request was
    * sent.
    */
   heard(sentAtMs: number): void {

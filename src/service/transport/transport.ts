@@ -1,6 +1,6 @@
 /**
- * Interface to the network that sends one request and receives one response. A transport does not follow redirects or
- * repeat requests.
+ * Interface for sending one request over the network and receiving its response. A transport does not follow redirects
+ * or repeat requests.
  *
  * `beforeWrite` runs right before the first byte is written. If this function throws or has not been called, the
  * request was not sent.
