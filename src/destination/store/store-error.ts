@@ -83,7 +83,7 @@ const commonFailureByStatus: Readonly<Record<number, DestinationFailure>> = {
 
 const commonAdvice: Advice = {
   full: 'free some space, or raise the quota, to continue the export',
-  away: 'logfleet tries again',
+  away: 'logfleet will try again',
   invalid: "correct the store's settings",
   unsupported: 'this store lacks a feature that logfleet needs; use another store, or a volume',
 };

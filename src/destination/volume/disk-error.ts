@@ -13,7 +13,7 @@ const denied: DiskFailure = {
   failure: 'denied',
   advice: `grant write access to the user under which logfleet runs${userId === undefined ? '' : ` (uid ${userId})`}`,
 };
-const away: DiskFailure = { failure: 'away', advice: 'logfleet tries again' };
+const away: DiskFailure = { failure: 'away', advice: 'logfleet will try again' };
 const failureByCode: ReadonlyMap<string, DiskFailure> = new Map([
   ['ENOSPC', full],
   ['EDQUOT', full],

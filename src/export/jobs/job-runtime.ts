@@ -218,7 +218,8 @@ export class JobRuntime {
       return { health: waiting(reasons.waitingForShare, message), delayMs: soonMs };
     }
     // Only the leader may create a Job. Another process may have become the leader in the meantime.
-    if (!host.leadership.isLeader()) return { health: waiting(reasons.jobPending, 'Another operator leads.') };
+    if (!host.leadership.isLeader())
+      return { health: waiting(reasons.jobPending, 'Another operator process is now the leader.') };
     try {
       const result = await store.create(job, buildJob({ ...input, share, showsProgress }));
       if (result === 'created') log.info('a Kubernetes Job is created', { job: name });

@@ -32,7 +32,9 @@ export async function countSlices(interval: Interval, tools: SliceTools): Promis
     const counted = await aggregate(tools.order(interval), operators, tools.jobs, tools.wishes);
     if (counted.kind === 'errors') return { kind: 'none', reason: counted.errors.slice(0, 3).join('; ') };
     const slices = slicesOf(counted.records, interval);
-    return slices ? { kind: 'counted', slices } : { kind: 'none', reason: 'its records contain no valid counts' };
+    return slices
+      ? { kind: 'counted', slices }
+      : { kind: 'none', reason: 'the records from the service contain no valid counts' };
   } catch (thrown) {
     tools.jobs.signal.throwIfAborted();
     const error = asLogfleetError(thrown);

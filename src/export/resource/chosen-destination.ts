@@ -178,7 +178,7 @@ function azureCredentials({ name, text }: StoreSecret): AzureCredentials {
   if (sasToken !== undefined) return { kind: 'sas', sasToken: new SecretText(sasToken) };
   const [accountName, accountKey] = [text(azureMembers.name), text(azureMembers.key)];
   if (accountName === undefined || accountKey === undefined) {
-    throw incomplete(name, 'needs accountName and accountKey, or sasToken, or connectionString');
+    throw incomplete(name, 'must have accountName and accountKey, or sasToken, or connectionString');
   }
   return { kind: 'key', accountName, accountKey: new SecretText(accountKey) };
 }

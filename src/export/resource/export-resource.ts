@@ -75,7 +75,7 @@ export async function untilRemoval(
   if (ttl === undefined || endedAt === undefined || !host.canRemove(resource)) return requeue(delayMs, isFinished);
   const leftMs = Date.parse(endedAt) + ttl * 1_000 - clock.now();
   if (leftMs > 0) return requeue(Math.min(delayMs, leftMs), isFinished);
-  log.info('the export is removed after ttlSecondsAfterFinished; its files are kept', { ttlSeconds: ttl });
+  log.info('removing the export, because ttlSecondsAfterFinished has passed; its files are kept', { ttlSeconds: ttl });
   await host.remove(resource);
   return requeue(delayMs, isFinished);
 }

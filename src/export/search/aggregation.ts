@@ -52,7 +52,7 @@ async function aggregateOnce(
 
 export function notCounted(): LogfleetError {
   const message =
-    'The service gave no reliable count of the rows of an interval, because responses were lost or contained no count.';
+    'The service returned no reliable row count for an interval, because responses were lost or contained no count.';
   return failure('backoff', 'export.notCounted', message, { reason: 'CountMissing' });
 }
 

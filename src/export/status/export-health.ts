@@ -197,7 +197,7 @@ const needsAnother: ReadonlySet<string> = new Set([
 ]);
 
 const unchangeable =
-  'These settings of a SearchExport cannot be changed: create another SearchExport with a different name.';
+  'The settings to correct cannot be changed in an existing SearchExport: create another one with a different name.';
 
 /** Reports the export's last failure if a user must correct its cause, until a search succeeds. */
 function stalledByTrouble({ view, wording }: ExportHealthInput): ExportHealth | undefined {

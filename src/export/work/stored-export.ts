@@ -46,7 +46,7 @@ export class StoredExport {
   }
 
   get destination(): Destination {
-    assert(this.#destination !== undefined, 'the destination is opened before anything else');
+    assert(this.#destination !== undefined, 'the destination must be opened first');
     return this.#destination;
   }
 

@@ -15,8 +15,8 @@ describe('an error of the file system', () => {
     ['EFBIG', 'destination.full', 'wait', 'maxPartSize'],
     ['EACCES', 'destination.denied', 'stall', 'the user under which logfleet runs'],
     ['EROFS', 'destination.denied', 'stall', 'mount the volume'],
-    ['EIO', 'destination.away', 'backoff', 'tries again'],
-    ['ESTALE', 'destination.away', 'backoff', 'tries again'],
+    ['EIO', 'destination.away', 'backoff', 'will try again'],
+    ['ESTALE', 'destination.away', 'backoff', 'will try again'],
   ])('%s is %s', (errno, code, handling, advice) => {
     const cause = Object.assign(new Error(`${errno}: no`), { code: errno });
     const error = diskError('write', '/exports/x', cause);
