@@ -49,8 +49,8 @@ describe('wrong settings are reported with a remedy', () => {
   ];
 
   test.each<[string, Partial<S3Bucket>, string, string]>([
-    ['an unknown access key', { accessKeyId: 'nobody' }, 'destination.credentials', 'correct the credentials'],
-    ['a wrong secret', { secretAccessKey: 'wrong' }, 'destination.credentials', 'correct the credentials'],
+    ['an unknown access key', { accessKeyId: 'nobody' }, 'destination.credentials', "correct the store's credentials"],
+    ['a wrong secret', { secretAccessKey: 'wrong' }, 'destination.credentials', "correct the store's credentials"],
     ['a missing bucket', { bucket: 'no-such-bucket' }, 'destination.missing', 'create the bucket'],
   ])('%s', async (_, changes, code, advice) => {
     const destination = await open(changes);
