@@ -22,7 +22,7 @@ test('the standalone program prints its address and ends with status 0 on SIGTER
 test.each([
   [['--collectors', 'many'], 'Use a whole number'],
   [['--scenario', 'no-such-file.yaml'], 'simulator: cannot read the scenario no-such-file.yaml'],
-])('the stand-alone program refuses %j with status 2', async (args, message) => {
+])('the standalone program refuses %j with status 2', async (args, message) => {
   const { stderr, ended } = start(...args);
   expect(await stderr).toContain(message);
   expect(await ended).toEqual([2, null]);

@@ -60,7 +60,7 @@ test('--tls-dir keeps the certificates', async () => {
 test.each([
   ['/proc/none', 'cannot create or read certificates in /proc/none: '],
   ['file/below', `cannot create or read certificates in ${path.join(cwd, 'file/below')}: `],
-])('a folder %s that cannot be made is refused as wrong usage', async (tlsDir, message) => {
+])('a folder %s that cannot be created is refused as wrong usage', async (tlsDir, message) => {
   writeFileSync(path.join(cwd, 'file'), '');
   const command = simulate({ ...defaults, tlsDir }, { ...recordingContext(), cwd });
   await expect(command).rejects.toMatchObject({

@@ -158,7 +158,7 @@ describe('a ledger', () => {
   test.each([
     ['owner', { owner: { uid: 'b' } }],
     ['shard', { shard: 'log-0' }],
-  ])('refuses a change of its %s', async (what, change) => {
+  ])('refuses a change to its %s', async (what, change) => {
     expect((await create(`keeps-${what}`)).status).toBe(201);
     const patch = { contentType: 'application/merge-patch+json' };
     const { status, body } = await callApi('PATCH', objectPath('ledgers', namespace, `keeps-${what}`), change, patch);

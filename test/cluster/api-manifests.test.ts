@@ -86,7 +86,7 @@ function shownKustomization(file: string): string {
 test.each([
   ['the installation page', '../docs/install.md'],
   ['the component', 'export-volume/kustomization.yaml'],
-])('the kustomization in %s creates the claim in the namespace of the operator, for both bases', async (_, file) => {
+])("the kustomization in %s creates the claim in the operator's namespace, for both bases", async (_, file) => {
   const shown = shownKustomization(join(manifests, file));
   for (const [base, namespace] of [
     ['cluster-wide', 'logfleet'],

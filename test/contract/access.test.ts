@@ -78,7 +78,7 @@ describe('1 the purpose of the service', () => {
 });
 
 describe('4 JSON in requests and responses', () => {
-  test.each(requests)('$operation answers in JSON', async (request) => {
+  test.each(requests)('$operation responds in JSON', async (request) => {
     const { headers, json } = await send(service, request);
     expect(headers['content-type']).toMatch(/^application\/json/);
     expect(json).toEqual(expect.any(Object));
@@ -199,7 +199,7 @@ describe('7.1 errors of every operation', () => {
   }
 
   test.each(requests.filter(({ method }) => method === 'POST'))(
-    '415 contenttype.invalid for a body with another content type than JSON ($operation)',
+    '415 contenttype.invalid for a body whose content type is not JSON ($operation)',
     async (request) => {
       const headers = { 'content-type': 'text/plain' };
       expectError(await send(service, request, { headers }), 415, 'contenttype.invalid');

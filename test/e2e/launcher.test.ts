@@ -65,7 +65,7 @@ describe.each([
   test.each([
     ['SIGINT', 130],
     ['SIGTERM', 0],
-  ] as const)('%s ends the command after its clean-up', async (signal, status) => {
+  ] as const)('%s ends the command after its cleanup', async (signal, status) => {
     const child = spawn(process.execPath, [...flags, launcher, 'simulate', '--collectors', '1'], {
       cwd: directory,
       stdio: ['ignore', 'pipe', 'inherit'],

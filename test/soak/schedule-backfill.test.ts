@@ -34,7 +34,7 @@ test.each([
   ['NewestFirst', 2],
   ['OldestFirst', 2],
 ] as const)(
-  'a backfill of 1,000 runs, %s, %i at a time, needs at most 1.10 times the minimum of requests, and a due run waits for at most one other run',
+  'a backfill of 1,000 runs, %s, %i at a time, needs at most 1.10 times the minimum number of requests, and a due run waits for at most one other run',
   async (backfillOrder, maxActive) => {
     const messages = every(3 * minuteMs, fromMs, startMs + 48 * 60 * minuteMs);
     const world = new ScheduleWorld({ messages, scenario: { search: { duration: '5s' } } });

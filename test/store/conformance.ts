@@ -36,7 +36,7 @@ export function describeDestination({ make, url, unseenBytes }: StoreKind): void
     await file.finish();
   };
   const text = async (name: string) => (await destination.read(name))?.toString();
-  /** Parts of a file are sent in the background. */
+  /** Waits until at least `count` files are stored, because parts of a file are sent in the background. */
   const stored = (count: number) => expect.poll(async () => (await place.files()).length).toBeGreaterThanOrEqual(count);
   const listed = async (folder: string) => {
     const found: [string, number][] = [];

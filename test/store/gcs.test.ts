@@ -214,7 +214,7 @@ test('a missing right to list is reported by a listing, and when an object is mi
 test.each([
   [500, ''],
   [403, refusal(403, 'retentionPolicyNotMet', 'retained until 2027')],
-])('an upload of one request succeeds if its object exists, although the store answers %d', async (status, body) => {
+])('an upload in one request succeeds if its object exists, although the store returns %d', async (status, body) => {
   let mark: string | undefined;
   const endpoint = await serve(async (request, response) => {
     if (request.method === 'GET') {

@@ -21,7 +21,7 @@ export interface MadeUpSettings {
   readonly oddShare: number;
   /** Fraction of messages that contain half of a surrogate pair, which UTF-8 cannot encode. */
   readonly loneSurrogateShare: number;
-  /** Number of message sources. Each source has its own collector, host and category. */
+  /** Number of message sources. Each source has a collector, a host and a category. */
   readonly sources: number;
   /** Number of message templates. Messages with the same template differ only in their ids and times. */
   readonly variety: number;

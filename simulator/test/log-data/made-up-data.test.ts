@@ -233,7 +233,7 @@ describe('the messages', () => {
     ['specified', '_messagetime', '_sourceName'],
     ['camel', '_messageTime', '_sourceName'],
     ['lower', '_messagetime', '_sourcename'],
-  ])('their fields are spelt as the setting says: %s (10.3)', (fieldCase, time, source) => {
+  ])('their field names are spelled as the setting says: %s (10.3)', (fieldCase, time, source) => {
     const { fields } = dataOf({ fieldCase });
     expect(fields.map(({ name }) => name)).toEqual(expect.arrayContaining([time, source]));
     expect(Object.keys(maps({ fieldCase })[0] ?? {})).toEqual(fields.map(({ name }) => name));

@@ -42,7 +42,7 @@ test.each<[string, Partial<MadeUpOptions>, string]>([
   ['a negative fraction of lone surrogates', { loneSurrogateShare: -1 }, 'loneSurrogateShare'],
   ['no sources', { sources: 0 }, 'sources'],
   ['no templates', { variety: 0 }, 'variety'],
-  ['a dense millisecond outside of the range', { dense: [{ atMs: toMs, count: 1 }] }, 'dense'],
+  ['a dense millisecond outside the range', { dense: [{ atMs: toMs, count: 1 }] }, 'dense'],
   ['a dense millisecond without messages', { dense: [{ atMs: fromMs, count: 0 }] }, 'dense'],
   [
     'a dense millisecond twice',

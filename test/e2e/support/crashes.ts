@@ -1,4 +1,4 @@
-/** Kills the operator during upgrades, or loses responses. No collector must be upgraded twice (U15). */
+/** Kills the operator during upgrades, or loses responses. No collector may be upgraded twice (U15). */
 import { describe, expect } from 'vitest';
 import type { FaultScenario } from '../../../simulator/scenario/scenario.ts';
 import { test } from './end-to-end.ts';

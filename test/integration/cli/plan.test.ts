@@ -136,7 +136,7 @@ describe('an unknown result has a different status than changes', () => {
     [['-A'], {}, 1],
     [['--exit-code'], {}, 2],
     [[], { LOGFLEET_EXIT_CODE: 'true' }, 2],
-  ])('of a cluster that does not answer, with %j and %j: %d', async (flags, env, status) => {
+  ])('of a cluster that does not respond, with %j and %j: %d', async (flags, env, status) => {
     await writeFile(join(folder, 'policy.yaml'), policy());
     const cluster = { server: 'https://127.0.0.1:1' };
     const config = {

@@ -67,7 +67,7 @@ test('searches with a revoked key end, and start again with the new key', async 
 test.each<[string, Readonly<Record<string, string>>, number]>([
   ['another key', second, 1],
   ['a share of the rate', { requestsPerSecond: base64('3') }, 1],
-])('with %s changed, a running planning continues to its end', async (_, data, jobs) => {
+])('with %s changed, planning in progress continues to its end', async (_, data, jobs) => {
   const world = new ExportWorld({ scenario: { ...scenario, search: { duration: '150s' } } });
   world.add();
   world.start();

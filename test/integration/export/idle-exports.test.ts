@@ -48,7 +48,7 @@ describe('C1: after a restart, nothing is read, opened or written', () => {
 
   test.each<[string, (world: ExportWorld) => void]>([
     ['the deadline is raised', (world) => world.patch({ spec: { activeDeadlineSeconds: 86_400 } })],
-    ['a person asks', (world) => world.annotate('logfleet.dev/requestedAt', 'now')],
+    ['a user asks', (world) => world.annotate('logfleet.dev/requestedAt', 'now')],
   ])('for a failed export, which is checked again when %s', async (_, wake) => {
     const world = new ExportWorld({
       messages: evenly(3_000),

@@ -1,4 +1,4 @@
-/** Changes each field of a policy during a rollout, and later changes it back. No collector must be upgraded twice. */
+/** Changes each field of a policy during a rollout, and later changes it back. No collector may be upgraded twice. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';

@@ -41,7 +41,7 @@ describe('whether a header needs a ledger', () => {
     ['an attempt', { attempts: 1 }],
     ['a stage that has begun', { stages: [stageRecord('canary')] }],
     ['a stop', { stop }],
-    ['an action of a person', { actions: [action] }],
+    ['a user action', { actions: [action] }],
     ['a rollout towards a version that was tried before', { unproven: true }],
     ['an address that is too long for status', { service: `https://logs.test/${'a'.repeat(1_024)}` }],
   ])('%s: yes', (_, change) => {
@@ -135,7 +135,7 @@ describe('a policy whose collectors run the target from the start', () => {
   });
 
   test.each([false, true])(
-    'upgrades a collector that falls behind (after a restart: %s), and writes the ledger before',
+    'upgrades a collector that falls behind (after a restart: %s), and writes the ledger first',
     async (restarts) => {
       const one = inOrder();
       await one.settle();

@@ -1,4 +1,4 @@
-/** Restores a backup that is an hour old. No upgrade must run twice, and a stopped rollout must stay stopped (U1). */
+/** Restores a backup that is an hour old. No upgrade may run twice, and a stopped rollout must stay stopped (U1). */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario/scenario.ts';
 import { annotations } from '../../../src/api/annotations.ts';

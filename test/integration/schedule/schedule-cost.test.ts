@@ -11,7 +11,7 @@ test.each([
   ['of a second', '1s'],
   ['of five seconds', '5s'],
 ])(
-  'a backfill during due runs needs at most 1.10 times the minimum of requests, with searches %s',
+  'a backfill during due runs needs at most 1.10 times the minimum number of requests, with searches %s',
   async (_, duration) => {
     const messages = every(20 * minuteMs, startMs - 3 * dayMs, startMs + 2 * dayMs);
     const world = new ScheduleWorld({ messages, scenario: { search: { duration } } });

@@ -149,7 +149,7 @@ describe('a schedule with faults', () => {
     });
 
     test.each([
-      ['a person requests a retry', (world: ScheduleWorld) => world.retry()],
+      ['a user requests a retry', (world: ScheduleWorld) => world.retry()],
       ['the spec changes', (world: ScheduleWorld) => world.patch({ spec: { maxActive: 3 } })],
     ])('from its manifest, when %s', async (_, change) => {
       const world = new ScheduleWorld();

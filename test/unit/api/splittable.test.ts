@@ -79,7 +79,7 @@ describe('a query can be split (E8)', () => {
     ['a comment that begins with a wildcard', 'prod/* " | count | where a = " */'],
     ['a backslash before a quote', '\\" | count | where a = "'],
     ['an apostrophe and a pipe inside of a text', `it's | where a = "b|c"`],
-  ])('but not one with %s and pipes that may be quoted', (_, query) => {
+  ])('but not one with %s and pipes that might be quoted', (_, query) => {
     expect(splittability(query)).toMatchObject({ isSplittable: false });
   });
 });

@@ -30,7 +30,7 @@ test.each(compressors)('no virtual time passes while %s compresses', async (_, c
   stream.destroy();
 });
 
-test.each(compressors)('virtual time passes while nobody reads what %s has compressed', async (_, create) => {
+test.each(compressors)('virtual time passes while the output of %s is not read', async (_, create) => {
   const clock = tickingClock();
   const stream = create();
   stream.write(randomBytes(4_000_000));

@@ -57,7 +57,7 @@ describe('ClusterReader', () => {
   it.each([
     ['true', 'true'],
     [undefined, null],
-  ])('annotates with %s by a merge patch of this annotation only', async (value, sent) => {
+  ])('annotates with %s by a merge patch for this annotation only', async (value, sent) => {
     const api = new ScriptedKubeApi({ body: production });
     await readerOf(api).annotate(kind, production.metadata, { name: 'logfleet.dev/paused', value });
     expect(api.requests).toEqual([

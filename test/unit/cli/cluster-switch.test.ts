@@ -75,7 +75,7 @@ test.each([
   ['the operator has not renewed its lease for a long time', {}, 120_000, 'was last renewed at 2026-11-01T00:00:00Z'],
   ['no process holds the lease', { holderIdentity: '' }, 0, 'no process holds its Lease in namespace logfleet'],
   ['the operator has renewed its lease a moment ago', {}, 30_000, undefined],
-])('a note says that no operator works if that is certain: %s', async (_, spec, afterMs, note) => {
+])('a note says that no operator is running if that is certain: %s', async (_, spec, afterMs, note) => {
   const { server, turn, clock } = cluster('logfleet');
   server.patch(`${leases('logfleet')}/logfleet-operator`, { spec });
   await clock.advance(afterMs);

@@ -85,7 +85,7 @@ describe('a store', () => {
     ['does not exist', undefined, 'SecretNotFound'],
     ['lacks a key', { accessKeyId: 'id' }, 'SecretIncomplete'],
     ['has an empty key', { accessKeyId: ' ', secretAccessKey: 'key' }, 'SecretIncomplete'],
-  ])('whose Secret %s needs a person', async (_, members, reason) => {
+  ])('whose Secret %s needs a user', async (_, members, reason) => {
     const world = new ChoiceWorld();
     world.secrets.set(storeKey, members);
     await expect(world.choice().current(store())).rejects.toMatchObject({ reason, handling: { kind: 'stall' } });
@@ -173,7 +173,7 @@ describe('a container of Azure Blob Storage', () => {
     ['does not exist', undefined, 'SecretNotFound'],
     ['lacks the key', { accountName: 'examplelogs' }, 'SecretIncomplete'],
     ['has a connection string without credentials', { connectionString: 'AccountName=a' }, 'SecretIncomplete'],
-  ])('whose Secret %s needs a person', async (_, members, reason) => {
+  ])('whose Secret %s needs a user', async (_, members, reason) => {
     await expect(chosen(members)).rejects.toMatchObject({ reason, handling: { kind: 'stall' } });
   });
 
@@ -221,7 +221,7 @@ describe('a bucket of Google Cloud Storage', () => {
     ['lacks the key', { other: 'a' }, 'SecretIncomplete'],
     ['has a text that is not a key', { serviceAccountKey: 'canary' }, 'SecretIncomplete'],
     ['has a file of another type', { serviceAccountKey: file({ type: 'external_account' }) }, 'SecretIncomplete'],
-  ])('whose Secret %s needs a person', async (_, members, reason) => {
+  ])('whose Secret %s needs a user', async (_, members, reason) => {
     const error = await chosen(members).catch((cause: Error) => cause);
     expect(error).toMatchObject({ reason, handling: { kind: 'stall' } });
     expect((error as Error).message).not.toContain('canary');

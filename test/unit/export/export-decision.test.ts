@@ -258,17 +258,17 @@ describe('the reason for waiting', () => {
     ['is absent while a search starts', input({ delays: [delay(0)] }), undefined],
     ['is absent while a search runs', input({ running: [search(0, 0, 100)], delays: [delay(1), delay(2)] }), undefined],
     [
-      'is a later retry if a person must act, too',
+      'is a later retry if a user also has to act',
       input({ delays: [delay(0), delay(1, laterMs), delay(2)] }),
       { kind: 'retry', delays: [delay(1, laterMs)] },
     ],
     [
-      'is a person if no other interval remains',
+      'is a user if no other interval remains',
       input({ records: [record(1, 100, 200)], delays: [delay(0), delay(2)] }),
       { kind: 'people', delays: [delay(0), delay(2)], isRest: true },
     ],
     [
-      'is a person if all other ranges are too new',
+      'is a user if all other ranges are too new',
       input({ records: [record(1, 100, 200)], delays: [delay(0)] }, { settleDelayMs: now.wallMs - 250 }),
       { kind: 'people', delays: [delay(0)], isRest: false },
     ],

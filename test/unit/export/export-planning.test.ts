@@ -263,7 +263,7 @@ describe('a range that is newer than the settle delay (E11)', () => {
   test.each([
     ['a query that is refused', { query: '* | where' }, {}, { reason: 'QueryRefused' }],
     ['refused credentials', {}, { role: { kind: 'status', status: 401 } }, { reason: 'Unauthorized' }],
-  ] as const)('is tested at once, so that users learn of %s', async (_, request, faults, error) => {
+  ] as const)('is tested immediately, so that users learn of %s', async (_, request, faults, error) => {
     const world = new PlanningWorld([], { faults }, request, -24 * hourMs);
     await expect(world.plan()).rejects.toMatchObject(error);
     expect(world.simulated.clock.monotonic()).toBeLessThan(60_000);

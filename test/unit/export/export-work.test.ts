@@ -432,7 +432,7 @@ describe('an export', () => {
 
   test.each<[string, (world: WorkWorld) => Promise<void>]>([
     [
-      'that a person has requested again',
+      'that a user has requested again',
       async ({ work, destination }) => {
         destination.objects.clear();
         work.tryAgain();

@@ -171,7 +171,7 @@ test('every row is exported once, with any faults of the service and the destina
       }
       expect(found).toEqual([]);
       // If a request or a destination call failed, the export may have been unable to remove some files. Otherwise,
-      // nothing must remain.
+      // nothing may remain.
       await world.clock.advance(60_000);
       await world.destination.abortLeftovers('', 'all');
       const files = records.flatMap((record) => record.files.map(({ name }) => name));

@@ -55,7 +55,7 @@ describe('no upgrade starts, and upgrades in flight continue to their end', () =
     ['paused by the annotation', { policy: { metadata: { annotations: paused } } }, 'Paused'],
     ['only observing', { policy: { spec: { mode: 'Observe' } } }, 'Observing'],
     ['a target that is not offered', { notOffered: 'It offers 1.' }, 'VersionNotOffered'],
-    ['U11: a problem that a person must correct', { problem: problem('stall'), heldBy: 'the service' }, 'Forbidden'],
+    ['U11: a problem that a user must correct', { problem: problem('stall'), heldBy: 'the service' }, 'Forbidden'],
     ['a problem that may pass', { problem: problem('backoff'), heldBy: 'the service' }, 'Forbidden'],
     ['U13: waiting until other policies have claimed', { heldBy: 'policy a/b' }, 'RollingOut'],
     ['U1: a full ledger', { ledgerFull: true }, 'LedgerFull'],
@@ -116,7 +116,7 @@ describe('a new target during a rollout', () => {
   test.each([
     ['went well', { status: 'succeeded' } as const],
     ['failed', { status: 'failed' } as const],
-  ])('ignores the results of former attempts (%s): each collector starts as any other', (_, more) => {
+  ])('ignores the results of former attempts (%s): each collector starts like any other', (_, more) => {
     const bench = inMidRollout();
     const tasks = new Map([['1', task({ toVersion: newerVersion, ...more })]]);
     const decision = decided(bench, { tasks });
@@ -298,7 +298,7 @@ describe('whether a run on a directory may end', () => {
     ['observing', pending(), { policy: { spec: { mode: 'Observe' } } }, true],
     ['not offered', pending(), { notOffered: 'x' }, true],
     ['not offered, with one in flight', inFlight(), { notOffered: 'x' }, false],
-    ['a problem for a person, whatever is in flight', inFlight(), { problem: problem('stall') }, true],
+    ['a problem that a user must correct, whatever is in flight', inFlight(), { problem: problem('stall') }, true],
     ['a problem that may pass', pending(), { problem: problem('backoff') }, false],
     [
       'a collector with exhausted retries',

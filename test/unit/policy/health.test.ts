@@ -179,7 +179,7 @@ describe('each situation', () => {
       `1 collector runs a newer version than ${target}, but spec.allowDowngrade is not true. To downgrade it, set spec.allowDowngrade to true.`,
     ],
     [{ inProgress: 1 }, 0, `5 of 6 collectors run ${target}, 1 is being upgraded.`],
-  ])('says what a person can do about %j, for one collector and for several', (some, leftAlone, message) => {
+  ])('says what a user can do about %j, for one collector and for several', (some, leftAlone, message) => {
     expect(healthOf(input({ fleet: fleet({ updated: 5, ...some }, leftAlone) })).message).toBe(message);
   });
 });

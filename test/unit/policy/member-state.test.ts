@@ -122,10 +122,10 @@ describe('U11: a collector refused as offline', () => {
   const seen = (lastSeenAliveMs: number | undefined) => row(oldVersion, 10, { lastSeenAliveMs });
 
   test.each<[string, Row, string]>([
-    ['stays offline with the same sign of life', seen(500), 'offline'],
-    ['stays offline with an older sign of life', seen(400), 'offline'],
-    ['stays offline without a sign of life', seen(undefined), 'offline'],
-    ['may be upgraded after a newer sign of life', seen(501), 'pending'],
+    ['stays offline with the same heartbeat', seen(500), 'offline'],
+    ['stays offline with an older heartbeat', seen(400), 'offline'],
+    ['stays offline without a heartbeat', seen(undefined), 'offline'],
+    ['may be upgraded after a newer heartbeat', seen(501), 'pending'],
   ])('%s', (_, shown, memberState) => {
     expect(memberStateOf(input({ row: shown, entry: refused }), context())).toBe(memberState);
   });

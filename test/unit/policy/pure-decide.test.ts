@@ -57,7 +57,7 @@ test.each<[string, (given: DecideInput) => Decision, RegExp]>([
     /changed a collection/,
   ],
   [
-    'gives another response each time',
+    'gives a different result each time',
     (given) => ({ ...decide(given), requeueAfterMs: ++responses }),
     /two different results/,
   ],

@@ -49,7 +49,7 @@ describe('for all collectors', () => {
   });
 
   test.each(reasonsForAll.map(([reason], index) => [reason, index] as const))(
-    'if all later rules apply, too, "%s" is reported',
+    'if all later rules also apply, "%s" is reported',
     (waitsFor, index) => {
       const rest = reasonsForAll.slice(index);
       const parts = {
@@ -66,7 +66,7 @@ describe('rules about the rollout and the calendar', () => {
   const noon = 12 * 60 * 60_000;
   const stopped = (kind: RolloutStop['kind']): RolloutStop => ({ kind, message: 'x', atMs: 1 });
 
-  test.each(['failures', 'abort'] as const)('a stop (%s) waits for a person', (kind) => {
+  test.each(['failures', 'abort'] as const)('a stop (%s) waits for a user', (kind) => {
     expect(refusalOfAll(known(quiet, stopped(kind)))).toEqual({
       waitsFor: 'a user to run `logfleet retry` or to set another target, because the rollout is stopped',
     });

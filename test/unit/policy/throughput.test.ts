@@ -67,7 +67,7 @@ describe('the estimated end', () => {
     ['no collector is left', {}, bench({ collectors: fleetOf(3, () => ({ collectorVersion: target })) })],
     ['it is stopped', {}, bench({ header: { stop: { kind: 'failures', message: 'Too many.', atMs: 0 } } })],
     ['it is paused', { pausedForAll: 'somebody' }, bench()],
-    ['a person must approve a stage', {}, bench({ spec: { strategy: { maxInProgress: 5, order: 'Name', stages } } })],
+    ['a user must approve a stage', {}, bench({ spec: { strategy: { maxInProgress: 5, order: 'Name', stages } } })],
   ])('is absent while %s', (_, seen, of) => {
     expect(endOf(seen, of)).toBeUndefined();
   });

@@ -1,4 +1,4 @@
-/** Damages manifests in different states of a rollout. No upgrade must start, and no state must be lost (D1 to D5). */
+/** Damages manifests in different states of a rollout. No upgrade may start, and no state may be lost (D1 to D5). */
 import { copyFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Scenario } from '../../../../simulator/scenario/scenario.ts';

@@ -27,7 +27,7 @@ async function abortedAfter(connecting: Promise<unknown>, send: (signal: AbortSi
   await expect(sent).rejects.toThrow('the deadline');
 }
 
-test.each(Object.entries(requests))('a %s ends if the server never answers the TLS handshake', async (_, send) => {
+test.each(Object.entries(requests))('a %s ends if the server never responds to the TLS handshake', async (_, send) => {
   const sockets: Socket[] = [];
   const server = createServer((socket) => sockets.push(socket)).listen(0, '127.0.0.1');
   onTestFinished(() => {

@@ -219,7 +219,7 @@ describe('causes of an early end of a search', () => {
 });
 
 test.each(['2s', '9s'])(
-  'a job that is closed at once is deleted after all replicas know it, here after %s (10.2)',
+  'a job that is closed immediately is deleted once all replicas know it, here after %s (10.2)',
   async (lag) => {
     const world = new ClientWorld({ search: { lag } });
     const job = await world.run(world.jobs.open(world.order));

@@ -61,7 +61,7 @@ async function askJson(path: string) {
 }
 
 describe('a request', () => {
-  test.each(['127.0.0.1', 'localhost', '[::1]'])('to the host %s is answered', async (host) => {
+  test.each(['127.0.0.1', 'localhost', '[::1]'])('to the host %s gets a response', async (host) => {
     expect(await ask({ headers: { host: `${host}:${port}` } })).toMatchObject({ status: 200 });
   });
 
@@ -78,7 +78,7 @@ describe('a request', () => {
     ['localhost', 'http://localhost'],
     ['[::1]', 'http://[::1]'],
     ['127.0.0.1:80', 'http://127.0.0.1:80'],
-  ])('to the host %s from the origin %s is answered on port 80', (host, origin) => {
+  ])('to the host %s from the origin %s gets a response on port 80', (host, origin) => {
     const headers = { host, ...(origin !== undefined && { origin }) };
     expect(refusalOf({ method: 'GET', headers }, 80)).toBeUndefined();
     expect(refusalOf({ method: 'GET', headers }, 8080)).toMatchObject({ status: 403 });

@@ -116,7 +116,7 @@ describe('a file that lost its end (D2)', () => {
   });
 
   test.each(['# end\n', '---\n# end\n'])(
-    'and ends with %j counts as edited by a person, who deleted a policy',
+    'and ends with %j counts as edited by a user, who deleted a policy',
     async (end) => {
       const place = new Workplace();
       place.write('all.yaml', both);
@@ -334,7 +334,7 @@ describe('a file that is rewritten slowly (D2)', () => {
 });
 
 describe('a file that is unreadable from the first run on may pause everything (R10)', () => {
-  test.each(['spec: [never\n', ''])('%j pauses exports, too, until it is removed', async (text) => {
+  test.each(['spec: [never\n', ''])('%j also pauses exports, until it is removed', async (text) => {
     const place = new Workplace();
     place.write('x.yaml', text);
     const host = await place.open();

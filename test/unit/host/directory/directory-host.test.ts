@@ -455,7 +455,7 @@ describe('a directory that is moved away during a write', () => {
   }
 
   /**
-   * Waits until missing manifests would count as deleted. While the directory is unreadable, nothing must be deleted
+   * Waits until missing manifests would count as deleted. While the directory is unreadable, nothing may be deleted
    * (D3).
    */
   async function outlast({ clock }: Workplace, host: DirectoryHost): Promise<void> {

@@ -75,7 +75,7 @@ test('a repeated Event increases its count until ten minutes pass without it', a
   expect(events(at).map(({ series }) => series?.count)).toEqual([3, undefined]);
 });
 
-test.each(['new', 'repeated'])('one resource gets 25 %s Events at once and then one in 12 s', async (which) => {
+test.each(['new', 'repeated'])('one resource gets 25 %s Events immediately, and then one every 12 s', async (which) => {
   const at = setting();
   const publish = (number: number) =>
     at.recorder.publish(at.owner, { type: 'Normal', reason: 'Noise', message: which === 'new' ? `${number}` : '' });

@@ -38,7 +38,7 @@ describe('the periods of an analysis', () => {
   });
 
   test.each(['BeforeUpgrade', 'DayBefore', 'WeekBefore'] as const)(
-    'with %s never overlap, also when the clock was set back during the stage',
+    'with %s never overlap, even if the clock was set back during the stage',
     (baseline) => {
       const { baseline: found, result: after } = analysisPeriods(
         { ...settings, baseline },

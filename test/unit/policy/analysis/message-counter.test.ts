@@ -110,7 +110,7 @@ test.each([
   ['an hour behind', -3_600, [0, -3_600, -3_600]],
   ['ahead by a large part of the period', 20, [0, 20, 20]],
   ['ahead by less than a response takes', 4, [0, 0]],
-])('searches the periods by the clock of the service: %s', async (_, aheadSeconds, from) => {
+])("searches the periods by the service's clock: %s", async (_, aheadSeconds, from) => {
   const dateMs = new VirtualClock().now() + aheadSeconds * 1_000;
   const searches = searchesOf([{ _collectorid: '7', _count: '4' }], 4, dateMs);
   expect(await readingOf(searches)).toMatchObject({ kind: 'counted' });

@@ -86,7 +86,7 @@ describe('the margin of the path (B1)', () => {
       margin.learn(requestClass, roundTripMs, 0);
   };
 
-  it('compares a response with those of its class only', () => {
+  it('compares a response only with responses of its class', () => {
     const margin = new PathMargin();
     old(margin, 'taskStatus', 5);
     old(margin, 'listing', 80);

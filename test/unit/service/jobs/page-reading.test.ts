@@ -109,7 +109,7 @@ describe('a page that is cut off', () => {
   });
 
   test.each([
-    ['a person has to correct something', failure('forbidden', { stall: true })],
+    ['a user has to correct something', failure('forbidden', { stall: true })],
     ['the job no longer exists', failure('jobSilenced')],
     ['the client has been closed', failure('closed')],
     ['the sink has thrown the error', new Error('the disk is full')],

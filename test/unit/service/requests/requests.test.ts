@@ -265,7 +265,7 @@ test.each([
   ['Sat, 21 Nov 2026 16:00:00 GMT', Date.UTC(2026, 10, 21, 16)],
   ['yesterday', undefined],
   [undefined, undefined],
-] as const)('the responses of a job contain the time of the service %s (E11)', async (date, dateMs) => {
+] as const)("a job's responses contain the service's time %s (E11)", async (date, dateMs) => {
   const dated = (operation: Operation): TransportStep => ({
     ...(good(operation) as Extract<TransportStep, { kind: 'response' }>),
     headers: date === undefined ? {} : { date },
@@ -279,7 +279,7 @@ test.each([
 test.each<[string, TransportStep]>([
   ['refused', { kind: 'response', status: 429 }],
   ['not sent', { kind: 'unwritten', failure: 'refused' }],
-])('a deletion whose response was lost may have had an effect, also if another one is %s', async (_, step) => {
+])('a deletion whose response was lost may have had an effect, even if another one is %s', async (_, step) => {
   const lost: TransportStep = { kind: 'written', failure: 'connectionLost' };
   const { clock, jobOf } = harness([lost, step, { kind: 'response', status: 404 }]);
   const job = jobOf(15_000);
