@@ -107,12 +107,8 @@ export function quietText({ durationMs, outcome }: StageAnalysis): string | unde
   if (!outcome || outcome.quiet === 0) return undefined;
   const [{ name, messages, baseline } = { name: '', messages: 0, baseline: 0 }] = outcome.quietest;
   const example = `${name}: ${messages} messages in ${renderDuration(durationMs)}, ${baseline} before the upgrade`;
-  const sends = wordFor(
-    outcome.quiet,
-    'sends too few messages since its upgrade',
-    'send too few messages since their upgrade',
-  );
-  return `${counted(outcome.quiet, 'collector')} ${sends} (${outcome.quiet === 1 ? '' : 'for example '}${example})`;
+  const sent = `sent too few messages after ${wordFor(outcome.quiet, 'its', 'their')} upgrade`;
+  return `${counted(outcome.quiet, 'collector')} ${sent} (${outcome.quiet === 1 ? '' : 'for example '}${example})`;
 }
 
 /** Upgraded collector in a stage. */

@@ -109,7 +109,7 @@ function finishedText(checked: readonly CheckedAnalysis[]): string {
     ? `${counted(compared, 'collector')} that had sent too few messages`
     : `the ${compared} collectors that had lost the largest fraction of their messages`;
   const others = deleted === 0 ? '' : `, and the service no longer lists ${counted(deleted, 'other collector')}`;
-  const text = `After the rollback, ${recovered} of ${all} ${wordFor(recovered, 'sends', 'send')} enough messages again${others}`;
+  const text = `After the rollback, ${recovered} of ${all} ${wordFor(recovered, 'is', 'are')} sending enough messages again${others}`;
   const example = checked.map(stillQuiet).find((still) => still !== undefined);
   return example === undefined ? text : `${text} (${example})`;
 }

@@ -142,8 +142,10 @@ function hindrancesOf(
   const { upgradesBlocked } = input.observation;
   return [
     ...(upgradesBlocked === undefined ? [] : [`${upgradesBlocked}.`]),
-    ...(by === undefined ? [] : [`The policy is paused by ${by}: no upgrade starts before the pause ends.`]),
-    ...(policy.spec.mode === 'Observe' ? ['spec.mode is Observe: no upgrade starts until spec.mode is Enforce.'] : []),
+    ...(by === undefined ? [] : [`The policy is paused by ${by}, so no upgrade starts until the pause ends.`]),
+    ...(policy.spec.mode === 'Observe'
+      ? ['spec.mode is Observe, so no upgrade starts until it is set to Enforce.']
+      : []),
     // During a rollback, the health message explains why no upgrade starts.
     ...(health.stalled || header.stop ? [health.message] : []),
   ];

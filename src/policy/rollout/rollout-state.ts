@@ -410,7 +410,7 @@ class StageProgress {
   #startNext(): Progress {
     const { policy, memberIndex } = this.#input;
     const [stage] = waitingStages(policy.spec, this.#header);
-    // A decision that applies a user's retry starts no stage.
+    // A decision that applies a user's retry does not start a stage.
     const isLater = policy.spec.mode === 'Observe' || this.#evaluation.retried;
     if (!stage || isLater) return stopped(this.#header);
     const held = this.#heldBack(stage, hasMember(stage, this.#pending.candidates(), policy.spec));

@@ -109,7 +109,7 @@ function describeStarted(record: StageRecord, index: number, input: FiguresInput
   const counts = withdrawn(pending.stageCounts(index), unsent);
   const shown = stageState(record, index, state);
   const soakedMs = soakMs > 0 ? soakEndMs(record) : Infinity;
-  // A failed stage shows no soak. A stage that had nothing to upgrade has no soak.
+  // A failed stage shows no soak, and a stage that had nothing to upgrade has none.
   const hasSoak = Number.isFinite(soakedMs) && soakedMs <= endedAtMs && shown !== 'Failed';
   return {
     name,

@@ -43,7 +43,7 @@ function analyzed(stage: string, analysis: StageAnalysis, outcome: AnalysisOutco
       return { type: 'Warning', reason: 'StageAnalyzed', message } as const;
     }
     case 'Passed': {
-      const message = `Stage ${stage}: ${collectors} ${wordFor(judged, 'sends', 'send')} enough messages since the upgrade.${left}`;
+      const message = `Stage ${stage}: ${collectors} sent enough messages after the upgrade.${left}`;
       return { type: 'Normal', reason: 'StageAnalyzed', message } as const;
     }
   }
@@ -53,7 +53,7 @@ function analyzed(stage: string, analysis: StageAnalysis, outcome: AnalysisOutco
 function recoveryEvents(stage: string, { outcome, recovery: { recovered } = { fromMs: 0 } }: StageAnalysis) {
   if (recovered === undefined || !outcome) return [];
   const compared = comparedAfterRollback(outcome.quietest);
-  const shipping = `${recovered} of ${counted(compared, 'collector')} in status.stages[].analysis.quietest ${wordFor(recovered, 'sends', 'send')} enough messages again after the rollback`;
+  const shipping = `${recovered} of ${counted(compared, 'collector')} in status.stages[].analysis.quietest ${wordFor(recovered, 'is', 'are')} sending enough messages again after the rollback`;
   const message = `Stage ${stage}: ${compared === 0 ? 'all collectors in status.stages[].analysis.quietest were deleted' : shipping}.`;
   return recovered === compared
     ? [{ type: 'Normal', reason: 'CollectorsRecovered', message } as const]

@@ -144,10 +144,10 @@ describe('the judgement of collectors', () => {
 });
 
 test.each([
-  [1, '1 collector sends too few messages since its upgrade (web-1: 12 messages in 30m, 4310 before the upgrade)'],
+  [1, '1 collector sent too few messages after its upgrade (web-1: 12 messages in 30m, 4310 before the upgrade)'],
   [
     3,
-    '3 collectors send too few messages since their upgrade (for example web-1: 12 messages in 30m, 4310 before the upgrade)',
+    '3 collectors sent too few messages after their upgrade (for example web-1: 12 messages in 30m, 4310 before the upgrade)',
   ],
 ])('quiet collectors are named with their counts: %i', (quiet, text) => {
   const quietest = [{ id: '1', name: 'web-1', messages: 12, baseline: 4310 }];

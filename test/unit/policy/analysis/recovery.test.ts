@@ -72,14 +72,14 @@ describe('the result', () => {
       'all ship the minimum ratio',
       [50, 50],
       2,
-      'After the rollback, 2 of 2 collectors that had sent too few messages send enough messages again',
+      'After the rollback, 2 of 2 collectors that had sent too few messages are sending enough messages again',
       'CollectorsRecovered',
     ],
     [
       'one ships less',
       [49, 50],
       1,
-      'After the rollback, 1 of 2 collectors that had sent too few messages sends enough messages again (web-1 sent only 49 messages in 30m, compared with 100 before the upgrade)',
+      'After the rollback, 1 of 2 collectors that had sent too few messages is sending enough messages again (web-1 sent only 49 messages in 30m, compared with 100 before the upgrade)',
       'CollectorsStillQuiet',
     ],
   ])('if %s', (_, [first = 0, second = 0], recovered, text, reason) => {
@@ -109,7 +109,7 @@ describe('the result', () => {
     expect(outcome?.quietest).toEqual([quietest[0], { ...quietest[1], messagesAfterRollback: 60 }]);
     expect(recovery).toMatchObject({ recovered: 1 });
     expect(recoveryText(found.header, found.check)).toBe(
-      'After the rollback, 1 of 1 collector that had sent too few messages sends enough messages again, and the service no longer lists 1 other collector',
+      'After the rollback, 1 of 1 collector that had sent too few messages is sending enough messages again, and the service no longer lists 1 other collector',
     );
     expect(events(found)).toMatchObject([{ reason: 'CollectorsRecovered' }]);
   });
