@@ -62,7 +62,7 @@ export function renderIncomplete({ kind, key }: CredentialPlace, missing: readon
 /** Returns the message for credentials that the service rejected with 401. */
 export function renderRefused({ kind, key }: CredentialPlace, serviceId: string): string {
   const refusal = `${serviceId} refuses the credentials`;
-  if (kind === 'secret') return `${refusal} of ${secretOf(key)} (401): check accessId and accessKey of the Secret`;
+  if (kind === 'secret') return `${refusal} of ${secretOf(key)} (401): check accessId and accessKey in the Secret`;
   return `${refusal} (401): check ${variableNames.credentials}`;
 }
 

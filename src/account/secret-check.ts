@@ -31,7 +31,7 @@ function* checkShare(name: 'requestsPerSecond' | 'maxConcurrentRequests', text: 
   const limit = serviceLimits[name];
   if (Number(text) <= limit) return;
   yield warning(path, 'OutOfRange', {
-    problem: `${name} is above the limit of the service, so the limit of the service applies instead`,
+    problem: `${name} exceeds the service's limit, so the service's limit applies instead`,
     remedy: `use up to ${limit}, or leave it out`,
   });
 }

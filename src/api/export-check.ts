@@ -108,7 +108,7 @@ function* checkQuery({ query, results, requiresRawMessages }: WrittenSpec): Gene
   if (results === 'Records') {
     if (split.isSplittable) {
       yield warning(['spec', 'results'], 'Risky', {
-        problem: 'the query has no aggregation, but only an aggregation has results of the kind Records',
+        problem: 'the query has no aggregation, but only an aggregation produces Records',
         remedy: 'set results: Messages, or add an aggregation such as | count by _sourceHost',
       });
     }
@@ -224,9 +224,9 @@ function* checkDestination({ destination, execution }: WrittenSpec): Generator<F
   yield* checkBucketHost(s3, path);
   if (s3.storageClass === 'GLACIER' || s3.storageClass === 'DEEP_ARCHIVE') {
     yield warning([...path, 'storageClass'], 'Risky', {
-      problem: `files of the storage class ${s3.storageClass} must be restored before they can be read, so logfleet verify cannot read them`,
+      problem: `files in the storage class ${s3.storageClass} must be restored before they can be read, so logfleet verify cannot read them`,
       remedy:
-        'use GLACIER_IR, or leave storageClass out and let a lifecycle rule of the bucket move the files to the archive later',
+        'use GLACIER_IR, or leave storageClass out and let a bucket lifecycle rule move the files to the archive later',
     });
   }
 }
@@ -242,7 +242,7 @@ function* checkEndpoint({ endpoint, insecure }: Written<S3Spec | AzureBlobSpec |
   }
   if (insecure && url?.protocol !== 'http:') {
     yield warning([...path, 'insecure'], 'NoEffect', {
-      problem: 'has no effect without an endpoint of http://',
+      problem: 'has no effect unless the endpoint begins with http://',
       remedy: 'leave it out',
     });
   } else if (insecure) {

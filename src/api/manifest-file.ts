@@ -72,7 +72,7 @@ export function decodeManifestText(bytes: Uint8Array): { readonly text: string }
   try {
     const text = new TextDecoder(label, { fatal: true }).decode(bytes);
     if (!text.includes('\0')) return { text };
-    const hint = isUtf16 ? '' : ', as UTF-16 without a byte order mark has';
+    const hint = isUtf16 ? '' : ', as does UTF-16 without a byte order mark';
     return { problem: `the file contains NUL characters${hint}`, remedy };
   } catch {
     return { problem: `the file is not valid ${label.toUpperCase()}`, remedy };
@@ -97,7 +97,7 @@ const unreadForms: readonly (readonly [RegExp, problem: string, remedy: string])
     'a control character',
     'remove the character',
   ],
-  [/^---(?=[ \t]+[^#\s])/m, 'text on the line of a document marker', 'move the text to the next line'],
+  [/^---(?=[ \t]+[^#\s])/m, 'text on the same line as a document marker', 'move the text to the next line'],
   [/(?<=^(?:(?:#.*|[ \t\r]*|---[ \t\r]*)\n)*)%/, 'a directive, such as %YAML', 'leave it out'],
 ];
 
@@ -175,7 +175,7 @@ function problemsOf(parsed: Document.Parsed, text: string): readonly DocumentPro
   const isJson = text.trimStart().startsWith('{');
   const escaped = isJson ? undefined : firstOffset(parsed, (node) => hasJsonEscape(node, text));
   if (escaped === undefined) return [];
-  return [{ offset: escaped, problem: 'an escape that only JSON has', remedy: 'use the character itself' }];
+  return [{ offset: escaped, problem: 'an escape sequence that only JSON allows', remedy: 'use the character itself' }];
 }
 
 /** Returns the offset of the first YAML node for which `isWanted` returns true. */
@@ -307,7 +307,7 @@ function errorProblem({ code, message, pos: [offset] }: YAMLParseError, parsed: 
   const isOpen = code === 'MISSING_CHAR' && /^Missing closing .*quote$/.test(message);
   const opened = isOpen ? firstOffset(parsed, (node) => isQuoted(node) && (node.range?.[1] ?? 0) >= offset) : undefined;
   if (opened !== undefined)
-    return { offset: opened, problem: 'the quote that opens here has no end', remedy: 'close it' };
+    return { offset: opened, problem: 'the quote that opens here is never closed', remedy: 'close it' };
   return { offset, problem: lowerFirst(message), remedy: 'use valid YAML or JSON' };
 }
 

@@ -61,7 +61,9 @@ export function checkManifests(
   }
   const [first] = files;
   if (first && findings.length + resources.length + others.length === 0) {
-    findings.push(fileError(first.name, 'Required', 'no document in any file, only comments', 'add a manifest'));
+    findings.push(
+      fileError(first.name, 'Required', 'the files contain only comments, and no documents', 'add a manifest'),
+    );
   }
   const settings = others.filter(({ members }) => isSettingsManifest(members));
   for (const each of settings) report(each, checkSettings(each.members));

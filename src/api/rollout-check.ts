@@ -151,12 +151,12 @@ function* checkLimits(
   const unlimited = isWritten(maxFailures) ? [] : stages.filter((stage) => !isWritten(stage.maxFailures));
   if (unlimited.length > 0 && unlimited.length < stages.length) {
     yield warning(stagesPath, 'Risky', {
-      problem: `some stages have no limit of failures (maxFailures): ${unlimited.map(({ name }) => name).join(', ')}`,
+      problem: `some stages have no failure limit (maxFailures): ${unlimited.map(({ name }) => name).join(', ')}`,
       remedy: 'set maxFailures in these stages, too, or for the whole rollout in failurePolicy',
     });
   } else if (unlimited.length > 0 && !failurePolicy) {
     yield warning(stagesPath, 'Risky', {
-      problem: 'no limit of failures is set',
+      problem: 'no failure limit is set',
       remedy: 'set maxFailures in each stage, or for the whole rollout in failurePolicy, for example maxFailures: 2%',
     });
   }

@@ -21,7 +21,13 @@ const days = ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT'];
 const forms: readonly FieldForm[] = [
   { name: 'minute', minimum: 0, maximum: 59, names: [], advice: '0 to 59, for example 0, 15,45 or */10' },
   { name: 'hour', minimum: 0, maximum: 23, names: [], advice: '0 to 23, for example 22, 8-17 or */2' },
-  { name: 'day of month', minimum: 1, maximum: 31, names: [], advice: '1 to 31, for example 1, 1-7 or L for the last' },
+  {
+    name: 'day of month',
+    minimum: 1,
+    maximum: 31,
+    names: [],
+    advice: '1 to 31, for example 1, 1-7 or L for the last day',
+  },
   { name: 'month', minimum: 1, maximum: 12, names: months, advice: '1 to 12, for example 6, 1-11 or MAR,SEP' },
   {
     name: 'day of week',

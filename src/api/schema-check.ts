@@ -205,7 +205,7 @@ function howToType(schema: StructuralSchema, value: unknown, path: JsonPath): st
 function howToList({ example, items }: StructuralSchema, item: string | undefined): string {
   if (example !== undefined) return `use a list, for example ${flowText(example)}`;
   return item === undefined || items?.type === 'object'
-    ? 'use a list, each item with a - in front'
+    ? 'use a list, with a - before each item'
     : `use a list, for example [${item}]`;
 }
 

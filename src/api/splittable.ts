@@ -69,7 +69,7 @@ function operatorProblem(operator: string): string | undefined {
   for (const [, called = ''] of rest.matchAll(/(\w+)\s*\(/g)) {
     const call = called.toLowerCase();
     if (!rowFunctions.has(call) && !conditionWords.has(call)) {
-      return `the function ${call} may depend on the searched range`;
+      return `the function ${call} may depend on the search's time range`;
     }
   }
   return undefined;

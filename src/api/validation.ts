@@ -55,7 +55,7 @@ export function misnamedKind(document: unknown): Finding | undefined {
   }
   const isSettingsName = isRecord(metadata) && metadata['name'] === settingsName;
   if (isSettingsName && (kind === undefined || resembles(written, 'ConfigMap'))) {
-    const problem = `${settingsName} is a ConfigMap of apiVersion v1`;
+    const problem = `${settingsName} is a ConfigMap with apiVersion v1`;
     return error(['kind'], 'Unknown', { problem, remedy: 'set apiVersion: v1 and kind: ConfigMap' });
   }
   if (namesGroup(String(apiVersion)) || namesKind(written)) return unknownKind(kind);

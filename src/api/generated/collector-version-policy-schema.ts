@@ -818,7 +818,7 @@ export const collectorVersionPolicySchema: StructuralSchema = {
                       {
                         "rule": "(\",\" + self.split(\" \").filter(field, field != \"\")[2]).matches( \"^(,[Ll][Ww]|(,([*?](/(0?[1-9]|[12][0-9]|3[01]))?|(0?[1-9]|[12][0-9]|3[01])\" + \"(-(0?[1-9]|[12][0-9]|3[01])(/(0?[1-9]|[12][0-9]|3[01]))?)?|\" + \"(0?[1-9]|[12][0-9]|3[01])[Ww]|[Ll]))+)$\")",
                         "problem": "the day of month cannot be read",
-                        "remedy": "use 1 to 31, for example 1, 1-7 or L for the last"
+                        "remedy": "use 1 to 31, for example 1, 1-7 or L for the last day"
                       },
                       {
                         "rule": "(\",\" + self.split(\" \").filter(field, field != \"\")[3]).matches( \"^(,([*?](/(0?[1-9]|1[0-2]))?|(0?[1-9]|1[0-2]|\" + \"(?i:JAN|FEB|MAR|APR|MAY|JUN|JUL|AUG|SEP|OCT|NOV|DEC))(-(0?[1-9]|1[0-2]|\" + \"(?i:JAN|FEB|MAR|APR|MAY|JUN|JUL|AUG|SEP|OCT|NOV|DEC))(/(0?[1-9]|1[0-2]))?)?))+$\")",

@@ -103,7 +103,7 @@ describe('a Secret that is invalid', () => {
     [
       'a share that is too large',
       { ...whole, requestsPerSecond: '5' },
-      'warning stringData.requestsPerSecond: requestsPerSecond is above the limit of the service',
+      "warning stringData.requestsPerSecond: requestsPerSecond exceeds the service's limit",
     ],
   ])('%s', (_, members: object, ...expected: string[]) => {
     const said = say(Object.keys(members).length === 0 ? {} : { stringData: members });

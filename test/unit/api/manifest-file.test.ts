@@ -87,7 +87,7 @@ describe('invalid manifest files', () => {
   test.each([
     ['a duplicate member', 'a: 1\nb: 2\na: 3', at(3, 1), /keep only one/],
     ['a tab', 'a:\n\tb: 1', at(2, 1), /use spaces/],
-    ['a quote without an end', 'a: "x"\nb: "y\nc: {d: 1}\n', at(2, 4), /opens here has no end; close it/],
+    ['a quote without an end', 'a: "x"\nb: "y\nc: {d: 1}\n', at(2, 4), /opens here is never closed; close it/],
     ['an open bracket', 'a: [1, 2', at(1, 9), /use valid YAML or JSON/],
     ['an alias without an anchor', 'a: *b', at(1, 4), /replace the aliases/],
     ['aliases that expand to too many values', bomb.join('\n'), at(1, 1), /replace the aliases with the values/],

@@ -155,12 +155,12 @@ describe('rollouts: settings that an API server accepts but that are probably mi
     [
       'stages without any failure limit',
       bareStages({ name: 'canary', size: 1 }, rest),
-      'warning spec.strategy.stages: no limit of failures is set; set maxFailures in each stage, or for the whole rollout in failurePolicy, for example maxFailures: 2%',
+      'warning spec.strategy.stages: no failure limit is set; set maxFailures in each stage, or for the whole rollout in failurePolicy, for example maxFailures: 2%',
     ],
     [
       'a limit for failures only in the canary',
       bareStages({ name: 'canary', size: 1, maxFailures: 0 }, { name: 'half', size: '50%' }, rest),
-      'warning spec.strategy.stages: some stages have no limit of failures (maxFailures): half, rest; set maxFailures in these stages, too, or for the whole rollout in failurePolicy',
+      'warning spec.strategy.stages: some stages have no failure limit (maxFailures): half, rest; set maxFailures in these stages, too, or for the whole rollout in failurePolicy',
     ],
     [
       'a limit for failures only in the canary, with an action',
@@ -168,7 +168,7 @@ describe('rollouts: settings that an API server accepts but that are probably mi
         ...bareStages({ name: 'canary', size: 1, maxFailures: 0 }, rest),
         failurePolicy: { action: 'Rollback' },
       },
-      'warning spec.strategy.stages: some stages have no limit of failures (maxFailures): rest; set maxFailures in these stages, too, or for the whole rollout in failurePolicy',
+      'warning spec.strategy.stages: some stages have no failure limit (maxFailures): rest; set maxFailures in these stages, too, or for the whole rollout in failurePolicy',
     ],
     [
       'a percentage of the first attempt',
