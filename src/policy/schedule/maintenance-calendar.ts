@@ -238,7 +238,7 @@ function problemOf(windows: readonly MaintenanceWindow[], exclusions: readonly E
   for (const { name, startTime, endTime } of exclusions) {
     const unreadable = [startTime, endTime].find((time) => Number.isNaN(Date.parse(time)));
     if (unreadable === undefined) continue;
-    return `exclusion ${JSON.stringify(name)}: ${JSON.stringify(unreadable)} is not a valid time; set a time such as 2026-12-20T00:00:00Z`;
+    return `exclusion ${JSON.stringify(name)}: ${JSON.stringify(unreadable)} is not a valid time; use one such as 2026-12-20T00:00:00Z`;
   }
   return undefined;
 }

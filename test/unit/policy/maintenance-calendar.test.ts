@@ -299,11 +299,11 @@ describe('an unreadable calendar', () => {
   const exclusion = { name: 'year end', startTime: 'Christmas', endTime: '2027-01-03T00:00:00Z' };
   test.each([
     [{ windows: [text({ schedule: '0 0 30 2 *' })] }, 'schedule: "0 0 30 2 *" never occurs'],
-    [{ windows: [night, text({ schedule: '0 24 * * *' })] }, 'schedule: the hour "24" cannot be read; write'],
-    [{ windows: [text({ timeZone: 'Europe/Berln' })] }, 'timeZone: "Europe/Berln" is not a known time zone; write'],
+    [{ windows: [night, text({ schedule: '0 24 * * *' })] }, 'schedule: the hour "24" cannot be read; use'],
+    [{ windows: [text({ timeZone: 'Europe/Berln' })] }, 'timeZone: "Europe/Berln" is not a known time zone; use'],
     [
       { exclusions: [exclusion] },
-      'exclusion "year end": "Christmas" is not a valid time; set a time such as 2026-12-20T00:00:00Z',
+      'exclusion "year end": "Christmas" is not a valid time; use one such as 2026-12-20T00:00:00Z',
     ],
   ])('opens no window: %j', (maintenance, problem) => {
     const broken = calendar(maintenance);
