@@ -181,7 +181,11 @@ describe('a fault that can never apply is refused, for example', () => {
       'faults: {a: {kind: reset, users: [nobody]}}',
       'faults.a.users.0: there is no user nobody; use one of simulator',
     ],
-    ['nobody', 'faults: {a: {kind: reset, users: []}}', 'faults.a.users: is empty; list at least one, or remove it'],
+    [
+      'with an empty list of users',
+      'faults: {a: {kind: reset, users: []}}',
+      'faults.a.users: is empty; list at least one, or remove it',
+    ],
     [
       'with an empty list of operations',
       'faults: {a: {kind: reset, operations: []}}',

@@ -154,7 +154,7 @@ describe('messages to search', () => {
       { logData: ['.'] },
       'cannot read the messages in .: EISDIR: illegal operation on a directory, read; set the path of an NDJSON file',
     ],
-    ['a line that is no message', { logData: ['bad.ndjson'] }, 'bad.ndjson:2:1: the line is not JSON'],
+    ['a line that is not a message', { logData: ['bad.ndjson'] }, 'bad.ndjson:2:1: the line is not JSON'],
   ];
   test.each(refused)('%s is refused as wrong usage', async (_, options, message) => {
     writeFileSync(path.join(cwd, 'bad.ndjson'), `${lines('a')}b\n`);

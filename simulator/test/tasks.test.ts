@@ -230,7 +230,7 @@ describe('the status codes of a task over time (3.2)', () => {
     ],
     ['can be undocumented in progress', { progressingStatus: 4 }, [6_000, 180_000], ['4', '2 upgraded']],
     ['can be undocumented at the end', { outcomes: [{ end: 'succeed', status: 5 }] }, [180_000], ['5 upgraded']],
-    ['are 2 at once when the upgrade takes no time', { duration: '0s' }, [0], ['2 upgraded']],
+    ['are 2 immediately when the upgrade takes no time', { duration: '0s' }, [0], ['2 upgraded']],
     [
       'leave each state after at most a third of a short upgrade',
       { duration: '9s' },

@@ -697,6 +697,6 @@ export const directionNames = Object.keys(all);
 
 export function directed(name: string, seed: number): HistoryPlan {
   const direction = all[name];
-  if (!direction) throw new Error(`there is no plan ${name}; write one of ${directionNames.join(', ')}`);
+  if (!direction) throw new Error(`there is no plan ${name}; use one of ${directionNames.join(', ')}`);
   return direction(seed, new Chance(seed));
 }

@@ -21,7 +21,7 @@ export function applyMutations(mutations: readonly Mutation[]): void {
         loaded.source instanceof Uint8Array ? Buffer.from(loaded.source).toString('utf8') : loaded.source,
       );
       for (const { find, replace } of own) {
-        if (source.split(find).length !== 2) throw new Error(`${url} does not have exactly once: ${find}`);
+        if (source.split(find).length !== 2) throw new Error(`${url} does not contain this text exactly once: ${find}`);
         source = source.replace(find, () => replace);
       }
       return { ...loaded, source };

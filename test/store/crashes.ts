@@ -53,7 +53,7 @@ export function testCrashes(kind: StoreName, boundaries: readonly Boundary[]): v
       },
     );
 
-    test('has every row once when two processes run it at once (E3)', async () => {
+    test('has every row once when two processes run it at the same time (E3)', async () => {
       await using one = new Child(place.data, { kind: 'export', waits: false });
       await using two = new Child(place.data, { kind: 'export', waits: false });
       await Promise.all([toItsEnd(one), toItsEnd(two)]);

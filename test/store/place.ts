@@ -87,7 +87,7 @@ export async function makeGcsBucket(access: FakeGcsServerAccess): Promise<StoreP
   const bucket = `bucket-${process.pid}-${buckets++}`;
   const send = async (path: string, options: RequestInit = {}) => {
     const response = await fetch(`${access.endpoint}/storage/v1/b${path}`, options);
-    if (!response.ok) throw new Error(`${path} answers ${response.status}`);
+    if (!response.ok) throw new Error(`${path} returned ${response.status}`);
     return (await response.json().catch(() => undefined)) as { readonly items?: readonly { readonly name: string }[] };
   };
   const files = async () => ((await send(`/${bucket}/o?maxResults=10000`)).items ?? []).map(({ name }) => name).sort();

@@ -83,6 +83,6 @@ export function kubectl(
 
 function expectMade(response: ApiResponse): ApiResponse['body'] {
   if (response.status !== 201)
-    throw new Error(`the API server answers ${response.status}: ${JSON.stringify(response.body)}`);
+    throw new Error(`the API server returned ${response.status}: ${JSON.stringify(response.body)}`);
   return response.body;
 }

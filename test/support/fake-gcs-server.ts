@@ -42,7 +42,7 @@ export async function createGcsBucket(endpoint: string, bucket: string): Promise
     method: 'POST',
     body: JSON.stringify({ name: bucket }),
   });
-  if (status !== 200) throw new Error(`the creation of the bucket answers ${status}`);
+  if (status !== 200) throw new Error(`creating the bucket returned ${status}`);
 }
 
 /** Returns the content of a new service account key file. */

@@ -15,7 +15,7 @@ export async function watchUntil<T>(collection: string, name: string, done: (res
       dispatcher: agent,
       headers: { authorization: `Bearer ${adminToken}` },
     });
-    if (statusCode !== 200) throw new Error(`the API server answers ${statusCode}: ${await body.text()}`);
+    if (statusCode !== 200) throw new Error(`the API server returned ${statusCode}: ${await body.text()}`);
     let rest = '';
     for await (const text of body.setEncoding('utf8')) {
       const lines = (rest + text).split('\n');

@@ -63,7 +63,7 @@ describe('the range of a job can have', () => {
       [at, at + 3_600_000],
     ],
     [
-      'null in place of the first spelling',
+      'null instead of the first spelling',
       { from: '2026-06-15T17:30:00', to: at + 1, timeZone: null, timezone: 'IST' },
       [at, at + 1],
     ],

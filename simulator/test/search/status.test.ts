@@ -77,7 +77,7 @@ describe('the states of a job (3.1)', () => {
         [2_000, 'DONE GATHERING RESULTS'],
       ],
     ],
-    ['end at once with a duration of 0s', { duration: '0s' }, [[0, 'DONE GATHERING RESULTS']]],
+    ['end immediately with a duration of 0s', { duration: '0s' }, [[0, 'DONE GATHERING RESULTS']]],
   ];
   test.each(cases)('%s', (_, search, expected) => {
     const { service, job } = startJob(search);

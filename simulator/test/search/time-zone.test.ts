@@ -15,7 +15,7 @@ describe('a local time is converted', () => {
     ['in winter', 'Europe/Berlin', '2026-01-15T12:00:00', '2026-01-15T11:00:00'],
     ['in summer', 'Europe/Berlin', '2026-06-15T12:00:00', '2026-06-15T10:00:00'],
     ['with an offset of half an hour', 'Asia/Kolkata', '2026-06-15T12:00:00', '2026-06-15T06:30:00'],
-    ['with an offset in place of a zone', '+05:30', '2026-06-15T12:00:00', '2026-06-15T06:30:00'],
+    ['with an offset instead of a zone', '+05:30', '2026-06-15T12:00:00', '2026-06-15T06:30:00'],
     ['with the name of the zone in any case', 'europe/BERLIN', '2026-06-15T12:00:00', '2026-06-15T10:00:00'],
     ['just before an hour is skipped', 'Europe/Berlin', '2026-03-29T01:59:59', '2026-03-29T00:59:59'],
     ['in a skipped hour by moving it by the gap', 'Europe/Berlin', '2026-03-29T02:30:00', '2026-03-29T01:30:00'],

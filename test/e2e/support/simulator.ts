@@ -97,7 +97,7 @@ export class Simulator {
       body: patch === undefined ? null : JSON.stringify(patch),
     });
     const response = await body.json();
-    if (statusCode !== 200) throw new Error(`the simulator answers ${statusCode}: ${JSON.stringify(response)}`);
+    if (statusCode !== 200) throw new Error(`the simulator returned ${statusCode}: ${JSON.stringify(response)}`);
     return response;
   }
 }

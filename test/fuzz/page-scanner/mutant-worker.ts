@@ -23,7 +23,8 @@ registerHooks({
     const mutant = mutants.find(({ name }) => name === decodeURIComponent(query ?? ''));
     if (!mutant || !file?.endsWith(`/src/${mutant.file}`)) return loaded;
     const source = Buffer.from(loaded.source as Uint8Array).toString('utf8');
-    if (source.split(mutant.find).length !== 2) throw new Error(`${file} does not have exactly once: ${mutant.find}`);
+    if (source.split(mutant.find).length !== 2)
+      throw new Error(`${file} does not contain this text exactly once: ${mutant.find}`);
     return { ...loaded, source: source.replace(mutant.find, () => mutant.replace) };
   },
 });

@@ -207,7 +207,7 @@ describe('statuses that an operator wrote', () => {
     ['paused', { paused: true }, minuteMs, 'Suspended', 'inProgress'],
     ['observing', { mode: 'Observe' }, minuteMs, 'Suspended', 'inProgress'],
     ['a build that is not offered', { target: { version: '18.1-1' } }, minuteMs, 'Degraded', 'failed'],
-    ['nobody selected', { selector: { matchNames: ['db-*'] } }, minuteMs, 'Degraded', 'failed'],
+    ['no collector selected', { selector: { matchNames: ['db-*'] } }, minuteMs, 'Degraded', 'failed'],
   ])('%s', async (_, spec, waitMs, status, verdict) => {
     expect(await lookedAfter(spec, waitMs)).toEqual([status, verdict]);
   });

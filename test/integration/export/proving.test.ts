@@ -30,7 +30,7 @@ function verdicts(world: ExportWorld): number {
 }
 
 describe('a digest', () => {
-  test('proves the whole range at once, by number, bytes and times', async () => {
+  test('proves the whole range in one step, by number, bytes and times', async () => {
     const all = messages(600);
     const world = new ExportWorld({ messages: all, scenario: { search } });
     await exported(world);

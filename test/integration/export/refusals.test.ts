@@ -106,7 +106,7 @@ test.each([300, 4_000])(
 
 describe('C1: thirty exports whose access key the service rejects', () => {
   test.each([
-    ['created at once', 0],
+    ['created immediately', 0],
     ['created at intervals of a minute', minuteMs],
   ])('check the key together, and continue together: %s', async (_, apartMs) => {
     const rejected = { kind: 'status', status: 401, from: '0s', until: '105m' };

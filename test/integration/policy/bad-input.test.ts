@@ -35,7 +35,7 @@ const everyResync = (1 + 1 + 1 + 1) * (12 + 1);
 
 const mistakes: readonly Mistake[] = [
   {
-    name: 'a Secret that is not there',
+    name: 'a Secret that does not exist',
     secret: 'missing',
     reason: 'SecretNotFound',
     names: /Secret logging\/log-service /,
@@ -91,7 +91,7 @@ const mistakes: readonly Mistake[] = [
     requestsPerHour: 0,
   },
   {
-    name: 'a host that does not answer',
+    name: 'a host that does not respond',
     fault: { kind: 'stall' },
     reason: 'ServiceUnreachable',
     names: /was not answered in time/,

@@ -30,7 +30,7 @@ async function rolledOut() {
 const posts = (world: World) => world.journal.filter(({ method }) => method === 'POST').length;
 
 test.each([
-  ['is no JSON', 'LedgerUnreadable', (content: string) => ({ content: content.slice(1) })],
+  ['is not JSON', 'LedgerUnreadable', (content: string) => ({ content: content.slice(1) })],
   ['was edited by hand', 'LedgerUnreadable', (content: string) => ({ content: content.replace('"ended":', '"end":') })],
   ['names another owner', 'LedgerForeign', () => ({ owner: { uid: 'other' } })],
 ])('a ledger that %s', async (_, reason, spoil) => {

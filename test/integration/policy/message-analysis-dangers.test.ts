@@ -49,7 +49,7 @@ describe('a baseline ends before the collectors run the target', () => {
     expect(at(target)).toBe(20);
   });
 
-  test('after a rollback and a retry at once', async () => {
+  test('after a rollback and an immediate retry', async () => {
     const { world, untilReason, analysisNow, annotate, status, at } = analyzed({
       build: { drops: 0.8 },
       spec: { failurePolicy: { action: 'Rollback' }, allowDowngrade: true },

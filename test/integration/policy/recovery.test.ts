@@ -85,7 +85,7 @@ test('failures of upgrades alone cause no check', async () => {
   expect(searches()).toEqual([]);
 });
 
-describe('a check that cannot be finished at once', () => {
+describe('a check that cannot be finished immediately', () => {
   test.each([
     ['search jobs that report errors', { kind: 'pendingError', operations: ['getJob'], times: 10 }],
     ['an unavailable service', { kind: 'status', status: 503, operations: ['createJob'], times: 10 }],

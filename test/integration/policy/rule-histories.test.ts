@@ -225,7 +225,7 @@ describe('target change', () => {
   const groups = { web: { count: 4, version: before }, zbad: { count: 2, version: before, ...fails } };
   const retryPolicy = { limit: 3, backoff: { duration: '6h', factor: 1, cap: '6h' } };
 
-  test('× retry: a failed collector is tried at once in the new rollout, with all attempts', async () => {
+  test('× retry: a failed collector is tried immediately in the new rollout, with all attempts', async () => {
     const one = rollout({ scenario: { groups }, spec: { retryPolicy } });
     one.world.start();
     await one.world.until(() => one.status()?.collectors?.updated === 4 && one.tasks().length === 6, hourMs);
@@ -295,7 +295,7 @@ describe('target change', () => {
     expect(one.at(before)).toBe(5);
   });
 
-  test('× selection change: when both change at once, only the newly selected collectors are upgraded', async () => {
+  test('× selection change: when both change at the same time, only the newly selected collectors are upgraded', async () => {
     const some = { web: { count: 6, version: before }, db: { count: 4, version: before } };
     const one = rollout({ scenario: { groups: some }, spec: { selector: { matchNames: ['web-*'] } } });
     one.world.start();
@@ -596,7 +596,7 @@ describe('back-off', () => {
     expect(await one.untilTasks(6)).toBe(true);
   });
 
-  test("× a person's retry: a retry ends the back-off at once", async () => {
+  test("× a person's retry: a retry ends the back-off immediately", async () => {
     const one = await backingOff();
     expect(one.world.ready('production')?.message).toContain(waits.backOff);
     one.annotate(annotations.retry, `${one.status()?.rollout?.id}`);

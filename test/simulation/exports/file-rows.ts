@@ -49,7 +49,7 @@ async function membersOf(name: string, content: Uint8Array): Promise<readonly Fi
     case 'parquet':
       return parquetReadObjects({ file: new Uint8Array(content).buffer, compressors });
     default:
-      throw new Error(`nobody reads ${name}`);
+      throw new Error(`no reader supports ${name}`);
   }
 }
 

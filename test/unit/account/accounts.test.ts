@@ -320,7 +320,7 @@ describe('an invalid Secret', () => {
     ['a key of two lines', { ...good, accessKey: 'canary-key\nagain' }, 'SecretInvalid', 'accessKey'],
     ['text as certificate', { ...good, 'ca.crt': 'trust me' }, 'SecretInvalid', 'ca.crt'],
     ['a certificate that is not in PEM format', { ...good, 'ca.crt': pem }, 'SecretInvalid', 'ca.crt'],
-    ['a path in place of a host', { ...good, allowedHosts: 'a.example.com, :::' }, 'SecretInvalid', 'allowedHosts'],
+    ['a path instead of a host', { ...good, allowedHosts: 'a.example.com, :::' }, 'SecretInvalid', 'allowedHosts'],
     ['HTTP as host', { ...good, allowedHosts: 'http://a.example.com' }, 'SecretInvalid', 'allowedHosts'],
     ['no rate', { ...good, requestsPerSecond: '0' }, 'SecretInvalid', 'requestsPerSecond'],
     ['words as rate', { ...good, requestsPerSecond: 'two' }, 'SecretInvalid', 'requestsPerSecond'],

@@ -19,7 +19,7 @@ describe('the size of a share', () => {
     [2.5, 8, 3, 0.5, 2],
     [1.01, 10, 4, 0.002, 2],
   ])(
-    'of %d requests per second and %d at once is for %d workers',
+    'of %d requests per second and %d concurrent requests is for %d workers',
     (rate, concurrent, workers, eachRate, eachConcurrent) => {
       const size = shareSize({ requestsPerSecond: rate, maxConcurrentRequests: concurrent });
       expect(size).toEqual({
@@ -34,7 +34,7 @@ describe('the size of a share', () => {
     [0.5, 10],
     [4, 3],
   ])(
-    'is too small for any worker with %d requests per second and %d at once',
+    'is too small for any worker with %d requests per second and %d concurrent requests',
     (requestsPerSecond, maxConcurrentRequests) => {
       expect(shareSize({ requestsPerSecond, maxConcurrentRequests })).toBeUndefined();
     },
@@ -71,7 +71,7 @@ describe('B8: shares in use', () => {
     expect(reserve(shares, 'a')).toEqual([1]);
   });
 
-  test('are free at once when the pods of a Job have ended, and a minute after a Job is gone', () => {
+  test('are free immediately when the pods of a Job have ended, and a minute after a Job is gone', () => {
     const shares = new WorkerShares();
     reserve(shares, 'a', 'b');
     shares.observe(

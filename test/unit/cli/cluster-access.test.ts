@@ -97,7 +97,7 @@ describe('ClusterReader.idleNote', () => {
   it.each([
     ['the user may not read Leases', { status: 403 }],
     ['the API server fails', { status: 500 }],
-    ['there is no Lease, as without a leader election', listOf([])],
+    ['there is no Lease, as without leader election', listOf([])],
   ])('is undefined if %s', async (_, response: Partial<KubeResponse>) => {
     expect(await clock.during(note(response))).toBeUndefined();
   });

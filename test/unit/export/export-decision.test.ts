@@ -275,7 +275,7 @@ describe('the reason for waiting', () => {
     ['is a later retry', input({ delays: [0, 1, 2].map((segment) => delay(segment, laterMs)) }), { kind: 'retry' }],
     ['is a range that is too new', input({ now: { ...now, wallMs: 50 } }), { kind: 'settling', untilMs: 1_100 }],
     [
-      'is a range that is too new by a clock that is behind',
+      'is a range that is too new according to a slow clock',
       input({ now: { ...now, wallMs: 50, clockBehindMs: 20 } }),
       { kind: 'settling', untilMs: 1_120 },
     ],

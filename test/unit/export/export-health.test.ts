@@ -64,7 +64,7 @@ describe('the verdict', () => {
       ['False', 'Exporting', 'Reconciling'],
     ],
     [
-      'past its deadline, also while paused',
+      'past its deadline, even while paused',
       input({ pausedBy: 'spec.paused', view: viewOf({ waitsFor: { kind: 'deadline' } }) }),
       ['False', 'DeadlineExceeded', 'Stalled Failed'],
     ],
@@ -133,7 +133,7 @@ describe('the verdict', () => {
       ['False', 'Exporting', 'Reconciling'],
     ],
     [
-      'too new, also before a plan',
+      'too new, even before a plan',
       input({ view: viewOf({ stage: 'planning', waitsFor: { kind: 'settling', untilMs: 0 } }) }),
       ['False', 'WaitingToSettle', 'Reconciling'],
     ],

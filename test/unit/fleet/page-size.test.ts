@@ -32,7 +32,7 @@ describe('a service that accepts any limit', () => {
     expect(sweep(new PageSize(), 25_000)).toEqual([1_000, 10_000, 10_000, 10_000, 10_000]);
   });
 
-  test('ends the list of an empty fleet at once', () => {
+  test('immediately ends the list of an empty fleet', () => {
     expect(sweep(new PageSize(), 0)).toEqual([1_000]);
   });
 });

@@ -90,7 +90,7 @@ describe('a policy waits', () => {
     expect(enqueued).toEqual(['a', 'b', 'c', 'd']);
   });
 
-  test('and is notified at once if no policy has to claim', () => {
+  test('and is notified immediately if no policy has to claim', () => {
     const { turns, wait, of, enqueued } = world('a');
     turns.claimed(of('a'), service);
     wait('a');

@@ -307,7 +307,7 @@ describe('whether a run on a directory may end', () => {
       true,
     ],
     ['in its back-off', new PolicyBench({ collectors: fleetOf(1), entries: [endedEntry('failed')] }), {}, false],
-    ['nobody matched', new PolicyBench(), {}, true],
+    ['no collector matched', new PolicyBench(), {}, true],
   ])('%s: %s', (_, bench, seen, finished) => {
     expect(decided(bench, { batchCapacity: 0, ...seen }).finished).toBe(finished);
   });

@@ -230,7 +230,7 @@ describe('reasons of skipped collectors', () => {
 describe('stages and windows', () => {
   test.each<[string, Partial<MemberInput>, string, string | undefined]>([
     ['a collector in no stage is skipped', { unstaged: true }, 'skipped', 'NoStage'],
-    ['also if it is offline', { unstaged: true, row: offlineRow() }, 'skipped', 'NoStage'],
+    ['even if it is offline', { unstaged: true, row: offlineRow() }, 'skipped', 'NoStage'],
     ['a collector without a readable time zone is skipped', { zoneless: true }, 'skipped', 'TimeZoneUnreadable'],
     ['the reason about the stage takes precedence', { unstaged: true, zoneless: true }, 'skipped', 'NoStage'],
     [
@@ -325,7 +325,7 @@ describe('during a rollback', () => {
       { row: row(oldVersion, 2_000), entry: back() },
       'pending',
     ],
-    ['also if lists are outdated', { row: row(target, 2_000), entry: back() }, 'pending'],
+    ['even if lists are outdated', { row: row(target, 2_000), entry: back() }, 'pending'],
     [
       'a collector whose rollback is in flight is in progress',
       { row: row(target, 2_000), entry: openEntry({}, { back: true }) },

@@ -214,7 +214,7 @@ describe('U8: drift', () => {
     expect(bench.memberIndex.counts).toEqual(counts({ pending: 1 }));
   });
 
-  test('U6: applies to a collector that failed, reached the target later and left it, which is not retried at once', () => {
+  test('U6: applies to a collector that failed, reached the target later and left it, which is not retried immediately', () => {
     const bench = new PolicyBench({ collectors: at(oldVersion), entries: [endedEntry('timedOut')] });
     bench.listing.show(100, at(target));
     bench.sync();

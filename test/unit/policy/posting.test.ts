@@ -86,7 +86,7 @@ describe('U3: the outcome of a POST', () => {
 
   test.each([
     ['401 is a problem of the policy', serviceError({ status: 401 }), 1],
-    ['5xx, too', serviceError({ status: 503, effect: 'unknown' }), 1],
+    ['5xx as well', serviceError({ status: 503, effect: 'unknown' }), 1],
     ['a refusal is a problem of the collector', serviceError({ status: 400, serviceCode: 'collector.invalid' }), 0],
   ])('U11: %s', async (_, error, count) => {
     const { service, posting, problems } = world();

@@ -117,7 +117,7 @@ describe('a stage starts', () => {
     expect(skipped.header.stages?.[0]).toMatchObject({ members: 0, endedAtMs: epochMs + nowMs });
   });
 
-  test('and ends at once if it is a last stage without list, and earlier stages have all collectors', () => {
+  test('and ends immediately if it is a last stage without a list, and earlier stages have all collectors', () => {
     const done = decision({ fleet: ['there', 'there'], started: {} });
     expect(namesOf(done)).toEqual(['canary', 'rest']);
     expect(done.header.completedAtMs).toBe(epochMs + nowMs);

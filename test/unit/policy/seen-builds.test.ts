@@ -88,7 +88,7 @@ describe('the age of a build starts again', () => {
 
   test.each([
     ['is gone', undefined],
-    ['is no JSON', '{'],
+    ['is not JSON', '{'],
     ['is of another format', '{"format":2,"service":"a","seen":[["19.1-1",100]]}'],
     ['is not an object', '7'],
     ['has invalid times', '{"format":1,"service":"a","seen":[["19.1-1","100"]]}'],

@@ -302,8 +302,8 @@ describe('logfleet verify --schedule', () => {
   });
 
   test.each([
-    ['a folder that is no schedule', ['--schedule', '.'], 'contains no record of a run'],
-    ['a path that is no folder', ['--schedule', 'errors/schedule/runs/x.json'], 'is not a folder'],
+    ['a folder that is not a schedule', ['--schedule', '.'], 'contains no record of a run'],
+    ['a path that is not a folder', ['--schedule', 'errors/schedule/runs/x.json'], 'is not a folder'],
     ['an address without a schedule', ['--schedule', 's3://audit'], 'is not the folder of a schedule'],
     ['a range without --schedule', ['.', '--from', '-24h'], '--from applies only to the runs of a schedule'],
     ['an invalid range', ['--schedule', 'errors', '--from', 'noon'], '--from: '],

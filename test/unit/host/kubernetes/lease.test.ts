@@ -199,7 +199,7 @@ test('the age of a lease begins when its renewal was sent, however late the resp
   expect(ceasedAtMs - effectiveAtMs).toBeLessThan(renewDeadlineMs - 900);
 });
 
-test('two processes never lead at once during half an hour of faults, whatever their wall clocks show', async () => {
+test('two processes never lead at the same time during half an hour of faults, whatever their wall clocks show', async () => {
   for (let seed = 1; seed <= 8; seed++) {
     const world = createWorld({ latencyMs: [1, 400] });
     const random = seededRandom(seed);

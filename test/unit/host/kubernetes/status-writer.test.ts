@@ -70,7 +70,7 @@ function delayWrites(world: KubernetesWorld, delayMs: number): void {
   world.server.onRequest = ({ subresource }) => (subresource === 'status' ? { kind: 'delay', delayMs } : undefined);
 }
 
-test('a write that the watch reports before its response is read at once, and calls no listener (C4)', async () => {
+test('a write that the watch reports before its response can be read immediately, and calls no listener (C4)', async () => {
   const { world, host } = await setting();
   const heard = heardFrom(host);
   delayWrites(world, 4_000);

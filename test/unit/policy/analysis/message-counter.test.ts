@@ -100,7 +100,7 @@ test.each<readonly [string, Records, number]>([
   });
 });
 
-test('uses new searches, for example those of another access key, at once', async () => {
+test('immediately uses new searches, for example with another access key', async () => {
   const records = [{ _collectorid: '7', _count: '4' }];
   expect(await readingOf(searchesOf(records, 5), searchesOf(records, 4))).toMatchObject({ kind: 'counted' });
 });

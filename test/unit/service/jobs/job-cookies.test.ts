@@ -24,7 +24,7 @@ describe('cookies', () => {
     ['a cookie of another path', ['A=1; Path=/other'], undefined],
     ['a cookie for the parent domain', ['A=1; Domain=service.test; Path=/'], 'A=1'],
     ['a cookie for another domain', ['A=1; Domain=evil.test; Path=/'], undefined],
-    ['a cookie that has expired at once', ['A=1; Path=/', 'A=; Path=/; Max-Age=0'], undefined],
+    ['a cookie that expires immediately', ['A=1; Path=/', 'A=; Path=/; Max-Age=0'], undefined],
     ['a cookie that lasts longer than any date', ['A=1; Path=/; Max-Age=9223372036854775807'], 'A=1'],
     ['a cookie that has expired long ago', ['A=1; Expires=Thu, 01 Jan 1970 00:00:00 GMT'], undefined],
     ['invalid cookies', ['', ';;;', '=', 'A=1; Path=/'], 'A=1'],

@@ -45,7 +45,7 @@ const faults: readonly [string, FaultScenario, string][] = [
   ['half a document', { kind: 'truncate' }, 'connectionLost'],
   ['wrong types', { kind: 'wrongTypes' }, 'responseInvalid'],
   ['301 to another host', { kind: 'redirect', to: 'https://evil.test/api' }, 'redirectNotAllowed'],
-  ['301 to the same address again and again', { kind: 'redirect', to: '/api/' }, 'redirectInCircles'],
+  ['repeated 301 to the same address', { kind: 'redirect', to: '/api/' }, 'redirectInCircles'],
   ['400 without a known code', { kind: 'status', status: 400, code: 'strange' }, 'badRequest'],
   ['400 in HTML', { kind: 'status', status: 400, body: 'html' }, 'badRequest'],
   ['401', { kind: 'status', status: 401 }, 'unauthorized'],
