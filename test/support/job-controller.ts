@@ -231,7 +231,7 @@ function jobOf(pod: ApiObject | undefined): string {
   return pod?.metadata.labels?.['batch.kubernetes.io/job-name'] ?? '';
 }
 
-/** Returns whether the Job's pod failure policy ignores the failure of this pod. */
+/** Reports whether the Job's pod failure policy ignores the failure of this pod. */
 function isIgnored({ status }: ApiObject, { podFailurePolicy }: JobSpec): boolean {
   const { conditions = [] } = (status ?? {}) as { conditions?: readonly { readonly type: string }[] };
   const ignored = podFailurePolicy?.rules.filter(({ action }) => action === 'Ignore') ?? [];
