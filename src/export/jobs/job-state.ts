@@ -68,6 +68,10 @@ export function readJob(job: WorkerJob, pods: readonly WorkerPod[], workers: rea
     const message = `${workingPods} of the Kubernetes Job ${name} ${count === 1 ? 'is' : 'are'} exporting rows.${obstacle}${rest}${tries}`;
     return { phase: 'running', reason: reasons.exporting, message, ...common };
   }
+  if (pods.some((pod) => pod.status.phase === 'Succeeded')) {
+    const message = `A pod of the Kubernetes Job ${name} has completed, and Kubernetes is ending the Job.`;
+    return { phase: 'running', reason: reasons.exporting, message, ...common };
+  }
   const message = `The Kubernetes Job ${name} has no running pod: ${waitText(job, pods)}.${tries}`;
   return { phase: 'waiting', reason: reasons.jobPending, message, ...common };
 }
@@ -121,8 +125,6 @@ function waitText({ spec, status }: WorkerJob, pods: readonly WorkerPod[]): stri
   if (spec.suspend) return 'the Job is suspended, for example because a queue has not yet admitted it';
   const [pod] = pods.filter((each) => !isEnded(each) && each.status.phase !== 'Running');
   if (!pod) {
-    if (pods.some((each) => each.status.phase === 'Succeeded'))
-      return 'a pod is complete, and Kubernetes is ending the Job';
     return (status.failed ?? 0) > 0 || pods.length > 0
       ? 'Kubernetes will start another pod after a delay'
       : 'Kubernetes has not created a pod yet; kubectl describe shows the reason, for example an exhausted ResourceQuota';

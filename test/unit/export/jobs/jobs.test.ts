@@ -241,7 +241,7 @@ describe('the state of a Kubernetes Job', () => {
       'whose pod is complete, but the Job is not',
       jobOf({}),
       [ended(0, renderReport(report))],
-      { phase: 'waiting', message: expect.stringContaining('is ending the Job') },
+      { phase: 'running', reason: 'Exporting', message: expect.stringContaining('is ending the Job') },
     ],
     [
       'with a running pod after one that failed',
