@@ -57,7 +57,7 @@ describe('the demo', () => {
     );
     expect(row('The other 57')).toBe('The other 57 collectors were not changed.');
     expect(row('logging/production: RolloutStopped')).toContain('2 failures in stage canary');
-    expect(row('Now the manifest names')).toContain('names 19.500-1 instead of 19.480-2');
+    expect(row('The manifest now names')).toContain('names 19.500-1 instead of 19.480-2');
     expect(row('logging/production: AllUpdated')).toContain('40 of 60 collectors run 19.500-1');
     expect(row('1-19.480-2 Stopped')).toMatch(/^1-19\.480-2 Stopped 3 /);
     expect(row('2-19.500-1 Completed')).toMatch(/^2-19\.500-1 Completed 40 /);
