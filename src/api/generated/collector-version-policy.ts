@@ -13,7 +13,7 @@ export interface CollectorVersionPolicySpec {
   };
   /**
    * Version that the collectors must run. Set either `version` for a fixed version, or `channel` to let logfleet choose
-   * the newest build.
+   * a build.
    */
   readonly target: Target;
   /**
@@ -75,8 +75,8 @@ export interface CollectorVersionPolicySpec {
 }
 
 /**
- * Version that the collectors must run. Set either `version` for a fixed version, or `channel` to let logfleet choose
- * the newest build.
+ * Version that the collectors must run. Set either `version` for a fixed version, or `channel` to let logfleet choose a
+ * build.
  */
 export interface Target {
   /**
@@ -258,9 +258,9 @@ export interface MessageAnalysis {
   readonly duration: string;
   /**
    * Earlier period whose messages are compared with those after the upgrade. `BeforeUpgrade` (default) is the period
-   * just before the stage started. `DayBefore` is the same time of day (UTC) on the last day before the stage started.
-   * `WeekBefore` is the same, but on the last matching weekday. Use these two for traffic with a daily or weekly
-   * pattern.
+   * just before the stage started. `DayBefore` is the same time of day (UTC) as the period after the upgrade, on the
+   * last day before the stage started. `WeekBefore` is the same time on the last matching weekday. Use `DayBefore` or
+   * `WeekBefore` for traffic with a daily or weekly pattern.
    */
   readonly baseline: 'BeforeUpgrade' | 'DayBefore' | 'WeekBefore';
   /**
@@ -297,7 +297,7 @@ export interface FailurePolicy {
   /**
    * Reaction to more failures than `maxFailures` allows. `Pause` (default) starts no further upgrade until a person
    * runs `logfleet retry`. `Rollback` returns the upgraded collectors to their former versions, but acts like `Pause`
-   * once the rollout is completed. `Continue` continues the rollout and reports the failures in the condition `Ready`.
+   * once the rollout is completed. `Continue` continues the rollout and reports the failures in the `Ready` condition.
    */
   readonly action: 'Pause' | 'Rollback' | 'Continue';
 }
@@ -357,8 +357,8 @@ export interface Exclusion {
 /** Number and timing of retries after a collector's upgrade has failed. */
 export interface RetryPolicy {
   /**
-   * Maximum number of retries of a failed upgrade, per collector and rollout, from 0 to 10. `0` means no retries.
-   * Defaults to 2.
+   * Maximum number of retries after a collector's upgrade has failed, per collector and rollout, from 0 to 10. `0`
+   * means no retries. Defaults to 2.
    */
   readonly limit: number;
   /**
@@ -393,7 +393,7 @@ export interface CollectorVersionPolicyStatus {
   readonly observedGeneration?: number;
   /**
    * Format version of the policy's ledger (stored rollout state). Absent if an older version of logfleet wrote this
-   * status. The current version cannot read that version's ledger, so it does not continue the rollout.
+   * status. The current version of logfleet cannot read such a ledger, so it does not continue the rollout.
    */
   readonly ledgerFormat?: number;
   /**
@@ -459,7 +459,7 @@ export interface CollectorVersionPolicyStatus {
   /**
    * Conditions of the policy. `Ready`, `Reconciling` and `Stalled` follow the kstatus convention, which Flux and Argo
    * CD read. `Outage`, `Overlapping` and `OtherOperator` report problems. The message of `Ready` says what the policy
-   * is doing or waiting for, and what a person must do.
+   * is doing or waiting for, and what you must do, if anything.
    */
   readonly conditions?: readonly Condition[];
 }
@@ -471,9 +471,10 @@ export interface OperatorEntry {
    */
   readonly name: string;
   /**
-   * Time at which the operator started to manage this policy. The operator with the earliest time upgrades collectors,
-   * and the others wait. If two operators share several resources, each writes its earliest time into all of them, so
-   * that the same operator acts on all of them.
+   * Time that decides which operator upgrades collectors: the operator with the earliest time does, and the others
+   * wait. At first, it is the time at which the operator started to manage this policy. If two operators share several
+   * resources, each operator replaces its times in all of these resources with the earliest of them, so that the same
+   * operator acts on all resources.
    */
   readonly since: string;
   /**
@@ -491,7 +492,7 @@ export interface Summary {
    * offline, cannot be upgraded or are owned by another policy are not counted.
    */
   readonly updated?: string;
-  /** State of the policy in one word: the reason of its condition `Ready`, for example `RollingOut`. */
+  /** State of the policy in one word: the reason of its `Ready` condition, for example `RollingOut`. */
   readonly state?: string;
 }
 
@@ -659,8 +660,7 @@ export interface StageAnalysisStatus {
    */
   readonly quietest?: readonly QuietMember[];
   /**
-   * Result of the check after a rollback, which shows whether the collectors in `quietest` send enough messages again.
-   * Absent until a rollback is over.
+   * Whether the collectors in `quietest` send enough messages again after a rollback. Absent until a rollback is over.
    */
   readonly recovery?: RecoveryStatus;
 }
@@ -697,8 +697,7 @@ export interface QuietMember {
 }
 
 /**
- * Result of the check after a rollback, which shows whether the collectors in `quietest` send enough messages again.
- * Absent until a rollback is over.
+ * Whether the collectors in `quietest` send enough messages again after a rollback. Absent until a rollback is over.
  */
 export interface RecoveryStatus {
   /**
@@ -803,7 +802,7 @@ export interface TaskSample {
   readonly message?: string;
 }
 
-/** Collectors that failed or are skipped for the same reason. */
+/** Group of collectors that failed, or are skipped, for the same reason. */
 export interface ReasonCount {
   /**
    * Reason why the upgrade of these collectors failed, or why they are not upgraded. The text is from the log service

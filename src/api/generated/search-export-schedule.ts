@@ -17,9 +17,9 @@ export interface SearchExportScheduleSpec {
   readonly timeZone: string;
   /**
    * Start of the first run's time range, in whole seconds, for example `2026-10-01T00:00:00`. If the time is in the
-   * past, the schedule also exports the time since then. Defaults to the latest time of the cron schedule before the
-   * SearchExportSchedule was first created. The first start is stored at the destination, and remains the default even
-   * if the SearchExportSchedule is deleted and created again.
+   * past, the schedule also exports the time since then. Defaults to the most recent time of the cron schedule before
+   * the SearchExportSchedule was first created. The first start is stored at the destination, and remains the default
+   * even if the SearchExportSchedule is deleted and created again.
    */
   readonly startTime?: string;
   /**
@@ -163,9 +163,10 @@ export interface OperatorEntry {
   /** Name of the operator, which is the namespace of its leader election lease. */
   readonly name: string;
   /**
-   * Time at which the operator started to manage this resource. The operator with the earliest time acts, and the
-   * others wait. If two operators share several resources, each writes its earliest time into all of them, so that the
-   * same operator acts on all of them.
+   * Time that decides which operator acts on this resource: the operator with the earliest time acts, and the others
+   * wait. At first, it is the time at which the operator started to manage this resource. If two operators share
+   * several resources, each operator replaces its times in all of these resources with the earliest of them, so that
+   * the same operator acts on all resources.
    */
   readonly since: string;
   /**
@@ -178,7 +179,7 @@ export interface OperatorEntry {
 
 /** Short texts about the schedule for the columns of `kubectl get`. */
 export interface ScheduleSummary {
-  /** State of the schedule in one word: the reason of its condition `Ready`, for example `UpToDate`. */
+  /** State of the schedule in one word: the reason of its `Ready` condition, for example `UpToDate`. */
   readonly state?: string;
   /** Number of active runs (SearchExports), which have neither completed nor failed. */
   readonly active?: number;
@@ -207,7 +208,7 @@ export interface ScheduleGap {
   readonly to: string;
   /** Name of the failed run's SearchExport, which may already have been deleted. */
   readonly run: string;
-  /** Reason for the failure, as one CamelCase word, taken from the failed run's condition `Ready`. */
+  /** Reason for the failure, as one CamelCase word, taken from the failed run's `Ready` condition. */
   readonly reason: string;
 }
 

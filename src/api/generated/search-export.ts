@@ -185,7 +185,7 @@ export interface CsvSpec {
  */
 export interface DestinationSpec {
   /**
-   * Directory that the operator's option `--volume NAME=DIR` makes available to exports, usually a mounted
+   * Directory that the operator's flag `--volume NAME=DIR` makes available to exports, usually a mounted
    * PersistentVolumeClaim. Not allowed if `execution.mode` is `Job`.
    */
   readonly volume?: VolumeSpec;
@@ -207,7 +207,7 @@ export interface DestinationSpec {
 }
 
 /**
- * Directory that the operator's option `--volume NAME=DIR` makes available to exports, usually a mounted
+ * Directory that the operator's flag `--volume NAME=DIR` makes available to exports, usually a mounted
  * PersistentVolumeClaim. Not allowed if `execution.mode` is `Job`.
  */
 export interface VolumeSpec {
@@ -242,7 +242,7 @@ export interface S3Spec {
    * Secret, in the export's namespace, with the store's credentials. The Secret needs the keys `accessKeyId` and
    * `secretAccessKey`. The key `sessionToken` is optional. Without a Secret, the export uses its pod's identity (if
    * `execution.mode` is `Job`) or the operator's own credentials. Exports may use the operator's own credentials only
-   * if the operator has the option `--allow-ambient-credentials`.
+   * if the operator runs with `--allow-ambient-credentials`.
    */
   readonly credentialsSecretRef?: {
     /** Name of the Secret with the store's credentials. */
@@ -322,7 +322,7 @@ export interface AzureBlobSpec {
    * Secret, in the export's namespace, with the storage account's credentials. The Secret needs the keys `accountName`
    * and `accountKey`, or `sasToken`, or `connectionString`. Without a Secret, the export uses its pod's identity (if
    * `execution.mode` is `Job`) or the operator's own credentials. Exports may use the operator's own credentials only
-   * if the operator has the option `--allow-ambient-credentials`.
+   * if the operator runs with `--allow-ambient-credentials`.
    */
   readonly credentialsSecretRef?: {
     /** Name of the Secret with the storage account's credentials. */
@@ -353,7 +353,7 @@ export interface GcsSpec {
    * Secret, in the export's namespace, with the key of a service account that may write to the bucket. The Secret needs
    * the key `serviceAccountKey`, whose value is the content of the service account's JSON key file. Without a Secret,
    * the export uses its pod's identity (if `execution.mode` is `Job`) or the operator's own credentials. Exports may
-   * use the operator's own credentials only if the operator has the option `--allow-ambient-credentials`.
+   * use the operator's own credentials only if the operator runs with `--allow-ambient-credentials`.
    */
   readonly credentialsSecretRef?: {
     /** Name of the Secret with the key of the service account. */
@@ -672,9 +672,10 @@ export interface OperatorEntry {
   /** Name of the operator, which is the namespace of its leader election lease. */
   readonly name: string;
   /**
-   * Time at which the operator started to manage this resource. The operator with the earliest time acts, and the
-   * others wait. If two operators share several resources, each writes its earliest time into all of them, so that the
-   * same operator acts on all of them.
+   * Time that decides which operator acts on this resource: the operator with the earliest time acts, and the others
+   * wait. At first, it is the time at which the operator started to manage this resource. If two operators share
+   * several resources, each operator replaces its times in all of these resources with the earliest of them, so that
+   * the same operator acts on all resources.
    */
   readonly since: string;
   /**
@@ -687,7 +688,7 @@ export interface OperatorEntry {
 
 /** Short texts about the export for the columns of `kubectl get`. */
 export interface SummaryStatus {
-  /** State of the export in one word: the reason of its condition `Ready`, for example `Exporting`. */
+  /** State of the export in one word: the reason of its `Ready` condition, for example `Exporting`. */
   readonly state?: string;
   /** Share of the time range that is exported and proven complete, for example `42%`. */
   readonly progress?: string;
@@ -706,9 +707,9 @@ export interface TimeRangeStatus {
 /** Progress of the export: how much of the time range is completed, rows, bytes and speed. */
 export interface ProgressStatus {
   /**
-   * Completed share of the time range in percent, from 0 to 100, rounded down. It is `100` only when the whole range is
-   * exported and no further digest (see `spec.proof`) is needed. All planned searches have the same weight, because
-   * they return similar numbers of rows even if their time ranges differ in length.
+   * Completed share of the export in percent, from 0 to 100, rounded down. It is `100` only when the whole time range
+   * is exported and no further digest (see `spec.proof`) is needed. Each planned search counts equally, whatever the
+   * length of its time range, because all planned searches return similar numbers of rows.
    */
   readonly coveredPercent: number;
   /**
@@ -774,7 +775,7 @@ export interface WorkerStatus {
  * blocks the pod.
  */
 export interface WorkerObstacle {
-  /** Reason for the failure. It is one of the reasons of the condition `Ready`, for example `DestinationFull`. */
+  /** Reason for the failure: one of the reasons of the `Ready` condition, for example `DestinationFull`. */
   readonly reason: string;
   /** Message about the failure. */
   readonly message: string;
