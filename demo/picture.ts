@@ -57,9 +57,9 @@ if (status === 0 && moving && exporting && report.length > 0) {
   const begun = exporting.rows.findIndex((row) => textOf(row).startsWith('Next: export'));
   const shown = [...shortened(moving.rows), ...separator, ...exporting.rows.slice(begun), ...separator, ...report];
   writeFileSync(file, renderSvg(shown, columns, 'make demo'));
-  console.log('docs/demo.svg is made.');
+  console.log('docs/demo.svg has been written.');
 } else {
-  console.error(`The demo ended with status ${status}; docs/demo.svg is not changed.`);
+  console.error(`The demo ended with status ${status}; docs/demo.svg has not been changed.`);
 }
 process.exit(status);
 

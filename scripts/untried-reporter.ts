@@ -7,7 +7,7 @@ export default class UntriedReporter implements Reporter {
     if (namesByReason.size === 0) return;
     process.stdout.write('\nNot tested on this deployment:\n');
     for (const [reason, names] of namesByReason) {
-      process.stdout.write(`\nsince it ${reason}\n${names.map((name) => `- ${name}\n`).join('')}`);
+      process.stdout.write(`\nbecause it ${reason}:\n${names.map((name) => `- ${name}\n`).join('')}`);
     }
   }
 }

@@ -87,7 +87,7 @@ function userProblems({ users: asked = [] }: FaultScenario, { users }: Scenario)
 
 function timeProblems({ from = '0s', until }: FaultScenario): ScenarioProblem[] {
   if (until === undefined || (durationMs(from) ?? 0) < (durationMs(until) ?? 0)) return [];
-  return [{ path: ['until'], text: `${until} is not later than from, ${from}; set a later time` }];
+  return [{ path: ['until'], text: `${until} is not later than from (${from}); set a later time` }];
 }
 
 /**

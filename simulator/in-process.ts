@@ -22,8 +22,8 @@ export interface InProcessRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
   /**
-   * Signal that aborts the request. The service counts an aborted request as in flight until it has finished handling
-   * it.
+   * Signal that aborts the request. An aborted request counts as in flight until the service has finished handling the
+   * request.
    */
   readonly signal?: AbortSignal;
 }
@@ -50,7 +50,7 @@ export class ConnectionReset extends Error {
   }
 }
 
-/** A response that is incomplete because the connection broke. */
+/** A response that is incomplete because the connection was lost. */
 export interface BegunResponse extends Omit<InProcessResponse, 'body'> {
   readonly bytes: Uint8Array;
 }
@@ -120,7 +120,7 @@ export class InProcessService {
   }
 }
 
-/** A request that has not been responded to yet, with a promise for the response. */
+/** The response to a request in flight, as a promise. It resolves or rejects when the client learns the outcome. */
 class PendingResponse {
   ended = false;
   onEnd: () => void = () => {};

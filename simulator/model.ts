@@ -176,8 +176,8 @@ export class ServiceModel {
   }
 
   /**
-   * Limits the computing time of searches in each call, in estimated microseconds. `search` continues the interrupted
-   * searches.
+   * Limits the computing time that searches can use during one call of the model, in estimated microseconds. A search
+   * that reaches the limit is interrupted, and `search` continues it.
    */
   limitTurns(units: number): void {
     this.#effort.limit(units);

@@ -143,7 +143,7 @@ async function search(jobs: SearchJobs, range: SearchedRange): Promise<SearchTim
   const receiver = { row: () => void rows++ };
   for (let offset = 0; offset < messages; ) offset = await job.readMessagePage({ offset, receiver });
   await job.close();
-  if (rows !== messages) throw new Error(`${rows} of ${messages} rows came`);
+  if (rows !== messages) throw new Error(`only ${rows} of ${messages} rows arrived`);
   return { seenAfterSeconds, seconds: secondsSince() };
 }
 

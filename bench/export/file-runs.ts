@@ -167,8 +167,8 @@ export class FileBench {
 }
 
 /**
- * Returns the time range of the same length just before the given range. That range has no messages, so exporting it
- * shows how much CPU time it takes to start the process.
+ * Returns the time range of the same length just before the given range. The returned range has no messages, so
+ * exporting it shows how much CPU time it takes to start the process.
  */
 function before({ fromMs, toMs }: MessageRange): MessageRange {
   return { fromMs: fromMs - (toMs - fromMs), toMs: fromMs };

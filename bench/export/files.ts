@@ -93,7 +93,7 @@ export function comparedSection(figures: readonly FileRunFigures[]): FigureSecti
     title: `${titleOf(figures)} to files, compared with simple user code`,
     lines: figures.map((one, index) => comparedLine(one, figures[index + 1])),
     notes: [
-      'MB of pages per second of CPU time (user and system, all threads, excluding the time that the process takes to export no',
+      'MB of pages per second of CPU time (user and system, all threads, without the CPU time of an export that finds no',
       'messages); MB per second in brackets. The simulator is another process on the same machine. Simple user code is fetch, JSON.parse',
       'of the page, JSON.stringify of each message and a node:zlib stream, without counts or a checksum. Best of a few runs.',
     ],

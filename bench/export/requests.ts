@@ -81,7 +81,7 @@ const shapes: readonly RequestsCase[] = [
   { name: 'searches whose duration depends on their range', search: { rangePerSecond: '3h' } },
   { name: 'searches of 4 s, with a third of the messages in ten minutes', search: { duration: '4s' }, dense: burst },
   {
-    name: 'the same, and the service cannot count',
+    name: 'the same searches, but the service refuses aggregations',
     search: { duration: '4s' },
     dense: burst,
     faults: uncounted,

@@ -44,7 +44,7 @@ export async function runWhole(
   }, lookEveryMs);
   const [status] = await once(child, 'exit');
   clearInterval(looking);
-  if (status !== 0) throw new Error(`${program} ended with ${status}: ${said}`);
+  if (status !== 0) throw new Error(`${program} ended with exit status ${status}: ${said}`);
   return {
     seconds: (performance.now() - startMs) / 1_000,
     processorSeconds: endedChildrenSeconds() - before,

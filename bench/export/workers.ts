@@ -116,7 +116,7 @@ async function runWorkers(folder: string, service: SimulatorProcess, workers: nu
   const seconds = await Promise.all(
     children.map(async (child, index) => {
       const [status] = await once(child, 'exit');
-      if (status !== 0) throw new Error(`worker ${index} ended with ${status}`);
+      if (status !== 0) throw new Error(`worker ${index} ended with exit status ${status}`);
       return (performance.now() - startMs) / 1_000;
     }),
   );

@@ -1,4 +1,4 @@
-/** Client with administrator rights that creates thousands of objects on a real API server. */
+/** Client with administrator permissions, which creates thousands of objects on a real API server. */
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'undici';
 import type { ControlPlaneAccess } from '../../test/support/control-plane-process.ts';
@@ -45,8 +45,8 @@ export class ClusterObjects {
   }
 
   /**
-   * Returns the number of resources for each reason in the condition Ready. Resources without the condition count as
-   * `none`.
+   * Returns the number of resources for each reason of the `Ready` condition. Resources without this condition are
+   * counted as `none`.
    */
   async countReasons(plural: Plural): Promise<Readonly<Record<string, number>>> {
     const { items } = (await this.#call('GET', pathOf(plural))) as { readonly items: readonly Made[] };

@@ -43,7 +43,7 @@ export interface ManyFigures {
   readonly idleRequests: Readonly<Record<string, number>>;
   /** Time in seconds from the creation of the Secret until the operator sends its first request to the service. */
   readonly noticedSeconds?: number;
-  /** Number of resources at the end of the measurement, by the reason in their condition Ready. */
+  /** Number of resources at the end of the measurement, by the reason of their `Ready` condition. */
   readonly reasons: Readonly<Record<string, number>>;
 }
 

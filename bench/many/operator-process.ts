@@ -30,7 +30,7 @@ export interface MeasuredOperatorOptions {
   readonly profiles: string | undefined;
 }
 
-/** Wall time and CPU time from the operator's start until it reached a state. */
+/** Wall-clock time and CPU time from the operator's start until it reached a state. */
 export interface Reached {
   readonly seconds: number;
   readonly cpuSeconds: number;
@@ -69,7 +69,7 @@ export class MeasuredOperator {
     return operator;
   }
 
-  /** Waits until the operator is ready and idle. Returns the wall time and CPU time. */
+  /** Waits until the operator is ready and idle. Returns the wall-clock time and the CPU time until then. */
   async untilQuiet(): Promise<Rest> {
     const samples: Reached[] = [];
     const endMs = performance.now() + longestMs;

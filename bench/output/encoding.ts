@@ -30,8 +30,8 @@ const messages: PageKind = { lines: 1 };
 const ndjson = { format: 'ndjson', fields: [], messages } as const;
 
 /**
- * Conversions to measure. Each conversion by logfleet is followed by the one by the simple script with which it is
- * compared.
+ * Conversions to measure. An NDJSON conversion by logfleet (`export`) is followed by the same conversion by a simple
+ * script (`plain`), for comparison.
  */
 const encodeCases: readonly Omit<EncodeCase, 'pages'>[] = [
   ...[none, gzip1, gzip6, zstd3].flatMap((compression) => [

@@ -30,9 +30,10 @@ export function requestsSection(figures: readonly RolloutFigures[]): FigureSecti
     title: `Rollout to ${count.format(first?.collectors ?? 0)} collectors, virtual time, upgrades of 3 minutes, maxInProgress 1,000`,
     lines: figures.flatMap(requestLines),
     notes: [
-      'Requests: requests to the service from the apply request to Ready, per upgraded collector. Last one: end of the last upgrade. Its',
-      'target is 1.05 x the larger of requests / 4 s and the time that maxInProgress needs, plus one upgrade. A spare build is a',
-      'build that no collector runs and no policy targets: its list shows all collectors, and its pages do not change.',
+      'Requests: number of requests to the service per upgraded collector, from the apply request until the policy is Ready. Last one:',
+      'time until the last upgrade ends. The larger of requests / 4 s and the time that maxInProgress needs is the minimum time. The',
+      'target is 1.05 times this minimum, plus the duration of one upgrade. A spare build is a build that no collector runs and no',
+      'policy targets. The list of collectors for this build shows all collectors, and its pages do not change during the rollout.',
     ],
   };
 }
@@ -130,7 +131,7 @@ export function loadSection({ held, rollouts }: NonNullable<RolloutReport['load'
       { what: `${fleet}: peak resident memory`, measured: `${held.peakMiB.toFixed(0)} MiB`, ...limit },
       { what: `${fleet}: resident memory after the first listing`, measured: `${held.readMiB.toFixed(0)} MiB` },
       {
-        what: `${fleet}: read`,
+        what: `${fleet}: first listing`,
         measured: `${held.readSeconds.toFixed(0)} s, of which ${held.readCpuSeconds.toFixed(1)} s CPU time`,
       },
       { what: `${fleet}: another listing`, measured: `${held.sweepCpuSeconds.toFixed(1)} s CPU time` },
@@ -142,8 +143,8 @@ export function loadSection({ held, rollouts }: NonNullable<RolloutReport['load'
     ],
     notes: [
       `${fleet}: logfleet run DIR --watch in real time. It lists the fleet, lists it`,
-      `again, and starts a rollout. Whole rollouts: the same with a clock that is ${[...speeds].join(' or ')} times as fast, because four`,
-      'requests per second would take hours. The service is another process behind TLS; ledger and status are files. Linear: the',
+      `again, and starts a rollout. Whole rollouts: the same with a clock that is ${[...speeds].join(' or ')} times as fast, because a rollout`,
+      'at four requests per second takes hours. The service is another process behind TLS; ledger and status are files. Linear: the',
       `CPU time per collector in the largest fleet is at most ${linearTolerance} times that in the smallest.`,
     ],
   };
@@ -174,8 +175,8 @@ export function latencySection({
       latencyLine('new target to written status', newTargetToStatus),
     ],
     notes: [
-      'Time from the apply request until the request arrives at the service, or the status in a watch. A new policy',
-      'has credentials that the operator has never read. Its steps are: watch, Secret, TLS, builds, list, ledger, POST.',
+      'Time from the apply request until the POST arrives at the service, or until a watch shows the status. A new policy has',
+      'credentials that the operator has never read. The operator takes these steps: watch, Secret, TLS, builds, list, ledger, POST.',
     ],
   };
 }

@@ -8,7 +8,7 @@ import { World } from '../../test/support/world.ts';
 
 export interface RolloutCase {
   readonly collectors: number;
-  /** Maximum number of rows per page that the service returns. */
+  /** Maximum number of rows on a page of the collector list. */
   readonly pageRows: number;
   readonly oldVersions: number;
   /** True if the service offers a build that no collector runs and no policy targets (U7). */
@@ -23,7 +23,7 @@ export interface RolloutFigures extends RolloutCase {
   readonly requestsPerCollector: number;
   /** Time in virtual seconds from the creation of the policy to the end of the last upgrade. */
   readonly lastUpgradedSeconds: number;
-  /** Time in virtual seconds from the creation of the policy until its condition Ready is True. */
+  /** Time in virtual seconds from the creation of the policy until its `Ready` condition is `True`. */
   readonly readySeconds: number;
   /**
    * Target for the time until the last upgrade ends, in seconds. The request limit and the number of parallel upgrades

@@ -148,7 +148,7 @@ export interface SimulatedTask {
   readonly pendingAtMs: number;
   readonly progressingAtMs: number;
   readonly progressingStatus: number;
-  /** Time in ms since the epoch, from which the service refuses another upgrade of the collector. */
+  /** Time in ms since the epoch at which the service starts to refuse other upgrades of the collector. */
   readonly lockedAtMs: number;
   readonly end: 'succeed' | 'fail' | 'hang';
   readonly endStatus: number | undefined;

@@ -10,7 +10,7 @@ import { type ShippingRate, Stream } from '../log-data/shipped/streams.ts';
 import type { Settings, ShippingFault } from '../scenario/settings.ts';
 import { hostNameOf, type SimulatedCollector } from './collector.ts';
 
-/** How far back messages exist before the start of the service, in ms. */
+/** Length of the period before the start of the service for which messages exist, in ms. */
 const historyMs = 30 * 24 * 60 * 60_000;
 
 export class Shipping {

@@ -62,8 +62,9 @@ function readsOf(operands: readonly Operand[]): ReadonlySet<string> {
 }
 
 /**
- * Compares two operands: as numbers if one is a number, otherwise as text if one is text. Two fields are compared as
- * numbers if both values look like numbers.
+ * Compares the operands of a condition. An operand is a field, a number or quoted text. If one operand is a number, the
+ * comparison is numeric, and a value that is not numeric differs from every number. If one operand is text, both are
+ * compared as text. The values of two fields are compared as numbers if both are numeric, otherwise as text.
  */
 function compare(left: Operand, comparison: Comparison, right: Operand): (fields: FieldSource) => boolean {
   const byNumber = left.kind === 'number' || right.kind === 'number';

@@ -23,7 +23,7 @@ export class Cursor {
     return this.#offset;
   }
 
-  /** Offset of the end of the last token in the query. */
+  /** Offset in the query of the end of the token that was read last. */
   get end(): number {
     return this.#offset;
   }

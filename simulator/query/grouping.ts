@@ -37,7 +37,7 @@ export class GroupedRows implements Aggregation {
   readonly #memory: AggregationMemory;
   readonly #keyNames: readonly string[];
   readonly #groupBytes: number;
-  /** Number of each group, by group key. The key joins the values of the grouping fields. */
+  /** Group numbers, by group key. The key joins the values of the grouping fields. */
   #indices = new Map<string, number>();
   /**
    * Values of the grouping fields for each group. With only one grouping field, the list is empty, because the group

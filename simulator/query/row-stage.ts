@@ -167,7 +167,8 @@ export class RowStage {
     const patternAt = cursor.offset;
     const expression = RegularExpression.expect(cursor);
     const { groups } = expression;
-    if (groups.length === 0) throw cursor.error(patternAt, 'expected a named group in it, such as (?<user>\\w+)');
+    if (groups.length === 0)
+      throw cursor.error(patternAt, 'expected a named group in the regular expression, such as (?<user>\\w+)');
     for (const [index, { name, offset }] of groups.entries()) {
       this.#refuseName(cursor, name, offset);
       const before = groups.slice(0, index).some((other) => other.name.toLowerCase() === name.toLowerCase());
@@ -230,7 +231,7 @@ export function expectLimit(cursor: Cursor): number {
   return limit;
 }
 
-/** Parses a duration, whose unit can also be days or weeks. Returns undefined if the duration is invalid or zero. */
+/** Parses a duration such as `5m`, `1d` or `2w`. Returns undefined if the duration is invalid or zero. */
 function durationMs(text: string): number | undefined {
   const [, amount, unit] = daysForm.exec(text) ?? [];
   const lengthMs = amount === undefined ? parseDuration(text) : Number(amount) * dayMs * (unit === 'w' ? 7 : 1);

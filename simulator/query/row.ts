@@ -1,11 +1,11 @@
 /** A message as seen by queries. */
 import type { FieldValue } from './numeric.ts';
 
-/** A field of a page or of records (section 2.4 of docs/service.md). */
+/** Describes a field of the messages or records on a result page (section 2.4 of docs/service.md). */
 export interface FieldDescriptor {
   readonly name: string;
   readonly fieldType: 'long' | 'int' | 'double' | 'string';
-  /** Whether the field is a grouping field of records. */
+  /** True for a grouping field of records. */
   readonly keyField: boolean;
 }
 

@@ -16,7 +16,7 @@ export function cutAtWildcards(written: string): Segments {
   return segments;
 }
 
-/** Returns the text of a pattern without backslashes. A wildcard becomes a plain `*`. */
+/** Returns the pattern as plain text: removes the backslashes of escapes, and keeps each wildcard as `*`. */
 export function withoutWildcards(written: string): string {
   return cutAtWildcards(written).join('*');
 }

@@ -1,4 +1,4 @@
-/** The JSON Schema for scenarios. It refuses unknown members, to detect misspelled names. */
+/** The JSON Schema for scenarios. It rejects unknown properties, to detect misspelled names. */
 
 import { logSchema } from './log-scenario.ts';
 import { faultKinds, maxGroupCount, maxMessagesPerMinute, omittableMembers, operations } from './scenario.ts';

@@ -152,8 +152,8 @@ export interface UpgradeScenario {
   /** Age at which an unfinished upgrade task fails. The collector may still complete the upgrade later. */
   readonly timeout?: string;
   /**
-   * Time after accepting an upgrade task during which the service accepts another task for the same collector.
-   * Afterwards, the service refuses such a task with the error `collector.in.upgrading`.
+   * Delay until an accepted upgrade task prevents other tasks for the same collector. Before then, the service accepts
+   * another task. Afterwards, it refuses one with the error `collector.in.upgrading`.
    */
   readonly lockDelay?: string;
   /**

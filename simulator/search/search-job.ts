@@ -59,7 +59,7 @@ export class SimulatedSearchJob {
   #warned = false;
   #failed = false;
   #results: SearchResults | undefined;
-  /** True if the search is on or ahead of schedule. */
+  /** True if the search has progressed at least as far as its schedule requires. */
   #isUpToDate = true;
 
   constructor({ id, user, organisation, session, definition, schedule, createdMs, silenceMs, results }: NewJob) {

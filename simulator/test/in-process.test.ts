@@ -32,7 +32,7 @@ class Bench {
     this.service = new InProcessService(model, this.clock, network);
   }
 
-  /** Sends a request. The returned object contains the outcome as soon as the virtual clock has reached its time. */
+  /** Sends a request. The returned object gets the outcome when the client learns it on the virtual clock. */
   send(signal?: AbortSignal, request: Partial<InProcessRequest> = {}): { outcome: TimedOutcome | undefined } {
     const sent: { outcome: TimedOutcome | undefined } = { outcome: undefined };
     this.service

@@ -164,12 +164,12 @@ describe('a fault that can never apply is refused, for example', () => {
     [
       'with an end before its start',
       'faults: {a: {kind: reset, from: 10s, until: 5s}}',
-      's.yaml:1:45: faults.a.until: 5s is not later than from, 10s; set a later time',
+      's.yaml:1:45: faults.a.until: 5s is not later than from (10s); set a later time',
     ],
     [
       'with an end at its start',
       'faults: {a: {kind: reset, until: 0s}}',
-      'faults.a.until: 0s is not later than from, 0s; set',
+      'faults.a.until: 0s is not later than from (0s); set',
     ],
     [
       'with a user that does not exist',

@@ -8,7 +8,7 @@ export interface MadeUpSettings {
   readonly fromMs: number;
   readonly toMs: number;
   readonly amount: Amount;
-  /** Milliseconds that have an exact number of messages. */
+  /** Milliseconds, each with the exact number of messages to generate in it. */
   readonly dense: readonly DensePoint[];
   /**
    * Groups of messages that have the same time. Each group consists of `count` messages. `share` is the fraction of all

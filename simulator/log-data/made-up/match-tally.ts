@@ -13,7 +13,7 @@ interface LayoutKinds {
 export class MatchTally {
   readonly #rows: MadeUpRows;
   /**
-   * Number of the message kind of each template. Two templates have the same message kind if the aggregation reads
+   * Message kind of each template, as a number. Two templates have the same message kind if the aggregation reads
    * equal values from their messages.
    */
   readonly #kinds: Uint32Array;

@@ -81,8 +81,8 @@ export class TemplateFinder implements Finder {
   }
 
   /**
-   * Returns the time back to which the search must run to cover `blocks` more message blocks, or -Infinity if there are
-   * fewer blocks.
+   * Returns the time back to which the search must run to cover `blocks` more message blocks, or -Infinity if fewer
+   * blocks are left.
    */
   #timeBehind(blocks: number): number {
     const { timeline, layouts } = this.#rows;

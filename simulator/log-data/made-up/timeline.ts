@@ -175,8 +175,8 @@ export class MessageTimeline {
   }
 
   /**
-   * Returns the first rank (number of newer messages) after `blocks` consecutive message blocks, the first of which
-   * contains the message `rank`.
+   * Returns the rank (number of newer messages) that follows `blocks` consecutive message blocks. The first of these
+   * blocks contains the message with the rank `rank`.
    */
   blockEnd(rank: number, blocks: number): number {
     const span = this.#spanOf(rank);

@@ -70,7 +70,11 @@ describe('errors have a position', () => {
       String.raw`1:17: expected a quoted regular expression, such as "user=(?<user>\w+)", but found "x"`,
     ],
     ['* | parse regex field "(?<a>.)"', 22, String.raw`1:23: expected "=", but found "\"(?<a>.)\""`],
-    ['* | parse regex "x"', 16, String.raw`1:17: expected a named group in it, such as (?<user>\w+)`],
+    [
+      '* | parse regex "x"',
+      16,
+      String.raw`1:17: expected a named group in the regular expression, such as (?<user>\w+)`,
+    ],
     ['* | parse regex "(?<a>.)', 16, '1:17: this quote is not closed'],
     ['* | parse regex "(?<a>.)(?<A>.)"', 27, '1:28: there is already a group named A'],
     ['* | parse regex "(?<_raw>.)"', 20, '1:21: messages already have a field named _raw: use another name'],

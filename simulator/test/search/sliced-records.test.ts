@@ -25,7 +25,7 @@ const data = madeUpData(
 );
 
 /**
- * Log data with the same messages as `data`, whose searches report each message separately instead of counting equal
+ * Log data with the same messages as `data`. Its searches report each message separately instead of counting equal
  * messages together.
  */
 const rowByRow: LogData = {
