@@ -30,12 +30,12 @@ const variableNames: SettingNames = {
     'give the operator a user of its own, or use a Secret with requestsPerSecond instead of the LOGFLEET_ variables',
 };
 
-/** Returns the names of the connection settings in messages, which are keys of a Secret or environment variables. */
+/** Returns the names that messages use for the connection settings: keys of a Secret, or environment variables. */
 export function settingNamesOf({ kind }: CredentialPlace): SettingNames {
   return kind === 'secret' ? secretNames : variableNames;
 }
 
-/** Returns the name of one credential setting in messages. */
+/** Returns the name that messages use for one of the credential settings. */
 export function nameOf({ kind, key }: CredentialPlace, member: CredentialMember): string {
   if (kind === 'secret') return `${secretOf(key)}: ${member}`;
   if (member === 'ca.crt') return `The file that ${variables[member]} names`;
@@ -61,7 +61,7 @@ export function renderIncomplete({ kind, key }: CredentialPlace, missing: readon
 
 /** Returns the message for credentials that the service rejected with 401. */
 export function renderRefused({ kind, key }: CredentialPlace, serviceId: string): string {
-  const refusal = `${serviceId} refuses the credentials`;
+  const refusal = `${serviceId} rejects the credentials`;
   if (kind === 'secret') return `${refusal} of ${secretOf(key)} (401): check accessId and accessKey in the Secret`;
   return `${refusal} (401): check ${variableNames.credentials}`;
 }

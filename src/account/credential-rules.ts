@@ -47,7 +47,7 @@ export const memberRules = {
     );
   },
   user: (text: string) => value(text),
-  requestsPerSecond: (text: string) => number(text, 'a number above 0, like 2 or 0.5', (found) => found > 0),
+  requestsPerSecond: (text: string) => number(text, 'a number above 0, such as 2 or 0.5', (found) => found > 0),
   maxConcurrentRequests: (text: string) =>
     number(text, 'a whole number from 1 to 10', (found) => Number.isInteger(found) && found >= 1),
 } satisfies { readonly [member: string]: Rule<unknown> };

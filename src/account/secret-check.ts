@@ -32,6 +32,6 @@ function* checkShare(name: 'requestsPerSecond' | 'maxConcurrentRequests', text: 
   if (Number(text) <= limit) return;
   yield warning(path, 'OutOfRange', {
     problem: `${name} exceeds the service's limit, so the service's limit applies instead`,
-    remedy: `use up to ${limit}, or leave it out`,
+    remedy: `set ${name} to at most ${limit}, or leave it out`,
   });
 }

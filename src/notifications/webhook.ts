@@ -24,8 +24,8 @@ export function decodeWebhook(members: ReadonlyMap<string, SecretText>): Webhook
   const format = formats.find((each) => each === type);
   if (!url) throw invalid('the notification Secret lacks the key url');
   if (!URL.canParse(url.reveal()) || new URL(url.reveal()).protocol !== 'https:')
-    throw invalid('the notification Secret has an invalid key url: use an address that begins with https://');
-  if (!format) throw invalid(`the notification Secret has an invalid key type: use one of ${formats.join(', ')}`);
+    throw invalid('the key url of the notification Secret is invalid: use an address that begins with https://');
+  if (!format) throw invalid(`the key type of the notification Secret is invalid: use one of ${formats.join(', ')}`);
   return { url, token: members.get('token'), format, caCertificates: members.get('ca.crt')?.reveal() };
 }
 
@@ -34,8 +34,8 @@ export function invalid(problem: string): LogfleetError {
 }
 
 /**
- * Sends a notification. Rejects with the handling `backoff` if a later attempt might succeed, and otherwise with
- * `stall`. Error messages do not contain the webhook's address, because it is secret. An aborted signal ends the
+ * Sends a notification. Rejects with an error whose handling is `backoff` if a later attempt might succeed, and `stall`
+ * otherwise. Error messages do not contain the webhook's address, because it is secret. An aborted signal ends the
  * request.
  */
 export async function sendNotification(

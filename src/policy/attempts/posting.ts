@@ -21,7 +21,7 @@ export interface PostingPolicy {
   stillWanted(entry: Entry, generation: number): boolean;
   /** Called when the response to a request has arrived. */
   noteNews(): void;
-  /** Called when a full batch can take more upgrades again. */
+  /** Called after a full batch, as soon as the next decision may start more upgrades. */
   enqueue(): void;
   noteAccepted(entry: Entry, taskId: string): void;
 }
@@ -40,7 +40,7 @@ export interface Batch {
   readonly generation: number;
   /** Monotonic time in ms of the decision to start these upgrades. */
   readonly decidedAtMs: number;
-  /** True if the batch is full and more upgrades are waiting. */
+  /** True if more upgrades could have started, but the batch was full. */
   readonly moreWait: boolean;
 }
 
@@ -138,7 +138,7 @@ export class Posting {
     // An upgrade request that is not sent within `intentLifeMs` expires (U2).
     const lifeMs = Math.max(0, decidedAtMs + settings.intentLifeMs - clock.monotonic());
     const timer = clock.after(lifeMs, () => {
-      if (!sent) expiry.abort(withdrawn('it waited too long for the request limits'));
+      if (!sent) expiry.abort(withdrawn('the request waited too long for the request limits'));
     });
     const beforeSend = () => {
       if (!this.#policy.stillWanted(entry, generation)) throw withdrawn('it is no longer wanted');

@@ -15,7 +15,7 @@ import { matchesGlob } from '../members/selector.ts';
 export interface TargetPast {
   /** Current target version of the policy, if it ever had one. */
   readonly current: string | undefined;
-  /** Wall time in ms at which the service first offered each build. A build without a time counts as new. */
+  /** Wall-clock time in ms at which the service first offered each build. A build without a time counts as new. */
   readonly seenSinceMs: ReadonlyMap<string, number>;
   readonly wallMs: number;
 }
@@ -23,7 +23,7 @@ export interface TargetPast {
 /** Build that is expected to become the target when its age reaches `minAge`. */
 export interface NextBuild {
   readonly version: string;
-  /** Wall time in ms at which the build reaches `minAge`. */
+  /** Wall-clock time in ms at which the build reaches `minAge`. */
   readonly atMs: number;
 }
 
@@ -114,7 +114,7 @@ function oldEnough(
  */
 function tooYoung({ minAge }: Target, nextBuild: NextBuild, { current }: TargetPast): TargetVerdict {
   const gone = current === undefined ? '' : `The service no longer offers build ${current}. `;
-  const message = `${gone}Waiting until ${isoTime(nextBuild.atMs)}: build ${nextBuild.version} then becomes the target, because the service has offered it for ${minAge}. To start earlier, set a shorter spec.target.minAge, or set spec.target.version instead of channel.`;
+  const message = `${gone}Waiting until ${isoTime(nextBuild.atMs)}: build ${nextBuild.version} then becomes the target, because the service will have offered it for ${minAge}. To start earlier, set a shorter spec.target.minAge, or set spec.target.version instead of channel.`;
   return { kind: 'tooYoung', nextBuild, message };
 }
 

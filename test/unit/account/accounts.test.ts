@@ -264,7 +264,7 @@ describe('a rejected key', () => {
     expect(world.accounts.refusedForMs(key)).toBe(30_000);
     await world.clock.advance(30_000);
     const shown = world.accounts.unauthorized(key, account, first);
-    expect(shown.message).toContain('refuses the credentials of Secret logging/log-service (401)');
+    expect(shown.message).toContain('rejects the credentials of Secret logging/log-service (401)');
     expect(await world.resolve()).toBe(account);
   });
 
@@ -394,7 +394,7 @@ describe('messages name the environment variables that replace a Secret', () => 
     const world = AccountsWorld.withVariables(good);
     world.accounts.unauthorized(key, await world.resolve(), rejection());
     expect((await world.failure()).message).toBe(
-      'https://api.example.com/api refuses the credentials (401): check LOGFLEET_ACCESS_ID and LOGFLEET_ACCESS_KEY',
+      'https://api.example.com/api rejects the credentials (401): check LOGFLEET_ACCESS_ID and LOGFLEET_ACCESS_KEY',
     );
   });
 

@@ -150,8 +150,11 @@ test('a shutdown ends a request to a receiver that never responds', async () => 
 describe('the Secret of notifications', () => {
   test.each([
     [{}, 'lacks the key url'],
-    [{ url: 'http://hooks.example.com/secret-path' }, 'invalid key url: use an address that begins with https://'],
-    [{ ...webhook, type: 'teams' }, 'invalid key type: use one of json, slack'],
+    [
+      { url: 'http://hooks.example.com/secret-path' },
+      'the key url of the notification Secret is invalid: use an address that begins with https://',
+    ],
+    [{ ...webhook, type: 'teams' }, 'the key type of the notification Secret is invalid: use one of json, slack'],
   ])('%o is refused, and the error does not contain its values', (members, problem) => {
     const decode = () => decodeWebhook(secretTexts(members as Record<string, string>));
     expect(decode).toThrow(problem);

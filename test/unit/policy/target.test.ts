@@ -192,7 +192,7 @@ describe('minAge, with the age in hours after each build', () => {
     expect(resolveTarget(any, [build('19.3-1')], past)).toMatchObject({
       kind: 'tooYoung',
       message:
-        'Waiting until 2026-11-21T18:00:00Z: build 19.3-1 then becomes the target, because the service has offered it for 10h. To start earlier, set a shorter spec.target.minAge, or set spec.target.version instead of channel.',
+        'Waiting until 2026-11-21T18:00:00Z: build 19.3-1 then becomes the target, because the service will have offered it for 10h. To start earlier, set a shorter spec.target.minAge, or set spec.target.version instead of channel.',
     });
     expect(resolveTarget(any, [build('19.3-1')], { ...past, current: '19.2-1' })).toMatchObject({
       message: expect.stringMatching(
