@@ -45,15 +45,15 @@ export interface Account {
   readonly fingerprint: string;
 }
 
-/** Maximum age, in ms, of a Secret's content. Older content is read again. */
+/** Maximum age, in ms, of a Secret's content in memory. After that, the Secret is read again. */
 const secretMaxAgeMs = 60_000;
 /**
  * Time in ms after which an unused Secret is forgotten. The Secret's client is closed, unless another Secret uses it.
  */
 const idleMs = hourMs;
 /**
- * After a delay, a rejected key is used again. If the service rejects it again within this time, in ms, the next delay
- * is longer.
+ * Time in ms after the delay that follows the rejection of an access key. If the service rejects the key again within
+ * this time, the next delay is longer.
  */
 const recheckMs = 60_000;
 
@@ -81,7 +81,9 @@ interface Shared {
  * for a retry.
  */
 interface Refusal {
-  /** Number of earlier rejections of the same key, excluding those that arrive during the delay. */
+  /**
+   * Number of earlier rejections of the same key, excluding rejections that arrive during the delay after a rejection.
+   */
   readonly earlier: number;
   readonly untilMs: number;
 }
@@ -162,8 +164,8 @@ export class Accounts {
     const { untilMs = Number.NEGATIVE_INFINITY, earlier = 0 } = shared.refusal ?? {};
     // Several requests may have been in flight when the service rejected the key. All their rejections count as one.
     if (nowMs < untilMs) return shown;
-    // The count increases only if the key is rejected again soon after the delay. A later rejection starts a new count,
-    // because the service accepted the key in the meantime.
+    // The number of rejections increases only if the key is rejected again soon after the delay. A later rejection
+    // starts a new count, because the service accepted the key in the meantime.
     const repeated = nowMs < untilMs + recheckMs ? earlier + 1 : 0;
     shared.refusal = { earlier: repeated, untilMs: nowMs + retryDelayMs(shown, repeated) };
     return shown;

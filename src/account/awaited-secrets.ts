@@ -18,7 +18,10 @@ import type { ResourceKey, SecretReader } from '../host/host.ts';
 
 export type SecretContent = ReadonlyMap<string, SecretText> | undefined;
 
-/** Maximum age, in ms, of a result that is reused. Secrets that resources wait for are also read at this interval. */
+/**
+ * Time in ms for which the result of reading a Secret is reused. Secrets that resources wait for are also read at this
+ * interval.
+ */
 const freshMs = 5_000;
 const shortestDelayMs = 50;
 
@@ -99,7 +102,8 @@ export class AwaitedSecrets {
     this.#waiters.set(waiter, { secrets: secrets.map(keyText), wake });
     for (const key of secrets) {
       this.#expect(key).waiters.add(waiter);
-      // If the content of the Secret is unknown, a placeholder is stored, so that the next read counts as a change.
+      // If the content of the Secret is unknown, a placeholder digest is stored, so that the next read counts as a
+      // change.
       if (!this.#digests.has(keyText(key))) this.#digests.set(keyText(key), 'forgotten');
     }
     this.#scheduleRead();
@@ -131,7 +135,7 @@ export class AwaitedSecrets {
     const name = keyText(key);
     const members = this.#options.secrets.get(key);
     const read = { sentAtMs, members };
-    // The map is ordered by the time of the read.
+    // Deletes the earlier read first, so that the map stays ordered by the time of the read.
     this.#reads.delete(name);
     this.#reads.set(name, read);
     this.#dropStale(sentAtMs);
@@ -193,7 +197,7 @@ export class AwaitedSecrets {
     });
   }
 
-  /** Reads the Secret whose next check is due first. */
+  /** Reads the Secret whose next read is due first. */
   async #readNext(): Promise<void> {
     const [next] = this.#awaited;
     if (!next) return;
@@ -201,7 +205,7 @@ export class AwaitedSecrets {
     this.#isReading = true;
     const nowMs = this.#options.clock.monotonic();
     awaited.dueMs = nowMs + freshMs;
-    // The map is ordered by the time of the next read.
+    // Moves the Secret to the end, so that the map stays ordered by the time of the next read.
     this.#awaited.delete(name);
     this.#awaited.set(name, awaited);
     await this.#read(awaited.key, nowMs).catch(() => undefined);

@@ -121,7 +121,8 @@ export class Budgets {
       const of = (all: readonly Spender[]) => all.filter((spender) => spender.accessId === accessId);
       const own = effective(of(spenders), of(leaving));
       if (own.length === 0) keys.delete(accessId);
-      // Reduces the limit of every access key of the user, because the operator does not know which key a worker uses.
+      // Subtracts the workers' shares from the limit of every access key of the user, because the operator does not
+      // know which key a worker uses.
       else budget.setMaxConcurrent(accessId, limitsWithout(limitsOf(own), held).maxConcurrentRequests);
     }
   }
@@ -150,7 +151,7 @@ export class LeadershipRight implements SendRight {
   constructor(leadership: Leadership, clock: Clock) {
     this.#leadership = leadership;
     this.#clock = clock;
-    // Reads the leadership immediately, because otherwise `sinceMs` would be the time of the first request, and not the
+    // Reads the leadership immediately. Otherwise, `sinceMs` would be the time of the first request instead of the
     // start of the leadership.
     this.#unsubscribe = leadership.subscribe(() => void this.current());
     this.current();

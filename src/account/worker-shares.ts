@@ -19,8 +19,8 @@ const maxWorkers = 4;
  */
 const minConcurrent = 2;
 /**
- * Number of steps in one request per second. Request rates are stored as whole numbers of steps to avoid rounding
- * errors.
+ * Number of steps that equal one request per second. Request rates are stored as whole numbers of steps to avoid
+ * rounding errors.
  */
 const stepsPerRequest = 1_000;
 
@@ -89,7 +89,7 @@ const lingerMs = 60_000;
 
 interface Entry {
   readonly held: HeldShare;
-  /** True until the Job is observed. */
+  /** True until the operator first observes the Job in the API server. Until then, the limits are only reserved. */
   isReserved: boolean;
   /**
    * Monotonic time, in ms, at which the operator noticed that the Job had ended or been deleted. Undefined while the
@@ -109,7 +109,7 @@ export interface ObservedShare {
   readonly hasEnded: boolean;
 }
 
-/** Request limits used by workers, by namespace and name of their Jobs. */
+/** Request limits that workers use. The keys are the namespaces and names of the workers' Jobs. */
 export class WorkerShares {
   readonly #entries = new Map<string, Entry>();
 

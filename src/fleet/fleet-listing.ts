@@ -68,7 +68,7 @@ export class FleetListing {
   readonly #abort = new AbortController();
   #builds: { readonly list: readonly Build[]; readonly sentAtMs: number } | undefined;
   #view: View | undefined;
-  /** True if the service no longer offers a build for which the current collector list was requested. */
+  /** True if the current collector list was requested for a build that the service no longer offers. */
   #isWithdrawn = false;
   #sweep: Sweep | undefined;
   #completeSinceMs: number | undefined;
@@ -78,7 +78,10 @@ export class FleetListing {
   #wantSweepAfter: number | undefined;
   readonly #wantPages = new Map<number, number>();
   readonly #pageReads = new Map<number, number>();
-  /** Common order of the collectors in two lists. Undefined while one list shows all collectors. */
+  /**
+   * Merged order of the collectors in the lists for two builds. Undefined while the list for one build shows all
+   * collectors.
+   */
   #order: ListOrder | undefined;
   #orderRevision = 0;
   #running = false;
@@ -121,7 +124,7 @@ export class FleetListing {
     return this.#view?.observes(version) ?? false;
   }
 
-  /** Time in ms that the requests of the newest complete read of the collector list took (U9). */
+  /** Total duration in ms of the requests that made up the newest complete read of the collector list (U9). */
   sweepMs(): number {
     return this.#lastSweepMs;
   }
@@ -218,8 +221,8 @@ export class FleetListing {
   }
 
   /**
-   * Sets the needs of a policy until its next decision: how often the whole list is read, and which changes are
-   * reported to the policy.
+   * Sets what a policy needs until its next decision: how often the whole list is read, and which changes are reported
+   * to the policy.
    * @param needs `share`: minimum interval between two reads, as a multiple of the duration of one read; `isIdle`: true
    * if the policy is notified only of changes to its own collectors
    */
@@ -358,7 +361,7 @@ export class FleetListing {
     const { clock, log } = this.#options;
     if (refusesBuild(error)) this.#wantBuildsAfter = clock.monotonic();
     const delayMs = this.#failures[kind].failed(error, clock.monotonic());
-    // Status 429 (too many requests) is not logged as a warning, because the service says when to send the next
+    // Status 429 (too many requests) is not logged as a warning, because its response says when to send the next
     // request.
     const level = error.handling.kind === 'retryAfter' ? 'info' : 'warn';
     log[level]('the list of collectors will be read again later', { error, retryInMs: delayMs });
@@ -466,8 +469,8 @@ export class FleetListing {
    * Called after the last page: checks whether the list shows all collectors. If not, prepares to read another list and
    * returns undefined.
    *
-   * The list for a build shows all collectors that do not run this build. If collectors run every build, the lists for
-   * two builds together show all collectors.
+   * The list for a build shows all collectors that do not run this build. If every build runs on at least one
+   * collector, the lists for two builds together show all collectors.
    */
   async #confirmView(sweep: Sweep): Promise<View | undefined> {
     const { view, seen, lists, startedAtMs } = sweep;

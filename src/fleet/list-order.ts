@@ -1,6 +1,7 @@
 /**
- * Predicts a collector's position in the service's list after the collector's upgrade. If each build runs on at least
- * one collector, no single list shows all collectors, so the lists for two builds are merged.
+ * Predicts a collector's position in the service's list after the collector's upgrade. The service's list for a build
+ * omits the collectors that run this build. If each build runs on at least one collector, no single list shows all
+ * collectors. The lists for two builds are then merged.
  *
  * The prediction may be wrong, because the service does not document the order of its lists (section 4.6 of the
  * service's specification).
@@ -13,7 +14,7 @@ export type Listed = Pick<Collector, 'id' | 'name'>;
 export class ListOrder {
   readonly #listed: readonly Listed[];
   readonly #places = new Map<string, number>();
-  /** For each collector, the number of collectors before it in the common order that the first list shows. */
+  /** For each index in the merged order, the number of earlier collectors that the first list shows. */
   #shownBefore: Readonly<Int32Array> = new Int32Array();
   #revision = -1;
 
@@ -35,7 +36,7 @@ export class ListOrder {
   }
 
   /**
-   * Returns the index of a collector in the common order of both lists. Returns undefined if the collector is not in
+   * Returns the index of a collector in the merged order of both lists. Returns undefined if the collector is not in
    * this order.
    */
   place(id: string): number | undefined {
@@ -43,7 +44,7 @@ export class ListOrder {
   }
 
   /**
-   * Computes the positions of all collectors in the first list.
+   * Computes the position of each collector in the first list.
    * @param shows returns whether the first list shows a collector
    * @param revision counter that changes whenever results of `shows` may have changed
    */

@@ -31,7 +31,7 @@ export class View {
     return this.builds.some((build) => build !== version);
   }
 
-  /** Returns whether the service has withdrawn a build for which the collector list is requested. */
+  /** Returns whether this view requests the collector list for a build that the service has withdrawn. */
   isWithdrawn(offered: readonly Build[]): boolean {
     return this.builds.some((build) => build !== undefined && !isAmong(build, offered));
   }

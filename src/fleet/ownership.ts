@@ -15,7 +15,7 @@ export interface Claimant {
   readonly priority: number;
   /** Creation time of the policy (RFC 3339). Older policies take precedence. */
   readonly creationTimestamp: string;
-  /** True if the policy may start upgrades. Such a policy takes precedence over a policy that only observes. */
+  /** True if the policy may start upgrades. It then takes precedence over every policy that only observes. */
   readonly enforcing: boolean;
   readonly targetVersion: string | undefined;
 }
@@ -36,7 +36,7 @@ export class Ownership {
   readonly #claimed = new Multimap();
   readonly #flights = new Map<string, Flight>();
   /**
-   * The upgrade of each collector that ended most recently. Another policy must not upgrade the collector until a later
+   * Most recently ended upgrade of each collector. Another policy must not upgrade the collector until a later
    * collector list shows the result.
    */
   readonly #landings = new Map<
@@ -47,7 +47,9 @@ export class Ownership {
   readonly #dirty = new Multimap();
   /** Policies that must be notified, because the owners of their collectors may have changed. */
   readonly #toNotify = new Set<string>();
-  /** For each policy that has not claimed its new collectors yet, a function that claims them, by uid of the policy. */
+  /**
+   * Functions that claim a policy's new collectors, by uid of the policy. Policies without new collectors are absent.
+   */
   readonly #outdated = new Map<string, () => void>();
   readonly #onChange: (policy: Claimant) => void;
 

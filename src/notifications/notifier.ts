@@ -109,8 +109,8 @@ export function notificationCounter(metrics: Metrics): Counter {
     'Notifications, by outcome: sent, failed after all attempts, or dropped because the queue was full.',
     ['outcome'],
   );
-  // Creates the series with the value 0. Without this value, an alert on the counter's increase would miss the first
-  // failure.
+  // Creates the series with the value 0. Without this value, an alert on the increase of the counter would miss the
+  // first failure.
   for (const outcome of ['sent', 'failed', 'dropped']) counter.add({ outcome }, 0);
   return counter;
 }

@@ -144,8 +144,8 @@ function read(
  */
 function recheckMs(health: Health, problem: LogfleetError | undefined): number {
   if (problem?.handling.kind === 'retryAfter') return retryDelayMs(problem, 0);
-  // No timer is needed, because a change to the Secret (C2) or a retry of the refused request triggers the next
-  // evaluation.
+  // No timer is needed. The next evaluation follows a change to the Secret (C2), or the retry of the request that the
+  // service refused.
   if (problem?.code.startsWith('secret.') || isRefusal(problem)) return Infinity;
   return health.stalled || problem ? stallRetryMs : Infinity;
 }

@@ -50,7 +50,7 @@ export interface Decision extends LedgerChange {
    * (U1).
    */
   readonly needsLedger: boolean;
-  /** Ledger entries of the upgrades to request after `changes` is stored (U2). */
+  /** Ledger entries of the upgrades that are requested after `changes` has been stored (U2). */
   readonly post: readonly Entry[];
   /**
    * Whether the policy needs more upgrade requests (`posts`) or task reads (`reads`). Earlier failures of requests that
@@ -245,8 +245,8 @@ function hasNothingToDo({ policy, observation, memberIndex }: DecideInput, { pen
 }
 
 /**
- * Returns the estimated end of the last upgrade as wall time in ms. Returns undefined while the rollout waits for a
- * user.
+ * Returns the estimated end of the last upgrade as wall-clock time in ms. Returns undefined while the rollout waits for
+ * a user.
  */
 function estimateEndMs(
   { policy, now: { wallMs } }: DecideInput,

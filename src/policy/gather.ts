@@ -28,8 +28,8 @@ export interface Unready {
   /** Reason why the service does not offer the target version; undefined if it does. */
   readonly notOffered: string | undefined;
   /**
-   * Build that becomes the target next, with a message for the status. Set if the policy has no target because all
-   * builds are younger than `minAge`.
+   * Build that becomes the target as soon as it reaches `minAge`, and a message about this build for the status. Set
+   * only while the policy has no target, because all builds are too young.
    */
   readonly tooYoung?: { readonly nextBuild: NextBuild; readonly message: string };
   /**

@@ -17,7 +17,9 @@ export interface PolicyEnvironment extends BindingEnvironment {
   readonly draining: () => boolean;
 }
 
-/** Endings that can later replace the ending `updated`. They are never the outcome of an attempt. */
+/**
+ * Endings that can replace the ending `updated` after an attempt has ended. The metric does not count them as outcomes.
+ */
 const endsLater: ReadonlySet<EndingKind> = new Set(['died', 'left']);
 
 /** Metric that counts the ended upgrade attempts of all policies by outcome. */
@@ -30,8 +32,8 @@ export class AttemptCounter {
       'Upgrade attempts that have ended, by outcome. Upgrades that other tools started are not counted.',
       ['outcome'],
     );
-    // Creates each series with the value 0. Otherwise, the counter's increase would miss the first attempt with that
-    // outcome.
+    // Creates each series with the value 0. Otherwise, a query for the counter's increase would miss the first attempt
+    // with each outcome.
     for (const outcome of endingKinds.filter((kind) => !endsLater.has(kind))) this.#attempts.add({ outcome }, 0);
   }
 

@@ -242,7 +242,8 @@ class Batch {
   #beginBack(id: string): void {
     const entry = this.#input.pending.entry(id);
     if (entry?.before === undefined) return;
-    // The attempt needs a grace period, because an outdated listing might still show the former version.
+    // The attempt needs a grace period. Otherwise, an outdated listing that still shows the former version would end
+    // the rollback too early.
     const open = this.#attempt(entry.before, true);
     this.#write({ ...entry, used: entry.back ? entry.used + 1 : 1, back: true, open });
   }

@@ -10,8 +10,8 @@ import type { DecideInput } from '../rollout/decide-input.ts';
 import type { Admission } from './admission.ts';
 
 /**
- * While upgrades are waiting, the minimum interval between two reads of the whole collector list is this factor times
- * the duration of one read (U9).
+ * Minimum interval between two reads of the whole collector list while upgrades are waiting, as a multiple of the
+ * duration of one read (U9).
  */
 export const workingShare = 50;
 
@@ -22,8 +22,8 @@ export interface ReadPlan extends WatchPlan {
 
 /**
  * Plans the next reads of a policy.
- * @param sweepFromMs earliest wall time in ms at which the whole list may be read at the end of a soak; undefined if
- * there is no soak
+ * @param sweepFromMs earliest wall-clock time in ms at which the whole list may be read at the end of a soak; undefined
+ * if there is no soak
  */
 export function planReads(
   input: DecideInput,

@@ -24,7 +24,7 @@ export interface Refusal {
    */
   readonly waitsFor: string | undefined;
   /**
-   * Reason for the `Ready` condition while the rollout is waiting and no upgrade is running. Absent if the default
+   * Reason of the `Ready` condition while the rollout is waiting and no upgrade is running. Absent if the default
    * reason applies.
    */
   readonly reason?: string | undefined;

@@ -15,8 +15,8 @@ import type { PolicySettings } from '../attempts/settings.ts';
 import type { AnalysisOutcome, StageAnalysis } from '../ledger/ledger.ts';
 
 /**
- * Returns how long to wait, in ms, after the end of a period before counting its messages, because messages can arrive
- * late. Default: 3 minutes.
+ * Returns the delay in ms between the end of a period and the count of its messages, because messages can arrive late.
+ * Default: 3 minutes.
  */
 export function settleMs({ graceMs }: Pick<PolicySettings, 'graceMs'>): number {
   return 3 * graceMs;
@@ -42,8 +42,8 @@ export type MessageCounts = ReadonlyMap<string, number>;
 
 /**
  * Returns the settings of a stage's message analysis. The settings do not change while the stage is running.
- * @param unprovenSinceMs start of the first incomplete rollout to this version, as wall time in ms; the baseline must
- * end before this time
+ * @param unprovenSinceMs start of the first incomplete rollout to this version, as wall-clock time in ms; the baseline
+ * must end before this time
  */
 export function analysisAtStart(
   { minRatio, duration, baseline, minMessages, scope }: MessageAnalysis,
@@ -114,7 +114,9 @@ export function quietText({ durationMs, outcome }: StageAnalysis): string | unde
 /** Upgraded collector in a stage. */
 export interface Member {
   readonly id: string;
-  /** Wall time of the upgrade in ms, rounded to a second; undefined if this rollout did not upgrade the collector. */
+  /**
+   * Wall-clock time of the upgrade in ms, rounded to a second; undefined if this rollout did not upgrade the collector.
+   */
   readonly upgradedAtMs: number | undefined;
 }
 

@@ -34,7 +34,7 @@ export type AnalysisReading = { readonly order: AnalysisOrder } & (
 /** Maximum delay in ms before a failed search is repeated. */
 const longestRetryMs = 5 * 60_000;
 /**
- * Largest clock difference between the service and logfleet that is tolerated: a time in ms or a fraction of the
+ * Maximum tolerated difference between the clocks of the service and logfleet: a time in ms or a fraction of the
  * period, whichever is smaller.
  */
 const maxSkewMs = 60_000;
@@ -58,8 +58,8 @@ export class MessageCounter {
   }
 
   /**
-   * Counts the messages that `order` asks for, and stops any count for another order. If `order` is undefined, only
-   * stops the running count.
+   * Counts the messages that `order` asks for, and stops a running count for any other order. If `order` is undefined,
+   * only stops the running count.
    */
   count(searches: SearchJobs, order: AnalysisOrder | undefined): void {
     if (order && this.#run?.searches === searches && sameValue(this.#run.order, order)) return;

@@ -20,7 +20,7 @@ import type { AnalysisOrder, AnalysisReading } from './message-counter.ts';
 export interface PendingCheck {
   /** Name of the stage being checked. */
   readonly stage: string;
-  /** Wall time in ms at which the messages can be counted. Absent once the count has begun. */
+  /** Wall-clock time in ms at which the messages can be counted. Absent once the count has begun. */
   readonly untilMs?: number;
   /** Error from the last search for message counts; absent if the search succeeded. */
   readonly error?: LogfleetError;

@@ -45,7 +45,8 @@ export interface Instant {
 }
 
 /**
- * Converts a wall time to a monotonic time, both in ms. The result is only approximate if the wall clock was adjusted.
+ * Converts a wall-clock time to a monotonic time, both in ms. The result is only approximate if the wall clock was
+ * adjusted.
  */
 export function monotonicOf(wallMs: number, now: Instant): number;
 export function monotonicOf(wallMs: number | undefined, now: Instant): number | undefined;

@@ -20,7 +20,7 @@ export interface PolicySettings {
    * is known.
    */
   readonly firstReadMs: number;
-  /** Maximum time in ms for which a page read is delayed so that it shows several upgrades. */
+  /** Maximum time in ms for which the read of a list page is delayed so that it shows the ends of several upgrades. */
   readonly pageWaitMs: number;
 }
 

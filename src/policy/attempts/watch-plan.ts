@@ -58,8 +58,8 @@ const shortestRereadMs = 10_000;
 const longestRereadMs = 5 * 60_000;
 const unknownTypicalMs = 3 * 60_000;
 /**
- * Maximum delay of a page read, as a fraction of the usual duration of an upgrade. While collectors wait, the smaller
- * fraction applies.
+ * Maximum delay of a page read, as a fraction of the usual duration of an upgrade. The smaller fraction applies while
+ * collectors are waiting for running upgrades to end.
  */
 const waitShare = 1 / 3;
 const pressedWaitShare = 1 / 20;
@@ -146,8 +146,8 @@ class PlanBuilder {
     const dueMs = Math.max(open.sinceMs + typicalMs, evidenceFromMs(open, settings));
     const read = reads.get(id);
     const page = listing.observes(open.toVersion) ? listing.pageOf(id) : undefined;
-    // The service's list might not show the collector, so a read of the collector's page counts even if the page does
-    // not show it.
+    // The service's list might omit the collector. The read of its page counts anyway, so that the upgrade task is read
+    // next instead of the same page again.
     const seenMs = Math.max(listing.row(id)?.seenAtMs ?? 0, page === undefined ? 0 : (listing.pageReadMs(page) ?? 0));
     if (read !== undefined || seenMs >= dueMs) {
       // The task of a slow upgrade is read less and less often.

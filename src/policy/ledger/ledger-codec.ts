@@ -10,15 +10,15 @@ import { type Attempt, attemptStates, type Ending, type Entry, endingKinds, type
 const formatVersion = 4;
 
 /**
- * Packed end of an upgrade: kind, end time (s), task id, message, start time (s), `lastSeenAlive` of an offline
- * collector (ms), target version.
+ * End of an upgrade attempt as a stored array: index of its kind, end time in s, task id, message, start time in s,
+ * `lastSeenAlive` of an offline collector in ms, version. The version is absent if it is the target of the rollout.
  */
 type PackedEnding = [number, number, (string | null)?, string?, number?, (number | null)?, (string | null)?];
-/** Rarely used fields of a stored ledger entry: `counted.tally`, `counted.stage`, `back` and `forgiven`. */
+/** Rarely used fields of a ledger entry as a stored array: `counted.tally`, `counted.stage`, `back` and `forgiven`. */
 type PackedRest = [(number | null)?, (number | null)?, (1 | null)?, (1 | null)?];
 /**
  * Ledger entry as a stored array: collector id, version before the rollout, number of attempts, number of drifts, end
- * of the last attempt, rarely used fields.
+ * of the last attempt, and rarely used fields.
  */
 type PackedEntry = [string, string | null, number, number, (PackedEnding | null)?, (PackedRest | null)?];
 /**

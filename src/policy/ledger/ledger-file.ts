@@ -43,7 +43,7 @@ export class LedgerFile {
   readonly #store: LedgerStore;
   readonly #owner: OwnerRef;
   readonly #versions = new SparseMap<string, string>();
-  /** Packed entries of `head`. */
+  /** Entries of the ledger object `head` with an open attempt, encoded as text, by collector id. */
   readonly #open = new SparseMap<string, string>();
   readonly #ended = new SparseMap<string, string>();
   readonly #logged = new SparseSet<string>();

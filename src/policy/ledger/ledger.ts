@@ -15,7 +15,9 @@ import { SparseMap } from '../../base/sparse.ts';
  * - `adopted`: the service reported a running upgrade without its task id (U3, U10).
  */
 export type AttemptState = (typeof attemptStates)[number];
-/** All states of an upgrade attempt. The stored ledger contains the index of a state in this list. */
+/**
+ * All states of an upgrade attempt. The stored ledger contains indexes into this list, so its order must not change.
+ */
 export const attemptStates = ['intended', 'accepted', 'unknown', 'adopted'] as const;
 
 export interface Attempt {
@@ -31,7 +33,7 @@ export interface Attempt {
   readonly ours: boolean;
   /** True if the request was repeated because its outcome was unknown (U3). */
   readonly probe: boolean;
-  /** Start of the upgrade as wall time in ms, for display. */
+  /** Start of the upgrade as wall-clock time in ms, for display. */
   readonly startedAtMs: number;
   /** Monotonic time in ms from which the age of the attempt counts (U5). This time is not stored in the ledger. */
   readonly sinceMs: number;
@@ -88,7 +90,7 @@ export interface Ending {
   /** Message about the end of the upgrade, from the service or from logfleet; may be empty. */
   readonly message: string;
   readonly startedAtMs: number;
-  /** Wall time in ms at which the upgrade ended, for display. */
+  /** Wall-clock time in ms at which the upgrade ended, for display. */
   readonly endedAtMs: number;
   /**
    * Monotonic time in ms at which the attempt ended, or at which the entry was read from the stored ledger. Not stored.
@@ -150,7 +152,9 @@ export interface RolloutHistory {
   readonly stop?: RolloutStop;
 }
 
-/** A started stage of this rollout. Later changes to the spec do not affect it. All times are wall times in ms. */
+/**
+ * A started stage of this rollout. Later changes to the spec do not affect it. All times are wall-clock times in ms.
+ */
 export interface StageRecord {
   readonly name: string;
   readonly startedAtMs: number;
@@ -163,7 +167,8 @@ export interface StageRecord {
   /** Set when an upgrade in the stage has succeeded. A stage without a successful upgrade does not soak. */
   readonly upgraded?: true;
   /**
-   * Start of the soak as wall time in ms: the time at which the last collector of the stage reached the target version.
+   * Start of the soak as wall-clock time in ms: the time at which the last collector of the stage reached the target
+   * version.
    */
   readonly updatedAtMs?: number;
   readonly endedAtMs?: number;
@@ -180,11 +185,11 @@ export interface StageAnalysis {
   readonly minMessages: number;
   /** Query that selects the messages to count; absent if all messages are counted. */
   readonly scope?: string;
-  /** Latest end of the baseline period as wall time in ms. Default: the start of the stage. */
+  /** Latest end of the baseline period as wall-clock time in ms. Default: the start of the stage. */
   readonly baselineBeforeMs?: number;
   /**
-   * Start of the counting period after the upgrades, as wall time in ms. Set by a user's retry. If absent, the period
-   * ends at the end of the soak.
+   * Start of the counting period after the upgrades, as wall-clock time in ms. Set by a user's retry. If absent, the
+   * period ends at the end of the soak.
    */
   readonly fromMs?: number;
   readonly outcome?: AnalysisOutcome;
@@ -194,7 +199,7 @@ export interface StageAnalysis {
 
 /** Result of the check after a rollback, which counts the messages of the collectors in `quietest` again. */
 export interface RecoveryCheck {
-  /** Wall time in ms from which messages are counted after the rollback. */
+  /** Wall-clock time in ms from which messages are counted after the rollback. */
   readonly fromMs: number;
   /**
    * Number of collectors in `quietest` that are sending enough messages again. Absent until their messages have been
@@ -276,7 +281,7 @@ export interface LedgerHeader {
   readonly rolloutNumber: number;
   readonly target: string;
   readonly startedAtMs: number;
-  /** Wall time in ms at which the rollout was first completed; undefined until then. */
+  /** Wall-clock time in ms at which the rollout was first completed; undefined until then. */
   readonly completedAtMs: number | undefined;
   /**
    * Numbers of ended and failed upgrades in the rollout. Both are reset to 0 by a retry and when the rollout is
@@ -298,7 +303,9 @@ export interface LedgerHeader {
    * this rollout must then soak (R6).
    */
   readonly unproven?: true;
-  /** Start of the first incomplete rollout to this version, as wall time in ms. Set only together with `unproven`. */
+  /**
+   * Start of the first incomplete rollout to this version, as wall-clock time in ms. Set only together with `unproven`.
+   */
   readonly unprovenSinceMs?: number;
   /** Reason why the rollout was stopped; absent while it continues. */
   readonly stop?: RolloutStop;
@@ -308,8 +315,8 @@ export interface LedgerHeader {
    */
   readonly actions?: readonly ActionRecord[];
   /**
-   * Annotation values that have already been applied and are not applied again. `liftedAtMs` is the wall time in ms of
-   * the newest stop that a retry ended.
+   * Annotation values that have already been applied and are not applied again. `liftedAtMs` is the wall-clock time in
+   * ms of the newest stop that a retry ended.
    */
   readonly handled?: {
     readonly retry?: string;

@@ -35,9 +35,10 @@ export interface Beginning {
 }
 
 /**
- * Builds the ledger header of a rollout that begins now.
- * @param before header of the ledger for this service, if there is one
- * @param status last written status; used so that no rollout id is assigned twice after a ledger is lost
+ * Returns the ledger header of a rollout that begins now.
+ * @param before header of the previous rollout, if there is a ledger for this service
+ * @param status last written status of the policy. If the ledger was lost, the status shows which rollout ids are
+ * already in use.
  */
 export function nextRollout(
   before: LedgerHeader | undefined,

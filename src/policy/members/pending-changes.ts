@@ -109,7 +109,7 @@ export class PendingChanges {
     for (const id of this.#changes.keys()) {
       if (!isIn(id)) continue;
       const before = this.#memberIndex.member(id)?.memberState;
-      // No count includes this collector yet.
+      // The collector was not in the policy, so no count includes it.
       if (before === undefined) continue;
       counts[before]--;
       const after = this.stateOf(id);

@@ -48,8 +48,8 @@ function anchorOn(key: string, texts: readonly string[]): Anchor {
 }
 
 /**
- * Returns the condition that the collector's name equals a pattern, or begins with the text before a pattern's first
- * wildcard.
+ * Returns the anchor for patterns of names. The collector's name must equal one of the patterns, or begin with the text
+ * before a pattern's first wildcard.
  */
 function anchorOnNames(patterns: readonly string[]): Anchor {
   const isGlob = (pattern: string) => /[*?]/.test(pattern);

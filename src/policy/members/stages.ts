@@ -149,8 +149,8 @@ export function stageStarted(
 }
 
 /**
- * Returns the wall time in ms at which the soak ends. Returns Infinity until all collectors of the stage run the target
- * version.
+ * Returns the wall-clock time in ms at which the soak ends. Returns Infinity until all collectors of the stage run the
+ * target version.
  */
 export function soakEndMs({ updatedAtMs = Infinity, soakMs }: Pick<StageRecord, 'updatedAtMs' | 'soakMs'>): number {
   return updatedAtMs + soakMs;

@@ -54,7 +54,7 @@ export class ForecastQueue {
     return { page: Math.floor(row / pageRows), zone: batch.zone };
   }
 
-  /** Wall time in ms at which the next collector may be upgraded. Infinity if none ever may. */
+  /** Wall-clock time in ms at which the next collector may be upgraded. Infinity if none ever may. */
   get opensAtMs(): number {
     return this.#closedUntilMs;
   }

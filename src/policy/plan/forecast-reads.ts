@@ -9,15 +9,18 @@ import { pageWaitMs, samples } from '../attempts/watch-plan.ts';
 export class ForecastReads {
   /** Time in ms from the start of an upgrade until a read shows that it has ended. */
   readonly #typicalMs: number;
-  /** Expected ends of the upgrades on each page of the collector list, as wall times in ms in ascending order. */
+  /**
+   * Times at which running upgrades should end, by page of the collector list that shows their collectors. The times of
+   * a page are wall-clock times in ms, in ascending order.
+   */
   readonly #pages = new Map<number, number[]>();
   /**
-   * Started upgrades in the order of their expected ends. `#nextDue` is the index of the first upgrade whose expected
-   * end is in the future.
+   * Started upgrades, sorted by the time at which they should end (`dueMs`). `#nextDue` is the index of the first
+   * upgrade that should not have ended yet.
    */
   readonly #due: { readonly page: number; readonly dueMs: number }[] = [];
   #nextDue = 0;
-  /** Pages to read because upgrades on them should have ended. */
+  /** Pages of the collector list to read again, because upgrades of collectors on these pages should have ended. */
   readonly #ripe = new Set<number>();
   #open = 0;
   #nextSampleMs = Infinity;
@@ -67,7 +70,7 @@ export class ForecastReads {
     return false;
   }
 
-  /** Returns the wall time in ms of the next read, or Infinity if no upgrade is running. */
+  /** Returns the wall-clock time in ms of the next read, or Infinity if no upgrade is running. */
   nextMs(wallMs: number, pressed: boolean): number {
     this.#ripen(wallMs);
     let nextMs = Math.min(this.#nextSampleMs, this.#due[this.#nextDue]?.dueMs ?? Infinity);
@@ -76,8 +79,8 @@ export class ForecastReads {
   }
 
   /**
-   * Returns the wall time in ms at which the page is read. If more upgrades on the page will end soon, the read is
-   * delayed.
+   * Returns the wall-clock time in ms at which the page is read. The read is delayed while upgrades of more collectors
+   * on the page should end soon.
    */
   #readAtMs(page: number, wallMs: number, pressed: boolean): number {
     const waitMs = pageWaitMs(this.#typicalMs, pressed, policySettings);

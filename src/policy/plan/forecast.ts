@@ -20,9 +20,9 @@ export interface ForecastStage {
   readonly soakMs: number;
   /** True if the stage needs an approval. The forecast assumes that a user approves it immediately. */
   readonly needsApproval: boolean;
-  /** Wall times in ms at which running upgrades started. */
+  /** Wall-clock times in ms at which running upgrades started. */
   readonly inFlight?: readonly number[];
-  /** Wall time in ms at which the stage's running soak ends. */
+  /** Wall-clock time in ms at which the stage's running soak ends. */
   readonly soakedMs?: number | undefined;
   /** True if the messages of the stage's collectors are counted after the soak. */
   readonly isAnalyzed?: boolean;
@@ -42,7 +42,7 @@ export interface ForecastInput {
   /** True if `upgradeMs` already includes the delay until a read shows that the upgrade has ended. */
   readonly isMeasured?: boolean;
   readonly calendar: MaintenanceCalendar;
-  /** Wall time in ms at which the forecast begins. */
+  /** Wall-clock time in ms at which the forecast begins. */
   readonly startMs: number;
   /** Number of collectors in the service's list, including collectors that are not upgraded. */
   readonly listed: number;
@@ -52,16 +52,16 @@ export interface ForecastInput {
 }
 
 export interface ForecastOfStage {
-  /** Start of the stage as wall time in ms. */
+  /** Start of the stage as wall-clock time in ms. */
   readonly startMs: number;
-  /** Expected end of the stage's soak, as wall time in ms. Undefined if the stage can never end. */
+  /** Expected end of the stage's soak, as wall-clock time in ms. Undefined if the stage can never end. */
   readonly endMs: number | undefined;
   /** True if the expected times also depend on when a user approves this stage or an earlier one. */
   readonly afterApproval: boolean;
 }
 
 export interface Forecast {
-  /** Wall time in ms at which the forecast begins. */
+  /** Wall-clock time in ms at which the forecast begins. */
   readonly startMs: number;
   /** Stages that start according to the forecast. */
   readonly stages: readonly ForecastOfStage[];
@@ -96,7 +96,7 @@ class Simulation {
   readonly #reads: ForecastReads;
   readonly #windows = new Map<string, TimeRange>();
   #nowMs: number;
-  /** Simulated wall time in ms at which the rate limits allow another request. */
+  /** Simulated wall-clock time in ms at which the rate limits allow another request. */
   #freeMs: number;
   #sweptMs: number;
   readonly #requests = { posts: 0, reads: 0, sweeps: 0, counts: 0 };
@@ -210,7 +210,8 @@ class Simulation {
     const due = Math.floor((wallMs - this.#sweptMs) / everyMs);
     if (due > 0) {
       this.#sweptMs += due * everyMs;
-      // Only the last of the reads that were due can delay upgrades.
+      // Several reads may have been due by now. Only the last one can delay upgrades, so the earlier ones are only
+      // counted.
       this.#requests.sweeps += (due - 1) * this.#sweepRequests;
       this.#spend('sweeps', this.#sweepRequests);
     }

@@ -27,7 +27,7 @@ export interface StageMembers {
   readonly counts: MutableCounts;
   /** Collectors to upgrade, in order. Maintenance windows may change this order. */
   readonly upgrades: PlannedCollector[];
-  /** Wall times in ms at which running upgrades started. */
+  /** Wall-clock times in ms at which running upgrades started. */
   readonly inFlight: number[];
 }
 

@@ -75,7 +75,9 @@ export function isEnded({ endedAtMs }: Pick<StageOfPlan, 'endedAtMs'>): boolean 
 
 const unlimited = { maxInProgress: undefined, soakMs: 0, needsApproval: false } as const;
 
-/** Returns the wall time in ms at which the active stage's soak ends. Returns undefined until the soak has begun. */
+/**
+ * Returns the wall-clock time in ms at which the active stage's soak ends. Returns undefined until the soak has begun.
+ */
 function presentSoakEndMs(gate: Gate | undefined, wallMs: number): number | undefined {
   if (gate?.reason === reasons.soaking) return gate.untilMs ?? wallMs;
   const isAnalyzing = gate?.reason === reasons.analyzing || gate?.reason === reasons.analysisUnavailable;

@@ -51,7 +51,7 @@ export interface PlannedStage
   readonly approval: 'none' | 'needed' | 'given';
   /** Progress of the stage: not started, running or ended. */
   readonly state: 'pending' | 'progressing' | 'ended';
-  /** Wall time in ms at which the stage is expected to start. Undefined if it has started or never starts. */
+  /** Wall-clock time in ms at which the stage is expected to start. Undefined if it has started or never starts. */
   readonly startMs: number | undefined;
   readonly endMs: number | undefined;
   /** True if the expected times also depend on when a user approves this stage or an earlier one. */

@@ -55,11 +55,11 @@ export interface Gate {
   /** Text that follows "waiting for" in the status message. */
   readonly waitsFor: string;
   /**
-   * Reason for the `Ready` condition while the rollout is waiting and no upgrade is running. Undefined if the default
+   * Reason of the `Ready` condition while the rollout is waiting and no upgrade is running. Undefined if the default
    * reason applies.
    */
   readonly reason: string | undefined;
-  /** Wall time in ms at which the wait ends, if known. */
+  /** Wall-clock time in ms at which the wait ends, if known. */
   readonly untilMs?: number;
   /** True if only a user can end the wait. */
   readonly byPerson: boolean;
@@ -78,8 +78,8 @@ interface Progress {
   /** Messages that must be counted now, for the stage's analysis or for the check after a rollback. */
   readonly analysis?: AnalysisOrder;
   /**
-   * Earliest wall time in ms at which the collector list may be read at the end of the soak. The stage waits for this
-   * read.
+   * Earliest wall-clock time in ms at which the collector list may be read at the end of the soak. The stage waits for
+   * this read.
    */
   readonly sweepFromMs?: number;
 }

@@ -19,7 +19,7 @@ interface StoredBuilds {
   readonly format: number;
   /** Identity of the service that offers the builds. */
   readonly service: string;
-  /** Version of each build, with the wall time in ms at which the service first offered it. */
+  /** Version of each build, and the wall-clock time in ms at which the service first offered the build. */
   readonly seen: readonly (readonly [string, number])[];
 }
 

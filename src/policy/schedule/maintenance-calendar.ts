@@ -20,13 +20,13 @@ import { type Opening, spanStart, spansFrom, spansOfDay } from './window-spans.t
 
 export type WindowVerdict =
   /**
-   * Upgrades may start until the wall time `untilMs` in ms, which is the end of the window minus the cutoff. Infinity
-   * if the window never closes.
+   * Upgrades may start until the wall-clock time `untilMs` in ms, which is the end of the window minus the cutoff.
+   * Infinity if the window never closes.
    */
   | { readonly kind: 'open'; readonly untilMs: number }
   /**
-   * No upgrade may start before the wall time `opensAtMs` in ms, which is undefined if no window will open. The text
-   * `because` gives the reason, worded to follow "waiting for".
+   * No upgrade may start before the wall-clock time `opensAtMs` in ms, which is undefined if no window will open. The
+   * text `because` gives the reason, worded to follow "waiting for".
    */
   | { readonly kind: 'closed'; readonly opensAtMs: number | undefined; readonly because: string }
   /** The window needs the collector's time zone, but the collector reports no readable time zone. */
@@ -65,7 +65,7 @@ interface Block extends TimeRange {
   readonly name: string;
 }
 
-/** Cached result, with the wall time in ms until which it is valid. */
+/** Cached result, with the wall-clock time in ms until which it is valid. */
 interface Found<Value> {
   readonly value: Value;
   readonly untilMs: number;
@@ -112,7 +112,7 @@ export class MaintenanceCalendar {
   }
 
   /**
-   * Returns the upgrades that the windows allow at this wall time in ms.
+   * Returns the upgrades that the windows allow at this wall-clock time in ms.
    * @param zones time zones of the policy's collectors
    */
   at(wallMs: number, zones: Iterable<string>): WindowsNow {
@@ -126,7 +126,7 @@ export class MaintenanceCalendar {
     };
   }
 
-  /** Reports whether an upgrade in this time zone may start at this wall time in ms. */
+  /** Reports whether an upgrade in this time zone may start at this wall-clock time in ms. */
   verdict(wallMs: number, zone: string | undefined): WindowVerdict {
     if (this.problem !== undefined) {
       return { kind: 'closed', opensAtMs: undefined, because: `a correction of spec.maintenance: ${this.problem}` };

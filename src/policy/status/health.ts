@@ -46,7 +46,7 @@ export interface RolloutWait {
   /** Text that follows "waiting for" in the status message. */
   readonly waitingFor: string;
   /**
-   * Reason for the `Ready` condition while the rollout is waiting and no upgrade is running. Undefined if the default
+   * Reason of the `Ready` condition while the rollout is waiting and no upgrade is running. Undefined if the default
    * reason applies.
    */
   readonly reason: string | undefined;
@@ -156,7 +156,7 @@ function stopped({ state, fleet }: HealthInput): Health | undefined {
   return { ...stalled, reason: stopReasons[stop.kind], message };
 }
 
-/** Reason for the `Ready` condition for each kind of stop. */
+/** Reason of the `Ready` condition for each kind of stop. */
 export const stopReasons = {
   failures: reasons.rolloutStopped,
   rollback: reasons.rollingBack,
@@ -284,7 +284,7 @@ function excessText(state: HealthInput['state']): string {
   return state?.excess ? `; ${state.excess.message}` : '';
 }
 
-/** Reasons for the `Ready` condition of a stage that waits even when all its collectors have been upgraded. */
+/** Reasons of the `Ready` condition of a stage that waits even when all its collectors have been upgraded. */
 export const stageReasons: ReadonlySet<string> = new Set([
   reasons.soaking,
   reasons.rollingOut,

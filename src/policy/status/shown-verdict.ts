@@ -10,13 +10,13 @@ import { type Health, reasonsOfSpecAndSecrets } from '../../controller/health.ts
 export interface SoFar {
   /** Target version of the policy, if known. */
   readonly target: string | undefined;
-  /** True if no ledger of another service is stored. */
+  /** True unless the stored ledger belongs to another service. */
   readonly sameService: boolean;
   /** True if the service has answered a request from this process. */
   readonly answered: boolean;
 }
 
-/** Reasons for the `Ready` condition that can be confirmed only after all collectors have been read. */
+/** Reasons of the `Ready` condition that can be confirmed only after all collectors have been read. */
 const ofTheFleet: ReadonlySet<string> = new Set([
   reasons.allUpdated,
   reasons.rollingOut,
@@ -36,7 +36,7 @@ const ofTheFleet: ReadonlySet<string> = new Set([
   reasons.ledgerFull,
 ]);
 
-/** Reasons for the `Ready` condition if the spec, Secret, ledger or manifest is unusable. */
+/** Reasons of the `Ready` condition if the spec, Secret, ledger or manifest is unusable. */
 const ofTheHost: ReadonlySet<string> = new Set([
   ...reasonsOfSpecAndSecrets,
   reasons.ledgerForeign,

@@ -83,7 +83,7 @@ export function verdicts(status: Essentials): unknown {
 
 const rules = { kind: 'CollectorVersionPolicy', verdicts, differs } as const;
 
-/** Returns the estimated end of the rollout as wall time in ms, or undefined if there is no estimate. */
+/** Returns the estimated end of the rollout as wall-clock time in ms, or undefined if there is no estimate. */
 function endOf({ rollout }: CollectorVersionPolicyStatus): number | undefined {
   const end = rollout?.estimatedCompletionTime;
   return end === undefined ? undefined : Date.parse(end);
