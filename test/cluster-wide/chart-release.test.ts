@@ -91,7 +91,7 @@ const test = endToEnd
     return start([...flags, '--kubeconfig', kubeconfig, '--grace', '1s'], { env: { ...env, ...here } });
   });
 
-/** Stops the operator as Kubernetes stops a pod. */
+/** Stops the operator with SIGTERM, as Kubernetes stops a pod. */
 async function stop(program: Program): Promise<void> {
   program.signal('SIGTERM');
   await program.ended;
@@ -140,7 +140,7 @@ test('Helm adopts an installation made with kubectl; a rollout and an export con
   expect(before).toHaveLength(5);
   await release.uninstall();
   expect((await callApi('GET', deploymentPath(namespace.name))).status).toBe(404);
-  // Without access rights, the operator cannot release its lease or write a status.
+  // Without permissions, the operator cannot release its lease or write a status.
   await stop(second);
   expect(await kept(namespace.name)).toEqual(before);
   expect((await tenant.tasks()).length).toBeLessThan(fleetSize);

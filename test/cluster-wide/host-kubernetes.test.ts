@@ -1,4 +1,4 @@
-/** Tests the operator on a real API server, with exactly the rights that `manifests/` grants. */
+/** Tests the operator on a real API server, with exactly the permissions that `manifests/` grants. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
@@ -202,7 +202,7 @@ describe.each(installs)('under the RBAC of %s', (way) => {
       'logfleet.dev/approve': { by: 'kubectl-annotate', atMs: expect.any(Number) },
       'logfleet.dev/abort': { by: 'logfleet-cli', atMs: expect.any(Number) },
     });
-    // The API server rounds times to whole seconds.
+    // The API server rounds times to whole seconds, so the annotation can seem older than it is.
     expect(writers?.['logfleet.dev/approve']?.atMs).toBeGreaterThan(before - 2_000);
   });
 
@@ -302,7 +302,7 @@ describe.each(installs)('under the RBAC of %s', (way) => {
   });
 });
 
-/** Sends every API request that an export in a Kubernetes Job needs. If a right is missing, a request fails. */
+/** Sends every API request that an export in a Kubernetes Job needs. If a permission is missing, a request fails. */
 async function runJob({ host, metrics }: RunningHost, namespace: string): Promise<void> {
   const { workerJobs } = host;
   if (!workerJobs) throw new Error('the operator cannot create Jobs');
@@ -409,7 +409,7 @@ async function allowJobs({ namespace, account }: Installation): Promise<void> {
   }
 }
 
-/** Splits rules so that each has only one resource. */
+/** Splits RBAC rules, so that each rule names only one resource. */
 function ofOneResource(rules: readonly RbacRule[]): readonly RbacRule[] {
   return rules.flatMap((rule) => rule.resources.map((resource) => ({ ...rule, resources: [resource] })));
 }

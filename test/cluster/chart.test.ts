@@ -162,7 +162,7 @@ interface ValuesSchema {
 const schema: ValuesSchema = JSON.parse(readFileSync(join(chart, 'values.schema.json'), 'utf8'));
 const defaults = parse(readFileSync(join(chart, 'values.yaml'), 'utf8'));
 
-/** A chart setting that has no settings below it. `path` is its path in `values.yaml`. */
+/** A chart setting that contains no other settings. `path` is its path in `values.yaml`. */
 interface Leaf {
   readonly path: readonly string[];
   readonly schema: ValuesSchema;
@@ -302,7 +302,7 @@ describe('values.schema.json', () => {
     const objects = await renderChart(examples);
     const before = await renderChart({ crds: { install: false }, exportVolume: { enabled: true } });
     const texts = leaves.filter(({ schema }) => schema.type !== 'boolean');
-    // If `existingClaim` is set, the chart creates no claim.
+    // If `existingClaim` is set, the chart does not create a PersistentVolumeClaim.
     const ofClaim = await renderChart(withValue(examples, ['exportVolume', 'existingClaim'], ''));
     const lost = texts.filter(({ schema }) => ![objects, ofClaim].some((all) => arrives(schema.examples?.[0], all)));
     expect(lost.map(({ path }) => path.join('.'))).toEqual([]);
@@ -316,8 +316,8 @@ describe('values.schema.json', () => {
   ]);
 
   test.each(choices)('renders %s %j %s', async (_, path, word, value) => {
-    // The access mode `ReadWriteOnce` allows only one replica, and the claim exists only if `exportVolume.enabled` is
-    // true.
+    // The access mode `ReadWriteOnce` allows only one replica, and the volume claim exists only if
+    // `exportVolume.enabled` is true.
     const values = withValue({ replicas: 1, exportVolume: { enabled: true } }, path, value);
     expect(arrives(word, await renderChart(values))).toBe(true);
   });
@@ -339,7 +339,8 @@ describe('values.schema.json', () => {
         .flatMap(({ path }) => path.map((_, index) => path.slice(0, index + 1)))
         .map((path) => [path.join('/'), path]),
     );
-    // Helm does not check the values in a group that is null, so each nesting level needs its own run.
+    // If a group of values is null, Helm does not check the values in the group. Each nesting level is therefore tested
+    // in a separate run of Helm.
     const depths = Map.groupBy(paths.values(), (path) => path.length);
     expect([...depths.keys()].sort()).toEqual([1, 2, 3]);
     for (const [, paths] of depths) {
@@ -400,7 +401,7 @@ test('a released chart has the files of helm package, installs the same objects,
   expect(await helm(['package', chart, '--destination', out])).toMatchObject({ status: 0 });
   const packed = contentOf(join(out, `logfleet-${packageVersion()}.tgz`));
   const ours = contentOf(file);
-  // Helm sorts the fields in Chart.yaml.
+  // Chart.yaml is compared as data, because Helm sorts its fields.
   expect(parse(ours.get('logfleet/Chart.yaml') ?? '')).toEqual(parse(packed.get('logfleet/Chart.yaml') ?? ''));
   for (const each of [ours, packed]) each.delete('logfleet/Chart.yaml');
   expect(ours).toEqual(packed);

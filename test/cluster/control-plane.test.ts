@@ -46,7 +46,7 @@ describe('the control plane of the tests', () => {
     });
     expect(binding).toMatchObject({ status: 0 });
 
-    // Changed rights take effect on the API server after a short delay.
+    // Changed permissions take effect on the API server after a short delay.
     await expect.poll(async () => (await callApi('GET', configMaps, undefined, user)).status).toBe(200);
     expect((await callApi('GET', `/api/v1/namespaces/${namespace}/secrets`, undefined, user)).status).toBe(403);
     const denied = await kubectl(['get', 'secrets'], user);

@@ -10,7 +10,7 @@ const manifests = allBlocks.filter(
 test.each(manifests.map(({ page, line, text }) => [page, line, text] as const))(
   '%s:%d: the manifest has only existing fields',
   async (_, __, text) => {
-    // A dry run requires an existing namespace.
+    // The test uses the namespace `default`, because a dry run requires an existing namespace.
     const input = text.replace(/namespace: [\w-]+/, 'namespace: default');
     const { status, stderr } = await kubectl(['apply', '--dry-run=server', '--validate=strict', '-f', '-'], { input });
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });

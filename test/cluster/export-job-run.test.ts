@@ -110,7 +110,7 @@ test.concurrent('an export waits while a queue suspends its Job, and says so', a
     isSuspended(conditionOf(resource, 'Ready')?.message),
   );
   expect(conditionOf(waiting, 'Ready')?.reason).toBe('JobPending');
-  // The operator must not change `suspend`, because the queue controls that field.
+  // The operator must not change `suspend`, because that field belongs to Kueue, which queues the Job.
   await namespace.kubectl(['annotate', 'sx', 'audit', 'logfleet.dev/requestedAt=now']);
   await namespace.exportUntil('audit', ({ status }) => status?.lastHandledReconcileAt === 'now');
   expect((await callApi('GET', path)).body).toMatchObject({ spec: { suspend: true } });

@@ -187,7 +187,7 @@ const zones = [
   ...['GMT', 'GMT+0', 'EST', 'NZ', 'PST8PDT', 'W-SU', 'Zulu'],
   ...['Europe/Nowhere', 'europe/berlin', 'utc', 'Local', '+01:00', '01:00', 'Berlin'],
   ...['Gmt', 'Est', 'Nz', 'Pst8pdt', 'Utc', 'Etc/Utc', 'Etc/Gmt+5', 'US/pacific', 'Us/Pacific', 'Asia/calcutta'],
-  // Time zone names from the ICU library, which Node accepts.
+  // Names of time zones from the ICU library. Node accepts them, but an API server might not.
   ...['PST', 'IST', 'JST', 'AST', 'VST', 'ACT', 'AET', 'CST', 'BST', 'ECT', 'SystemV/EST5', 'SystemV/PST8PDT'],
   ...['US/Pacific-New', 'Canada/East-Saskatchewan', 'Etc/Unknown'],
 ].map((zone) => [zone, policy(windowOf('0 3 * * *', zone))] as const);

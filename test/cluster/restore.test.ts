@@ -50,7 +50,10 @@ function transitionOf(resource: SearchExport): string {
   return conditionOf(resource, 'Ready')?.lastTransitionTime ?? '';
 }
 
-/** The API server rounds creation times to whole seconds. */
+/**
+ * Waits until the second after `time` has begun. An object created before that could get `time` as its creation time,
+ * because the API server rounds times to whole seconds.
+ */
 async function secondAfter(time: string): Promise<void> {
   const nextMs = Math.floor(Date.parse(time) / 1_000) * 1_000 + 1_000;
   await vi.waitUntil(() => Date.now() >= nextMs, { timeout: 300_000 });

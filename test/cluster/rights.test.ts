@@ -26,8 +26,8 @@ interface ClusterRole {
 }
 
 /**
- * Returns the rules that are aggregated into the ClusterRole `to`, because no controller aggregates ClusterRoles in the
- * test cluster.
+ * Computes the rules that are aggregated into the ClusterRole `to`. In the test cluster, no controller aggregates
+ * ClusterRoles.
  */
 async function aggregated(to: 'view' | 'edit' | 'admin', ours: readonly string[]): Promise<readonly object[]> {
   const { body } = await callApi('GET', `${rbac}/clusterroles`);
@@ -376,7 +376,7 @@ describe('logfleet manifests prints the output of kustomize for', () => {
   });
 });
 
-/** Returns this service account's access rights, without those that every service account has. */
+/** Returns this service account's permissions, without those that every service account has. */
 async function rightsOf(account: string, ofNamespace: string, namespace: string): Promise<readonly string[]> {
   const list = async (name: string) => {
     const as = `--as=system:serviceaccount:${ofNamespace}:${name}`;
@@ -389,7 +389,7 @@ async function rightsOf(account: string, ofNamespace: string, namespace: string)
   return special.map((line) => line.replaceAll(suffix, '')).sort();
 }
 
-/** Returns the access rights listed in docs/rights.md, by section heading. */
+/** Returns the permissions listed in docs/rights.md, by section heading. */
 function documentedRights(): ReadonlyMap<string, readonly string[]> {
   const text = readFileSync(join(root, 'docs/rights.md'), 'utf8');
   const blocks = text.matchAll(/^### (.+)\n\n```text\n((?:(?!```).*\n)*)```/gm);

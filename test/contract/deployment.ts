@@ -18,7 +18,8 @@ import { HttpsClient, type Received, type SendOptions } from './https-client.ts'
 const env = (name: string) => process.env[`LOGFLEET_CONTRACT_${name}`] || undefined;
 
 /**
- * Whether the contract tests run on the simulator, which can show all specified behaviour. A real deployment cannot.
+ * Whether the contract tests run on the simulator. Only the simulator can show all specified behaviour; a real
+ * deployment cannot.
  */
 export const onSimulator = env('BASE_URL') === undefined;
 

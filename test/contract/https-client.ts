@@ -70,7 +70,7 @@ export class HttpsClient {
             headers: response.headers as Received['headers'],
             cookies: response.headers['set-cookie'] ?? [],
             text,
-            // Parsed on demand, because a page can be as large as 100 MB.
+            // The body is parsed only when a test reads this property, because a result page can be as large as 100 MB.
             get json() {
               return parsed(text);
             },

@@ -70,7 +70,7 @@ export class ContractJob {
     return [...this.#cookies].map((pair) => pair.join('=')).join('; ');
   }
 
-  /** Sends a request to the path of the search job, followed by `under`. */
+  /** Sends a request to the path of the search job. `under` is appended to that path. */
   async send(method: string, under = '', { headers = {}, ...options }: SendOptions = {}): Promise<Received> {
     const cookie = this.#cookies.size > 0 ? { cookie: this.cookie } : {};
     const path = `${jobsPath}/${this.id}${under}`;

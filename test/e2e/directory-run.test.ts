@@ -168,8 +168,8 @@ describe.concurrent('user actions', () => {
     expect(paused.stdout).toMatch(/^cvp\/production in namespace logging: paused[;.]/);
     await program.line(/Paused/);
     const atPause = (await tenant.tasks()).length;
-    // Waits until the operator has read the builds again. Without the pause, it would have started another upgrade by
-    // then.
+    // Waits until the operator has read the builds again. If the policy were not paused, the operator would have
+    // started another upgrade by then.
     const reads = tenant.journal().filter(({ operation }) => operation === 'listBuilds').length;
     await tenant.journalUntil(
       (journal) => journal.filter(({ operation }) => operation === 'listBuilds').length > reads,

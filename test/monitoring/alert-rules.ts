@@ -37,7 +37,7 @@ export interface AlertTest {
 }
 
 export interface AlertQuery {
-  /** Offset of the query's evaluation time from the first values, such as `90m`. */
+  /** Time from the first values until the query is evaluated, such as `90m`. */
   readonly at: string;
   readonly expr: string;
   /** Expected series, each with the value 1. */

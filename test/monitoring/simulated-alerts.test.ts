@@ -18,7 +18,7 @@ interface AlertedProblem {
   readonly alerts: readonly string[];
   readonly scenario?: Scenario;
   readonly withLease?: boolean;
-  /** Creates resources, or causes the problem. */
+  /** Starts the test: creates its resources, or causes the problem. */
   readonly begin: (world: ScheduleWorld) => void;
   readonly lastsMs: number;
   /** Corrects the problem. */
@@ -106,7 +106,7 @@ const problems: readonly AlertedProblem[] = [
     correct: (world) => world.world.api.remove(`${exportsPath}/audit`),
   },
   {
-    // A failed run is also a stalled export.
+    // The failed run is a stalled export, so the alert for stalled resources fires, too.
     alerts: ['LogfleetResourceStalled', 'LogfleetScheduleGaps'],
     scenario: { search: { duration: '30s' } },
     begin: (world) => world.add({}, { activeDeadlineSeconds: 1 }),

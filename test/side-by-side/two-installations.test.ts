@@ -1,5 +1,5 @@
 /**
- * Runs a cluster-wide and a namespaced installation in the same namespace, each with the access rights from its own
+ * Runs a cluster-wide and a namespaced installation in the same namespace, each with the permissions from its own
  * manifests (L2). The test has its own control plane, because a cluster-wide operator would also act on other tests'
  * resources.
  */

@@ -1,8 +1,8 @@
-/** Plans the faults of the service and the API server, all of which end at a given time. */
+/** Plans the faults to inject into the service and into the API server. Each fault ends by a given time. */
 import type { FaultScenario } from '../../simulator/scenario/scenario.ts';
 import type { Chance } from './chance.ts';
 
-/** Fractions (0 to 1) of requests and watch events that have each fault. */
+/** Fractions (0 to 1) of requests and of watch events that have a fault. */
 export interface ApiFaultPlan {
   readonly untilMs: number;
   readonly requests: number;

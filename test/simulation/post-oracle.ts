@@ -22,7 +22,7 @@ function unwanted(record: HistoryRecord, post: PostRecord, name: string): string
     return 'U2: the process did not hold the lease';
   const subject = { name, version: post.truth?.version ?? '' };
   if (isHosted(subject)) return 'U11: the collector is hosted, so it cannot be upgraded';
-  // `rollback-oracle.ts` checks rollbacks.
+  // Rollbacks are checked in `rollback-oracle.ts`.
   if (post.intent?.back) return undefined;
   // Uses the policies as known to the process, because it might not have received the latest change yet.
   const wanting = post.known.filter((policy) => acts(policy) && targetOf(plan, policy) === post.toVersion);

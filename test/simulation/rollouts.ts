@@ -19,7 +19,7 @@ export interface RolloutPost extends PostRecord {
   readonly intent: Intent;
   readonly name: string;
   readonly task: TaskState | undefined;
-  /** Each time a process received the final task status, with the process name. */
+  /** Times at which processes received the final task status, each with the name of the process. */
   readonly news: readonly TaskNews[];
   /** The policy as known to the process when it sent the request. */
   readonly policy: CollectorVersionPolicy;

@@ -244,8 +244,9 @@ function upgradedNames(rollout: ObservedRollout | undefined): ReadonlySet<string
 }
 
 /**
- * Returns the time in ms at which the last collector in the stage reached the target. If the stage upgraded no
- * collectors, returns the start of the stage if the target is unproven, and otherwise undefined.
+ * Returns the time in ms at which the stage's soak starts: when the last collector in the stage reached the target. If
+ * the stage upgraded no collectors, an unproven target is soaked from the start of the stage. Any other target is not
+ * soaked, so the result is undefined.
  */
 function soakFromMs(
   record: HistoryRecord,

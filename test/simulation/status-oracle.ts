@@ -8,8 +8,8 @@ export function statusViolations(record: HistoryRecord): string[] {
   const tasks = new Map(record.state.tasks.map((task) => [task.id, task]));
   const found: string[] = [];
   /**
-   * Latest collector counts for each policy. The policy's status keeps these counts as long as the operator cannot list
-   * the collectors.
+   * Latest collector counts of each policy, with the target to which they refer. A policy's status keeps these counts
+   * as long as the operator cannot list the collectors.
    */
   const figures = new Map<string, { readonly text: string; readonly target: string | undefined }>();
   for (const status of record.statuses) {

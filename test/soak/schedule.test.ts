@@ -61,7 +61,10 @@ test.each(firstSeeds)('simulations of schedules from seed %i on', async (first) 
   expect(await schedulePool.run({ seeds: countFrom(first, perTest) })).toEqual([]);
 });
 
-/** Returns a list to which each run is added that is created although it already has a schedule record. */
+/**
+ * Records the runs that the operator creates although they already have a schedule record. Returns the list to which
+ * their names are added.
+ */
 function runsCreatedAgain(world: ScheduleWorld): readonly string[] {
   const names: string[] = [];
   const { store } = world.world.api;

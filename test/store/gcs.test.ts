@@ -140,7 +140,7 @@ test('requests have a condition, and names that are escaped once', async () => {
   expect(destination.url).toBe('gs://logs/prod');
 });
 
-/** Response body as written by the service. */
+/** Body of an error response from Google Cloud Storage. */
 const refusal = (code: number, reason: string, message: string) =>
   JSON.stringify({ error: { code, message, errors: [{ message, domain: 'global', reason }] } });
 

@@ -43,7 +43,7 @@ export async function startControlPlane(): Promise<ControlPlane> {
     const directory = mkdtempSync(join(tmpdir(), 'logfleet-control-plane-'));
     const programs: SupervisedProgram[] = [];
     const removeFiles = () => rmSync(directory, { recursive: true, force: true });
-    // After Ctrl-C, vitest does not run its teardown functions.
+    // Removes the files when the process exits, because vitest does not run its teardown functions after Ctrl-C.
     process.once('exit', removeFiles);
     const stop = async () => {
       await Promise.all(programs.map((each) => each.stop()));

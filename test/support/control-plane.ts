@@ -51,7 +51,7 @@ export async function createNamespace(prefix = 'test'): Promise<string> {
     .metadata.name;
 }
 
-/** Access to the API server with the rights of a service account. */
+/** Access to the API server with the permissions of a service account. */
 export interface ServiceAccountUser {
   readonly token: string;
   /** Path of a kubeconfig that authenticates as the service account, in its namespace. */

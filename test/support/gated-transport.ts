@@ -19,7 +19,7 @@ export interface TransportObserver {
    */
   sent(sent: SentRequest): void;
   answered?(sent: SentRequest, response: TransportResponse): void;
-  /** Returns the request to be sent instead. */
+  /** Returns the request that is sent in place of `request`. */
   divert?(request: TransportRequest): TransportRequest;
 }
 

@@ -17,7 +17,7 @@ export const jobsPath = '/apis/batch/v1/namespaces/logging/jobs';
 export const podsPath = '/api/v1/namespaces/logging/pods';
 /** Time in ms from the creation of a Job until its pods start. */
 const startMs = 2_000;
-/** Minimum time in ms from the creation of a pod that fails until it is replaced. */
+/** For a pod that fails: minimum time in ms from its creation until it is replaced. */
 const retryMs = 10_000;
 const jobUidLabel = 'batch.kubernetes.io/controller-uid';
 

@@ -36,7 +36,9 @@ export interface RequestInfo extends RequestTarget {
   readonly accept: string | undefined;
 }
 
-/** Fault of a request. `when` specifies whether the fault occurs before or after the request takes effect. */
+/**
+ * Fault to inject into a request. `when` specifies whether the fault occurs before or after the request takes effect.
+ */
 export type RequestFault =
   | {
       readonly kind: 'status';

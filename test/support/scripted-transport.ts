@@ -28,15 +28,15 @@ export interface ResponseStep {
 
 export type TransportStep =
   | ResponseStep
-  /** The request gets no connection. It fails with `failure` or, if `failure` is undefined, waits forever. */
+  /** The request gets no connection. It fails with `failure`, or waits forever if `failure` is undefined. */
   | { readonly kind: 'noConnection'; readonly failure?: TransportFailure }
-  /** There is a connection, but the request fails before it is written to it. */
+  /** The request gets a connection, but fails before it is written to the connection. */
   | { readonly kind: 'unwritten'; readonly failure: TransportFailure }
   /** The operator loses its lease before it writes the request (L1). */
   | { readonly kind: 'noRight' }
   /** The request is not written, because the budget's queue is full. */
   | { readonly kind: 'budgetFull' }
-  /** The request is written. It then fails with `failure` or, if `failure` is undefined, gets no response. */
+  /** The request is written. It then fails with `failure`, or gets no response if `failure` is undefined. */
   | { readonly kind: 'written'; readonly failure?: TransportFailure };
 
 const never = <T>() => new Promise<T>(() => {});

@@ -33,7 +33,7 @@ export interface ProcessObserver {
    */
   sent(process: SimulatedProcess, request: Sending): void;
   answered(process: SimulatedProcess, request: Sending, response: TransportResponse): void;
-  /** Returns the request to be sent instead. */
+  /** Returns the request that is sent in place of `request`. */
   divert(request: TransportRequest): TransportRequest;
 }
 

@@ -121,8 +121,8 @@ describe('C1: thirty exports whose access key the service rejects', () => {
     }
     const refused = () => operator.journal.filter(({ status }) => status === 401).length;
     await operator.clock.advance(minuteMs);
-    // These are the requests in flight when the service first returned 401, and one check of the key after 30 s. The
-    // client sends each of them twice. Further checks follow every ten minutes.
+    // The rejected requests are those in flight when the service first returned 401, and one check of the key after 30
+    // s. The client sends each of them twice. Further checks follow every ten minutes.
     expect(refused()).toBeLessThanOrEqual(apartMs === 0 ? 8 : 10);
     const before = refused();
     await operator.clock.advance(hourMs);

@@ -26,7 +26,7 @@ async function receiver(status = 200) {
 }
 
 function webhook(url: string, caCertificates: string | undefined): Webhook {
-  // A Secret that was created from a file often has a value that ends with a newline.
+  // The token ends with a newline, as values often do in Secrets that are created from files.
   return { url: new SecretText(url), token: new SecretText('token-1\n'), format: 'json', caCertificates };
 }
 

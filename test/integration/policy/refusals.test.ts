@@ -51,7 +51,7 @@ describe('U11: requests that the service refuses', () => {
     const kinds = operation === undefined ? 3 : 1;
     expect(refused() - before).toBeLessThanOrEqual(kinds * (status === 401 && operation !== 'createTask' ? 14 : 7));
     expect(messages().size).toBeLessThanOrEqual(1);
-    // The only status change allowed is to the number of running upgrades, when an upgrade ends or a retry starts one.
+    // Only the number of running upgrades may change in the status: when an upgrade ends, or when a retry starts one.
     expect(reported.statuses.length).toBeLessThanOrEqual(
       operation === 'createTask' || operation === 'getTask' ? 20 : 1,
     );

@@ -332,7 +332,8 @@ describe('a target that changes and returns (R6)', () => {
     patch({ spec: { paused: false, target: { version: target } } });
     expect(await untilReason('Soaking')).toBe(true);
     await world.clock.advance(12 * hourMs);
-    // The collector list can show the old version for a while, so the operator might upgrade the collector again.
+    // Counts collectors instead of upgrades. The collector list can show the old version for a while, so the operator
+    // might upgrade a collector twice.
     expect(new Set(tasks().map(({ collectorId }) => collectorId)).size).toBe(3);
   });
 

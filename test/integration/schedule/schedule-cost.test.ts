@@ -82,7 +82,7 @@ test('a hundred idle schedules cause only watches and lists of each kind', async
     ),
   ];
   expect([...counts.keys()].sort()).toEqual(collections.flatMap((path) => [`GET ${path}`, `WATCH ${path}`]).sort());
-  // The interval between two lists is random, between nine and eleven minutes.
+  // The operator lists each kind of resource at random intervals of nine to eleven minutes.
   const maxLists = (10 * hourMs) / (9 * minuteMs);
   for (const path of collections) expect(counts.get(`GET ${path}`)).toBeLessThanOrEqual(maxLists);
 });

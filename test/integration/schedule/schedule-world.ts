@@ -132,7 +132,7 @@ export class ScheduleWorld {
     this.world.api.patch(`${schedulesPath}/hourly`, change);
   }
 
-  /** Requests that the failed runs be repeated, as `logfleet retry` does. */
+  /** Requests a retry of the failed runs, as `logfleet retry` does. */
   retry(): void {
     const requestedAt = String(this.world.clock.now());
     this.patch({ metadata: { annotations: { 'logfleet.dev/requestedAt': requestedAt } } });

@@ -19,7 +19,7 @@ interface AnalysisPlan {
   readonly messagesPerMinute: number;
   readonly dailyRhythm: number;
   readonly baseline: 'BeforeUpgrade' | 'DayBefore' | 'WeekBefore';
-  /** Minimum message ratio, in percent. */
+  /** Message ratio, in percent, below which a collector counts as quiet. */
   readonly minRatio: number;
   readonly laterMs: number;
   readonly stopsShipping: number;

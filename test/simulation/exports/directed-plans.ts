@@ -101,8 +101,8 @@ const directions: Readonly<Record<string, ExportDirection>> = {
     }),
   },
   /**
-   * Many messages arrive late. After a failed check, the export repeats searches, and only the repeated searches exceed
-   * its row limit.
+   * Many messages arrive late. After a failed check, the export repeats searches. Only the repeated searches exceed the
+   * export's `maxMessages`.
    */
   digestedBounded: {
     messages: (chance) => late(chance, plain(chance, 300), 0.8),

@@ -39,8 +39,8 @@ function lastingReasons({ plan, definition }: ExportHistoryRecord): ReadonlySet<
 }
 
 /**
- * Returns the maximum number of rows that the smallest possible search can return. Such a search covers one millisecond
- * and one combination of the last two digits of the message id (E4).
+ * Groups the messages as finely as searches can: by millisecond, and by the last two digits of the message id (E4).
+ * Returns the number of rows in the largest group.
  */
 function densestOf({ corpus, byReceiptTime }: ExportHistoryPlan): number {
   const counts = new Map<string, number>();

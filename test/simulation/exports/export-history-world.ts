@@ -246,7 +246,10 @@ export class ExportHistoryWorld {
     };
   }
 
-  /** Tells the client that a search has reached the row limit, because the client cannot detect such a low limit. */
+  /**
+   * Tells the client that a search has reached the row limit. The limits in simulations are so low that the client
+   * cannot detect them.
+   */
   #prepare(quirks: ServiceQuirks): void {
     if (!this.#plan.isLimitSilent || this.#plan.smallestLimit >= 10_000) return;
     const texts: string[] = [];

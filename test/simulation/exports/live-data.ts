@@ -22,7 +22,7 @@ export interface SearchFlaws {
   readonly missedShard: number | undefined;
   /** Whether a search that the row limit cuts off also omits one message that it should have found. */
   readonly hasHole: boolean;
-  /** Number of messages, the oldest ones, that the search counts but that are missing from its result pages. */
+  /** Number of oldest messages that are missing from the result pages, although the search counts them. */
   readonly forgotten: number;
 }
 

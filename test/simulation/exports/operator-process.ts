@@ -20,7 +20,7 @@ export interface OperatorProcessOptions {
   readonly observer: DestinationObserver;
   readonly seed: number;
   readonly skewMs: number;
-  /** Whether several operators can run, so that they have to elect a leader. */
+  /** Whether there can be several operators. If so, they elect a leader. */
   readonly leaderElection: boolean;
 }
 

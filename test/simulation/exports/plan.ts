@@ -63,7 +63,7 @@ export interface ExportHistoryPlan {
   readonly completeWithinMs: number;
 }
 
-/** Fraction (0 to 1) of searches that have each error. */
+/** For each kind of error, the fraction (0 to 1) of searches that have it. */
 export interface FlawPlan {
   readonly missShard: number;
   readonly holes: number;

@@ -1,4 +1,4 @@
-/** Plans faults of requests between an export and the service. All faults end before a given time. */
+/** Plans faults to inject into the requests from an export to the service. Each fault ends by a given time. */
 import type { FaultScenario } from '../../../simulator/scenario/scenario.ts';
 import type { Chance } from '../chance.ts';
 

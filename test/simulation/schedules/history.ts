@@ -155,7 +155,7 @@ class ScheduleRun {
     }
   }
 
-  /** Checks that the status shows a gap until a user requests that its run be repeated (S5). */
+  /** Checks that the status shows a gap until a user requests a retry of its run (S5). */
   #checkGaps(): void {
     const { status } = this.#world;
     const isHandled = status?.lastHandledReconcileAt !== this.#before?.lastHandledReconcileAt;

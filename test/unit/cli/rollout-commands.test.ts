@@ -40,8 +40,8 @@ const stages: readonly Stage[] = [
 ];
 
 /**
- * The `Ready` condition's reason for each kind of stopped rollout, and the reason in `status.rollout.stopped` for the
- * same stop.
+ * For each kind of stopped rollout, the reason of the policy's `Ready` condition, and the reason in
+ * `status.rollout.stopped`.
  */
 const stops: Readonly<Record<string, StoppedReason>> = {
   RolloutStopped: 'RolloutStopped',

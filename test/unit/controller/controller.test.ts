@@ -72,7 +72,7 @@ class ControllerWorld {
   }
 }
 
-/** A reconcile that ends when the test calls `open`. */
+/** A reconciliation that ends when the test calls `open`. */
 function gate() {
   let open: (result: Result) => void = () => {};
   const passed = new Promise<Result>((resolve) => {

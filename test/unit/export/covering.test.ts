@@ -6,7 +6,7 @@ import { randomRuns } from '../../support/random-runs.ts';
 import { type MinimalDestination, MinimalOperator } from './minimal-operator.ts';
 import { countMinimal, type MinimalRow, type MinimalWorld, makeRows, timeOf } from './minimal-service.ts';
 
-/** Maximum number of steps of an export. A test fails if its export needs more. */
+/** Maximum number of steps that an export may take. A test fails if its export needs more. */
 const maxSteps = 20_000;
 
 interface CoveredExport {

@@ -67,8 +67,8 @@ describe('a whole interval', () => {
     const record = await world.committed();
     expect(record).toMatchObject({ received: 600, written: 600, duplicates: 0 });
     expect(await world.complaints(record)).toEqual([]);
-    // The pages of the second read must end at different rows from the pages of the first read, so the second read
-    // requests a shorter first page.
+    // In the second read, pages must end at different rows than in the first read. The second read therefore begins
+    // with a shorter page.
     expect(readings).toBe(3);
   });
 

@@ -131,7 +131,7 @@ export class SearchWorld {
       const timeMs = this.definition.identity.byReceiptTime ? received : at;
       return timeMs >= record.fromMs && timeMs < record.toMs;
     });
-    // Messages that are equal count as one.
+    // Equal messages are expected only once.
     const wanted = [...new Set(inside.map((message) => keyOf(message)))].sort();
     const written = this.rows(record)
       .map((row) => `${row['_messagetime']} ${row['_raw']}`)

@@ -352,7 +352,7 @@ test('held-back rows take at most the memory of a row group and a row, and none 
     encoder.row(row);
     max = Math.max(max, encoder.heldBytes);
   }
-  // A text that occurs a second time takes no more memory.
+  // When a text occurs a second time, it takes up no additional memory.
   encoder.row(rowWith({ _raw: 'z'.repeat(200) }));
   const heldBytes = encoder.heldBytes;
   encoder.row(rowWith({ _raw: 'z'.repeat(200) }));

@@ -66,7 +66,7 @@ export class ListedFleet implements ListedRows, ListingView, Pick<FleetListing, 
     return this.lastSweepMs;
   }
 
-  /** Shows these collectors at the start of the list. */
+  /** Updates the start of the collector list, as if the operator had read these collectors from it at `seenAtMs`. */
   show(seenAtMs: number, collectors: readonly Collector[]): void {
     this.rows.takePage(collectors, seenAtMs, 0);
   }

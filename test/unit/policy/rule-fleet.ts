@@ -66,7 +66,8 @@ export const formerTarget = '19.150-1';
 /** Start of an upgrade attempt that is still running. */
 export const justNow = { sinceMs: nowMs - 500 };
 /**
- * Time in ms of a failed upgrade. The collector is still in back-off, and the failure is older than the last list (U6).
+ * Time in ms at which an upgrade failed. The collector is still in back-off. The last collector list was read after the
+ * failure (U6).
  */
 export const failedMs = nowMs - 2 * settings.graceMs;
 const shownMs = nowMs - 1_000;

@@ -189,7 +189,7 @@ function expectOnlyInFlight(failed: { readonly sinceMs: number } | undefined, ot
 }
 
 /**
- * Pairs of rules that only simulations test, because a new target ends a rollback, which takes more than one decision.
+ * Pairs of rules that are tested only in simulations. A new target ends a rollback, which takes more than one decision.
  */
 const inTimeAlone = ['target change × rollback'];
 

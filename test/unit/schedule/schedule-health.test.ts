@@ -1,4 +1,4 @@
-/** Tests how a schedule's message describes the exported time. */
+/** Tests how the message of a schedule's `Ready` condition says which times have been exported. */
 import { expect, test } from 'vitest';
 import { hourMs } from '../../../src/base/time-units.ts';
 import type { ScheduleDecision } from '../../../src/schedule/schedule-decision.ts';

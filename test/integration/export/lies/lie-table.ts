@@ -28,10 +28,10 @@ type Cases = Readonly<Record<string, LieCase>>;
 const { truth, pageRows } = small;
 /** Searches return at most 500 rows, and report that they were cut off. */
 const cutting: Scenario['search'] = { messageLimit: 500 };
-/** Uses more rows, because the operator suspects an unreported row limit only if a search finds many rows. */
+/** Corpus with more rows. The operator suspects an unreported row limit only if a search finds many rows. */
 const inLarge = { corpus: large };
 
-/** Rows that the false responses change. They are at different positions on a page. */
+/** Rows that false responses change. The rows are at different positions on their result pages. */
 const certain = truth[300] as ResultFields;
 const crowded = truth.findLast((row) => timeOf(row) === denseMs) as ResultFields;
 const foreign = truth[900] as ResultFields;

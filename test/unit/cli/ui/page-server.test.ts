@@ -193,7 +193,7 @@ function openStream(): readonly { readonly event: string; readonly data: Readonl
     lines.on('error', () => {});
     response.on('error', () => {});
   });
-  // The server closes the connection at the end of the test.
+  // Ignores the error that occurs when the server closes the connection at the end of the test.
   outgoing.on('error', () => {});
   outgoing.end();
   return messages;

@@ -387,7 +387,7 @@ test('an event of an own write is not decoded, and later events are', async () =
   const running = reflector.run(stop.signal);
   await world.clock.advance(1_000);
   expect(decoded).toEqual([created.metadata.resourceVersion]);
-  // The event arrives long after the response.
+  // The watch event for the status write arrives long after the response to the write.
   world.server.onWatchEvent = () => ({ kind: 'delay', delayMs: 1_000 });
   const status = { ...created, status: { targetVersion: '19.500-1' } } as CollectorVersionPolicy;
   const written = await world.clock.during(cache.write(created.metadata, () => writeStatus(client, status)));

@@ -94,7 +94,7 @@ class BudgetWorld {
   #keys: Record<'a' | 'b', KeyBudget>;
   #done = 0;
 
-  /** The run takes at least `minMs`, and the server responds to a keep-alive after at least `slowMs`. */
+  /** A run takes at least `minMs`. The server takes at least `slowMs` to respond to a keep-alive. */
   constructor(history: BudgetHistory, pace: { readonly minMs: number; readonly slowMs: number }) {
     this.#history = history;
     this.#pace = pace;
@@ -320,8 +320,8 @@ describe('a budget with random callers', () => {
         for (const one of callers) void callAlways(wire, one.key, keys[one.key], one.class);
         await clock.run(() => clock.monotonic() > 60_000);
         for (const requestClass of new Set(callers.map((one) => one.class))) {
-          // A request class counts as late after 2 s. After that, one request of each class takes 6 s, and bursts take
-          // 1.5 s.
+          // Requests of a class count as late after 2 s. Sending one late request of each class takes up to 6 s, and
+          // bursts can add 1.5 s.
           expect(longestGap([0, ...wire.sentAt(requestClass), 60_000])).toBeLessThan(9_500);
         }
       }),
@@ -380,8 +380,8 @@ describe('many jobs', () => {
       await clock.run(() => clock.monotonic() > 600_000);
       expect(budget.jobs.active).toBe(30);
       expect(longestSilenceMs).toBeLessThan(18_000);
-      // At least half of all requests other than job creations must read pages, or 45 % if the service rejected
-      // requests with status 429.
+      // Job creations are not counted. At least half of all other requests must be page reads, or at least 45 % if the
+      // service rejected requests with status 429.
       const pagePart = atMs.length === 0 ? 0.5 : 0.45;
       const inTurn = wire.seen.length - wire.sentAt('jobCreation').length;
       expect(wire.sentAt('pageRead').length).toBeGreaterThanOrEqual(Math.floor(inTurn * pagePart));
