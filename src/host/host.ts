@@ -152,8 +152,8 @@ export interface OperatorSettings {
    */
   readonly pausedBy?: string | undefined;
   /**
-   * Explanation of which unusable manifest stops all upgrades, and what to do about it (D1). Undefined if upgrades may
-   * start.
+   * User-facing message that names the unusable manifest that stops all upgrades, and says what to do (D1). Undefined
+   * if upgrades may start.
    */
   readonly upgradesBlocked?: string | undefined;
 }
@@ -181,7 +181,7 @@ export interface Host {
   remove(resource: AnyResource): Promise<void>;
   /**
    * Returns the current settings of the operator. Before the first read, everything is paused. After a failed read, the
-   * last settings still apply. If the operator has no right to read settings, nothing is paused.
+   * last settings still apply. If the operator does not have permission to read the settings, nothing is paused.
    */
   settings(): OperatorSettings;
   /** Calls `listener` after each change to the settings. Returns a function that unsubscribes the listener. */

@@ -44,8 +44,8 @@ import { StateDirectory } from './state-directory.ts';
  */
 export const deletionDelayMs = 5_000;
 /**
- * Maximum time in ms for which the operator, when it starts, waits for manifest files that are still being written
- * (D2). This time exceeds `lossDelayMs`, so the operator also accepts files from which a user has just removed text.
+ * Maximum time in ms for which a starting operator waits for manifest files that are still being written (D2). It
+ * exceeds `lossDelayMs`, so the operator also accepts a file from which a user has just removed text.
  */
 const longestWritingMs = 15_000;
 
@@ -243,7 +243,7 @@ export class DirectoryContents {
         await this.#addRecord(record);
       }
     }
-    // Resources whose records no longer exist have been deleted by an operator.
+    // If a resource's record no longer exists, an operator has deleted the resource.
     for (const record of this.cache.all()) {
       if (isOwned(record) && !stored.has(identifyRecord(record))) this.cache.remove(record);
     }
@@ -252,7 +252,7 @@ export class DirectoryContents {
 
   /**
    * Adds a record loaded from disk. If an interrupted move left a resource's record in two directories, uses the newer
-   * one.
+   * record.
    */
   async #addRecord(record: ResourceRecord): Promise<void> {
     const id = identifyRecord(record);
@@ -368,8 +368,8 @@ export class DirectoryContents {
   }
 
   /**
-   * Handles a resource whose manifest was not found. If the manifest has been deleted, removes the resource from the
-   * cache, so that no controller acts on the resource, but keeps its state on disk.
+   * Updates a resource for which no manifest was found. If the manifest has been deleted, removes the resource from the
+   * cache, so that no controller acts on the resource. The resource's state stays on disk.
    */
   async #adoptAbsent(record: ResourceRecord, reading: Reading): Promise<void> {
     const { resource } = record;
@@ -472,7 +472,7 @@ export class DirectoryContents {
     return record;
   }
 
-  /** Schedules a reading of the manifests in `delayMs`, unless an earlier one is already scheduled. */
+  /** Schedules a reading of the manifests after `delayMs`, unless an earlier reading is already scheduled. */
   #readAgainAfter(delayMs: number): void {
     const { clock } = this.#options;
     const atMs = clock.monotonic() + delayMs;

@@ -166,7 +166,7 @@ export class DirectoryHost extends DirectoryContents implements Host {
   }
 }
 
-/** Removes duplicate directories, including those given under different paths. Keeps the first path. */
+/** Removes duplicates from a list of directories, even if they are given as different paths. Keeps the first path. */
 async function distinctDirectories(directories: readonly string[]): Promise<readonly string[]> {
   const byPath = new Map<string, string>();
   for (const directory of directories) {

@@ -70,8 +70,8 @@ export class DirectorySettings {
   }
 
   /**
-   * Replaces the operator settings with those from a new reading. A setting that is now missing remains in effect if
-   * `isKept` returns true for it.
+   * Replaces the operator settings with those from a new reading of the manifests. A setting that is now missing
+   * remains in effect if `isKept` returns true for it.
    */
   adopt({ settings, unusable }: SettingsReading, isKept: (known: FoundSettings) => boolean): void {
     const unreadable = unusable.filter(({ mayPause }) => mayPause).map(settingsBehind);

@@ -126,8 +126,8 @@ export async function makeFolder(folder: string): Promise<void> {
 }
 
 /**
- * Reports whether the path is a folder. Returns false on error, because the caller's `mkdir` then fails with the
- * reason.
+ * Reports whether the path is a folder. Returns false if the path cannot be read. A later `mkdir` then reports the
+ * error.
  */
 export async function isFolder(path: string): Promise<boolean> {
   return await stat(path).then(
@@ -160,7 +160,8 @@ export function diskError(verb: 'read' | 'write' | 'remove', path: string, cause
 
 /**
  * Creates the state folder `.logfleet` in an existing manifest directory, unless the folder already exists. Call this
- * function only when a process starts. Fails with `host.disk` if the folder cannot be created.
+ * function only when a process starts. Later, a missing folder means that the directory is not mounted. Fails with
+ * `host.disk` if the folder cannot be created.
  */
 export async function makeState({ folder }: StateDirectory): Promise<void> {
   try {

@@ -49,7 +49,7 @@ interface DecodedSettings {
 export interface RefusedDocument {
   readonly kind: KindName | 'Secret';
   readonly key: ResourceKey;
-  /** First problem found in a refused document. */
+  /** First problem found in the invalid document. */
   readonly problem: PlacedFinding | undefined;
 }
 

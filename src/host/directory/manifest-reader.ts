@@ -69,8 +69,8 @@ export interface Reading {
   /** True if all manifests must be read again soon, because some file may not be completely written yet. */
   readonly isUnfinished: boolean;
   /**
-   * Reports whether an object may still have a manifest although none was found, because its manifest is invalid or
-   * some file is unreadable.
+   * Reports whether an object may still have a manifest although none was found. This is the case if its manifest is
+   * invalid, or if some file is unreadable.
    */
   mayExist(id: string): boolean;
 }
@@ -276,8 +276,8 @@ export class ManifestReader {
   }
 
   /**
-   * Decodes the text of a manifest file. If the text lacks a field, item or line of the text that was last used, and
-   * `mayLose` is false, the file counts as unfinished.
+   * Decodes the text of a manifest file. If `mayLose` is false and the text lacks a field, item or line of the text
+   * that was last used, the file counts as unfinished.
    */
   #decodeText(
     place: Place,
@@ -309,7 +309,7 @@ export class ManifestReader {
     return !isOperator || Math.max(clock.now() - changedAtMs, seenForMs) >= quietMs;
   }
 
-  /** Drops the stored data about removed files, except files that still have a resource. */
+  /** Drops the stored data about removed files, except files whose resources still exist. */
   #dropMemories(directory: string, memories: FileMemories, files: readonly ScannedFile[], known: KnownBefore): void {
     const present = new Set(files.map(({ path }) => path));
     for (const [manifest, { ids }] of memories) {

@@ -11,7 +11,7 @@
  *          /events.ndjson, events.1.ndjson                    Events, newest last
  * ```
  *
- * Invariant: no name leads out of its folder.
+ * Invariant: no resource name leads to a file outside its folder.
  */
 import { join } from 'node:path';
 import { resourceName } from '../../api/json-shape.ts';

@@ -27,8 +27,8 @@ interface WatchCall extends WatchRequest {
 }
 
 /**
- * Object as returned by the API server. Only the fields without `?` are checked here, because the API server has
- * already validated the whole object.
+ * Object as returned by the API server. logfleet checks only the required fields, because the API server has already
+ * validated the whole object.
  */
 export interface KubeObject {
   readonly metadata: {

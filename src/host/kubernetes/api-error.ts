@@ -6,9 +6,9 @@
  * | `host.conflict` | 409: the object has been changed or created in the meantime | backoff |
  * | `host.gone` | 404: the object does not exist | wait |
  * | `host.expired` | 410: the version is too old to continue from | backoff |
- * | `host.unauthorized`, `host.forbidden` | 401; 403: the operator lacks a right | stall |
+ * | `host.unauthorized`, `host.forbidden` | 401: the credentials are not valid; 403: a permission is missing | stall |
  * | `host.denied` | 403: an admission rule such as a ResourceQuota rejects the object | stall |
- * | `host.invalid` | 400, 413, 422 and similar: the server does not accept the request | bug |
+ * | `host.invalid` | 400, 413, 422 and similar: the server rejects the request | bug |
  * | `host.throttled`, `host.unavailable` | 429; 5xx | retryAfter if the server specified a delay, otherwise backoff |
  * | `host.unreachable` | no response, or an unreadable response | backoff |
  */
@@ -56,7 +56,7 @@ export function errorOfResponse(response: KubeResponse, what: string): LogfleetE
           'Forbidden',
         );
       }
-      return make('host.forbidden', { kind: 'stall' }, 'grant this right to the operator with RBAC', 'Forbidden');
+      return make('host.forbidden', { kind: 'stall' }, 'grant this permission to the operator with RBAC', 'Forbidden');
     case 404:
       return make('host.gone', { kind: 'wait' }, 'the object does not exist');
     case 409:
@@ -76,7 +76,7 @@ export function errorOfResponse(response: KubeResponse, what: string): LogfleetE
     default:
       return status >= 500
         ? make('host.unavailable', retryHandling(response), 'logfleet retries later')
-        : make('host.invalid', { kind: 'bug' }, 'the API server does not accept the request that logfleet sent');
+        : make('host.invalid', { kind: 'bug' }, 'the API server rejects the request that logfleet sent');
   }
 }
 
@@ -98,7 +98,7 @@ function statusMessage(body: unknown): string {
   return typeof body === 'string' ? body.slice(0, 100) : '';
 }
 
-/** Reports whether a 403 is due to an admission rule, such as a ResourceQuota, rather than a missing right. */
+/** Reports whether a 403 is due to an admission rule, such as a ResourceQuota, rather than a missing permission. */
 function isAdmissionRefusal(body: unknown): boolean {
   return /\bis forbidden: (?!User ")|\bdenied (the )?request\b/.test(statusMessage(body));
 }

@@ -84,7 +84,8 @@ export class UndiciKubeApi implements KubeApi {
       ...(query ? { query } : {}),
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
-    // undici rejects an aborted request only after its connection is open or has failed.
+    // `unlessAborted` rejects immediately. undici rejects an aborted request only after its connection is open or has
+    // failed.
     const response = await unlessAborted(signal, request);
     // The API server has rejected the credentials, so the next request rereads them.
     if (response.statusCode === 401) this.#credentials = undefined;

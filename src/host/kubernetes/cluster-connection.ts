@@ -1,7 +1,7 @@
 /**
- * Finds the cluster to which a command connects: the one that `--kubeconfig` and `--context` select if given, otherwise
- * the one in `KUBECONFIG` or `~/.kube/config`, and otherwise that of the pod's service account. The client-node library
- * is loaded only when needed, because loading takes more than half a second and 60 MiB.
+ * Finds the cluster to which a command connects. The flags `--kubeconfig` and `--context` come first, then the file in
+ * `KUBECONFIG` or `~/.kube/config`, and then the pod's service account. The client-node library is loaded only when
+ * needed, because loading takes more than half a second and 60 MiB.
  */
 import { homedir } from 'node:os';
 import { join } from 'node:path';

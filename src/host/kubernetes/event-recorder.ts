@@ -7,7 +7,7 @@
  * - If a message is repeated within ten minutes, the first Event's count increases instead.
  * - Each resource can publish 25 Events immediately, and then one every 12 s. The queue holds 200 Events. Events beyond
  *   these limits are dropped and counted. Limits are needed because a resource's state changes several times a minute
- *   if every other request to the service fails.
+ *   if half of the requests to the service fail.
  */
 
 import { apiVersion } from '../../api/kinds.ts';
@@ -59,7 +59,10 @@ export class EventRecorder implements EventSink {
   readonly #options: EventRecorderOptions;
   readonly #dropped: Counter;
   readonly #series = new Map<string, Series>();
-  /** Monotonic time in ms until which a resource's published Events use up its allowed rate, by resource uid. */
+  /**
+   * Monotonic time in ms at which a resource may again publish `burst` Events at once, by resource uid. Each published
+   * Event moves this time `intervalMs` further into the future.
+   */
   readonly #usedUntilMs = new Map<string, number>();
   readonly #queue: Series[] = [];
   readonly #stopped = new AbortController();

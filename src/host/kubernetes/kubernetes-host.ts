@@ -207,8 +207,8 @@ export class KubernetesHost implements Host {
   }
 
   /**
-   * Starts listing and watching a kind of resource only when it is first used, because the CRD of an unused kind or the
-   * rights to it may be missing.
+   * Starts listing and watching a kind of resource only when it is first used, because the CRD of an unused kind may be
+   * missing, or the operator may not have permission to list it.
    */
   #follow<K extends KindName>(kind: K): Followed<K> {
     const known = this.#followed.get(kind);

@@ -268,7 +268,7 @@ export class LedgerStartList {
     const listing: Listing = { term, endsAtMs: this.#options.clock.monotonic() + retentionMs, shards, byName };
     this.#listings.set(scope, listing);
     shards.catch(() => {
-      // After a failure, the next read requests the list again.
+      // If the list of Ledgers could not be read, the next read of a Ledger requests the list again.
       if (this.#listings.get(scope) === listing) this.#listings.delete(scope);
     });
     return listing;

@@ -2,11 +2,12 @@
  * Detects other operators that manage the same resources (L2). Each operator writes an entry to `status.operators` of
  * each resource. The other operators see this entry through their watches.
  *
- * The operator whose entry has the earliest `since` acts on the resource. Each operator writes its earliest `since` to
- * all shared resources. So one of two operators acts on all of them, and both together send no more requests than one
- * would. An entry whose `seen` time is later than in the other entries asks the other operators whether they are still
- * running. A running operator answers by copying that time into its own entry. An operator that does not answer within
- * a minute counts as gone. An operator that has shown no sign of life for ten minutes is asked again.
+ * The operator whose entry has the earliest `since` (start time) acts on the resource. Each operator writes the same
+ * `since`, its earliest, to all shared resources. So one of two operators acts on all of them, and both together send
+ * no more requests than one would. To ask the other operators whether they are still running, an operator writes a
+ * `seen` time that is later than the times in their entries. A running operator answers by copying that time into its
+ * own entry. An operator that does not answer within a minute counts as gone. An operator that has shown no sign of
+ * life for ten minutes is asked again.
  *
  * Invariants:
  * - To a waiting operator, the resource appears not to exist.
@@ -325,7 +326,7 @@ export class OperatorEntries {
       try {
         await write(resource);
         const written = newest(kind, metadata);
-        // The cache does not report this process's own writes.
+        // Calls the listeners here, because the cache does not report this process's own writes.
         if (written && wasForeign !== this.#isForeign(written)) this.#notify(written);
       } catch (error) {
         if (hasCode(error, 'host.gone') || hasCode(error, 'host.conflict')) continue;

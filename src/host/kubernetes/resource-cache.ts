@@ -25,7 +25,7 @@ export interface CachedResource {
   };
 }
 
-/** Maximum length of `superseded`. */
+/** Maximum number of resource versions in `superseded`. */
 const maxSuperseded = 64;
 
 interface Entry<R> {

@@ -1,4 +1,4 @@
-/** Reads Secrets by name from the API server. The operator has no right to list or watch Secrets. */
+/** Reads Secrets by name from the API server. The operator does not have permission to list or watch Secrets. */
 
 import { SecretText } from '../../base/secret-text.ts';
 import type { ResourceKey, SecretReader } from '../host.ts';

@@ -1,9 +1,9 @@
 /**
- * Watches the ConfigMap `logfleet-settings` in the operator's namespace. Needs no right to read other ConfigMaps.
+ * Watches the ConfigMap `logfleet-settings` in the operator's namespace. Needs no permission to read other ConfigMaps.
  *
  * Invariants:
  * - All resources are paused until the API server has responded for the first time.
- * - If the ConfigMap is missing, or the operator has no right to read it (403), no resource is paused.
+ * - If the ConfigMap is missing, or the operator does not have permission to read it (403), no resource is paused.
  * - While the API server does not respond, the last settings apply.
  */
 
@@ -98,7 +98,7 @@ export class SettingsWatch {
     if (this.#current === unread && hasCode(error, 'host.forbidden')) {
       const { log, namespace } = this.#options;
       log.error(
-        `the operator has no right to read the ConfigMap ${settingsName}, so the ConfigMap cannot pause policies and exports: grant the operator the verbs list and watch on this ConfigMap in namespace ${namespace}`,
+        `the operator does not have permission to read the ConfigMap ${settingsName}, so the ConfigMap cannot pause policies and exports: grant the operator the verbs list and watch on this ConfigMap in namespace ${namespace}`,
         { error },
       );
       this.#set({});

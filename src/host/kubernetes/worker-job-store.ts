@@ -1,6 +1,6 @@
 /**
- * Lists and watches the Kubernetes Jobs of exports, and their pods, by label. If the rights in `manifests/export-jobs`
- * are missing, `problem` returns the API server's error.
+ * Lists and watches the Kubernetes Jobs of exports, and their pods, by label. If the operator does not have the
+ * permissions in `manifests/export-jobs`, `problem` returns the API server's error.
  */
 
 import type { LogfleetError } from '../../base/errors.ts';
@@ -55,7 +55,7 @@ export class KubernetesWorkerJobs implements WorkerJobs {
 
   /**
    * Lists Jobs and pods again. Resolves when the cache contains all changes made before this call. Leaves out
-   * namespaces in which the operator has no right to list, because it cannot have created Jobs there.
+   * namespaces in which the operator does not have permission to list Jobs, because it cannot have created Jobs there.
    */
   async relist(): Promise<void> {
     await Promise.all([this.#jobs.relist(), this.#pods.relist()]);
