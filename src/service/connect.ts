@@ -24,7 +24,7 @@ export interface ServiceConnection {
    * closed.
    */
   drain(): Promise<void>;
-  /** Closes every socket immediately. Calls in flight reject with the error for a broken connection. */
+  /** Closes every socket immediately. Calls in flight reject with the error for a lost connection. */
   close(): Promise<void>;
 }
 

@@ -34,8 +34,8 @@ export const marginBounds = {
 const riseWeight = 1 / 8;
 const fallWeight = 1 / 32;
 /**
- * Factor by which each response other than a 429 multiplies the delay that 429 responses have added. 35 responses halve
- * that delay.
+ * After each response other than a 429, the delay that 429 responses have added is multiplied by this factor. 35
+ * responses halve that delay.
  */
 const cautionDecay = 0.98;
 /** Length of a measuring period in ms. Measurements are forgotten after two periods. */

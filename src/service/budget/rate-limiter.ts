@@ -123,8 +123,8 @@ export class RateLimiter {
   }
 
   /**
-   * Returns the sent requests for which a test connection is useful now, because it is not known whether they have
-   * arrived, and a completed handshake would prove it.
+   * Returns the sent requests for which a test connection is useful now. They may not have arrived yet, and a completed
+   * handshake would prove that they have.
    */
   doubtful(nowMs: number): readonly Reservation[] {
     return this.#live.filter((reservation) => this.#doubtAtMs(reservation) <= nowMs);

@@ -75,7 +75,7 @@ export interface Slot {
    * no longer the leader (L1); in that case, call `release` and write nothing.
    */
   started(lastCheck?: () => void): Departure;
-  /** Returns the permission without having sent a request. */
+  /** Gives back the permission of a request that was not sent. */
   release(): void;
   /** Reports the monotonic time in ms at which the response began to arrive. */
   heard(headAtMs: number): void;

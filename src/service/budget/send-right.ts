@@ -5,7 +5,7 @@
 
 /** Uninterrupted period during which this process is the leader. */
 export interface Term {
-  /** Number of the term, unique within the process. */
+  /** Number of this term as the leader, unique within the process. */
   readonly number: number;
   readonly sinceMs: number;
   /** True if the former leader did not hand over its leadership, so that its requests may still be in flight (B6). */
@@ -18,14 +18,14 @@ export interface SendRight {
   current(): Term | undefined;
 }
 
-/** The request was not sent, because this process is not the leader. */
+/** Error for a request that was not sent, because this process is not the leader. */
 export class NotLeadingError extends Error {
   override readonly name = 'NotLeadingError';
   override readonly message =
     'this process is no longer the leader, so another process may now be sending the requests';
 }
 
-/** Proof that the right to send was checked right before a request was written. */
+/** Proof that this process was still the leader immediately before a request was written. */
 class GrantedDeparture {
   /** Monotonic time in ms of the write. */
   readonly atMs: number;
@@ -39,7 +39,10 @@ class GrantedDeparture {
 
 export type Departure = GrantedDeparture;
 
-/** Permits one request to be written. Throws a `NotLeadingError` if `term` is no longer the current term. */
+/**
+ * Checks, immediately before a request is written, that this process is still the leader. Throws a `NotLeadingError` if
+ * `term` is no longer the current term.
+ */
 export function depart(right: SendRight, term: Term, nowMs: number): Departure {
   if (right.current()?.number !== term.number) throw new NotLeadingError();
   return new GrantedDeparture(nowMs);

@@ -42,7 +42,8 @@ export class TurnOrder {
   #turn = 0;
   readonly #served = new Map<RequestClass, number>();
   /**
-   * Number of requests that have been sent by priority since a request was last sent because it had waited too long.
+   * Number of requests sent in order of priority since the last exception. An exception is a request that is sent
+   * earlier because it has waited too long.
    */
   #inRank = 0;
   /**

@@ -25,8 +25,7 @@ const overshootMs = 250;
 const minWaitShare = 0.1;
 const minWaitMs = 500;
 /**
- * Age of a search job, in ms, at which a progress check is planned. A search that takes up to 10 s has finished by
- * then.
+ * Age of a search job, in ms, at which its progress is checked. Searches that take up to 10 s have finished by then.
  */
 const shortSearchMs = 10_500;
 

@@ -91,7 +91,10 @@ export class JobGathering {
     return isNewest;
   }
 
-  /** Adds a warning, unless `text` is undefined. `take` itself adds the warnings of status requests. */
+  /**
+   * Adds the warning from a response. Does nothing if `text` is undefined. `take` calls this method for status
+   * responses.
+   */
   warn(text: string | undefined): void {
     if (text === undefined) return;
     addText(this.#warnings, text);

@@ -124,7 +124,7 @@ export class JobPolls {
 
   #sent(poll: Poll): void {
     poll.sentAtMs = this.#options.clock.monotonic();
-    // A request that got a 401 is sent again. By now, a newer request may be in the queue, where it must remain.
+    // A request that got a 401 is sent a second time. `#queued` may then be a newer request, which must stay queued.
     if (this.#queued === poll) this.#queued = undefined;
     this.#inFlight.add(poll);
     this.#newest = poll;

@@ -73,7 +73,7 @@ export class SearchJob {
   readonly #options: SearchJobOptions;
   readonly #gathering: JobGathering;
   readonly #finished = Promise.withResolvers<JobProgress>();
-  /** Aborted when the job ends. All further calls reject with the signal's reason. */
+  /** Signal that is aborted when the job ends. All further calls reject with its reason. */
   readonly #stop = new AbortController();
   readonly #polls: JobPolls;
   /** Monotonic time in ms at which logfleet learned that the search had ended. Undefined until then. */
@@ -178,8 +178,8 @@ export class SearchJob {
   }
 
   /**
-   * Requests one record. The service rejects this request if the query has no aggregation (section 7.4 of
-   * docs/service.md).
+   * Requests one record to check whether the query has an aggregation. If it has none, the service rejects the request
+   * (section 7.4 of docs/service.md).
    */
   async checkAggregation(signal?: AbortSignal): Promise<void> {
     await this.#read(

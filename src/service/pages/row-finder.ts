@@ -1,7 +1,7 @@
 /**
  * Reads rows of the usual form `{"map":{"name":"value",…}}` faster than `json-reader.ts`, which reads all other fields.
- * Most rows have the same names as the row before, so names are compared with those of the earlier row instead of being
- * parsed again.
+ * Most rows have the same field names as the row before, so field names are compared with those of the earlier row
+ * instead of being parsed again.
  */
 import { char, plainEnd, standsAt, stringEnd } from '../../base/json-bytes.ts';
 import type { FieldValue, RowFields } from './page-row.ts';

@@ -35,7 +35,7 @@ import { type Failure, type SettingNames, toServiceError } from './service-failu
 
 /** Time in ms after which an unanswered status request may be cancelled in favour of a keep-alive (B4). */
 const pollTimeoutMs = 2_000;
-/** Outcomes of requests that were never sent, which say nothing about the service. */
+/** Outcomes of requests that were never sent. Such outcomes say nothing about the service. */
 const ownOutcomes: ReadonlySet<Outcome> = new Set<Outcome>(['withdrawn', 'closed', 'notLeading', 'budgetFull']);
 
 /** Address, credentials and request budget for requests to the service. */
@@ -114,7 +114,7 @@ export class Exchange {
       } catch (error) {
         if (error instanceof KeyRejectedError) throw error.rejection;
         if (!this.#isRepeated(call, error, timesSeen)) {
-          // This call has ended, so it no longer checks the key.
+          // If this call checked the access key, the calls that wait for its result are now sent.
           this.#keyCheck.unanswered(call);
           throw error;
         }

@@ -10,7 +10,7 @@ import type { jobMissings } from './outcome.ts';
  * docs/service.md).
  */
 const replicaGraceMs = 10_000;
-/** Used instead of `replicaGraceMs` once a response has shown that one replica knows the job. */
+/** Time in ms that replaces `replicaGraceMs` once a response has shown that one replica knows the job. */
 const heardReplicaGraceMs = 4_000;
 /** Time in ms without requests after which the service may have cancelled a job (section 3.1 of docs/service.md). */
 const silenceMs = 20_000;
@@ -76,7 +76,7 @@ export function missingJob(facts: JobFacts): MissingJob {
   if (silentMs >= silenceMs) {
     return {
       outcome: 'jobSilenced',
-      detail: `the last request for the search job that the service answered was sent ${seconds(silentMs)} before this request`,
+      detail: `this request was sent ${seconds(silentMs)} after the last answered request for the search job`,
     };
   }
   if (ageMs >= longestQueryMs)

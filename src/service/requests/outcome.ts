@@ -55,11 +55,11 @@ export interface Treatment {
 /** Effect, handling and retries for one outcome. `of` contains values that differ for particular operations. */
 type TreatmentRow = Treatment & { readonly of?: { readonly [O in Operation]?: Partial<Treatment> } };
 
-/** The request had no effect and may succeed later. */
+/** Treatment of an outcome after which the request had no effect and may succeed later. */
 const passing = { effect: 'none', handling: 'backoff', again: 0 } as const;
 const needsPerson = { ...passing, handling: 'stall' } as const;
 const mayHaveActed = { effect: 'unknown', again: 0 } as const;
-/** The response was lost or unreadable. The request may have had an effect (U3, E5). */
+/** Treatment of a lost or unreadable response. The request may have had an effect (U3, E5). */
 const unsure = {
   ...passing,
   of: {
@@ -81,7 +81,7 @@ const rangeRefused = { ...needsPerson, reason: 'RangeRefused' } as const;
 const jobLost = { ...passing, reason: 'JobLost' } as const;
 
 const rows = {
-  // The request was not sent, because no connection could be established.
+  // Outcomes of requests that were not sent, for example because no connection could be established.
   ...rowsOf(['nameNotFound', 'refused', 'notReachable', 'connectTimeout', 'proxyFailed', 'tlsFailed'], unreachable),
   ...rowsOf(['certificateUnknown', 'certificateExpired', 'certificateForAnother'], untrusted),
   closed: { ...passing, reason: 'ClientClosed' },
@@ -89,7 +89,7 @@ const rows = {
   notLeading: { ...passing, reason: 'NotLeading' },
   budgetFull: { ...passing, reason: 'RequestBudgetFull' },
 
-  // The request was sent, but no complete response arrived.
+  // Outcomes of requests that were sent, but got no complete or readable response.
   connectionLost: {
     ...unsure,
     again: 2,
@@ -103,11 +103,12 @@ const rows = {
   heldUp: { ...passing, reason: 'DestinationSlow' },
   ...rowsOf(['responseTooLarge', 'responseMalformed', 'responseInvalid'], unreadable),
 
-  // The response redirects the request.
+  // Outcomes of redirects that were not followed.
   ...rowsOf(['redirectNotAllowed', 'redirectInCircles'], { ...needsPerson, reason: 'RedirectNotAllowed' }),
 
-  // The response rejects the request (section 7.1 of docs/service.md). After a 401, the request is retried once,
-  // because the service may wrongly answer 401 when many clients log in (section 10.1 of docs/service.md).
+  // Outcomes of requests that the service rejected (section 7.1 of docs/service.md). After a 401, the request is
+  // retried once, because the service may wrongly answer 401 when many clients log in (section 10.1 of
+  // docs/service.md).
   unauthorized: { ...needsPerson, reason: 'Unauthorized', again: 1, of: { createTask: { again: 0 } } },
   forbidden: { ...needsPerson, reason: 'Forbidden' },
   notFound: { ...needsPerson, reason: 'AddressInvalid', of: { getTask: { handling: 'wait', reason: 'TaskNotFound' } } },
@@ -121,12 +122,13 @@ const rows = {
   'no.records.not.an.aggregation.query': { ...needsPerson, reason: 'NotAnAggregation' },
   'raw.messages.not.available': { ...needsPerson, reason: 'RawMessagesNotAvailable' },
 
-  // The meaning of the response is unclear.
+  // Outcomes of responses whose meaning is unclear.
   ...rowsOf(['requestTimeout', 'internalError', 'serverError'], unavailable),
   unavailable: { ...unavailable, handling: 'retryAfter' },
   unexpectedStatus: unreadable,
 
-  // The search job does not exist (section 7.3 of docs/service.md). `missing-job.ts` finds out why.
+  // Reasons why the service does not find a search job (section 7.3 of docs/service.md). `missing-job.ts` finds the
+  // reason.
   jobNotKnownYet: { ...jobLost, reason: 'JobNotKnownYet' },
   jobDeleted: { ...jobLost, handling: 'wait', reason: 'JobDeleted' },
   jobCookieMissing: { ...jobLost, reason: 'JobCookieMissing' },

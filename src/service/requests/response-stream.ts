@@ -30,7 +30,7 @@ export interface BodySink<T> {
   end(): T;
 }
 
-/** The receiver paused the response for too long. */
+/** Error for a response that its receiver paused for too long. */
 export class HeldUpError extends Error {
   override readonly name = 'HeldUpError';
 }

@@ -30,7 +30,7 @@ function adviceWith(operation: Operation, names: SettingNames): Advice {
   const tooManyOrJobs = `${tooMany}; or the organisation may have reached its limit on active search jobs: wait, or end other jobs`;
   // logfleet sends valid times. If the service rejects a time, a proxy may have changed the request.
   const altered = `check that ${address} is the address of the service itself, and that no proxy modifies requests`;
-  const anotherZone = 'the service does not know this time zone: set another one, such as UTC or Europe/Berlin';
+  const anotherZone = 'the service does not know this time zone: set another time zone, such as UTC or Europe/Berlin';
   return {
     nameNotFound: `the hostname cannot be resolved: check ${address}, and the DNS and proxy settings of this machine`,
     refused: `no server is listening at this address: check the host and port in ${address}`,
@@ -106,7 +106,7 @@ function happened(request: string, failure: Failure, { followRedirect }: Setting
     case 'abandoned':
       return `${request} was cancelled by logfleet`;
     case 'connectionLost':
-      return `${request} got no complete response, because the connection broke${inBrackets}`;
+      return `${request} did not get a complete response because the connection was lost${inBrackets}`;
     case 'heldUp':
       return `${request} was cancelled, because logfleet could not write the received rows in time${inBrackets}`;
     case 'responseInvalid':

@@ -97,7 +97,9 @@ export class ConnectionPool {
     opening.catch(() => {});
   }
 
-  /** Opens a connection. The caller's signal does not cancel this, because other callers can use the connection. */
+  /**
+   * Opens a connection. A caller's signal does not cancel the attempt, because other callers can use the connection.
+   */
   async #openNow(): Promise<void> {
     const { origin, clock, dialer } = this.#options;
     const socket = await withDeadline(clock, connectDeadlineMs, this.#closing.signal, (signal) =>

@@ -37,7 +37,7 @@ export class ResponseHandler implements Dispatcher.DispatchHandler {
    */
   onRequestStart(controller: Dispatcher.DispatchController): void {
     if (this.#controller)
-      throw new TransportError('connectionLost', 'the connection broke after the request was written');
+      throw new TransportError('connectionLost', 'the connection was lost after the request was written');
     try {
       this.#request.signal.throwIfAborted();
       this.#request.beforeWrite();

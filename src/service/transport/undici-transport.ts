@@ -7,7 +7,10 @@ import { Dialer, type DialerOptions } from './dialer.ts';
 import type { Transport, TransportRequest, TransportResponse } from './transport.ts';
 import { TransportError } from './transport-failure.ts';
 
-/** Maximum number of times a request moves to another connection because its connection broke before it was written. */
+/**
+ * Maximum number of times a request moves to another connection because a connection was lost before the request was
+ * written.
+ */
 const maxDeadConnections = 3;
 
 export class UndiciTransport implements Transport {

@@ -102,7 +102,7 @@ const mistakes: readonly Mistake[] = [
     name: 'a service that resets every connection',
     fault: { kind: 'reset' },
     reason: 'ServiceUnreachable',
-    names: /connection broke/,
+    names: /connection was lost/,
     stalls: false,
     requestsPerHour: everyMinute,
   },
