@@ -108,13 +108,16 @@ export function* checkOwnAnnotations(of: JsonPath, metadata: Members, known: rea
   }
 }
 
-/** Explains why this value of an annotation has no effect, or returns undefined if it has one. */
+/** Explains why an annotation with this value has no effect. Returns undefined if the value has an effect. */
 function ineffectiveValue(name: string, value: string): Explanation | undefined {
   const shown = JSON.stringify(value);
   switch (name) {
     case ownAnnotationNames.paused:
       if (value === 'true' || value === 'false') return undefined;
-      return { problem: `only "true" pauses, and this is ${shown}`, remedy: 'use "true", or delete the annotation' };
+      return {
+        problem: `only the value "true" pauses the resource, and ${shown} has no effect`,
+        remedy: 'use "true", or delete the annotation',
+      };
     case ownAnnotationNames.approve:
       if (parseApproval(value)) return undefined;
       return { problem: `${shown} approves nothing`, remedy: 'use ROLLOUT/STAGE, for example 3-19.500-1/canary' };

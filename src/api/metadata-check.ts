@@ -20,7 +20,7 @@ const schema: StructuralSchema = {
     metadata: {
       type: 'object',
       properties: {
-        // `checkNames` checks `name` and `namespace`.
+        // The schema accepts any `name` and `namespace`, because `checkNames` checks them with better messages.
         ...{ name: {}, generateName: text, namespace: {}, labels: texts, annotations: texts },
         finalizers: { type: 'array', items: text },
         ownerReferences: {
@@ -54,7 +54,7 @@ function* checkApiVersion(apiVersion: unknown): Generator<Finding> {
 
 function* checkMembers(metadata: unknown, known: readonly string[]): Generator<Finding> {
   if (!isRecord(metadata)) {
-    const remedy = 'set it, for example metadata: {name: production}';
+    const remedy = 'add, for example, metadata: {name: production}';
     yield error(['metadata'], 'Required', { problem: 'is missing', remedy });
     return;
   }
@@ -69,7 +69,7 @@ function* checkNames({ name, generateName, namespace }: Members): Generator<Find
   if (name === undefined && generateName === undefined) {
     yield error(['metadata', 'name'], 'Required', {
       problem: 'is missing',
-      remedy: 'set it, for example name: production',
+      remedy: 'add, for example, name: production',
     });
   } else if (name !== undefined && !(typeof name === 'string' && name.length <= 253 && subdomainForm.test(name))) {
     yield error(['metadata', 'name'], 'Invalid', {

@@ -65,7 +65,7 @@ function* checkMember(name: string, value: unknown): Generator<Finding> {
     const remedy = `put it in quotes, for example "${String(value)}"`;
     yield error(path, 'WrongType', { problem: `must be a text, not ${JSON.stringify(value)}`, remedy });
   } else if (readPause(value)?.oddValue !== undefined) {
-    const problem = `the setting ${pausedMember} has the value ${JSON.stringify(readPause(value)?.oddValue)}, which pauses logfleet like "true"`;
+    const problem = `the setting ${pausedMember} has the value ${JSON.stringify(readPause(value)?.oddValue)}, which pauses logfleet, just as "true" does`;
     yield warning(path, 'Risky', { problem, remedy: 'use "true" or "false"' });
   }
 }

@@ -140,8 +140,8 @@ function choice(written: string, known: readonly string[]): string {
 }
 
 function whatToWrite(name: string, schema: StructuralSchema | undefined): string {
-  if (schema?.example !== undefined) return `set it, for example ${name}: ${flowText(schema.example)}`;
-  return `set it to ${typeName(schema)}`;
+  if (schema?.example !== undefined) return `add, for example, ${name}: ${flowText(schema.example)}`;
+  return `set ${name} to ${typeName(schema)}`;
 }
 
 function flowText(value: unknown): string {

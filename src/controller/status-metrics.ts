@@ -64,13 +64,13 @@ export function measureStatuses<R extends MeasuredResource>(options: StatusMetri
   }
   metrics.observedGauge(
     `logfleet_${plural}`,
-    `Number of ${plural} by state (${states}) and by reason of the condition Ready.`,
+    `Number of ${plural} by state (${states}) and by the reason of the Ready condition.`,
     ['state', 'reason'],
     (scrape) => at(scrape).counts.values(),
   );
   metrics.observedGauge(
     `logfleet_${kind}_state`,
-    `The labels show the state (${states}) and the reason of the condition Ready. The value is always 1. At most ${maxShown} ${plural} have such a series.`,
+    `The labels show the state (${states}) and the reason of the Ready condition. The value is always 1. At most ${maxShown} ${plural} have such a series.`,
     ['namespace', kind, 'state', 'reason'],
     (scrape) =>
       at(scrape).shown.map((each) => [{ ...labelsOf(each), state: each.state, reason: each.reason }, 1] as const),

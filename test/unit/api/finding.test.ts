@@ -16,9 +16,9 @@ test.each<[PlacedFinding, string]>([
     placeFinding(
       'a.yaml',
       document,
-      error(['spec', 'query'], 'Required', { problem: 'is missing', remedy: 'set it, for example query: error' }),
+      error(['spec', 'query'], 'Required', { problem: 'is missing', remedy: 'add, for example, query: error' }),
     ),
-    'a.yaml:3:5: spec.query: is missing; set it, for example query: error',
+    'a.yaml:3:5: spec.query: is missing; add, for example, query: error',
   ],
   [
     placeFinding(

@@ -285,7 +285,7 @@ describe('metadata', () => {
       { annotations: { 'logfleet.dev/pause': 'true' } },
       'warning .*did you mean logfleet.dev/paused',
     ],
-    ['an invalid pause', { annotations: { 'logfleet.dev/paused': 'yes' } }, 'warning .*only "true" pauses'],
+    ['an invalid pause', { annotations: { 'logfleet.dev/paused': 'yes' } }, 'warning .*only the value "true" pauses'],
     [
       'an approval of no stage',
       { annotations: { 'logfleet.dev/approve': '3-19.500-1' } },
