@@ -1,5 +1,6 @@
 /**
- * Reads from `metadata.managedFields` who wrote logfleet's annotations, and when. The history of a rollout shows both.
+ * Finds out from `metadata.managedFields` who wrote logfleet's annotations, and when. The history of a rollout shows
+ * the writers and times.
  */
 import { annotations } from './annotations.ts';
 import type { AnnotationWriter, AnnotationWriters } from './kinds.ts';
@@ -19,7 +20,8 @@ export interface ManagedFields {
 }
 
 /**
- * Returns the writer of each logfleet annotation. If several field managers wrote an annotation, returns the first one.
+ * Returns the writer of each logfleet annotation. If several field managers wrote an annotation, returns the one that
+ * wrote it first.
  */
 export function readAnnotationWriters(managedFields: readonly ManagedFields[] = []): AnnotationWriters | undefined {
   const writers: Record<string, AnnotationWriter> = {};

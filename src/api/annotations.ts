@@ -7,8 +7,8 @@ export const annotations = {
   /** Pauses a resource if the value is `"true"`, so that no new work starts. */
   paused: 'logfleet.dev/paused',
   /**
-   * Requests an immediate reconcile. Each new value is a new request, and is then copied to
-   * `status.lastHandledReconcileAt`.
+   * Requests an immediate reconcile. Each new value is a new request. logfleet confirms a request by copying its value
+   * to `status.lastHandledReconcileAt`.
    */
   requestedAt: 'logfleet.dev/requestedAt',
   /** Approves a stage of a rollout. Value: `ROLLOUT/STAGE` or `ROLLOUT/STAGE/ANYTHING-NEW`. */
@@ -38,7 +38,10 @@ const rolloutIdForm = /^[1-9]\d*-[^\s/]+$/;
 const maxRolloutIdLength = 64;
 /** Matches a stage name, which is a DNS label. */
 const stageForm = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
-/** Maximum length of a request's suffix. The length is limited because the status stores the suffix. */
+/**
+ * Maximum length, in characters, of the text after the rollout id or stage. It is limited because the status stores
+ * this text.
+ */
 const maxSuffixLength = 64;
 
 /** Parses the annotation `approve`. Returns undefined if the value is invalid. */

@@ -50,8 +50,8 @@ function visit(place: ValuePlace, examine: (place: ValuePlace) => void): void {
   if (value === undefined || value === null) return;
   examine(place);
   if (Array.isArray(value)) {
-    // Items have no previous value, because items of an `atomic` list have no identity by which to match old and new
-    // items.
+    // The items of a list are checked without their previous values. In an `atomic` list, nothing shows which old item
+    // corresponds to which new item.
     const { items } = schema;
     if (items) {
       for (const [index, item] of value.entries()) {
@@ -68,7 +68,7 @@ function visit(place: ValuePlace, examine: (place: ValuePlace) => void): void {
   }
 }
 
-/** Size in bytes. CEL rules use this type like the `Quantity` type of API servers. */
+/** Size in bytes. In CEL rules, this class stands in for the `Quantity` type of API servers. */
 class Quantity {
   readonly bytes: number;
 

@@ -45,10 +45,10 @@ export const reasons = {
   // Reasons with Ready=True.
   /** Every collector runs the target version, except offline and skipped collectors. */
   allUpdated: 'AllUpdated',
-  /** All rows that match the query are in the files. The condition `Complete` is True. */
+  /** All rows that match the query are in the files. The `Complete` condition is True. */
   exported: 'Exported',
   /**
-   * The export completed with `incompletePolicy: Keep`, but some intervals may lack rows. The condition `Complete` is
+   * The export completed with `incompletePolicy: Keep`, but some intervals may lack rows. The `Complete` condition is
    * True.
    */
   exportedIncomplete: 'ExportedIncomplete',
@@ -76,7 +76,7 @@ export const reasons = {
   waitingForBuildAge: 'WaitingForBuildAge',
   /** The failure policy stopped the rollout, and collectors are being returned to their former versions. */
   rollingBack: 'RollingBack',
-  /** The spec is new, and logfleet has not yet read the collectors or the destination. */
+  /** logfleet has not yet read the collectors or the destination that a new spec names. */
   progressing: 'Progressing',
   /** A schedule is exporting past time ranges. */
   backfilling: 'Backfilling',
@@ -125,7 +125,7 @@ export const reasons = {
   jobLost: 'JobLost',
   jobCancelled: 'JobCancelled',
   jobClosed: 'JobClosed',
-  /** The log service reports more results than it returns. */
+  /** The log service returned fewer results than it had reported. */
   resultsMissing: 'ResultsMissing',
   /** The log service returned no reliable count for an interval (E6). */
   countMissing: 'CountMissing',
@@ -182,7 +182,7 @@ export const reasons = {
   maxMessagesReached: 'MaxMessagesReached',
   /** The export has reached `limits.maxBytesScanned`. */
   maxBytesScannedReached: 'MaxBytesScannedReached',
-  /** The export took longer than `activeDeadlineSeconds`. The condition `Failed` is True. */
+  /** The export took longer than `activeDeadlineSeconds`. The `Failed` condition is True. */
   deadlineExceeded: 'DeadlineExceeded',
   /** The operator cannot create Kubernetes Jobs, because it runs outside a cluster or lacks the permissions. */
   jobsNotAvailable: 'JobsNotAvailable',
@@ -220,7 +220,7 @@ export const reasons = {
   secretIncomplete: 'SecretIncomplete',
   /** A key of the Secret has an unusable value. */
   secretInvalid: 'SecretInvalid',
-  /** `baseURL` is not an `https://` address. */
+  /** `baseURL` in the Secret is not an `https://` address. */
   addressInvalid: 'AddressInvalid',
   /** The log service's certificate is not trusted, or is valid only for other names. */
   certificateNotTrusted: 'CertificateNotTrusted',
@@ -247,7 +247,7 @@ export const reasons = {
   /** The resource, or the whole operator, is paused. */
   paused: 'Paused',
 
-  // This reason is used only by Events about an outage. The condition `Outage` copies the reason of `Ready` instead.
+  // Only Events about an outage have this reason. The `Outage` condition has the same reason as the `Ready` condition.
   /** A dependency, such as the log service, has not worked for ten minutes. */
   outage: 'Outage',
 

@@ -13,12 +13,12 @@ export function suggestion(written: string, known: readonly string[], otherwise:
 }
 
 /**
- * Maximum number of changed letters in a misspelt name. The maximum is less than 4, because `ServiceExport` differs
- * from `SearchExport` by 4 letters, but is not a misspelling of it.
+ * Maximum number of wrong letters in a misspelt name. It is less than 4, because `ServiceExport` differs from
+ * `SearchExport` by 4 letters, but is not a misspelling of `SearchExport`.
  */
 const longestDistance = 3;
 
-/** Returns whether changing at most `longestDistance` letters turns `written` into `name`. Case is ignored. */
+/** Returns whether `written` and `name` differ by at most `longestDistance` letters. Case is ignored. */
 export function resembles(written: string, name: string): boolean {
   if (Math.abs(written.length - name.length) > longestDistance) return false;
   return editDistance(written, name) <= longestDistance;
@@ -29,7 +29,9 @@ export function resembles(written: string, name: string): boolean {
  */
 const longestCompared = 64;
 
-/** Returns the number of letters that must be changed to turn one text into the other. Case is ignored. */
+/**
+ * Returns the edit distance between two texts: the number of letters to change, add, remove or swap. Case is ignored.
+ */
 function editDistance(leftText: string, rightText: string): number {
   const [left, right] = [leftText.toLowerCase(), rightText.toLowerCase()];
   if (left.length > longestCompared || right.length > longestCompared) return Number.POSITIVE_INFINITY;

@@ -1,4 +1,7 @@
-/** The kinds of resources that users write. A table with one entry per kind does not compile if a kind is missing. */
+/**
+ * The kinds of resources that users write. The types ensure that a table with one entry per kind compiles only if it
+ * contains every kind.
+ */
 import { annotations } from './annotations.ts';
 import type { CollectorVersionPolicySpec, CollectorVersionPolicyStatus } from './generated/collector-version-policy.ts';
 import type { SearchExportSpec, SearchExportStatus } from './generated/search-export.ts';

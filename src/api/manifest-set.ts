@@ -83,7 +83,7 @@ function checkSecrets(
   report: (placed: Placed, found: Iterable<Finding>) => void,
 ): ReadonlySet<Placed> {
   const examined = new Set<Placed>();
-  // Fields in which an export names its Secrets. In a schedule, `spec.template` precedes each path.
+  // Fields in which an export names its Secrets. In a schedule, these fields are below `spec.template`.
   const references = [
     { field: ['spec'], check: checkSecret },
     ...Object.entries(storeSecretChecks).map(([store, check]) => ({ field: ['spec', 'destination', store], check })),

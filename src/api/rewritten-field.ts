@@ -13,7 +13,7 @@ const isProvingField = new RegExp(`^(?:${provingFields})$`, 'i');
 /** Source of a regular expression that matches the whole name of a field that an export needs. */
 const provingName = `(${provingFields})(?![\\w.-])`;
 
-/** Returns the first needed field that the query overwrites or hides, in lower case. */
+/** Returns, in lower case, the first field that the query overwrites or hides although an export needs it. */
 export function rewrittenField(query: string): string | undefined {
   const [, ...operators] = operatorsOf(query);
   for (const { outside, texts } of operators) {
@@ -31,12 +31,15 @@ interface OperatorText {
   readonly texts: readonly string[];
 }
 
-/** Mark before and after the index that replaces a quoted text. Queries do not contain this private-use character. */
+/**
+ * Character before and after the index that replaces a quoted text. It is in a private-use area of Unicode, so queries
+ * do not contain it.
+ */
 const mark = '\uE000';
 const markedText = new RegExp(`${mark}(\\d+)${mark}`, 'g');
 /**
- * Matches an index with its marks. Also matches a `%` before the first mark, because `%` introduces a quoted field
- * name.
+ * Matches the index that replaces a quoted text, with its marks. Also matches a `%` before the first mark, because `%`
+ * introduces a quoted field name.
  */
 const markedName = new RegExp(`%?${mark}(\\d+)${mark}`, 'g');
 const quotedForm = /"((?:[^"\\]|\\[\s\S])*)"/g;

@@ -10,7 +10,7 @@ export type Splittability =
       readonly isSplittable: false;
       /** Reason why the query cannot be split, as a sentence without a full stop. */
       readonly reason: string;
-      /** True if the query could be split if the operators that select or sort rows, such as `limit`, were removed. */
+      /** True if the query could be split without its operators that select or sort rows, such as `limit`. */
       readonly onlyChooses: boolean;
     };
 

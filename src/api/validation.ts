@@ -37,8 +37,8 @@ export function misnamedKind(document: unknown): Finding | undefined {
     });
   }
   const { apiVersion, kind, metadata } = document;
-  // All other Lists have already been replaced with their items. A List that is empty or inside another List is an
-  // error, because kubectl rejects it.
+  // A List that is empty or inside another List is an error, because kubectl rejects it. All other Lists have already
+  // been replaced with their items.
   if (apiVersion === 'v1' && kind === 'List') {
     return error([], 'Invalid', {
       problem: 'is a List without items, or inside another List',

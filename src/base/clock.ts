@@ -10,7 +10,7 @@ export interface Timer {
 }
 
 export interface Clock {
-  /** Returns the wall time in ms since the epoch. This time may jump when the clock is set. */
+  /** Returns the wall-clock time in ms since the epoch. This time may jump when the clock is set. */
   now(): number;
   /** Returns the monotonic time in ms, which never goes back. */
   monotonic(): number;
@@ -29,8 +29,8 @@ export function instant(clock: Clock): Instant {
 }
 
 /**
- * Returns the time since `start`, in ms. Both clocks can run short: the monotonic clock of Linux stops while the
- * machine sleeps, and the wall clock can be set back. Therefore, returns the longer of the times on the two clocks.
+ * Returns the time since `start`, in ms: the longer of the times that the two clocks show. Each clock can show too
+ * short a time. The monotonic clock of Linux stops while the machine sleeps, and the wall clock can be set back.
  */
 export function elapsedMs(clock: Clock, start: Instant): number {
   return Math.max(clock.monotonic() - start.monotonicMs, clock.now() - start.wallMs);

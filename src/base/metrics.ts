@@ -21,7 +21,7 @@ export interface Histogram {
   observe(labels: Labels, value: number): void;
 }
 
-/** Label values of a series, and its value. */
+/** One series of a metric: its labels with their values, and the value of the series. */
 export type Sample = readonly [labels: Labels, value: number];
 
 export interface Metrics {

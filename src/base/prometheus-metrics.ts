@@ -9,7 +9,7 @@ import {
 import { assert } from './assert.ts';
 import type { Counter, Gauge, Histogram, Metrics, Sample } from './metrics.ts';
 
-/** Sampling interval of the event-loop delay in ms. The default of 10 ms costs a lot of CPU time. */
+/** Sampling interval of the event-loop delay in ms. The default of prom-client, 10 ms, costs a lot of CPU time. */
 const loopPrecisionMs = 500;
 
 /**

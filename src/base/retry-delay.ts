@@ -25,8 +25,8 @@ export function isRefusal(error: LogfleetError | undefined): boolean {
 }
 
 /**
- * Returns the delay in ms until a resource with this error is checked again. The delay is short if the service rejected
- * the access key, but the key may now be sent again.
+ * Returns the delay in ms until a resource with this error is checked again. The delay is short if the error is about a
+ * rejected access key that may be sent again by now.
  * @param heldForMs time in ms for which a rejected access key must not be sent, or Infinity if no key is rejected
  */
 export function holdMs(error: LogfleetError | undefined, heldForMs: number): number {

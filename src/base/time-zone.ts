@@ -44,7 +44,7 @@ export class TimeZone {
   readonly #format: Intl.DateTimeFormat;
   /** Cache: UTC offset in ms at the beginning of each UTC day. */
   readonly #offsetsMs = new Map<number, number>();
-  /** Cache: instant of the clock change of a UTC day. */
+  /** Cache: instant at which clocks change, for each UTC day with a clock change. */
   readonly #changesMs = new Map<number, number>();
   /** Cache: UTC offset in ms of each local day. The value is undefined for a day near a clock change. */
   readonly #steadyMs = new Map<number, number | undefined>();
@@ -85,7 +85,10 @@ export class TimeZone {
     return this.localMs(second) === localMs ? second : first;
   }
 
-  /** Returns the local time itself. A skipped local time moves forward by the length of the clock change. */
+  /**
+   * Returns a local time that exists: the given one or, if clocks skip it, the time later by the length of the clock
+   * change.
+   */
   readingOf(localMs: number): number {
     return this.steadyOffsetMs(localMs) === undefined ? this.localMs(this.instantOf(localMs)) : localMs;
   }

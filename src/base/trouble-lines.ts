@@ -22,7 +22,7 @@ export class TroubleLines {
   readonly #write: (line: string) => void;
   readonly #troubles = new Map<string, Trouble>();
 
-  /** @param write writes a line, which is passed without a line break */
+  /** @param write writes a line, and adds the line break */
   constructor(clock: Clock, write: (line: string) => void) {
     this.#clock = clock;
     this.#write = write;

@@ -38,7 +38,7 @@ export interface ControllerOptions extends Ports {
   readonly leadership: Leadership;
 }
 
-/** Metric label and log message for a failed reconcile, by how its error is handled. */
+/** Metric label and log message for a failed reconcile, by the handling of its error. */
 const failures = {
   backoff: { outcome: 'backoff', level: 'warn', message: 'reconcile failed' },
   bug: { outcome: 'bug', level: 'error', message: 'reconcile failed unexpectedly' },
@@ -113,7 +113,7 @@ export class Controller {
     };
     const stops = [source.subscribe(changed), leadership.subscribe(() => this.#followLeadership())];
     this.#followLeadership();
-    // If the first list is empty, no listener is called, but reconciles can start now.
+    // No listener is called if the first list is empty. Reconciles that waited for this list can start now.
     void source.whenSynced().then(() => this.#startSoon());
     await aborted(signal);
     this.#state = 'ended';
@@ -130,8 +130,8 @@ export class Controller {
    */
   enqueue(key: ResourceKey, isActive = false): void {
     this.#queue.add(keyText(key), isActive);
-    // Always tries to start reconciles, because keys may already be waiting in the queue: no reconcile starts before
-    // the first list of resources is complete.
+    // Tries to start reconciles even if the key was already in the queue. Keys wait there until the first list of
+    // resources is complete.
     this.#startSoon();
   }
 

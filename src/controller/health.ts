@@ -3,10 +3,7 @@
 import { type Condition, findCondition, reasons, removeCondition, setCondition } from '../api/conditions.ts';
 import type { ResourceEvent } from '../host/host.ts';
 
-/**
- * Condition reasons for problems in the spec or in Secrets. logfleet finds such problems without a request to the
- * service.
- */
+/** Reasons of conditions that logfleet finds in the spec or in Secrets, without a request to the service. */
 export const reasonsOfSpecAndSecrets: readonly string[] = [
   reasons.paused,
   reasons.invalidSpec,
@@ -48,7 +45,7 @@ export interface ShownHealth {
   readonly outageStartTime?: string;
 }
 
-/** Duration in ms after which an outage is reported in the condition `Outage`, for alerts (H2). */
+/** Duration in ms after which the `Outage` condition reports an outage, for alerts (H2). */
 export const lastingOutageMs = 600_000;
 
 /**
@@ -83,7 +80,7 @@ export function describeHealth(
 }
 
 /**
- * Returns the time in ms until the condition `Outage` must be set. Returns Infinity if there is no outage, or if the
+ * Returns the time in ms until the `Outage` condition must be set. Returns Infinity if there is no outage, or if the
  * condition is already set.
  */
 export function outageDueMs({ conditions, outageStartTime }: Partial<ShownHealth>, wallMs: number): number {
@@ -91,7 +88,10 @@ export function outageDueMs({ conditions, outageStartTime }: Partial<ShownHealth
   return Date.parse(outageStartTime) + lastingOutageMs - wallMs;
 }
 
-/** Reasons in the condition `Ready` that require a user to act although the resource is not stalled. */
+/**
+ * Reasons of the `Ready` condition that need a user's attention although the resource is not stalled. Their Events are
+ * warnings.
+ */
 const needsAttention: ReadonlySet<string> = new Set([
   reasons.awaitingApproval,
   reasons.rollingBack,
@@ -99,8 +99,8 @@ const needsAttention: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns the Events for a status change: one for a new `Ready` status or reason, and one for a new condition `Outage`
- * (H1).
+ * Returns the Events for a status change: one for a new status or reason of the `Ready` condition, and one for a new
+ * `Outage` condition (H1).
  */
 export function transitionsTo(
   before: readonly Condition[] | undefined,

@@ -2,7 +2,7 @@
 import { annotations } from '../api/annotations.ts';
 import type { ObjectMeta } from '../api/kinds.ts';
 
-/** Formats a wall time in whole seconds, such as `2026-11-21T22:00:00Z`. */
+/** Formats a wall-clock time in whole seconds, such as `2026-11-21T22:00:00Z`. */
 export function isoTime(wallMs: number): string {
   return `${new Date(wallMs).toISOString().slice(0, 19)}Z`;
 }

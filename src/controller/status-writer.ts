@@ -35,7 +35,7 @@ export interface StatusWriterOptions<K extends KindName> {
 
 interface Written<K extends KindName> {
   readonly status: StatusOf<K>;
-  /** Resource versions before and after this status was written. */
+  /** Versions of the resource immediately before and after this status was written. */
   readonly versions: readonly string[];
 }
 
@@ -46,8 +46,8 @@ export class StatusWriter<K extends KindName> {
   #heldBack = false;
   #isOutdated = false;
   /**
-   * Status before a failed write that the API server may nevertheless have stored. The next Events also report the
-   * change made by that write.
+   * Status from before a failed write. The API server may have stored that write nevertheless, so the next Events also
+   * report its change.
    */
   #unreported: { readonly status: StatusOf<K> | undefined } | undefined;
 
@@ -125,8 +125,8 @@ export class StatusWriter<K extends KindName> {
   }
 
   /**
-   * Returns undefined if the status must be written. Otherwise, the resource already shows this status, so the method
-   * calls the host's `confirmStatus` and returns the delay in ms until the next check.
+   * Tells the host that the resource already shows this status, and returns the delay in ms until the next check.
+   * Returns undefined if the status must be written instead.
    */
   confirm(resource: ResourceOf<K>, essentials: StatusOf<K>, figures: StatusOf<K>): number | undefined {
     const before = this.known(resource);
@@ -154,7 +154,7 @@ export class StatusWriter<K extends KindName> {
     try {
       written = await host.writeStatus(rules.kind, { ...resource, status });
     } catch (error) {
-      // Another program changed the resource, so the write failed. The host reports that change to the controller,
+      // The write failed because another program changed the resource. The host reports that change to the controller,
       // which then computes a new status.
       this.#isOutdated =
         error instanceof LogfleetError && (error.code === 'host.conflict' || error.code === 'host.gone');
@@ -165,7 +165,8 @@ export class StatusWriter<K extends KindName> {
       this.#unreported ??= { status: before };
       throw error;
     }
-    // Keeps the same status object as the cache, because copies of thousands of statuses would double memory usage.
+    // Keeps the status object that is also in the cache, because copies of thousands of statuses would double memory
+    // usage.
     const versions = [resource.metadata.resourceVersion, written.metadata.resourceVersion];
     this.#written = { status: (written.status as StatusOf<K> | undefined) ?? status, versions };
     this.#writtenAtMs = clock.monotonic();

@@ -49,7 +49,7 @@ export class WorkQueue {
   /** Keys that are being reconciled now. */
   readonly #processing = new Set<string>();
 
-  /** Keys that become ready later, with the time at which they become ready. */
+  /** Keys with a delay, and the time at which each of them becomes ready. */
   readonly #delayed = new Map<string, Delayed>();
 
   readonly #failures = new Map<string, number>();
