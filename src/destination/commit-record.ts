@@ -63,7 +63,7 @@ export const messageFigures = {
 const figures = object(messageFigures);
 export type MessageFigures = Stored<typeof figures>;
 
-/** Adds up the sizes of several groups of messages, and merges their time ranges. */
+/** Adds up the message sizes of several groups of messages, and merges the groups' time ranges. */
 export function sumOfFigures(all: readonly MessageFigures[]): MessageFigures {
   let bytes = 0;
   let [oldest, newest] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
@@ -78,7 +78,7 @@ export function sumOfFigures(all: readonly MessageFigures[]): MessageFigures {
   };
 }
 
-/** A message that the service returned more than once. It is exported once (E9). */
+/** A message that the service returned more than once. logfleet writes it only once (E9). */
 const repeatedMessage = object({
   id: text(/^-?\d{1,19}$/),
   /** `_messagetime` in milliseconds since the epoch. */
@@ -166,7 +166,7 @@ export async function commit(
 
 /**
  * Reads all commit records of an export, except those in `known`. Calls `onDamaged` for each invalid record; without
- * `onDamaged`, throws `destination.damaged`.
+ * `onDamaged`, throws the error `destination.damaged`.
  */
 export async function readRecords(
   destination: Destination,

@@ -43,14 +43,14 @@ export function coverageOf(
   return { intervals, remaining, strays: [...byKey.values()].filter((record) => !known.has(record)), voided };
 }
 
-/** Returns the plan's segments, followed by the segments that were added later for repeated searches. */
+/** Returns the plan's segments, followed by the segments that digests added for repeated searches. */
 export function allSegmentsOf(plan: ExportPlan, verdicts: readonly DigestVerdict[] = []): readonly Segment[] {
   return roundsOf(plan, verdicts).flatMap(({ segments }) => segments);
 }
 
 interface Round {
   readonly segments: readonly Segment[];
-  /** Time ranges that a later round searches again, in chronological order. */
+  /** Parts of these segments that are searched again as new segments, in chronological order. */
   readonly holes: readonly TimeRange[];
 }
 

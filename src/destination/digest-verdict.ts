@@ -38,7 +38,9 @@ export function lowerBound(ranges: readonly TimeRange[], atMs: number): number {
 export const rangeFigures = object({ rows: integer(), ...messageFigures });
 export type RangeFigures = Stored<typeof rangeFigures>;
 
-/** Values that are compared with the service's values in addition to the number of rows. */
+/**
+ * Names of the values, such as sizes, that are compared with the service's values in addition to the number of rows.
+ */
 export const comparableFigures = ['bytes', 'oldestMs', 'newestMs'] as const;
 export type ComparableFigure = (typeof comparableFigures)[number];
 

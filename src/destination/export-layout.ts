@@ -15,7 +15,7 @@ import { assert } from '../base/assert.ts';
 import type { ExportOutput } from './fingerprint.ts';
 import { folderSegments } from './store/object-name.ts';
 
-/** Returns the folder of an export in a volume. Throws `destination.name` if the name is invalid. */
+/** Returns the folder of an export in a volume. Throws the error `destination.name` if the name is invalid. */
 export function volumeRoot(namespace: string, path: string): string {
   return joined(namespace, trimmed(path));
 }

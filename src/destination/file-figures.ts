@@ -10,7 +10,7 @@ export interface FileFigures extends MessageFigures {
 /** Rows of a data file. */
 export interface FileContent {
   readonly rows: number;
-  /** Computes message sizes and times. For a Parquet file, calls `again` to read the file a second time. */
+  /** Returns the message sizes and times. For a Parquet file, calls `again` to read the file a second time. */
   figures(again: () => AsyncIterable<Uint8Array>): Promise<FileFigures>;
 }
 
@@ -21,7 +21,7 @@ export type FigureColumn = (typeof figureColumns)[number];
 /** Summarises the sizes and times of a file's rows. */
 export class FigureSum {
   readonly #slices: SliceSums;
-  /** NaN if a message has no size. */
+  /** Sum of the message sizes in bytes. NaN if a message has no size. */
   #bytes = 0;
   #hasTimes = true;
 

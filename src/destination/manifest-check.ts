@@ -27,7 +27,7 @@ export type DifferenceKind =
   | 'rows'
   /** A file cannot be read. */
   | 'unreadable'
-  /** A file is not listed in the manifest. */
+  /** A file in the export's folder is not listed in the manifest. */
   | 'strayFile'
   /** Two intervals in the manifest list the same file. */
   | 'sharedFile'

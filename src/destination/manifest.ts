@@ -72,7 +72,10 @@ export function manifestOf(
   assert(remaining.length === 0 && strays.length === 0, 'commit records are missing or contradictory');
   const proof = proofRangesOf(intervals, verdicts);
   const { fromMs, toMs } = identity;
-  assert(intervals[0]?.fromMs === fromMs && intervals.at(-1)?.toMs === toMs, 'a manifest of another range');
+  assert(
+    intervals[0]?.fromMs === fromMs && intervals.at(-1)?.toMs === toMs,
+    'the intervals do not cover the whole time range of the export',
+  );
   return {
     fingerprint: fingerprintOf(identity),
     export: identity,
@@ -107,8 +110,8 @@ export function totalsOf(intervals: readonly CommitRecord[]): ManifestTotals {
 }
 
 /**
- * Writes the manifest, or returns an existing manifest with the same commit records. Throws `destination.damaged` if an
- * existing manifest has other commit records.
+ * Writes the manifest, or returns an existing manifest with the same commit records. Throws the error
+ * `destination.damaged` if an existing manifest has other commit records.
  */
 export async function writeManifest(
   destination: Destination,
@@ -159,7 +162,7 @@ export async function removeStrays(
   return strays.length;
 }
 
-/** Throws `destination.damaged` if a commit record lists a file that is about to be removed. */
+/** Throws the error `destination.damaged` if a commit record lists a file that is about to be removed. */
 async function checkUnnamed(
   destination: Destination,
   layout: ExportLayout,

@@ -16,7 +16,10 @@ export type DestinationSettings =
   | { readonly kind: 'azureBlob'; readonly settings: AzureSettings }
   | { readonly kind: 'gcs'; readonly settings: GcsSettings };
 
-/** Opens a destination without reading or writing anything. Throws `destination.invalid` or `destination.name`. */
+/**
+ * Opens a destination without reading or writing anything. Throws the error `destination.invalid` or
+ * `destination.name`.
+ */
 export async function openDestination(chosen: DestinationSettings, ports: DestinationPorts): Promise<Destination> {
   switch (chosen.kind) {
     case 'volume': {

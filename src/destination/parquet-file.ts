@@ -60,10 +60,10 @@ async function figuresOf(
 /** Parses a Parquet file's metadata from the last bytes of the file. */
 async function metadataOf(tail: Buffer): Promise<FileMetaData> {
   if (tail.length < trailerBytes || tail.toString('latin1', tail.length - mark.length) !== mark) {
-    throw new Error('it does not end like a Parquet file');
+    throw new Error('the file does not end like a Parquet file');
   }
   if (tail.readUInt32LE(tail.length - trailerBytes) > tail.length - trailerBytes) {
-    throw new Error('its Parquet footer is too large');
+    throw new Error('the Parquet footer is too large');
   }
   // Loads the Parquet library only when needed.
   const { parquetMetadata } = await import('hyparquet');

@@ -14,7 +14,10 @@ const lengthsMs: Readonly<Record<Partitioning, number>> = { Day: 24 * hourMs, Ho
 export class Partitions {
   readonly #partitionBy: Partitioning;
   readonly #zone: NonNullable<ReturnType<typeof timeZone>>;
-  /** Result of the last call, reused for times from `#fromMs` to `#toMs`. */
+  /**
+   * Folder for rows with times from `#fromMs` (inclusive) to `#toMs` (exclusive). Stored because most calls need the
+   * same folder as the call before.
+   */
   #folder = '';
   #fromMs = Number.NaN;
   #toMs = Number.NaN;
@@ -40,8 +43,8 @@ export class Partitions {
     this.#folder = this.#partitionBy === 'Day' ? `dt=${day}` : `dt=${day}/hour=${time.slice(0, 2)}`;
     const fromMs = localFromMs - (localMs - timeMs);
     const toMs = fromMs + lengthMs;
-    // If the clocks change within this hour or day, the computed start or end is wrong. In that case, the folder is
-    // reused only for rows with exactly this time.
+    // If the clocks change within this hour or day, the computed start or end is wrong. In that case, the stored folder
+    // is used again only for rows with exactly this time.
     const isSteady = [fromMs, toMs - 1].every((each) => this.#zone.localMs(each) - each === localMs - timeMs);
     this.#fromMs = isSteady ? fromMs : timeMs;
     this.#toMs = isSteady ? toMs : timeMs + 1;

@@ -37,8 +37,8 @@ export function segmentsOf({ boundariesMs }: ExportPlan): readonly Segment[] {
 }
 
 /**
- * Writes the plan, or returns the existing plan. Throws `destination.damaged` if the existing plan has a different time
- * range.
+ * Writes the plan, or returns the existing plan. Throws the error `destination.damaged` if the existing plan has a
+ * different time range.
  */
 export async function storePlanOnce(
   destination: Destination,

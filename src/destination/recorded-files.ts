@@ -25,7 +25,7 @@ interface BrokenFile {
   readonly problem: string;
 }
 
-/** Throws `destination.damaged` if a data file is missing or has a different size. */
+/** Throws the error `destination.damaged` if a data file is missing or has a different size. */
 export async function checkFiles(
   destination: Destination,
   layout: ExportLayout,

@@ -68,7 +68,10 @@ export async function recordStart(destination: Destination, layout: ScheduleLayo
   await destination.create(layout.start, startKind.encode({ fromMs }));
 }
 
-/** Reads the time from which a schedule exports. Returns undefined if none is stored. Throws `destination.damaged`. */
+/**
+ * Reads the time from which a schedule exports. Returns undefined if none is stored. Throws the error
+ * `destination.damaged`.
+ */
 export async function readStart(destination: Destination, layout: ScheduleLayout): Promise<number | undefined> {
   return (await startKind.read(destination, layout.start))?.fromMs;
 }
@@ -90,7 +93,7 @@ export async function* listRecordedRuns(destination: Destination, layout: Schedu
   }
 }
 
-/** Reads the record of a run. Returns undefined if there is none. Throws `destination.damaged`. */
+/** Reads the record of a run. Returns undefined if there is none. Throws the error `destination.damaged`. */
 export function readRunRecord(
   destination: Destination,
   layout: ScheduleLayout,

@@ -28,7 +28,7 @@ export type SliceFigureName = (typeof sliceFigureNames)[number];
 /** Message counts, sizes and times for each time slice that contains messages. */
 export interface SlicedFigures {
   readonly lengthMs: number;
-  /** Slices that contain messages, in chronological order. */
+  /** Time slices that contain messages, in chronological order. */
   readonly slices: readonly SliceFigures[];
 }
 
@@ -89,7 +89,7 @@ interface Range {
 class SliceSum {
   readonly #fromMs: number;
   #rows = 0;
-  /** NaN if a message has no size. */
+  /** Sum of the message sizes in bytes. NaN if a message has no size. */
   #bytes = 0;
   #oldestMs = Number.POSITIVE_INFINITY;
   #newestMs = Number.NEGATIVE_INFINITY;

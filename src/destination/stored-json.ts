@@ -20,10 +20,10 @@ interface ValuePlace {
   readonly path: string;
 }
 
-/** Checks and returns a value from a stored object. Throws `destination.damaged` if the value is invalid. */
+/** Checks and returns a value from a stored object. Throws the error `destination.damaged` if the value is invalid. */
 export type Decoder<T> = ((place: ValuePlace, value: unknown) => T) & { readonly isOptional?: true };
 
-/** Decoder for a field that may be absent. */
+/** Decoder for a field that a stored object may omit. */
 type OptionalDecoder<T> = Decoder<T> & { readonly isOptional: true };
 
 /** Type of the values that a decoder accepts. */
@@ -67,7 +67,7 @@ export class StoredKind<T extends object> {
     return Buffer.from(`${canonicalLines({ kind: this.#options.kind, version: formVersion, ...value })}\n`);
   }
 
-  /** Decodes an object. Throws `destination.damaged` if it is invalid. */
+  /** Decodes an object. Throws the error `destination.damaged` if it is invalid. */
   decode(name: string, content: Uint8Array): T {
     const { kind, form, advice } = this.#options;
     const object = { name, advice };

@@ -46,8 +46,8 @@ export interface VerifyProgress {
 }
 
 /**
- * Verifies an export. Throws `destination.absent` if there is no manifest, and `destination.damaged` if the manifest is
- * invalid.
+ * Verifies an export. Throws the error `destination.absent` if there is no manifest, and `destination.damaged` if the
+ * manifest is invalid.
  */
 export async function verifyExport(
   destination: Destination,

@@ -51,7 +51,7 @@ export class ExportReconciler implements Reconciler {
   readonly #quirks = new QuirksOfServices();
   readonly #runtimes = new Map<string, ExportRuntime | JobRuntime>();
   readonly #jobShares: JobShares | undefined;
-  /** Work of dropped runtimes that has not yet ended. */
+  /** Work that has not ended yet, although the runtimes of its exports have been dropped. */
   readonly #endings = new Set<Promise<void>>();
   readonly #unsubscribe: readonly (() => void)[];
   #writer: Promise<Writer> | undefined;
@@ -145,7 +145,8 @@ export class ExportReconciler implements Reconciler {
       draining: () => this.#isDraining,
     };
     if (resource.spec.execution.mode === 'Job') {
-      // A Kubernetes Job may use its own ServiceAccount to access the object store.
+      // An export in a Kubernetes Job may use the pod's own ServiceAccount to access the object store, so it needs no
+      // Secret.
       const ofPod = { ...places, allowAmbientCredentials: true };
       const choice = { ...options, ...this.#settings, secrets: accounts.secrets, places: ofPod };
       const destination = new DestinationChoice(choice);

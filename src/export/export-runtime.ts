@@ -167,7 +167,7 @@ export class ExportRuntime {
     const { lastHandledReconcileAt: asked } = echoOfRequest(resource);
     if (asked === undefined || asked === this.#handledRequest) return false;
     this.#handledRequest = asked;
-    // From now on, the status shows new conditions, because the user has requested a retry.
+    // The conditions of an earlier process are no longer shown, because the user has requested a retry.
     this.#hasVerdict = true;
     this.#options.log.info('the export is being checked again on request', { [annotations.requestedAt]: asked });
     this.#options.accounts.tryAgain(secretOf(resource));
@@ -225,7 +225,7 @@ export class ExportRuntime {
       : exportHealth({ pausedBy, problem, view: shownView, limits, wording: this.#options.wording });
     const isShown = !health.isComplete && this.#isShown(resource, health, view);
     const statusDelayMs = await (isShown ? this.#publishShown(resource) : this.#publish(resource, health, view));
-    // Closes the work only after the status shows that the export is complete.
+    // Ends the work on a complete export, but only once the status shows that the export is complete.
     if (view?.manifest && shownComplete(this.#publisher.latest(resource))) this.#end();
     const refusedMs = holdMs(problem, accounts.refusedForMs(secretOf(resource)));
     const problemMs = problem ? Math.min(recheckMs(problem), refusedMs) : Number.POSITIVE_INFINITY;
@@ -273,7 +273,7 @@ export class ExportRuntime {
     this.#begun = { means, work };
   }
 
-  /** Discards credentials that the service or the store has refused, so that they are read again. */
+  /** Discards credentials that the service or the object store has refused, so that the Secrets are read again. */
   #rereadCredentials(resource: SearchExport, { lastError }: WorkView): void {
     if (lastError === this.#lastCredentialsFailure) return;
     this.#lastCredentialsFailure = lastError;
@@ -322,20 +322,23 @@ export class ExportRuntime {
     return Math.min(delayMs, this.#estimateDelayMs(resource));
   }
 
-  /** Returns the time in ms until a wall time shown in the status. It is negative if the wall time has passed. */
+  /** Returns the time in ms until a wall-clock time shown in the status. It is negative if that time has passed. */
   #untilMs(time: string): number {
     return Date.parse(time) - this.#options.clock.now();
   }
 
   /**
-   * Returns true if the estimated end will still be in the future at the next status write. The status must not show a
-   * time in the past.
+   * Returns true if this estimated end will still be in the future when the status is next written. The status must not
+   * show an estimated end in the past.
    */
   #mayShow(leftMs: number): boolean {
     return leftMs >= this.#options.settings.statusIntervalMs + 2 * estimateMarginMs;
   }
 
-  /** Returns the time in ms until the status needs a new estimated end, shortly before the estimate that it shows. */
+  /**
+   * Returns the time in ms until the status needs a new estimated end. This is shortly before the end that it shows
+   * now.
+   */
   #estimateDelayMs(resource: SearchExport): number {
     const { estimatedCompletionTime: end } = this.#publisher.latest(resource).status ?? {};
     if (end === undefined) return Number.POSITIVE_INFINITY;
@@ -391,8 +394,8 @@ export class ExportRuntime {
 }
 
 /**
- * Time in ms before the shown end at which the status gets a new estimate. It allows for the rounding of times in the
- * status to whole seconds.
+ * The status gets a new estimated end this many ms before the estimated end that it shows. The margin allows for
+ * rounding, because times in the status are whole seconds.
  */
 const estimateMarginMs = 1_000;
 

@@ -135,7 +135,7 @@ export class CsvEncoder implements RowEncoder {
 const separators = [char.comma, char.quote, char.lineFeed, char.carriageReturn];
 const isSeparator = marked(',"\n\r');
 /**
- * Maximum length in bytes of a string in which separators are found with a loop. For longer strings, `indexOf` is
+ * Maximum length in bytes of a string that is searched for separators with a loop. For longer strings, `indexOf` is
  * faster.
  */
 const maxSearchedByLoop = 32;

@@ -58,7 +58,7 @@ export class ParquetMemory {
     return this.#free.pop() ?? emptyGroup(this.set);
   }
 
-  /** Stores an empty row group for reuse by the next file. */
+  /** Keeps an empty row group, so that the next file can reuse it. */
   giveBack(group: RowGroup): void {
     this.#free.push(group);
   }

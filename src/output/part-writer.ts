@@ -145,7 +145,7 @@ export class PartWriter {
     await this.#pass(await this.#packer.end());
   }
 
-  /** Passes waiting chunks to the compressor. */
+  /** Passes the chunks that are waiting to the compressor, up to its limit of parallel calls. */
   #takeChunks(): void {
     while (!this.#failure && this.#running < this.#packer.parallel) {
       const chunk = this.#spool.take();

@@ -45,7 +45,7 @@ export class RowColumns {
   readonly #known = new Map<string, KnownName>();
   /** Field names of the previous row, in order. */
   readonly #order: KnownName[] = [];
-  /** Field name from which each column got its value. Several spellings of a name can map to the same column. */
+  /** Name of the field that each column got its value from. Several spellings of a name can map to the same column. */
   readonly #filledBy: KnownName[];
   /** Kind of the most recently skipped value. */
   #kind: ValueKind = valueKind.absent;

@@ -33,7 +33,7 @@ export class TextStore {
   /** One byte for each row: 1 if the row has a text, otherwise 0. */
   #present = new Uint8Array(initialRows);
   #rows = 0;
-  /** Size of the column in bytes if equal texts were not shared. */
+  /** Size in bytes that the column would have if every row stored its own text. */
   #plainBytes = 0;
   /** Hash table of the stored texts. A slot contains the index of a text plus 1, or 0 if the slot is free. */
   #slots = new Int32Array(initialSlots);
@@ -104,7 +104,7 @@ export class TextStore {
   }
 
   #writePlain(pages: PageWriter, present: Uint8Array): void {
-    // If no rows share a text, the texts are already stored in row order.
+    // If all texts are distinct, they are already stored in row order, so no lookup by index is needed.
     const isInOrder = this.#kept === this.#textRows;
     // Divides the column into pages of equal size, because a short last page compresses worse.
     const pageBytes = this.#plainBytes / Math.max(1, Math.round(this.#plainBytes / usualPageBytes));

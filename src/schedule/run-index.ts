@@ -37,7 +37,8 @@ export class RunIndex {
   }
 
   /**
-   * Updates the index after this process has changed a run, because the host reports only changes by other processes.
+   * Updates the index after this process has changed a run. This is necessary because only changes by other processes
+   * cause events.
    */
   update(key: ResourceKey): void {
     for (const schedule of this.#follow(key)) this.#onChange(schedule);

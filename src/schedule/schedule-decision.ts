@@ -23,7 +23,7 @@ export interface Run {
   readonly name: string;
   readonly span: TimeRange;
   readonly state: RunState;
-  /** Reason in the run's condition `Ready`. */
+  /** Reason of the run's `Ready` condition. */
   readonly reason: string;
   /**
    * SearchExport of the run. Undefined if the schedule's status names the run, but the SearchExport does not exist yet.
@@ -223,8 +223,8 @@ function* dueRuns({ open, untilMs }: DueTime, settings: ScheduleSettings): Gener
 }
 
 /**
- * Returns the ended runs that must be deleted because they exceed the history limits, oldest first. A complete run is
- * deleted only if it has a schedule record.
+ * Returns the ended runs to delete because they exceed the history limits, oldest first. A complete run without a
+ * schedule record is kept.
  */
 function beyondHistory(present: readonly Run[], { settings, recorded }: ScheduleSnapshot): readonly Run[] {
   const sorted = present.toSorted((a, b) => a.span.toMs - b.span.toMs);

@@ -260,7 +260,10 @@ export class ScheduleRuntime {
     await this.#withDestination(resource, async (destination, layout) => {
       for (const { name: run, span, resource } of runs) {
         const { manifest, fingerprint } = resource?.status ?? {};
-        assert(manifest !== undefined && fingerprint !== undefined, `the complete run ${run} has a manifest`);
+        assert(
+          manifest !== undefined && fingerprint !== undefined,
+          `the complete run ${run} has no manifest or no fingerprint`,
+        );
         const { sha256: manifestSha256, rows, bytes, complete } = manifest;
         const record = { run, ...span, fingerprint, manifestSha256, rows, bytes, complete };
         this.#assertLeading();

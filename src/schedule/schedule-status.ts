@@ -26,8 +26,8 @@ export interface ScheduleStatusInput {
   readonly health: Health;
   readonly nowMs: number;
   /**
-   * Decision from which the status is composed. If a problem prevented the decision, this is undefined, and the status
-   * keeps its previous values.
+   * Decision that determines the status. Undefined if a problem prevented the decision; the status then keeps its
+   * previous values.
    */
   readonly found: ScheduleFacts | undefined;
 }
@@ -124,8 +124,8 @@ export function readSpan({ from, to }: { readonly from: string; readonly to: str
 }
 
 /**
- * Returns the start of a schedule without `startTime`: the start in the status, or else the last cron time before the
- * schedule was created (S2).
+ * Returns the start of a schedule without `startTime`: the start in the status. Without a start in the status, returns
+ * the most recent cron time before the schedule was created (S2).
  */
 function defaultStart({ metadata, status }: SearchExportSchedule, calendar: TickCalendar): number {
   const createdMs = Date.parse(metadata.creationTimestamp);

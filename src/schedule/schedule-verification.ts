@@ -53,7 +53,7 @@ export interface Overlap extends TimeRange {
 }
 
 export interface ScheduleVerification extends TimeRange {
-  /** Number of readable records in the range. */
+  /** Number of readable schedule records in the time range. */
   readonly runs: number;
   readonly rows: number;
   /** Total size in bytes of the data files, as stated in the schedule records. */
@@ -91,7 +91,7 @@ export interface ScheduleVerificationOptions {
 const readsAtOnce = () => 8;
 
 /**
- * Verifies the files of a schedule. Returns undefined if the destination contains no schedule record. Throws
+ * Verifies the files of a schedule. Returns undefined if the destination contains no schedule record. Throws the error
  * `destination.damaged` if the file that stores the start of the schedule is damaged.
  */
 export async function verifySchedule(

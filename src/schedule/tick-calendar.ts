@@ -55,7 +55,7 @@ export class TickCalendar {
     }
   }
 
-  /** Returns the first tick (time of the cron schedule) after a time, if any. */
+  /** Returns the first tick (time of the cron schedule) after a time, or undefined if there is none. */
   firstAfter(afterMs: number): number | undefined {
     const toMs = Math.min(latestMs, afterMs + longestSearchMs);
     for (const tickMs of this.#ticks({ fromMs: afterMs + 1, toMs })) return tickMs;

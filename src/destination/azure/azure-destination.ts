@@ -15,7 +15,7 @@ const silenceTimeoutMs = 60_000;
 export class AzureDestination extends ObjectStore<AzureSettings> {
   readonly #connection: AzureConnection;
 
-  /** Opens the destination without sending a request. Throws `destination.invalid` or `destination.name`. */
+  /** Opens the destination without sending a request. Throws the error `destination.invalid` or `destination.name`. */
   static async open(options: StoreOptions<AzureSettings>): Promise<AzureDestination> {
     checkSettings(options.settings);
     return new AzureDestination(options, await connect(options.settings, options.environment));
@@ -98,7 +98,7 @@ export class AzureDestination extends ObjectStore<AzureSettings> {
   async *#items(prefix: string, includeUncommitedBlobs: boolean): AsyncIterable<BlobItem> {
     const options = { prefix, includeMetadata: true, includeUncommitedBlobs };
     for await (const item of this.#connection.container.listBlobsFlat(options)) {
-      // Skips folders, which Azure may list as blobs without content.
+      // Skips the markers of folders, which Azure may list as blobs without content.
       if (item.metadata?.['hdi_isfolder'] !== 'true' && !item.name.endsWith('/')) yield item;
     }
   }

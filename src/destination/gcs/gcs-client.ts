@@ -39,7 +39,7 @@ export interface GcsRequest {
 }
 
 export interface GcsResponse {
-  /** HTTP status below 300, or `sessionIncomplete`. */
+  /** HTTP status of the response: below 300, or `sessionIncomplete`. */
   readonly status: number;
   readonly headers: Dispatcher.ResponseData['headers'];
   readonly text: string;

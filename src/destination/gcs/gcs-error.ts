@@ -5,7 +5,7 @@ import { failuresByCode, firstCode, StoreErrors, untrustedForm } from '../store/
 const noToken = 'TokenError';
 const sessionEnded = 'UploadSessionEnded';
 
-/** Error codes with which the store refuses to remove an object that a retention policy or a hold protects. */
+/** Error codes of refused removals: a retention policy or a hold protects the object. */
 const retentionCodes: readonly string[] = ['retentionPolicyNotMet', 'objectUnderActiveHold'];
 
 const failureOfCode = failuresByCode({

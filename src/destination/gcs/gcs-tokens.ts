@@ -14,7 +14,7 @@ const audience = `${defaultEndpoint}/`;
 export type AuthorizationHeaders = () => Promise<Headers>;
 
 /**
- * Prepares the authorization for later requests without sending a request. Throws `destination.invalid` or
+ * Prepares the authorization for later requests without sending a request. Throws the error `destination.invalid` or
  * `destination.credentials`.
  */
 export function authorizationOf({ credentials }: GcsSettings, endpoint: string): AuthorizationHeaders {

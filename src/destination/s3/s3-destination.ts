@@ -35,7 +35,7 @@ export class S3Destination extends ObjectStore<S3Settings> {
   readonly #client: S3Client;
   #respectsCondition = false;
 
-  /** Opens the destination without sending a request. Throws `destination.invalid` or `destination.name`. */
+  /** Opens the destination without sending a request. Throws the error `destination.invalid` or `destination.name`. */
   constructor(options: StoreOptions<S3Settings>) {
     checkSettings(options.settings);
     super(options, `s3://${options.settings.bucket}`, s3Errors);
@@ -46,8 +46,8 @@ export class S3Destination extends ObjectStore<S3Settings> {
     const outcome = await this.#putOnce(name, content);
     const isUnproven = outcome !== 'refused' && !this.#respectsCondition;
     if (isUnproven && (await this.#putOnce(name, nothing)) === 'created') {
-      // The store accepted a second object with the same name, so it may have overwritten the first object with empty
-      // content. Removes the object.
+      // Both requests for the same name succeeded, so the store may have overwritten the object with empty content.
+      // Removes the object.
       await this.remove(name).catch(() => {});
       const what = `the store at ${this.url} overwrites existing objects, although the request forbids it (If-None-Match)`;
       throw destinationError(
@@ -154,7 +154,7 @@ export class S3Destination extends ObjectStore<S3Settings> {
       await this.#client.send(new DeleteObjectCommand(this.#at(name)));
     } catch (cause) {
       if (isAbsent(cause)) return;
-      // A bucket rule may have locked the object.
+      // The request may have failed because a rule of the bucket locked the object. Such a failure is ignored.
       if (!(await this.#isLocked(name))) throw this.error('remove', name, cause);
       this.lockedFiles.add(name);
     }

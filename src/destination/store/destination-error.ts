@@ -1,4 +1,7 @@
-/** Destination errors, with their reasons for status conditions and the way in which they are handled. */
+/**
+ * Errors of destinations. Each kind of failure has a reason for status conditions, and a rule for how the error is
+ * handled.
+ */
 import { type Handling, LogfleetError } from '../../base/errors.ts';
 
 const kinds = {

@@ -10,7 +10,7 @@ import type { Writer } from './writer.ts';
 
 export interface DestinationPorts {
   readonly clock: Clock;
-  /** Identity of this process, with which it marks its unfinished uploads (E15). */
+  /** Identity of this process. Unfinished uploads carry it, to show which process writes them (E15). */
   readonly writer: Writer;
   /** Environment variables for proxies (`HTTPS_PROXY`, `NO_PROXY`) and Azure credentials (`AZURE_STORAGE_*`). */
   readonly environment: Environment;
@@ -42,7 +42,10 @@ export interface Destination {
   /** User-facing URL, such as `s3://bucket/prefix` or `file:///exports/logging`. Contains no credentials. */
   readonly url: string;
 
-  /** Reads a whole object. Returns undefined if it does not exist. Throws `destination.damaged` if it is too large. */
+  /**
+   * Reads a whole object. Returns undefined if it does not exist. Throws the error `destination.damaged` if it is too
+   * large.
+   */
   read(name: string, maxBytes?: number): Promise<Uint8Array | undefined>;
 
   /**
@@ -54,7 +57,9 @@ export interface Destination {
   /** Starts uploading a data file. The file becomes visible when `FileUpload.finish` succeeds. */
   open(name: string, lifetime?: FileLifetime): Promise<FileUpload>;
 
-  /** Reads a file in chunks. A chunk is valid until the next one is requested. Throws `destination.absent`. */
+  /**
+   * Reads a file in chunks. A chunk is valid until the next one is requested. Throws the error `destination.absent`.
+   */
   stream(name: string): AsyncIterable<Uint8Array>;
 
   /** Lists the files in a folder and its subfolders. `folder` has no trailing slash, and is empty for the root. */

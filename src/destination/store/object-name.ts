@@ -16,7 +16,7 @@ const maxNameBytes = 1_024;
  */
 const segmentForm = /^[\p{L}\p{N}_=+,@~!()][\p{L}\p{M}\p{N}_=+,@~!().-]*(?: +[\p{L}\p{M}\p{N}_=+,@~!().-]+)*$/u;
 
-/** Splits a name at its slashes. Throws `destination.name` if the name is invalid. */
+/** Splits a name at its slashes. Throws the error `destination.name` if the name is invalid. */
 export function nameSegments(name: string): readonly string[] {
   const problem = nameProblem(name);
   if (problem !== undefined) throw destinationError('name', `${shown(name)} is not a valid file name: ${problem}`);

@@ -4,8 +4,8 @@ import { largestObjectBytes } from './destination.ts';
 import { tooLarge } from './destination-error.ts';
 
 /**
- * Collects the chunks of an object. Returns undefined if the object does not exist. Throws `destination.damaged` if it
- * is too large.
+ * Collects the chunks of an object. Returns undefined if the object does not exist. Throws the error
+ * `destination.damaged` if it is too large.
  */
 export async function readObject(
   chunks: AsyncIterable<Uint8Array>,

@@ -36,8 +36,8 @@ export function checkTokensMayGoTo(address: string): void {
 }
 
 /**
- * Returns the proxy for requests to a store, or undefined if none is used. Throws `destination.invalid` if the proxy
- * settings are wrong.
+ * Returns the proxy for requests to a store, or undefined if none is used. Throws the error `destination.invalid` if
+ * the proxy settings are wrong.
  */
 export function storeProxy(origin: URL, environment: Environment): URL | undefined {
   try {

@@ -4,14 +4,14 @@ import { type DestinationFailure, destinationError } from './destination-error.t
 
 type Advice = Readonly<Partial<Record<DestinationFailure, string>>>;
 
-/** Errors from one kind of object store. */
+/** Rules for classifying the errors of one kind of object store. */
 export interface StoreErrorRules {
   /** Error code, such as `BlobNotFound` or `ECONNREFUSED`. */
   readonly codeOf: (cause: unknown) => string;
   /** HTTP status of the response; undefined if there was none. */
   readonly statusOf: (cause: unknown) => number | undefined;
   readonly failureOfCode: (code: string) => DestinationFailure | undefined;
-  /** Meanings of HTTP statuses that differ from their meanings for other stores. */
+  /** Failures for HTTP statuses that have another meaning in this store than in other stores. */
   readonly failureByStatus?: Readonly<Record<number, DestinationFailure>>;
   readonly advice: Advice;
   /** Returns the part of the error's message that users see. The default is the whole message. */
@@ -74,7 +74,7 @@ export class StoreErrors {
 const takenCodes: readonly string[] = ['BlobAlreadyExists', 'PreconditionFailed'];
 const brokenOffCodes: readonly string[] = ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'];
 
-/** Failures by HTTP status, for responses with an unlisted error code. */
+/** Kind of failure for each HTTP status. It is used if the response's error code is unknown. */
 const commonFailureByStatus: Readonly<Record<number, DestinationFailure>> = {
   401: 'credentials',
   403: 'denied',
@@ -88,7 +88,9 @@ const commonAdvice: Advice = {
   unsupported: 'this store lacks a feature that logfleet needs; use another store, or a volume',
 };
 
-/** Returns a function that classifies error codes according to these lists. */
+/**
+ * Returns a function that returns the kind of failure for an error code. `codes` lists the error codes of each kind.
+ */
 export function failuresByCode(
   codes: Readonly<Partial<Record<DestinationFailure, readonly string[]>>>,
 ): StoreErrorRules['failureOfCode'] {

@@ -47,7 +47,7 @@ export class Writer {
     this.#abandoned.add(name);
   }
 
-  /** Returns whether the process that wrote the file is still running. */
+  /** Returns the state of the process that writes a file. The token in the file's name identifies the process. */
   async stateOf(name: string): Promise<WriterState> {
     if (this.#abandoned.has(name)) return 'ended';
     const [, scope, pid, processStart = ''] = form.exec(name) ?? [];

@@ -58,7 +58,8 @@ export class Folder {
   }
 
   /**
-   * Opens a subfolder. Returns undefined if it does not exist. Throws `destination.outside` if it is a symbolic link.
+   * Opens a subfolder. Returns undefined if it does not exist. Throws the error `destination.outside` if it is a
+   * symbolic link.
    */
   async enter(name: string): Promise<Folder | undefined> {
     try {
@@ -88,8 +89,8 @@ export class Folder {
   }
 
   /**
-   * Opens a file. Returns undefined if it does not exist. Throws `destination.outside` for a symbolic link, and
-   * `destination.damaged` if it is not a regular file.
+   * Opens a file. Returns undefined if it does not exist. Throws the error `destination.outside` for a symbolic link,
+   * and `destination.damaged` if it is not a regular file.
    */
   async openFile(name: string): Promise<FileHandle | undefined> {
     const path = join(this.path, name);

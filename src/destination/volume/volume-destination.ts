@@ -33,7 +33,7 @@ export class VolumeDestination implements Destination {
   readonly #clock: Clock;
   readonly #writer: Writer;
 
-  /** Opens the destination without accessing the disk. Throws `destination.name` for an invalid `root`. */
+  /** Opens the destination without accessing the disk. Throws the error `destination.name` for an invalid `root`. */
   constructor(options: VolumeOptions) {
     this.#directory = resolve(options.directory);
     this.#rootSegments = folderSegments(options.root);

@@ -29,7 +29,7 @@ export const jobAnnotations = {
   manifest: 'logfleet.dev/search-export',
 } as const;
 
-/** Exit status with which `logfleet export` reports invalid input. */
+/** Exit status of `logfleet export` after invalid input. */
 const usageStatus = 2;
 const userId = 65_532;
 /** Default limits of a Job (`spec.execution.job`). */

@@ -44,12 +44,12 @@ export interface JobRuntimeOptions extends RuntimeOptions {
   readonly proxy: readonly ProxyVariable[];
 }
 
-/** Delay in ms before checking again a state whose changes trigger no event. */
+/** Delay in ms before the next reconcile, for states that can change without an event. */
 const soonMs = 1_000;
 const quotaRetryMs = 30_000;
 /** Label on ServiceAccounts that exports may use. */
 const workerLabel = 'logfleet.dev/export-worker';
-/** Label with which a user allows a ServiceAccount's pods to write progress to the export's status. */
+/** Label on ServiceAccounts whose pods may write progress to the export's status. A user sets this label. */
 const progressLabel = 'logfleet.dev/export-progress';
 const component = 'apply the operator component manifests/export-jobs';
 const noCluster =

@@ -11,7 +11,7 @@ const shortMessage = 256;
 export interface WorkerReport {
   /** Result of the export. After `stalled` or `failed`, a user must correct something. */
   readonly end: 'complete' | 'failed' | 'stalled';
-  /** Reason for the condition `Ready`. */
+  /** Reason of the export's `Ready` condition. */
   readonly reason: string;
   readonly message: string;
   /** Fields of the export's status that only the worker knows. */

@@ -25,7 +25,7 @@ import {
 } from './first-segments.ts';
 import { countSlices } from './slice-counts.ts';
 
-/** Only `planExport` writes to the destination. */
+/** Search tools that planning needs. They include no destination, because only `planExport` writes to one. */
 export type PlanningTools = Pick<SearchTools, 'definition' | 'quirks' | 'log'>;
 
 export interface PlanOptions {
@@ -39,7 +39,7 @@ export interface PlanOptions {
 
 /** State of planning while it waits for the export's time range to become old enough to be searched (E11). */
 export interface PlanningWait {
-  /** Wall time at which planning continues; undefined if it is not waiting. */
+  /** Wall-clock time at which planning continues; undefined if it is not waiting. */
   readonly settlesAtMs: number | undefined;
   /** True if a test search has shown that the service accepts the credentials and the query. */
   readonly isTried: boolean;
@@ -117,8 +117,8 @@ const longestWaitMs = 30 * 60_000;
  */
 const longestTurnMs = 60_000;
 /**
- * Maximum ratio of a segment's rows to the message limit for searches by receipt time. It is below 1, because row
- * counts by receipt time are estimates.
+ * For searches by receipt time: maximum number of rows in a segment, as a ratio of the message limit. It is below 1,
+ * because row counts by receipt time are estimates.
  */
 const receiptRatio = 0.9;
 /**
@@ -155,7 +155,7 @@ class RangePlanning {
     const { segments, basis, isCountRefused = false } = segmentation;
     const areCounted = basis === 'Counted';
     const boundariesMs = [range.fromMs, ...segments.map(({ toMs }) => toMs)];
-    // The recent part of the range will be searched later.
+    // The plan also covers the recent part of the range, which is searched later.
     if (range.toMs < definition.identity.toMs) boundariesMs.push(definition.identity.toMs);
     const segment = segments.length - 1;
     const { fromMs, toMs, rows } = segments[segment] as SegmentCount;
@@ -278,13 +278,13 @@ class RangePlanning {
       return { segments: [{ ...range, rows: rest.rows + newest.rows }], basis: 'Estimated' };
     }
     const order = (interval: Interval) => definition.order(interval, quirks.isEndInclusive);
-    // The aggregation that counts the rows probably takes as long as the first search.
+    // Expects the counting aggregation to take as long as the first search, because both cover the same range.
     const wishes = { turnMs: longestTurnMs, expectedMs: this.#firstTookMs };
     const counts = await countSlices(range, { order, jobs, wishes });
     if (counts.kind === 'counted') {
       const { slices } = counts;
-      // Leaves out the oldest row that the search found. It is outside the newest segment, which proves that the
-      // segment is complete.
+      // Leaves out the oldest row that the search found. The newest segment begins after this row, so all rows of the
+      // segment have been found.
       const foundRows = progress.messageCount - 1;
       const max = Math.ceil(receiptRatio * limit);
       const found = byReceiptTime ? { limit: max, foundRows: 0 } : { limit, foundRows };
@@ -319,12 +319,12 @@ class RangePlanning {
   }
 }
 
-/** Segments of the planned range, in chronological order. */
+/** A time range divided into segments, in chronological order. */
 interface Segmentation {
   readonly segments: readonly SegmentCount[];
   /**
-   * How the row counts of the segments were determined. `Counted` means that an aggregation counted the rows if the
-   * service cut the first search short, and that this search counted them otherwise.
+   * How the row counts of the segments were determined. `Counted` means exact counts: from the first search if it is
+   * complete, or from an aggregation if the service cut the first search short.
    */
   readonly basis: RowsBasis;
   readonly isCountRefused?: true;
@@ -335,7 +335,8 @@ function asOne(job: SearchJob, range: Interval): Segmentation {
 }
 
 /**
- * Returns the newest part of a search's time range, in which the search found all rows even though it was cut short.
+ * Returns the newest part of a search's time range. The search found all rows of this part, although the service cut
+ * the search short.
  */
 function newestOf(job: SearchJob, range: Interval): SegmentCount | undefined {
   const whole = wholeBuckets(job.histogram(), range);

@@ -23,8 +23,8 @@ export interface SegmentsInput {
   /** Expected message limit: the number of rows at which the service cuts a search short. */
   readonly limit: number;
   /**
-   * Number of newest rows that the first search has already found. Unless this number is 0, the newest segment has at
-   * most this number of rows.
+   * Number of newest rows that the first search has already found, or 0. If it is not 0, the newest segment has at most
+   * this many rows.
    */
   readonly foundRows: number;
 }

@@ -51,7 +51,8 @@ interface CountedFigures {
   readonly oldestMs: Figure | undefined;
   readonly newestMs: Figure | undefined;
   /**
-   * Sum of the rows' times in ms, each relative to the start of its period. Undefined if the range has several periods.
+   * Sum of the rows' times in ms, each relative to the start of the row's period. Undefined if the range has several
+   * periods.
    */
   readonly offsetsMs: Figure | undefined;
 }
@@ -288,7 +289,7 @@ function agreementOf(
   return isRounded ? 'unknown' : 'differs';
 }
 
-/** Returns the service's values with additional copies of messages subtracted. */
+/** Returns the service's values without the additional copies of messages that the service stores. */
 function withoutRepeats(
   slices: readonly DigestSlice[],
   confirmed: readonly ConfirmedMessage[],

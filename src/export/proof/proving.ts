@@ -44,7 +44,7 @@ export interface DigestResult {
    * rows more than once.
    */
   readonly unconfirmed: ReadonlySet<DifferingRange>;
-  /** Segments that replace the differing ranges. */
+  /** Segments that replace the ranges with a difference, so that these ranges are searched again. */
   readonly segments: readonly TimeRange[];
 }
 
@@ -185,7 +185,7 @@ function runsOf(intervals: readonly CommitRecord[]): readonly (readonly CommitRe
 
 function digestRefused(cause: ServiceError): LogfleetError {
   const { serviceCode = 'no code' } = cause;
-  const message = `The service refuses the aggregation with which logfleet proves that no row is missing (${serviceCode}): set spec.proof to Count to compare only the row counts of the searches.`;
+  const message = `The service refuses the aggregation that logfleet uses to prove that no row is missing (${serviceCode}): set spec.proof to Count to compare only the row counts of the searches.`;
   return failure('stall', 'export.digestRefused', message, { reason: 'CountMissing', cause });
 }
 

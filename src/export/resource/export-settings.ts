@@ -3,7 +3,7 @@
 export interface ExportSettings {
   /** Minimum time in ms between two writes of progress to the status. */
   readonly statusIntervalMs: number;
-  /** Maximum age in ms of a store's cached Secret. After that, the Secret is read again. */
+  /** Maximum age in ms of the cached Secret of an object store. An older Secret is read again. */
   readonly secretMaxAgeMs: number;
   /** Delay in ms between a change to a search job's state and the reconcile of its export. */
   readonly newsDelayMs: number;

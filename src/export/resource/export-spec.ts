@@ -26,7 +26,7 @@ export function requestOf({ metadata, spec }: SearchExport): ExportRequest {
 
 /**
  * Returns the limits of the export's work. `parallelism` and `maxBytesScanned` are divided among the workers.
- * `startedAtMs` is a wall time.
+ * `startedAtMs` is a wall-clock time.
  */
 export function limitsOf(
   { spec }: SearchExport,

@@ -74,7 +74,10 @@ export async function searchDense(
 }
 
 const digits = Array.from('0123456789');
-/** Maximum number of last digits by which messages are divided. With two digits, at most 110 searches are needed. */
+/**
+ * Maximum number of digits at the end of a message id by which searches are divided. With two digits, at most 110
+ * searches are needed.
+ */
 const maxDigits = 2;
 /** Maximum number of attempts for a search that fails before its first row. */
 const maxTries = 3;
@@ -135,7 +138,7 @@ class DenseSearch {
   }
 
   /**
-   * Searches for messages by the last digits of their ids, with one search per ending. Resolves to the endings whose
+   * Runs one search for each ending, which consists of the last digits of message ids. Resolves to the endings whose
    * searches were cut short.
    */
   async #searchAll(endings: readonly string[]): Promise<readonly string[]> {

@@ -65,7 +65,7 @@ export class IntervalSearch implements RunningSearch {
   readonly #stop = new AbortController();
   readonly #cutShort = Promise.withResolvers<void>();
   #job: SearchJob | undefined;
-  /** Reports the duration of this search to other searches. Undefined if planning created the search job. */
+  /** Reports to other searches how long this search took. Undefined if planning created the search job. */
   #begun: BegunSearch | undefined;
   #reading: Staging | undefined;
   /** True if a stored commit record may list the files. In that case, the files must not be removed. */
@@ -180,7 +180,8 @@ export class IntervalSearch implements RunningSearch {
     const finishing = job.whenFinished(this.#stop.signal);
     const finished = await Promise.race([finishing, this.#cutShort.promise.then(() => undefined)]);
     finishing.catch(() => {});
-    // Ignores the duration of a job that searched a longer range than this interval.
+    // Ignores the duration of a job with a longer range than this interval, because it says nothing about shorter
+    // searches.
     if (finished && job.tookMs !== undefined && job.order.fromMs === this.fromMs)
       quirks.took(job.tookMs, finished.statuses);
     this.#begun?.ends();

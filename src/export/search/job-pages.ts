@@ -35,7 +35,7 @@ export class JobPages {
     return this.#offset;
   }
 
-  /** Starts reading the rows again. */
+  /** Returns to the first row, so that all rows are read again. */
   beginAgain(): void {
     if (this.#offset > 0) this.#readings++;
     this.#offset = 0;
@@ -75,8 +75,8 @@ export class JobPages {
   }
 
   /**
-   * Returns true if the rows of the job have moved between two pages (E9). To find out, requests the last row of a
-   * short page again, and compares it.
+   * Returns true if rows changed their positions while the job's pages were being read (E9). To find out, requests the
+   * last row of a short page again, and compares it.
    */
   async #hasMoved(offset: number): Promise<boolean> {
     const end = this.#shortEnd;
@@ -100,7 +100,7 @@ export class JobPages {
   }
 }
 
-/** Copies the last row that a receiver receives. */
+/** Passes rows on to a receiver, and keeps a copy of the last row. */
 class LastRow {
   readonly receiver: RowReceiver;
   /** Message time of the last row in ms; NaN until a row has been received. */

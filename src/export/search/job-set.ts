@@ -52,7 +52,7 @@ export class JobSet {
     return [...this.#open.keys()].reduce((sum, job) => sum + scannedBy(job), this.#scannedBytes);
   }
 
-  /** Opens a search job. Rejects with `export.noTurn` if no search-job slot becomes free within `turnMs`. */
+  /** Opens a search job. Rejects with the error `export.noTurn` if no search-job slot becomes free within `turnMs`. */
   async open(order: JobOrder, purpose: JobView['purpose'], wishes: OpenWishes = {}): Promise<SearchJob> {
     const { jobs, quirks, clock, signal, onProgress } = this.#options;
     const { turnMs, expectedMs = purpose === 'Rows' ? quirks.searchMs : quirks.countMs } = wishes;

@@ -37,7 +37,7 @@ export class MessageReader extends ResultReader {
   #counted: IndependentCount | undefined;
   #areBucketsUsed = false;
   #readings = 0;
-  /** Result of the previous complete read. */
+  /** Result of the complete read before the latest one. */
   #figuresBefore: RowFigures | undefined;
 
   constructor(options: MessageReaderOptions) {
@@ -85,7 +85,7 @@ export class MessageReader extends ResultReader {
   }
 
   /**
-   * Returns the time of the oldest rows to write if the service cut the search short. Older rows are left to the next
+   * Returns the start of the range to write if the service cut the search short. Older rows are left to the next
    * search.
    */
   async #beginOf(end: SearchEnd, oldestMs: number | undefined): Promise<number> {

@@ -80,7 +80,7 @@ export class RowFilter {
   constructor(options: RowFilterOptions) {
     assert(
       !options.byReceiptTime || options.writtenFromMs === undefined,
-      'in a search by receipt time, no rows can be left to the next search',
+      'rows of a search by receipt time would be left to the next search',
     );
     this.#options = options;
     this.#writtenSums = new SliceSums(options.sliceMs);
@@ -93,8 +93,8 @@ export class RowFilter {
   }
 
   /**
-   * Counts the repeated rows at the start of the current page as overlapping. Called if these rows are repeated because
-   * the previous page lacked rows.
+   * Counts the repeated rows at the start of the current page as an overlap of two pages. Called if rows changed their
+   * positions after the previous page was read.
    */
   overlaps(): void {
     this.#figures.overlapping += this.repeatedAtStart;

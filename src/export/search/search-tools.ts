@@ -45,7 +45,7 @@ export interface ExportTools {
 
 export interface SearchTools extends ExportTools {
   readonly destination: Destination;
-  /** Fields that the export's plan lists as columns for CSV and Parquet files. */
+  /** Fields that become columns of CSV and Parquet files, as listed in the export's plan. */
   readonly describedFields: readonly DescribedField[];
   /** Finds misspelled names in `output.fields`. */
   readonly chosenFields: ChosenFields;
@@ -119,7 +119,7 @@ export class ChosenFields {
     return this.#hasRows ? [...this.#undescribed.values()] : [];
   }
 
-  /** Removes names that the service has described. */
+  /** Removes the names that the service has described from the list of undescribed names. */
   saw(described: readonly { readonly name: string }[]): void {
     this.#hasRows = true;
     if (described.length === 0) this.#undescribed.clear();

@@ -204,7 +204,7 @@ function writtenFrom({ writtenFromMs }: SearchFacts, { kind, atMs }: Cut): numbe
 
 function judgeWhole(run: SearchFacts, figures: RowFigures): Verdict {
   const { interval, hasLostStatus, isSplittable, results, isReadTwice } = run;
-  assert(figures.left === 0, 'a complete interval leaves no rows to the next search');
+  assert(figures.left === 0, 'rows of a complete interval were left to the next search');
   if (!hasLostStatus && figures.duplicates > 0 && !isReadTwice) return readingOf(run, figures.isDisordered);
   if (!hasLostStatus) return { kind: 'commit', record: recordOf(run, figures, interval.fromMs) };
   if (isSplittable && results === 'Messages') return byCount(run, figures, interval.fromMs);
@@ -286,8 +286,8 @@ function isEndShown({ isReadInPart, jobCount }: SearchFacts, { left, received }:
 }
 
 /**
- * Returns the decision to count the rows by an aggregation. Counting closes the search job, so if there are duplicates,
- * the rows are first read a second time.
+ * Returns the decision to count the rows by an aggregation. Counting closes the search job, so duplicates are first
+ * confirmed by reading the rows a second time.
  */
 function countingOf(run: SearchFacts, figures: RowFigures, interval: Interval): Verdict {
   const hasTwins = figures.duplicatesOfWritten > 0 && !run.hasLostStatus;

@@ -4,8 +4,8 @@ import type { JobProgress } from '../../service/jobs/job-gathering.ts';
 import { smallestLimitAfter } from './message-limit.ts';
 
 /**
- * Factor by which the expected duration is multiplied if a search has already ended at its first status request, and
- * was thus probably shorter than expected.
+ * Factor that lowers the expected duration of a search. It applies if a search had already ended at its first status
+ * request, because this search was probably shorter than expected.
  */
 const soonerRatio = 0.99;
 

@@ -1,6 +1,6 @@
 /** Words that differ between messages about a SearchExport and messages about an export on the command line. */
 
-/** Field of the spec as named in messages: a path below `spec`. */
+/** Path below `spec` of a field that messages name. */
 export type WordedField =
   | 'activeDeadlineSeconds'
   | 'incompletePolicy'

@@ -21,13 +21,15 @@ export interface ViewFacts extends WorkFacts {
   /** Last failure; undefined after a success. */
   readonly lastError: LogfleetError | undefined;
   /**
-   * Duration in ms of earlier searches that resemble a comparison with the service's counts; 0 if there have been none.
+   * Expected duration in ms of the digest (the comparison with the service's counts), based on earlier searches. It is
+   * 0 until a search has ended.
    */
   readonly usualDigestMs: number;
 }
 
 /**
- * Minimum delay in ms before a wall time is checked again. It is needed because the wall clock may have been set back.
+ * Minimum delay in ms before a wall-clock time is checked again. It is needed because the wall clock may have been set
+ * back.
  */
 const minSettleWaitMs = 1_000;
 

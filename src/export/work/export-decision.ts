@@ -1,7 +1,8 @@
 /**
- * Decides which searches of an export start and stop, and what the export is waiting for (pure). Each segment has one
- * search at a time (E3). No search includes times for which messages may still be arriving (E11). Only commit records
- * show finished work, so every process makes the same decision.
+ * Decides which searches of an export start and stop, and what the export is waiting for. All functions are pure.
+ *
+ * Each segment has one search at a time (E3). No search includes times for which messages may still be arriving (E11).
+ * Only commit records show finished work, so every process makes the same decision.
  */
 import type { CommitRecord } from '../../destination/commit-record.ts';
 import { allSegmentsOf, type Coverage, coverageOf } from '../../destination/coverage.ts';
@@ -31,7 +32,7 @@ export interface ExportLimits {
   readonly maxMessages: number | undefined;
   /** Maximum number of scanned bytes. Running searches stop when it is reached. */
   readonly maxBytesScanned: number | undefined;
-  /** Wall time after which no searches start. */
+  /** Wall-clock time after which no searches start. */
   readonly deadlineMs: number | undefined;
   /** Smallest row count at which the service has cut a search short; undefined if there is none. */
   readonly smallestLimit: number | undefined;
@@ -58,7 +59,7 @@ export interface ExportDecideInput<S extends RunningSearch = RunningSearch> {
   readonly part: WorkerPart;
   /** Monotonic time until which this worker leaves some segments to the workers that own them. */
   readonly yieldsUntilMs: number;
-  /** Monotonic time from which this worker may replace the first worker in comparing rows with the service's counts. */
+  /** Monotonic time from which this worker may compare rows with the service's counts in place of the first worker. */
   readonly replacesFirstAtMs: number;
   readonly now: ExportMoment;
 }
@@ -80,7 +81,8 @@ export type Wait =
    */
   | { readonly kind: 'people'; readonly delays: readonly IntervalDelay[]; readonly isRest: boolean }
   /**
-   * All remaining rows are too recent to be searched. The next search starts no earlier than the wall time `untilMs`.
+   * All remaining rows are too recent to be searched. The next search starts no earlier than the wall-clock time
+   * `untilMs`.
    */
   | { readonly kind: 'settling'; readonly untilMs: number }
   /** Other workers are probably doing the rest of the work. */
@@ -104,7 +106,7 @@ export interface ExportProgress extends Pick<ManifestTotals, 'rows' | 'bytes' | 
 export interface ExportDecision<S extends RunningSearch = RunningSearch> {
   readonly coverage: Coverage;
   readonly start: readonly SearchOrder[];
-  /** Searches that must stop without a commit record. */
+  /** Running searches that must stop without writing a commit record. */
   readonly stop: readonly S[];
   /**
    * Searches that have almost reached the service's maximum duration. They are ended now, and the rows they have found
@@ -124,8 +126,8 @@ export interface ExportDecision<S extends RunningSearch = RunningSearch> {
 }
 
 /**
- * Stands for the segment number in a delay of the comparison with the service's counts (digest), which covers several
- * segments.
+ * Used instead of a segment number for the delay of the digest. The digest compares the rows of several segments with
+ * the service's counts.
  */
 export const digestSegment = -1;
 
@@ -241,7 +243,7 @@ function mustStop(input: ExportDecideInput, search: RunningSearch, { remaining }
   return search.isSearching && isScannedOut(limits, scannedBytes(input));
 }
 
-/** Returns the wall time at which all rows of the segment are old enough to be searched (E11). */
+/** Returns the wall-clock time at which all rows of the segment are old enough to be searched (E11). */
 function settledAtMs(
   { limits: { settleDelayMs }, now: { clockBehindMs } }: ExportDecideInput,
   { toMs }: Segment,

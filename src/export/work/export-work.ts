@@ -56,7 +56,7 @@ const noLimits: WorkLimits = {
   ...{ maxMessages: undefined, maxBytesScanned: undefined, deadlineMs: undefined },
 };
 
-/** A running step, with its search jobs and its end. */
+/** A running step, its search jobs, and the promise that resolves at its end. */
 interface StepRun extends RunningStep {
   readonly jobs: JobSet;
   readonly abort: AbortController;

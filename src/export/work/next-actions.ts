@@ -55,7 +55,7 @@ export interface RunningStep {
   readonly step: Step;
   /** Monotonic time at which the step began. */
   readonly begunAtMs: number;
-  /** Wall time until which planning waits (E11); undefined if the step does not wait. */
+  /** Wall-clock time until which planning waits (E11); undefined if the step does not wait. */
   readonly settlesAtMs: number | undefined;
 }
 

@@ -11,7 +11,7 @@ interface RowSpan extends Interval {
 }
 
 export const rowSlices = 60;
-/** Value for a period without a commit record. */
+/** Row count of a period without a commit record: unknown. */
 export const unknownRows = -1;
 
 export class RowHistogram {
@@ -40,7 +40,7 @@ export class RowHistogram {
     return counts;
   }
 
-  /** Adds up the rows in each part of the time range. */
+  /** Divides the rows of each span among the periods, and adds up the rows of each period. */
   #spread(spans: readonly RowSpan[]): ReadonlyMap<number, number> {
     const counts = new Map<number, number>();
     for (const { fromMs, toMs, rows } of spans) {

@@ -27,7 +27,7 @@ import type { StoredManifest } from './work-view.ts';
 /** Size of the probe file in bytes. It is usually large enough to detect a full disk or an exhausted quota. */
 const probeBytes = 256 * 1_024;
 
-/** Objects of which a process already knows. */
+/** Objects at the destination that a process already knows. */
 type Known = Pick<Exporting, 'plan' | 'records' | 'verdicts'>;
 
 export class StoredExport {
@@ -46,7 +46,7 @@ export class StoredExport {
   }
 
   get destination(): Destination {
-    assert(this.#destination !== undefined, 'the destination must be opened first');
+    assert(this.#destination !== undefined, 'the destination has not been opened');
     return this.#destination;
   }
 
@@ -129,8 +129,8 @@ export class StoredExport {
   }
 
   /**
-   * Reads new or all commit records and comparison results. If a commit record has disappeared, the plan may also be
-   * missing, so it is rewritten (E2).
+   * Reads the commit records and comparison results: all of them, or only new ones. If a commit record has disappeared,
+   * the plan may also be missing, so it is rewritten (E2).
    */
   async readRecords(before: Known, which: RecordsReading['which']): Promise<RecordsReading> {
     const { layout } = this.#definition;

@@ -19,7 +19,7 @@ import type { StoredManifest } from './work-view.ts';
 
 /**
  * Commit records that must be reread: `none`, only `new` ones, which another process may have written, or `all`,
- * because a user may have changed some. During a read, this value already describes the next read.
+ * because a user may have changed some. While a read is running, the value already applies to the next read.
  */
 export type UnreadRecords = 'none' | 'new' | 'all';
 
@@ -59,7 +59,10 @@ export interface Exporting extends ReadState {
   readonly verdicts: readonly DigestVerdict[];
   /** Maximum number of comparisons with the service's counts. A user's retry request raises it by one. */
   readonly maxRounds: number;
-  /** True if an attempt to write the manifest has begun. If another attempt is needed, the first one has failed. */
+  /**
+   * True once an attempt to write the manifest has begun. If it is already true before an attempt, an earlier attempt
+   * has failed.
+   */
   readonly isManifestTried: boolean;
 }
 

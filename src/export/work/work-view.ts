@@ -9,7 +9,7 @@ import type { Trouble, Unproven } from './export-delays.ts';
 /** Limits of the work, such as those in the spec. */
 export interface WorkLimits extends Omit<ExportLimits, 'smallestLimit'> {
   readonly incompletePolicy: 'Fail' | 'Keep';
-  /** Check by which the rows are proven, if the query allows it (E6). */
+  /** Check that must show that no row is missing, if the query allows this check (E6). */
   readonly proof: 'Digest' | 'Count';
 }
 

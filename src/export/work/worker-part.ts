@@ -14,7 +14,7 @@ export interface WorkerPart {
 /** The only process that works on an export. */
 export const onlyWorker: WorkerPart = { index: 0, workers: 1 };
 
-/** Maximum time in ms for which a worker waits for another worker that is writing no new objects. */
+/** Maximum time in ms that a worker waits for another worker that is writing no new objects. */
 export const otherWorkersTimeoutMs = 5 * 60_000;
 /**
  * Returns the monotonic time from which a worker may replace the first worker. Worker 1 waits five minutes, and each
@@ -25,7 +25,7 @@ export function replacesFirstAtMs(othersSeenAtMs: number, { index }: WorkerPart)
 }
 
 /**
- * Maximum age in ms of a worker's last read of other workers' objects when it starts a search. If the read is older,
+ * Maximum time in ms between a worker's last read of other workers' objects and its next search. After a longer time,
  * the worker first reads the objects again.
  */
 export const rereadMs = 3_000;
