@@ -22,7 +22,7 @@ export function decodeWebhook(members: ReadonlyMap<string, SecretText>): Webhook
   const url = members.get('url');
   const type = members.get('type')?.reveal().trim() || 'json';
   const format = formats.find((each) => each === type);
-  if (!url) throw invalid('the notification Secret lacks the key url');
+  if (!url) throw invalid('the notification Secret lacks the key url: add the address of the webhook');
   if (!URL.canParse(url.reveal()) || new URL(url.reveal()).protocol !== 'https:')
     throw invalid('the key url of the notification Secret is invalid: use an address that begins with https://');
   if (!format) throw invalid(`the key type of the notification Secret is invalid: use one of ${formats.join(', ')}`);

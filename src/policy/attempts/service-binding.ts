@@ -112,8 +112,8 @@ export class ServiceBinding {
     const listedMs = this.#bound?.listing.builds()?.sentAtMs ?? 0;
     if (listedMs < this.#buildsDoubtedMs)
       return 'a new list of builds, because the service refused the requested build';
-    if (this.#bound?.listing.problem()) return 'the service, which cannot be used';
-    return asked.some((kind) => this.#isHeld(kind)) ? 'the service, which failed a moment ago' : undefined;
+    if (this.#bound?.listing.problem()) return "a successful read of the service's lists, because the last read failed";
+    return asked.some((kind) => this.#isHeld(kind)) ? 'the back-off after a failed request to the service' : undefined;
   }
 
   /** Returns true while upgrade requests are paused because of an error that a user must correct. */
@@ -122,8 +122,8 @@ export class ServiceBinding {
   }
 
   /**
-   * Returns the number of requests of this kind that may be sent now. After a failure, the number is 0 for a while, and
-   * then 1 at a time until a request succeeds.
+   * Returns the number of requests of this kind (`posts` or `reads`) that may be sent now. After a failure, the number
+   * is 0 for a while, and then 1 at a time until a request succeeds.
    * @param inFlight number of unanswered requests of this kind
    */
   capacityFor(kind: Asked, inFlight: number): number {
@@ -132,7 +132,10 @@ export class ServiceBinding {
     return inFlight === 0 ? 1 : 0;
   }
 
-  /** Pauses requests of this kind after a failure that affects the whole service, not only a single collector. */
+  /**
+   * Pauses requests of this kind (`posts` or `reads`) after a failure that affects the whole service, not only a single
+   * collector.
+   */
   holdFor(given: LogfleetError, kind: Asked): void {
     const { clock, log } = this.#environment;
     const { namespace, name: policy } = this.#owner;
@@ -156,12 +159,14 @@ export class ServiceBinding {
     this.#bound?.listing.requestBuilds(this.#buildsDoubtedMs);
   }
 
-  /** Clears the failures of this kind of request after one has succeeded. */
+  /** Clears the failures of this kind of request (`posts` or `reads`) after a request has succeeded. */
   succeeded(kind: Asked): void {
     this.#failures[kind].succeeded();
   }
 
-  /** Clears the failures of this kind of request because the policy no longer needs such requests. */
+  /**
+   * Clears the failures of this kind of request (`posts` or `reads`), because the policy no longer needs such requests.
+   */
   unneeded(kind: Asked): void {
     if (this.#failures[kind].error === undefined) return;
     this.succeeded(kind);

@@ -196,7 +196,9 @@ function fleetUnder(rules: Rules): { readonly bench: PolicyBench; readonly seen:
 
 function heldBy(rules: Rules): string | undefined {
   if (rules.hold('claims of others')) return 'policy a/b';
-  return rules.hold('service unusable') ? 'the service, which cannot be used' : undefined;
+  return rules.hold('service unusable')
+    ? "a successful read of the service's lists, because the last read failed"
+    : undefined;
 }
 
 function specUnder(rules: Rules): Partial<CollectorVersionPolicySpec> {
