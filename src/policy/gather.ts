@@ -140,7 +140,9 @@ export class Gatherer {
     return this.#ready(policy, { bound, ledger, memberIndex, began, nextBuild, awaitsBuild, notOffered, problem });
   }
 
-  /** Allows failed requests to be repeated immediately if a user has asked for that since the last call. */
+  /**
+   * Allows failed requests to be repeated immediately if a user has asked for that since this method was last called.
+   */
   #repeatIfAsked(policy: CollectorVersionPolicy, secret: ResourceKey): void {
     const { binding, messages } = this.#runtime;
     const asked = askedOf(policy, policy.metadata.annotations[annotations.requestedAt]);

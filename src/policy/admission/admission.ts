@@ -109,8 +109,8 @@ class Batch {
       if (pending.entry(id)?.open) continue;
       const orphan = memberIndex.orphan(id);
       if (!orphan) continue;
-      // Without a task id, the request must be repeated. This may start the upgrade, so the stage must have started
-      // (R2).
+      // If the running upgrade has no task id, its request must be repeated. The repeated request may start the
+      // upgrade, so the stage must have started (R2).
       if (orphan.taskId === undefined && stageNotReached({ id, because: 'pending' }, this.#known())) continue;
       // The age of an upgrade without a task id is counted from now, because its request may only just have been sent.
       const { taskId, sinceMs, toVersion } = orphan;
@@ -136,7 +136,7 @@ class Batch {
       if (entry.back !== (this.#input.state.rollback !== undefined)) continue;
       if (!memberIndex.member(collectorId)?.selected || !memberIndex.owns(collectorId)) continue;
       if (!probeIsDue(open, memberIndex.row(collectorId), settings)) continue;
-      // Repeating the request may start the upgrade, so the stage must have started (R2), and the maintenance window
+      // The repeated request may start the upgrade, so the stage must have started (R2), and the maintenance window
       // must be open (R8).
       if (!entry.back && !isStageStarted(memberIndex.stageOf(collectorId), this.#input.state)) continue;
       if (ownWindowClosed({ id: collectorId, because: 'pending' }, this.#known())) continue;
@@ -232,8 +232,8 @@ class Batch {
     const { target } = ledger.header;
     const entry = this.#started(id);
     const drifts = entry.drifts + Number(drifted);
-    // The collector ran the target version before. An outdated listing that still shows this version must not end the
-    // new attempt.
+    // A collector that ran the target version before needs a grace period, because an outdated listing that still shows
+    // this version must not end the new attempt.
     const needsGrace = drifts > 0 || memberIndex.row(id)?.formerVersion === target;
     const used = drifted ? 1 : entry.used + 1;
     this.#write({ ...entry, used, drifts, open: this.#attempt(target, needsGrace) });

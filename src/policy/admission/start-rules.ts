@@ -63,7 +63,7 @@ export interface AdmissionInput extends DecideInput {
 
 /** Input to the rules that decide whether a collector may be upgraded now. */
 export interface AdmissionState extends AdmissionInput {
-  /** Number of upgrades started so far by this decision. */
+  /** Number of upgrades that this decision has started so far. */
   readonly batched: number;
 }
 

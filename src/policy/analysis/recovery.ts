@@ -1,6 +1,6 @@
 /**
  * Checks after a rollback whether collectors that had stopped sending logs are sending them again (R11). The check
- * counts messages in a period after the rollback, and compares the counts with those from before the upgrade. The
+ * counts the messages from a period after the rollback, and compares the counts with those from before the upgrade. The
  * result is only displayed to the user.
  */
 

@@ -50,8 +50,8 @@ export const samples = 3;
 /** Number of frequent reads of one upgrade task before another task is read instead. */
 const readsPerTurn = 20;
 /**
- * A page is read if at least this many upgrades on it should have ended. If fewer should have ended, their tasks are
- * read instead.
+ * A page of the collector list is read if at least this many upgrades of its collectors should have ended. For fewer
+ * upgrades, the upgrade tasks are read instead.
  */
 const pageWorth = 2;
 const shortestRereadMs = 10_000;
@@ -66,7 +66,7 @@ const pressedWaitShare = 1 / 20;
 
 interface DuePage {
   due: number;
-  /** Number of upgrades on this page that should end within the maximum delay of the read. */
+  /** Number of upgrades of collectors on this page that should end within the maximum delay of the page read. */
   soon: number;
   oldestDueMs: number;
   /** Latest expected end, as monotonic time in ms, among the upgrades that should have ended already. */
@@ -174,8 +174,8 @@ class PlanBuilder {
   }
 
   /**
-   * Plans the read of a page. While more upgrades on the page should end soon, the read is delayed, up to a maximum
-   * delay.
+   * Plans the read of a page of the collector list. The read is delayed, up to a maximum, while upgrades of more
+   * collectors on the page should end soon.
    */
   #planPage(page: number, { due, soon, oldestDueMs, latestDueMs, ids }: DuePage): void {
     if (due === 0) return;

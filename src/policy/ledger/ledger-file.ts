@@ -93,8 +93,8 @@ export class LedgerFile {
   }
 
   /**
-   * Stores a ledger that already contains the changes. Throws `host.conflict` if another process has changed the stored
-   * ledger.
+   * Stores a ledger that already contains the changes. Throws the error `host.conflict` if another process has changed
+   * the stored ledger.
    * @param changes entries that differ from the stored ledger
    * @param started collectors of the stage that starts now; empty if no stage starts
    */
@@ -172,8 +172,8 @@ export class LedgerFile {
   }
 
   /**
-   * Reads the objects that `head` names. If the read fails because `head` has changed in the meantime, throws
-   * `host.conflict`.
+   * Reads the objects that `head` names. Throws the error `host.conflict` if the read fails because `head` has changed
+   * in the meantime.
    */
   async #unlessReplaced<T>(head: LedgerShard, read: () => Promise<T>): Promise<T> {
     try {

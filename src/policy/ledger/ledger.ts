@@ -103,7 +103,7 @@ export interface Ending {
   readonly lastSeenAliveMs: number | undefined;
 }
 
-/** Identifies the rollout and stage counts that include an ended attempt. */
+/** Identifies the counts that include an ended attempt: those of the rollout, and those of one of its stages. */
 export interface Counted {
   /**
    * Value of `tally.number` when the attempt was counted. The number increases when the counts are reset, for example
@@ -197,7 +197,7 @@ export interface StageAnalysis {
   readonly recovery?: RecoveryCheck;
 }
 
-/** Result of the check after a rollback, which counts the messages of the collectors in `quietest` again. */
+/** Result of the check after a rollback. The check counts the messages of the collectors in `quietest` again. */
 export interface RecoveryCheck {
   /** Wall-clock time in ms from which messages are counted after the rollback. */
   readonly fromMs: number;

@@ -1,6 +1,6 @@
 /**
- * One policy's ledger in this process, which each decision stores. After a failed write, the caller must call `forget`,
- * because the ledger in memory may differ from the stored ledger.
+ * A policy's ledger in the memory of this process. Each decision stores its changes to the ledger. After a failed
+ * write, the caller must call `forget`, because the ledger in memory may differ from the stored ledger.
  */
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import { assert } from '../../base/assert.ts';

@@ -30,7 +30,7 @@ export interface Beginning {
   readonly wallMs: number;
   /** Counts at the end of the former rollout. */
   readonly counts: EndCounts | undefined;
-  /** Ended rollouts that only the policy's status contains, newest first. */
+  /** Ended rollouts that the policy's status lists but the ledger does not, newest first. */
   readonly shown?: readonly RolloutHistory[];
 }
 

@@ -189,7 +189,8 @@ export function headerFromStatus(policy: CollectorVersionPolicy, wallMs: number)
     completedAtMs: own?.endedAtMs,
     attempts: 0,
     tally: { ...emptyTally, number: 0 },
-    // If the spec was edited, newly selected collectors belong to the completed rollout and are not late joiners.
+    // If the spec was edited since, newly selected collectors belong to the completed rollout, so they are not late
+    // joiners.
     ...(!isSameSpec && { selection: unknownSelection }),
     history,
   };

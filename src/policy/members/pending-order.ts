@@ -51,7 +51,9 @@ export class PendingOrder {
     this.#returned.delete(id);
   }
 
-  /** Drops leading collectors that are no longer pending, so that `upTo` does not read them again. */
+  /**
+   * Removes collectors that are no longer pending from the start of the list, so that `upTo` does not read them again.
+   */
   trim(memberOf: MemberOf): void {
     for (const id of this.#returned) if (!isPending(memberOf(id))) this.#returned.delete(id);
     const sorted = this.#sorted;

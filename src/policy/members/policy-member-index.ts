@@ -159,7 +159,8 @@ export class PolicyMemberIndex {
   }
 
   /**
-   * True if the next read of the collector list may change a collector's state, for example if a collector is offline.
+   * True if the next read of the collector list may change a collector's state, for example because the collector is
+   * offline.
    */
   get awaitsSweep(): boolean {
     if (this.members('contradicted').size > 0) return true;

@@ -10,7 +10,7 @@ export interface ForecastMember {
 
 interface Place {
   readonly calendar: MaintenanceCalendar;
-  /** Number of collectors in the service's list. Each page of the list contains `pageRows` collectors. */
+  /** Number of collectors in the service's list, on pages of `pageRows` collectors. */
   readonly listed: number;
   readonly pageRows: number;
 }

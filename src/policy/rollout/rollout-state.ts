@@ -70,7 +70,7 @@ interface Progress {
   readonly header: LedgerHeader;
   /** Index of the active stage, if any. */
   readonly current: number | undefined;
-  /** Next stage, which must wait although the stage before it has ended. */
+  /** Next stage, if it must wait although the stage before it has ended. */
   readonly next?: Stage;
   /** Collectors of the stage that this decision starts. */
   readonly started?: readonly string[];

@@ -62,7 +62,7 @@ export function isCandidate({ versionPattern }: Target, version: string): boolea
   return versionPattern === undefined || matchesGlob(versionPattern, version);
 }
 
-/** Returns the versions that may become the target, best first. Versions that cannot be parsed are left out. */
+/** Returns the versions that may become the target, newest first. Versions that cannot be parsed are left out. */
 function candidatesOf(target: Target, builds: readonly Build[]): readonly string[] {
   if (target.versionPattern === undefined) {
     const latest = builds.find((build) => build.latest);

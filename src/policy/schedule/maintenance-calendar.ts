@@ -20,13 +20,13 @@ import { type Opening, spanStart, spansFrom, spansOfDay } from './window-spans.t
 
 export type WindowVerdict =
   /**
-   * Upgrades may start until the wall-clock time `untilMs` in ms, which is the end of the window minus the cutoff.
-   * Infinity if the window never closes.
+   * Upgrades may start until `untilMs`, a wall-clock time in ms. This time is the end of the window minus the cutoff,
+   * or Infinity if the window never closes.
    */
   | { readonly kind: 'open'; readonly untilMs: number }
   /**
-   * No upgrade may start before the wall-clock time `opensAtMs` in ms, which is undefined if no window will open. The
-   * text `because` gives the reason, worded to follow "waiting for".
+   * No upgrade may start before `opensAtMs`, a wall-clock time in ms. `opensAtMs` is undefined if no window will open.
+   * `because` is the reason for the wait, worded to follow "waiting for".
    */
   | { readonly kind: 'closed'; readonly opensAtMs: number | undefined; readonly because: string }
   /** The window needs the collector's time zone, but the collector reports no readable time zone. */
@@ -61,7 +61,7 @@ interface Window extends Omit<Opening, 'zone'> {
 
 /** Several exclusions that overlap or touch, merged into one period. */
 interface Block extends TimeRange {
-  /** Name of the exclusion that ends last. */
+  /** Name of the exclusion in this period that ends last. */
   readonly name: string;
 }
 
@@ -158,7 +158,8 @@ export class MaintenanceCalendar {
       return { value: { kind: 'open', untilMs }, untilMs };
     }
     const value = { kind: 'closed', opensAtMs: range?.fromMs, because: this.#reason(wallMs, range) } as const;
-    // The verdict is cached only until the next exclusion begins, because the reason may have to name that exclusion.
+    // The verdict is cached only until the next exclusion begins, because the reason for the wait may then be that
+    // exclusion.
     const nextBlock = this.#blocks.find(({ fromMs }) => fromMs > wallMs);
     return { value, untilMs: Math.min(range?.fromMs ?? Infinity, nextBlock?.fromMs ?? Infinity) };
   }

@@ -32,8 +32,8 @@ const maxLookbackMs = 2 ** 14 * firstLookbackMs;
 const maxOpenings = 50_000;
 
 /**
- * Yields the time ranges after `afterMs` in which at least one window is open. The first range may begin later than its
- * window opened. A very long range ends at Infinity. Without windows, one range covers all time.
+ * Yields the time ranges after `afterMs` in which at least one window is open. The first range may begin after the time
+ * at which its window opened. A very long range ends at Infinity. Without windows, one range covers all time.
  */
 export function* spansFrom(openings: readonly Opening[] | undefined, afterMs: number): Generator<TimeRange, undefined> {
   if (!openings) {
@@ -59,8 +59,8 @@ export function* spansFrom(openings: readonly Opening[] | undefined, afterMs: nu
 }
 
 /**
- * Returns the start of the open time range that contains `atMs`. If the start is too long ago, returns the earliest
- * time that was searched.
+ * Returns the start of the time range around `atMs` in which at least one window is open. If the start is too long ago,
+ * returns the earliest time that was searched.
  */
 export function spanStart(openings: readonly Opening[], atMs: number): number {
   for (let backMs = firstLookbackMs; backMs <= maxLookbackMs; backMs *= 2) {

@@ -25,7 +25,10 @@ export class StatusPublisher extends StatusWriter<'CollectorVersionPolicy'> {
     this.#clock = options.clock;
   }
 
-  /** Confirms in the status that the operator has read the user's request. Does not change any other field. */
+  /**
+   * Confirms in the status that the operator has handled the user's request for a reconcile. Does not change any other
+   * field.
+   */
   publishEcho(policy: CollectorVersionPolicy): Promise<number> {
     const known = this.known(policy);
     const echo = echoOfRequest(policy);
