@@ -17,10 +17,10 @@ const usage = `npm run bench -- NAME [--quick] [--full] [--json] [--only PART,PA
                 --quick   short runs
                 --only    parts: encoding, levels (each level of gzip and zstd), processors (one, then all)
                 --json    one JSON document instead of tables
-  export      requests for an export of a million messages; speed and memory of writing files, compared with simple user code; takes a
+  export      requests for an export of a million messages; speed and memory of writing files, compared with a simple script; takes a
               quarter of an hour
                 --quick   few messages and no repetitions
-                --only    parts: requests, compared (with simple user code), partitions (by hour), large (ten million messages,
+                --only    parts: requests, compared (with a simple script), partitions (by hour), large (ten million messages,
                           and pages of 100 MB), processors (one, then both), command (memory of logfleet export), workers (two
                           workers of a Kubernetes Job)
                 --json    one JSON document instead of tables

@@ -47,7 +47,10 @@ function renderKind({ spec: { group, names, versions } }: CustomResourceDefiniti
   });
 }
 
-/** Fields of a column that an API server accepts. Without quotes, YAML reads a description with a comma as two fields. */
+/**
+ * Fields that a column of a CRD can have. If a description contains a comma and is not in quotes, YAML reads the text
+ * after the comma as an unknown field.
+ */
 const columnKeys = new Set(['name', 'type', 'format', 'description', 'priority', 'jsonPath']);
 
 function renderColumns(resources: string, { additionalPrinterColumns = [] }: CrdVersion): string[] {

@@ -13,7 +13,7 @@ const leftOut = ['timeRange', 'ttlSecondsAfterFinished', 'paused'];
  * SearchExport instead of repeating it.
  */
 export const runSpecTitle = 'RunSpec';
-/** TypeScript type of a run's spec, and its import. */
+/** TypeScript type of a run's spec, and the import statement that it needs. */
 export const runSpecType = `Omit<SearchExportSpec, ${leftOut.map((name) => `'${name}'`).join(' | ')}>`;
 export const runSpecImport = "import type { SearchExportSpec } from './search-export.ts';";
 /**

@@ -121,7 +121,7 @@ function userProblems({ users = {}, groups = {}, organisations = {} }: Scenario)
     for (const accessId of Object.keys(keys)) {
       const owner = owners.get(accessId);
       if (owner !== undefined) {
-        const text = `already belongs to ${owner}; use another access ID`;
+        const text = `already belongs to user ${owner}; use another access ID`;
         problems.push({ path: ['users', user, 'keys', accessId], text });
       }
       owners.set(accessId, user);

@@ -6,7 +6,7 @@ import type { SimulatedSearchJob } from './search/search-job.ts';
 import { statusAt } from './upgrades/upgrade-task.ts';
 
 export interface CollectorSnapshot {
-  /** Id as decimal digits, because ids have 64 bits. */
+  /** Id in decimal digits. It is a string, because a JavaScript number cannot represent all 64-bit ids. */
   readonly id: string;
   readonly name: string;
   readonly version: string;

@@ -46,9 +46,9 @@ export function scannerSection(figures: readonly ScanFigures[]): FigureSection {
     title: 'Pages of 100 MB read into rows, one thread',
     lines: figures.flatMap(linesOf),
     notes: [
-      'Median of several pages in one process, in elapsed time, so other load on the machine matters. Creating and transferring',
-      'the bytes is not included. Row slices, which have the target, are the bytes of each message, its id and its times, as an export',
-      'to NDJSON uses them. A line is a message of 0.9 KB from a web server, an event is a JSON message with an escape every',
+      'Median speed over several pages in one process, in elapsed time, so other load on the machine matters. The time to create and',
+      'transfer the bytes is not included. The target is for row slices: the bytes, id and times of each message, as an export to',
+      'NDJSON uses them. A line is a message of 0.9 KB from a web server, an event is a JSON message with an escape every',
       'few bytes, and a long message has 256 KB. Memory is the peak of the process, of which Node itself takes about 50 MB.',
     ],
   };

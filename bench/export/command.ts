@@ -60,8 +60,8 @@ export function commandSection(figures: readonly CommandFigures[]): FigureSectio
     title: `logfleet export of ${figures[0]?.messages.toLocaleString('en')} messages, against the limits of the service`,
     lines: figures.map(commandLine),
     notes: [
-      'Peak memory of the process, with four concurrent searches. "As in the image": with the settings in the Dockerfile. "Elsewhere":',
-      "with Node's defaults.",
+      'Peak memory of the process, with four concurrent searches. "As in the image": Node has the settings in the Dockerfile.',
+      '"Elsewhere": Node has its default settings.',
     ],
   };
 }

@@ -42,8 +42,8 @@ const partitionRuns: readonly FileRun[] = [
 const minPartitionedRatio = 0.95;
 
 /**
- * The numbers of messages are not round, because a round number of rows looks like a hidden limit (E4), and the export
- * would repeat the search.
+ * These numbers of messages are not round. An export takes a round number of rows for a hidden limit of the service
+ * (E4), and repeats the search.
  */
 const compared: MessageCorpus = { messages: 1_000_017, kind: 'packedAsLogs' };
 const lessCompared: MessageCorpus = { messages: 300_017, kind: 'packedAsLogs' };
@@ -90,11 +90,11 @@ async function measure(corpus: MessageCorpus, runs: readonly FileRun[], times: n
 
 export function comparedSection(figures: readonly FileRunFigures[]): FigureSection {
   return {
-    title: `${titleOf(figures)} to files, compared with simple user code`,
+    title: `${titleOf(figures)} to files, compared with a simple script`,
     lines: figures.map((one, index) => comparedLine(one, figures[index + 1])),
     notes: [
       'MB of pages per second of CPU time (user and system, all threads, without the CPU time of an export that finds no',
-      'messages); MB per second in brackets. The simulator is another process on the same machine. Simple user code is fetch, JSON.parse',
+      'messages); MB per second in brackets. The simulator is another process on the same machine. The simple script is fetch, JSON.parse',
       'of the page, JSON.stringify of each message and a node:zlib stream, without counts or a checksum. Best of a few runs.',
     ],
   };
@@ -136,11 +136,11 @@ function titleOf([one]: readonly FileRunFigures[]): string {
 
 function comparedLine(one: FileRunFigures, plain: FileRunFigures | undefined): FigureLine {
   if (one.way === 'plain') {
-    return { what: '  simple user code', measured: `${speedOf(one)}, ${one.peakResidentMb.toFixed(0)} MB of memory` };
+    return { what: '  simple script', measured: `${speedOf(one)}, ${one.peakResidentMb.toFixed(0)} MB of memory` };
   }
   const times = plain ? workSeconds(plain) / workSeconds(one) : Number.NaN;
   const min = [...minTimes].find(([compression]) => isSame(compression, one.compression))?.[1];
-  const measured = `${speedOf(one)}, ${one.peakResidentMb.toFixed(0)} MB of memory: ${times.toFixed(2)} times simple user code`;
+  const measured = `${speedOf(one)}, ${one.peakResidentMb.toFixed(0)} MB of memory: ${times.toFixed(2)} times the simple script`;
   if (min === undefined) return { what: nameOf(one), measured };
   return { what: nameOf(one), measured, target: `>= ${min} times`, met: times >= min };
 }

@@ -111,7 +111,7 @@ export function encodingSection(figures: readonly EncodeFigures[]): FigureSectio
     notes: [
       'MB of pages per second of CPU time, all threads; MB per second in brackets. A page has 10,000 messages of 0.9 KB. The',
       'process holds one page (9 MB). Only the scanner, encoder, compression and SHA-256 are measured, without a connection or disk.',
-      'Simple user code is JSON.parse of the page, JSON.stringify of each message and a node:zlib stream, without a checksum.',
+      'The simple script is JSON.parse of the page, JSON.stringify of each message and a node:zlib stream, without a checksum.',
     ],
   };
 }
@@ -150,7 +150,7 @@ function linesOf(one: EncodeFigures, before: EncodeFigures | undefined): FigureL
   const memory = `${peakResidentMb.toFixed(0)} MB of memory`;
   if (way === 'plain') {
     const times = ((before?.mbPerProcessorSecond ?? Number.NaN) / mbPerProcessorSecond).toFixed(1);
-    return [{ what: '  simple user code', measured: `${speed}, ${memory}: the export has ${times} times as many` }];
+    return [{ what: '  simple script', measured: `${speed}, ${memory}: logfleet is ${times} times as fast` }];
   }
   return [
     {

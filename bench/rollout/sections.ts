@@ -82,7 +82,7 @@ function requestLimit({ pageRows, oldVersions, spareBuild, collectors }: Rollout
 
 /**
  * Number of requests in a sweep that do not return a full page. One returns the empty page at the end, and one checks
- * for new collectors.
+ * for new collectors that the other pages may omit.
  */
 const closingRequests = 2;
 
@@ -113,9 +113,9 @@ export function convergedSection(figures: ConvergedFigures): FigureSection {
       })),
     ],
     notes: [
-      'A sweep (a listing of the whole fleet) ends with an empty page, and with a request that checks for hidden collectors.',
+      'A sweep (a listing of the whole fleet) ends with an empty page, and with a request that checks for omitted new collectors.',
       'PUT leases: by the leader, every 2 s. WATCH: renewed every 20 s. GET collectorversionpolicies, searchexports: relist, every',
-      'ten minutes. GET settings: relist of the ConfigMap that can pause everything. GET secrets: rereads of the credentials.',
+      'ten minutes. GET settings: relist of the ConfigMap that can pause logfleet. GET secrets: rereads of the credentials.',
     ],
   };
 }

@@ -15,7 +15,7 @@ export class Effort {
     this.#perTurn = unitsPerTurn;
   }
 
-  /** Makes the full computing time available again. */
+  /** Grants the search the full computing time again, as set by `limit`. */
   renew(): void {
     this.#left = this.#perTurn;
   }

@@ -62,7 +62,7 @@ export function compareTexts(left: string, right: string): number {
   return left < right ? -1 : left > right ? 1 : 0;
 }
 
-/** Sort key of a field value: first empty values, then numbers, then text. */
+/** Sort key of a field value. It sorts empty values first, then numbers, and then text. */
 export interface Rank {
   readonly kind: 0 | 1 | 2;
   readonly number: Numeric;

@@ -119,7 +119,7 @@ describe('a problem is reported with file, line, column, path and remedy, for', 
     [
       'an access id of two users',
       'users: {a: {keys: {k: s}}, b: {keys: {k: t}}}',
-      'users.b.keys.k: already belongs to a; use another access ID',
+      'users.b.keys.k: already belongs to user a; use another access ID',
     ],
     [
       'an organisation that does not exist',

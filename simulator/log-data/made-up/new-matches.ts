@@ -5,7 +5,7 @@ import type { MadeUpRows } from './made-up-rows.ts';
 import { MatchTally } from './match-tally.ts';
 import { dependsOnTemplateOnly, type TemplateMatches } from './matches.ts';
 
-/** Reports the matches found since the last call to `end`. */
+/** Reports matches to the listener. Matches that it counts together are reported later, at the latest by `end`. */
 export interface NewMatches {
   /** Estimated number of messages examined per match: 1, or less if equal matches are counted together. */
   readonly examinedPerMatch: number;

@@ -41,7 +41,7 @@ export function describeLogData(name: string, { data, fromMs, toMs }: DataSample
   const all = messagesOf(data, fromMs, toMs);
   const inside = fc.integer({ min: fromMs - 1_000, max: toMs + 1_000 });
   const ownTimes = fc.constantFrom(...all.flatMap(({ row }) => [row.messageTimeMs, row.receiptTimeMs]));
-  /** Random time, often that of a message, or one millisecond later. */
+  /** Generates random times. Many of them are the time of a message, or one millisecond later. */
   const time = fc.oneof(
     inside,
     ownTimes,
