@@ -1,6 +1,7 @@
 /**
- * `make contract`: runs the tests in `test/contract/`, which check docs/service.md, against the simulator, or against a
- * deployment given by BASE_URL, ACCESS_ID and ACCESS_KEY. Exit status: 1 if a test fails, 2 for incorrect usage.
+ * `make contract`: tests whether a service behaves as docs/service.md describes. The tests are in `test/contract/`.
+ * They test the simulator, or the deployment given by BASE_URL, ACCESS_ID and ACCESS_KEY. Exit status: 1 if a test
+ * fails, 2 for incorrect usage.
  */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';

@@ -15,8 +15,8 @@ const names = { ca: 'ca.crt', cert: 'tls.crt', key: 'tls.key' } as const;
 const validForMs = 10 * 365 * 86_400_000;
 
 /**
- * Returns the TLS certificates in `dir`. Creates the three files if none of them exists. Throws if only some of them
- * exist, or if the certificate has expired.
+ * Returns the TLS certificates in `dir`. Creates the three files (CA, certificate and key) if none of them exists.
+ * Throws if only some of them exist, or if the certificate has expired.
  */
 export async function certificatesIn(dir: string, nowMs: number): Promise<Certificates> {
   await mkdir(dir, { recursive: true });

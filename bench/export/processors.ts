@@ -51,7 +51,8 @@ export function processorsSection(pairs: readonly ProcessorsPair[]): FigureSecti
 
 /**
  * Returns the ratio of the speed on two processors to the speed on one. The service runs on the same two processors,
- * and slows the export down by about half of the service's CPU time. That half is therefore subtracted.
+ * and slows the export down by about half of the service's CPU time. That half is subtracted from the duration of the
+ * export on two processors.
  */
 function timesOf({ single, all }: ProcessorsPair): number {
   return single.seconds / (all.seconds - all.simulatorSeconds / 2);

@@ -1,6 +1,6 @@
 /**
- * Measures the operator's memory and CPU time during a rollout. The operator's clock runs faster, because a rollout of
- * 100,000 collectors would take seven hours in real time.
+ * Measures the operator's memory and CPU time during a rollout. The operator's clock runs faster than real time,
+ * because a rollout of 100,000 collectors would take seven hours in real time.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

@@ -23,8 +23,8 @@ export interface RecordTable {
 export interface RecordStep {
   run(table: RecordTable): RecordTable;
   /**
-   * Returns the number of records, out of `count`, that remain after this operator. The method is absent if this number
-   * depends on the values in the records.
+   * Returns how many of `count` records remain after this operator. The method is absent if the result depends on the
+   * values in the records.
    */
   countAfter?(count: number): number;
 }

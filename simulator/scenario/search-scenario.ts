@@ -90,7 +90,7 @@ export interface PageScenario {
   /** Whether messages always have the field `_raw`, or only if it was requested. */
   readonly rawOfMessages?: 'always' | 'whereRequired';
   /**
-   * Response to a request for the messages behind an aggregation if the search job was created without
+   * Response to a request for messages if the query has an aggregation, and the search job was created without
    * `requiresRawMessages`. `refuse`: status 400. `withoutRaw`: the messages without the field `_raw`.
    */
   readonly messagesOfAggregation?: 'refuse' | 'withoutRaw';

@@ -1,7 +1,7 @@
 /**
  * Layouts of generated messages. Messages are generated in blocks of at most 2,048 messages. A layout determines the
- * times and texts of the messages in a block. There are only 256 layouts, so a search has to count the matches in at
- * most 256 blocks.
+ * times and texts of the messages in a block. There are only 256 layouts, which the blocks share. A search therefore
+ * counts the matches in full blocks once per layout, not once per block.
  */
 import { seededRandom } from '../../../src/base/random.ts';
 import { drawFor } from '../../base/chance.ts';
