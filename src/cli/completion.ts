@@ -186,11 +186,15 @@ function plain(description: string): string {
 function renderFish(commands: readonly Subcommand[]): string {
   const none = `not __fish_seen_subcommand_from ${commands.map(({ name }) => name).join(' ')}`;
   const lines = commands.flatMap(({ name, description, flags, words }) => {
-    const isHere = `complete -c logfleet -n ${quoted(`__fish_seen_subcommand_from ${name}`)}`;
+    const isCommand = `__fish_seen_subcommand_from ${name}`;
+    const isFirstArgument = `${isCommand}; and not __fish_seen_subcommand_from ${words.join(' ')}`;
+    const here = `complete -c logfleet -n ${quoted(isCommand)}`;
     return [
       `complete -c logfleet -n ${quoted(none)} -f -a ${name} -d ${quoted(description)}`,
-      ...flags.map((flag) => `${isHere} ${fishFlag(flag)}`),
-      ...(words.length > 0 ? [`${isHere} -f -a ${quoted(words.join(' '))}`] : []),
+      ...flags.map((flag) => `${here} ${fishFlag(flag)}`),
+      ...(words.length > 0
+        ? [`${here} -f`, `complete -c logfleet -n ${quoted(isFirstArgument)} -a ${quoted(words.join(' '))}`]
+        : []),
     ];
   });
   const root = ['-s h -l help', '-s V -l version'].map((flag) => `complete -c logfleet -n ${quoted(none)} ${flag}`);

@@ -106,7 +106,8 @@ test.each(Object.entries(enumerated))('every shell completes the values of --%s'
 test('zsh and fish complete only the kinds that a command accepts', async () => {
   expect(await script('zsh')).toContain('\'1:argument:compadd -S "" -- cvp/ sxs/\'');
   const fish = await script('fish');
-  const offered = (command: string, words: string) => `__fish_seen_subcommand_from ${command}' -f -a '${words}'`;
+  const offered = (command: string, words: string) =>
+    `__fish_seen_subcommand_from ${command}; and not __fish_seen_subcommand_from ${words}' -a '${words}'`;
   expect(fish).toContain(offered('abort', 'cvp/'));
   expect(fish).toContain(offered('retry', 'cvp/ sxs/'));
   expect(fish).toContain(offered('pause', 'cvp/ sx/ sxs/'));
