@@ -20,7 +20,7 @@ import { RowFilter } from '../../src/export/search/row-filter.ts';
 import { definitionOf, plainOutput } from '../support/export-definition.ts';
 import { makeVolume, openPlace, type StorePlace } from './place.ts';
 
-const rowsWritten = 200_003;
+const rowsWritten = 1_000_003;
 const zone = 'Europe/Berlin';
 /** Three days, the second of which has 25 hours. */
 const fromMs = Date.parse('2026-10-24T00:00:00+02:00');
