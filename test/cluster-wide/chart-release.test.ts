@@ -56,7 +56,7 @@ class Release {
   }
 }
 
-/** Installs the operator with another image, without Helm. */
+/** Installs the operator with kubectl instead of Helm, and with another image than the chart's. */
 async function installByKubectl(namespace: string): Promise<void> {
   const context = recordingContext();
   await runProgram(['manifests', '--namespace', namespace, '--namespaces', namespace], context);

@@ -199,7 +199,7 @@ describe('the alerts', () => {
       const labels = `namespace="logging",${kind}="${reason}",state="Stalled",reason="${reason}"`;
       return [`logfleet_${kind}_state{${labels}}`, '1x60'] as const;
     });
-    // A schedule with the reason `RunsFailed` has gaps, for which only the gaps metric raises an alert.
+    // A schedule with the reason `RunsFailed` has gaps. The alert for gaps depends only on this metric.
     const gaps = { 'logfleet_schedule_gaps{namespace="logging",schedule="RunsFailed"}': '1x60' };
     const expected = all
       // A user aborted the rollout, so it has no alert.

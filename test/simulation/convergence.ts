@@ -365,7 +365,7 @@ function excuseFor(
   return undefined;
 }
 
-/** Reasons of the `Ready` condition with which a rollout is allowed to remain incomplete. */
+/** Reasons of the `Ready` condition for which a rollout may remain incomplete. */
 const stillReasons: ReadonlySet<string> = new Set([
   'RolloutStopped',
   'RolledBack',

@@ -56,8 +56,8 @@ function unfounded(record: HistoryRecord, before: PostRecord, post: PostRecord):
 }
 
 /**
- * Returns a violation if an updated collector was upgraded again too early. Before that, two collector lists that were
- * read ten minutes apart must show that the collector no longer runs the target (U8).
+ * Returns a violation if an updated collector was upgraded again too early. Before the second upgrade, two collector
+ * lists read ten minutes apart must show that the collector no longer runs the target (U8).
  */
 function driftUnconfirmed(
   { plan }: HistoryRecord,

@@ -1,5 +1,5 @@
 /**
- * Runs 50 failovers between two operator replicas, in five concurrent worlds. In some failovers, the connection stalls
+ * Runs 50 failovers between two operator replicas, in five concurrent tests. In some failovers, the connection stalls
  * (L1, B1, B6).
  */
 import { vi } from 'vitest';

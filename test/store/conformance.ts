@@ -202,7 +202,7 @@ export function describeDestination({ make, url, unseenBytes }: StoreKind): void
       await needless.write(Buffer.alloc(12 * mebibyte));
       await stored(2);
       expect(await destination.abortLeftovers('data', 'all')).toBe(1);
-      // After the abort, the store reports either that the upload is lost, or a temporary error.
+      // After the upload has been aborted, `finish` fails: either the upload is lost, or the error is temporary.
       await expect(needless.finish()).rejects.toMatchObject({
         code: expect.stringMatching(/^destination\.(?:lost|away)$/),
         handling: { kind: 'backoff' },

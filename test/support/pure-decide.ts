@@ -10,8 +10,8 @@ import type { MemberView } from '../../src/policy/members/policy-member-index.ts
 import type { DecideInput, ListingView } from '../../src/policy/rollout/decide-input.ts';
 
 /**
- * How the result of each member of a view behaves. The operator never changes a `constant` result. It may later change
- * a `changing` result, so a decision must not contain it.
+ * For each member of a view, whether its result can change later. The operator never changes a `constant` result. It
+ * may change a `changing` result, so a decision must not contain it.
  */
 type MemberResults<View> = Readonly<Record<keyof View, 'constant' | 'changing'>>;
 

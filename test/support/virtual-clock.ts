@@ -86,7 +86,7 @@ export class VirtualClock implements Clock {
       isSettled = true;
     });
     settled.catch(() => {});
-    // Each pass ends when no timer is set. Passes are repeated, because the promise might still be waiting for real
+    // The inner run ends when no timer is set. It is repeated, because the promise might still be waiting for real
     // work, such as reading a file.
     while (!(await this.run(() => isSettled)));
     return settled;

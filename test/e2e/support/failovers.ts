@@ -67,8 +67,8 @@ export function testFailovers({ worlds, rounds }: { readonly worlds: number; rea
 }
 
 /**
- * Returns the minimum and maximum random latency in each direction, which are equal in half of the rounds. A round trip
- * takes between 5 and 400 ms.
+ * Returns the minimum and maximum random latency in each direction. In half of the rounds, the two are equal. A round
+ * trip takes between 5 and 400 ms.
  */
 function latencyOf(number: number): Latency {
   const maxMs = [2.5, 25, 75, 200][number % 4] as number;

@@ -29,7 +29,7 @@ export interface ProgramOptions {
   readonly cwd?: string;
   /** Additional environment variables. The program inherits all other variables except `LOGFLEET_...`. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Start script of another logfleet installation. */
+  /** Start script to run instead of the default one, from another logfleet installation. */
   readonly launcher?: string;
 }
 

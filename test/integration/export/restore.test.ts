@@ -46,7 +46,7 @@ describe('an export that is restored with the status of its backup', () => {
     expect(world.jobsCreated).toBe(jobsCreated);
     const { creationTimestamp } = world.world.export('audit')?.metadata ?? {};
     expect(Date.parse(world.status?.completionTime ?? '')).toBeGreaterThanOrEqual(Date.parse(creationTimestamp ?? ''));
-    // The next process does not read the files again.
+    // A process that starts after the check does not read the files again.
     world.start();
     await world.world.clock.advance(hourMs);
     expect(world.opened).toBe(opened + 1);

@@ -23,8 +23,8 @@ test.each([
     const once = await scanned({ duration: '4s' }, { proof: 'Count' });
     expect(once).toBeGreaterThan(0);
     const ratio = (await scanned(search, { proof })) / once;
-    // The first search of a large export also returns a few rows after the end of its segment, which another search
-    // scans again.
+    // The first search of a large export also returns a few rows after the end of its segment. Another search scans
+    // these rows again.
     const margin = 'messageLimit' in search ? 0.01 : 0;
     expect(ratio).toBeLessThanOrEqual(times + margin);
   },

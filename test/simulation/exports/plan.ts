@@ -12,7 +12,7 @@ import { planSearchFaults } from './planned-search-faults.ts';
 
 export interface ExportHistoryPlan {
   readonly seed: number;
-  /** Whether whole operators run, instead of only the export. */
+  /** Whether the simulation runs whole operators instead of only the export. */
   readonly isWhole: boolean;
   /** Whether the export runs as two workers of one Kubernetes Job. */
   readonly areWorkers: boolean;
@@ -155,8 +155,8 @@ export function planExportHistory(seed: number): ExportHistoryPlan {
     lateJoin: chance.happens(0.6),
     flaws: {
       missShard: isQuiet ? 0 : chance.one([0, 0, 0.1, 0.3]),
-      // A search omits messages only if the program can detect the omission, which is impossible, for example, while
-      // messages are arriving late.
+      // A search omits messages only if the program can detect the omission. While messages are arriving late, for
+      // example, it cannot.
       holes: isQuiet || !search.histogramFirst || hasLate || queryLimit !== undefined ? 0 : chance.one([0, 0.1, 0.3]),
       forget: isQuiet ? 0 : chance.one([0, 0, 0.1]),
     },

@@ -85,7 +85,7 @@ export class SingleReportService extends InProcessService {
   }
 
   /**
-   * Returns the search whose status is requested if it has an error that no response has reported yet, otherwise
+   * For a status request, returns the search if it has an error that no response has reported yet. Otherwise, returns
    * undefined.
    */
   #unreported({ method, path }: InProcessRequest): LiveSearch | undefined {

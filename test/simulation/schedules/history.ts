@@ -25,7 +25,7 @@ const collection = 'logfleet.dev/v1alpha1/searchexports';
 const messages = every(31 * minuteMs, startMs - dayMs, startMs + 4 * dayMs);
 const steps = 10;
 const replicas = 2;
-/** Value of `activeDeadlineSeconds` with which a run fails, because every run takes longer. */
+/** Value of `activeDeadlineSeconds` that makes every run fail, because every run takes longer. */
 const tooFewSeconds = 1;
 
 /** Result of a simulation. */

@@ -64,8 +64,8 @@ export function shareHistory(random: Random): ShareHistory {
     jobs: new Map([...jobs].map(([name, job]) => [name, { ...job }])),
   });
   /**
-   * Returns the state of the resources that a watch might show now, chosen at random. It is never older than the state
-   * that the watch last showed.
+   * Chooses at random a state of the resources that a watch might show now. The state is never older than the one that
+   * the watch last showed.
    */
   const shown = (before: number): Snapshot => {
     const possible = past.filter(({ number, atMs }) => number >= before && atMs >= nowMs - latestWatchMs);

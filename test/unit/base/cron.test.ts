@@ -17,7 +17,7 @@ describe('the local times of a schedule', () => {
     ['*/20 1,2 * * *', '2026-11-20T01:30', ['2026-11-20T01:40', '2026-11-20T02:00', '2026-11-20T02:20']],
     ['0 3 * * SUN', '2026-11-20T00:00', ['2026-11-22T03:00', '2026-11-29T03:00']],
     ['0 3 * * 7', '2026-11-20T00:00', ['2026-11-22T03:00', '2026-11-29T03:00']],
-    // A schedule with both a day of the month and a weekday matches every day that is either of the two.
+    // A schedule with both a day of the month and a weekday matches a day if either of the two matches.
     ['0 0 1 * MON', '2026-11-24T00:00', ['2026-11-30T00:00', '2026-12-01T00:00', '2026-12-07T00:00']],
     ['0 0 * * 2#1', '2026-11-20T00:00', ['2026-12-01T00:00', '2027-01-05T00:00']],
     ['0 0 L * *', '2027-02-01T00:00', ['2027-02-28T00:00', '2027-03-31T00:00']],

@@ -1,4 +1,4 @@
-/** Tests the age of the oldest change to a resource that its status does not show yet. */
+/** Tests the age of the oldest change that the status of the changed resource does not show yet. */
 import { expect, test } from 'vitest';
 import { type ObservableResource, UnobservedChanges } from '../../../src/controller/unobserved-changes.ts';
 

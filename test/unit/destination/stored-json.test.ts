@@ -1,4 +1,4 @@
-/** Tests how stored objects are written. */
+/** Tests how JSON objects are stored at the destination of an export. */
 import { expect, test } from 'vitest';
 import { object, StoredKind, text } from '../../../src/destination/stored-json.ts';
 import { MemoryDestination } from '../../support/memory-destination.ts';

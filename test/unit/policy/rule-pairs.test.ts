@@ -188,9 +188,7 @@ function expectOnlyInFlight(failed: { readonly sinceMs: number } | undefined, ot
   expect(reportedOf(true)).not.toMatch(other);
 }
 
-/**
- * Pairs of rules that are tested only in simulations. A new target ends a rollback, which takes more than one decision.
- */
+/** Pairs of rules that only simulations can test. A new target ends a rollback, which takes more than one decision. */
 const inTimeAlone = ['target change × rollback'];
 
 const meeting = pairs.filter((pair) => !(nameOf(pair) in apart) && !inTimeAlone.includes(nameOf(pair)));

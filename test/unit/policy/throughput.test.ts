@@ -9,7 +9,7 @@ import { type ChangedInput, decided, fleetOf, PolicyBench } from './policy-bench
 const nowMs = 20 * minuteMs;
 const wallMs = epochMs + nowMs;
 
-/** The upgrade took four minutes. */
+/** Returns the ledger entry of an upgrade that took four minutes and ended `minutesAgo` minutes ago. */
 function ended(id: string, minutesAgo: number): Entry {
   const endedAtMs = wallMs - minutesAgo * minuteMs;
   const times = { startedAtMs: endedAtMs - 4 * minuteMs, endedAtMs };

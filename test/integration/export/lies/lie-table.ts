@@ -26,7 +26,7 @@ type Rows = readonly ResultFields[];
 type Cases = Readonly<Record<string, LieCase>>;
 
 const { truth, pageRows } = small;
-/** Searches return at most 500 rows, and report that they were cut off. */
+/** Settings with which a search returns at most 500 rows, and reports that it was cut off. */
 const cutting: Scenario['search'] = { messageLimit: 500 };
 /** Corpus with more rows. The operator suspects an unreported row limit only if a search finds many rows. */
 const inLarge = { corpus: large };
@@ -97,7 +97,7 @@ function garbled(row: ResultFields): ResultFields {
   return withText(row, '#'.repeat((row['_raw'] ?? '').length));
 }
 
-/** Returns the next true row of the same size. */
+/** Returns a true row of the same size that is up to ten minutes newer than `row`. */
 function sameSized(row: ResultFields): ResultFields {
   return truth.find(
     (other) => !isRow(row)(other) && other['_size'] === row['_size'] && isNear(other, row),

@@ -1,4 +1,4 @@
-/** Proxy between the operator and the simulated service that gives false responses about search jobs. */
+/** Proxy in front of the simulated service. It gives the operator false responses about search jobs. */
 import {
   type InProcessRequest,
   type InProcessResponse,
