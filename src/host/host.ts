@@ -94,7 +94,7 @@ export interface LedgerStore {
 
 const shardForm = /^[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?$/;
 
-/** Throws `ledger.full` if the content of a ledger object is too large. */
+/** Throws the error `ledger.full` if the content of a ledger object is too large. */
 export function assertShard({ kind, namespace, name }: OwnerRef, shard: string, content: string): void {
   assert(shardForm.test(shard), `${JSON.stringify(shard)} is not a valid shard name`);
   const bytes = Buffer.byteLength(content);
@@ -165,7 +165,7 @@ export interface Host {
    * Rejects with the error code `host.gone` if the resource no longer exists.
    */
   writeStatus<K extends KindName>(kind: K, resource: ResourceOf<K>): Promise<ResourceOf<K>>;
-  /** Called when a reconcile finds that a resource's stored status is already up to date. */
+  /** Tells the host that a reconcile has found a resource's stored status to be up to date. */
   confirmStatus?<K extends KindName>(kind: K, resource: ResourceOf<K>): void;
   /**
    * Creates a resource in its owner's namespace. The new resource may be missing from the cache for some time. Fails

@@ -289,7 +289,8 @@ export class DirectoryContents {
     for (const found of reading.resources.values()) {
       await collectFailure(failures, found, () => this.#adopt(found, reading));
     }
-    // Processes owners first, because a resource that the operator created is deleted together with its owner.
+    // Processes owners first. If an owner is deleted, the resources that the operator created for it are then deleted
+    // too.
     const all = [...this.cache.all()].sort((a, b) => Number(isOwned(a)) - Number(isOwned(b)));
     for (const record of all) {
       if (reading.resources.has(identifyRecord(record))) continue;

@@ -25,7 +25,10 @@ import type {
   WatchResponse,
 } from './kube-api.ts';
 
-/** Time in ms for which idle connections are kept open. It exceeds the interval between Lease renewals. */
+/**
+ * Time in ms for which idle connections are kept open. It exceeds the interval between Lease renewals, so that renewals
+ * can use the same connection.
+ */
 const keepAliveMs = 30_000;
 const connectTimeoutMs = 5_000;
 /** Maximum age in ms of the credentials for the API server. Older credentials are reread. */
@@ -45,7 +48,10 @@ export class UndiciKubeApi implements KubeApi {
   #credentials: { readonly read: Promise<ClusterCredentials>; readonly atMs: number } | undefined;
   #agent: { readonly dispatcher: Dispatcher; readonly connection: ConnectionOptions } | undefined;
 
-  /** Throws `host.misconfigured` if the kubeconfig does not name a cluster, or if the cluster's address is invalid. */
+  /**
+   * Throws the error `host.misconfigured` if the kubeconfig does not name a cluster, or if the cluster's address is
+   * invalid.
+   */
   constructor(target: ClusterTarget, clock: Clock) {
     const url = target.server === undefined ? null : URL.parse(target.server);
     if (!url) throw misconfigured(target.context, target.server);

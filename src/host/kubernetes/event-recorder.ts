@@ -4,7 +4,7 @@
  * Invariants:
  * - Each Event is also written to the log.
  * - Callers never wait for an Event, and never fail because of it.
- * - If a message is repeated within ten minutes, the first Event's count increases instead.
+ * - If a message is repeated within ten minutes, the count of its first Event increases, and no new Event is created.
  * - Each resource can publish 25 Events immediately, and then one every 12 s. The queue holds 200 Events. Events beyond
  *   these limits are dropped and counted. Limits are needed because a resource's state changes several times a minute
  *   if half of the requests to the service fail.

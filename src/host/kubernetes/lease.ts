@@ -2,10 +2,10 @@
  * Leader election through a Lease (`coordination.k8s.io`). The Lease lasts 15 s, must be renewed within 10 s, and is
  * renewed every 2 s.
  *
- *   Following ── lease released, unchanged for 15 s, or absent for 10 s: written with own name ──▶ Leading
- *       ▲                                                                                  │ every 2 s: written again
- *       ├── 10 s since the last renewal that succeeded was sent (by own clock) ────────────┤
- *       └── the lease has another name; released on stop ──────────────────────────────────┘
+ *   Following ── Lease released, unchanged for 15 s, or absent for 10 s: written with own name ──▶ Leading
+ *       ▲                                                                                  │ every 2 s: renewed
+ *       ├── 10 s after the last successful renewal was sent (by own clock) ────────────────┤
+ *       └── the Lease names another process; released on stop ─────────────────────────────┘
  *
  * Invariants:
  * - This process measures times with its own clocks, never with a time in the Lease. It measures the age of another
@@ -86,7 +86,9 @@ export class LeaseElection implements Leadership {
   #absentSinceMs: number | undefined;
   /** Metadata of the Lease, for the next write. Undefined if the Lease must be read before it is written. */
   #stored: Lease['metadata'] | undefined;
-  /** Time at which the last successful Lease renewal was sent. Undefined while another process is the leader. */
+  /**
+   * Time at which this process sent its last successful Lease renewal. Undefined while another process is the leader.
+   */
   #renewedAt: Instant | undefined;
   #expiry: Timer | undefined;
   /**

@@ -10,7 +10,7 @@
  * life for ten minutes is asked again.
  *
  * Invariants:
- * - To a waiting operator, the resource appears not to exist.
+ * - A waiting operator treats the resource as if it did not exist.
  * - An operator that waits in a namespace leaves new resources there to the other operator.
  * - A single operator sends no additional writes. Two operators write one question and one answer every ten minutes.
  * - Reconcilers do not see entries.

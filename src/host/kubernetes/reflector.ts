@@ -286,7 +286,8 @@ export interface Page {
 }
 
 /**
- * Decodes one page of a list from the API server's response. Throws `host.unreachable` if the response is not a list.
+ * Decodes one page of a list from the API server's response. Throws the error `host.unreachable` if the response is not
+ * a list.
  */
 export function readPage(response: unknown, path: string): Page {
   const list = isRecord(response) ? response : {};

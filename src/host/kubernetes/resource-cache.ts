@@ -80,7 +80,7 @@ export class ResourceCache<R extends CachedResource> implements ResourceSource<R
   }
 
   /**
-   * Reports whether a watch event stems from a write by this process. Call this method only once per event, because it
+   * Reports whether a write by this process caused a watch event. Call this method only once per event, because it
    * returns true only once.
    */
   takeOwnWrite(resourceVersion: string): boolean {

@@ -1,6 +1,6 @@
 /**
- * Writes the complete status of a resource. If another program has changed the status, the write does not overwrite it,
- * but fails with `host.conflict`, and the next reconcile decides again.
+ * Writes the complete status of a resource. If another program has changed the status, the write fails with
+ * `host.conflict` and overwrites nothing. The next reconcile then decides again.
  */
 import { reasons } from '../../api/conditions.ts';
 import { type AnyResource, apiVersion, type KindName } from '../../api/kinds.ts';
@@ -19,8 +19,8 @@ export const fieldManager = 'logfleet';
 export const metadataOnly = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
 
 /**
- * Writes a resource's status and returns the resource with its new resource version. Throws `host.conflict`,
- * `host.gone` and other request errors.
+ * Writes a resource's status and returns the resource with its new resource version. Throws the errors `host.conflict`
+ * and `host.gone`, and other request errors.
  */
 export async function writeStatus<R extends AnyResource>(client: ApiClient, resource: R): Promise<R> {
   const { apiVersion, kind, status } = resource;
@@ -89,8 +89,8 @@ async function isOwnedBy<K extends KindName>(
 }
 
 /**
- * Deletes a resource if it still has the version that was read. Succeeds if the resource no longer exists. Throws
- * `host.conflict` if the resource has been changed or recreated, and other request errors.
+ * Deletes a resource if it still has the version that was read. Succeeds if the resource no longer exists. Throws the
+ * error `host.conflict` if the resource has been changed or recreated, and other request errors.
  */
 export async function removeResource(client: ApiClient, { kind, metadata }: AnyResource): Promise<void> {
   const { namespace, name, uid, resourceVersion } = metadata;

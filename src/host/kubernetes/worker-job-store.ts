@@ -20,8 +20,8 @@ import { decodeMetadata } from './resource-decoding.ts';
 import { fieldManager } from './status-writer.ts';
 
 /**
- * Maximum duration in ms of a request that creates a Job. The next leader starts only after this time, so its first
- * list is certain to contain the Job.
+ * Maximum duration in ms of a request that creates a Job. The next leader starts only after this time, so that the
+ * first list that it reads is certain to contain the Job.
  */
 const createDeadlineMs = leaseDurationMs - renewDeadlineMs;
 

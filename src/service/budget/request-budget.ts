@@ -69,7 +69,10 @@ export class RequestBudget {
    * leader's requests that may still be in flight (B6).
    */
   #halfUntilMs = Number.NEGATIVE_INFINITY;
-  /** Earliest time of the next test connection, for each origin with a running or failed test connection. */
+  /**
+   * Earliest time of the next test connection, by origin. Contains only origins with a running or failed test
+   * connection.
+   */
   readonly #probed = new Map<string, number>();
   #timer: { readonly atMs: number; readonly timer: Timer } | undefined;
 

@@ -33,7 +33,7 @@ export interface Build {
   readonly latest: boolean;
 }
 
-/** Status of an upgrade task (section 3.2 of docs/service.md). An unknown status counts as unfinished. */
+/** Status of an upgrade task (section 3.2 of docs/service.md). A task with an unknown status counts as unfinished. */
 export type TaskStatus = 'notStarted' | 'pending' | 'progressing' | 'succeeded' | 'failed' | 'unknown';
 
 /** The service's record of one upgrade of a collector (section 2.9 of docs/service.md). */

@@ -16,7 +16,7 @@ const soonestPollMs = 2_000;
 /** Time in ms from a job's creation to its first status request, if the expected duration of the search is unknown. */
 const usualPollMs = 2_500;
 /**
- * Fraction by which the estimated duration of a search is increased, in addition to `overshootMs`, so that the search
+ * Fraction by which the estimated duration of a search is increased. `overshootMs` is then added, so that the search
  * has probably finished by the next progress check.
  */
 const overshootShare = 0.1;

@@ -6,7 +6,7 @@
 import type { CallResponse } from '../requests/call.ts';
 import type { HistogramBucket, JobState, JobStatus } from './search-service.ts';
 
-/** Maximum number of errors, and likewise of warnings, that are stored. Any further ones are dropped. */
+/** Maximum number of stored errors, and also of stored warnings. Any further errors or warnings are dropped. */
 const maxTexts = 100;
 const maxTextLength = 1_000;
 /** Matches the warning that a search stopped at the message limit (section 10.2 of docs/service.md). */

@@ -9,7 +9,7 @@ import { endedIn, ServiceError } from '../requests/service-error.ts';
 import { delayAfterFailure, firstPollMs, keepAliveMs, pollTimeoutMs, secondTryMs } from './job-cadence.ts';
 import type { JobStatus, OpenJob } from './search-service.ts';
 
-/** Delay in ms before a status request is retried if the service was unreachable or did not know the job. */
+/** Minimum delay in ms before a status request is retried if the service was unreachable or did not know the job. */
 const againDelayMs = 1_000;
 
 export interface JobPollsOptions {

@@ -282,7 +282,8 @@ export class SearchJob {
   }
 
   /**
-   * Finishes the search once all earlier status requests have ended, because their responses may contain errors (E5).
+   * Marks the search as finished once all earlier status requests have ended, because their responses may contain
+   * errors (E5).
    */
   #finish(): void {
     if (this.#doneAtMs !== undefined && this.#polls.oldestSentMs > this.#doneAtMs)

@@ -1,6 +1,6 @@
 /**
- * Decides which requests are sent after the service has rejected the access key (401). One request at a time is sent to
- * check the key, while all others wait for its response. If the service rejects the key again, the waiting requests
+ * Decides which requests may be sent after the service has rejected the access key (401). One request at a time is sent
+ * to check the key, while all others wait for its response. If the service rejects the key again, the waiting requests
  * fail with the same error. Otherwise, they are all sent. Requests for a running search job never wait, because the
  * service cancels a job without requests (section 3.1 of docs/service.md).
  */

@@ -57,8 +57,8 @@ export function missingJob(facts: JobFacts): MissingJob {
   const isHeard = heardAtMs !== undefined;
   const ageMs = sentAtMs - createdAtMs;
   const silentMs = sentAtMs - (heardAtMs ?? createdAtMs);
-  // Checks redirects first, because after a redirect, the response may come from another service, which does not know
-  // whether the job exists.
+  // Checks redirects first. After a redirect, the response may come from another service, which cannot know whether the
+  // job exists.
   if (facts.isAstray && hadCookie && !hasCookie) {
     return {
       outcome: 'jobCookieMissing',

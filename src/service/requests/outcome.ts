@@ -52,7 +52,7 @@ export interface Treatment {
   readonly again: number;
 }
 
-/** Effect, handling and retries for one outcome. `of` contains values that differ for particular operations. */
+/** Effect, handling and retries for one outcome. `of` contains the values that are different for some operations. */
 type TreatmentRow = Treatment & { readonly of?: { readonly [O in Operation]?: Partial<Treatment> } };
 
 /** Treatment of an outcome after which the request had no effect and may succeed later. */
