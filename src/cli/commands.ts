@@ -99,7 +99,7 @@ export const commands: readonly CommandDefinition[] = [
       ),
       flag(
         '--grace <duration>',
-        'Maximum time from the end of an upgrade until every list of collectors from the service shows it (default: 60s).',
+        'Maximum time from the end of an upgrade until every list of collectors from the service shows the new version (default: 60s).',
         duration,
       ),
       flag('--health-listen <host:port>', 'Serve /healthz, /readyz and /metrics at this address.', listenAddress),
@@ -147,7 +147,7 @@ LOGFLEET_BASE_URL, LOGFLEET_ACCESS_ID, LOGFLEET_ACCESS_KEY and LOGFLEET_CA_FILE.
       ...targetFlags,
       flag(
         '-A, --all-namespaces',
-        'Read the policies in all namespaces, because they can select the same collectors. Fails if you have no permission to list them.',
+        'Read the policies in all namespaces, because they can select the same collectors. Fails if you do not have permission to list them.',
       ),
       flag(
         '--assume-upgrade <duration>',
@@ -263,7 +263,10 @@ LOGFLEET_ACCESS_KEY and LOGFLEET_CA_FILE.
     arguments: [resourceArgument(kindNames)],
     flags: [
       flag('--dir <dir>', 'Directory of manifests.').makeOptionMandatory(),
-      flag('-n, --namespace <namespace>', 'Namespace (default: the only one that contains state of this resource).'),
+      flag(
+        '-n, --namespace <namespace>',
+        'Namespace (default: the only namespace that contains state of this resource).',
+      ),
     ],
     examples: ['forget cvp/production --dir ./policies'],
     load: async () => (await import('./person/forget.ts')).forgetCommand,
@@ -296,7 +299,8 @@ LOGFLEET_ACCESS_KEY and LOGFLEET_CA_FILE.
       ),
       flag('--secret <file>', 'File with Secrets. Repeatable.', fileList),
     ],
-    // If stderr is not a terminal, warnings would repeat lines that the live view prints.
+    // By default, the log contains no warnings if stderr is not a terminal. There, they would repeat lines of the live
+    // view.
     outputFlags: ({ stderr }) => logFlags(stderr.isTTY ? 'warn' : 'error'),
     help: `
 Prints the address of the manifest to stdout. After an interrupt, the same
@@ -383,11 +387,11 @@ in GOOGLE_APPLICATION_CREDENTIALS.
       ),
       flag(
         '--notification-secret <name>',
-        'Let the operator send notifications to the webhook in this Secret. Adds the right to read the Secret.',
+        'Let the operator send notifications to the webhook in this Secret. Adds the permission to read the Secret.',
       ),
       flag(
         '--export-jobs',
-        'Let exports run in Kubernetes Jobs. Adds the rights that the Jobs need, and the image of their pods.',
+        'Let exports run in Kubernetes Jobs. Adds the permissions that the Jobs need, and the image of their pods.',
       ),
     ],
     examples: ['manifests | kubectl apply -f -', 'manifests --namespaces team-a,team-b | kubectl apply -f -'],

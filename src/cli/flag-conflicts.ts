@@ -11,7 +11,7 @@ const clusterAttributes = [
   ...['kubeconfig', 'context', 'namespaces', 'operatorNamespace', 'leaderElection', 'notificationSecret'],
 ];
 
-/** Refuses flags for a cluster together with flags for a directory. */
+/** Rejects flags for a cluster in combination with flags for a directory. */
 export function refuseMixedHosts(command: Command): void {
   const [directory] = command.args;
   if (isGiven(command, 'dir'))
@@ -28,7 +28,7 @@ export function refuseMixedHosts(command: Command): void {
   if (given) throw new UsageError(`${given} is for a cluster, but ${directory} is a directory: remove one of them`);
 }
 
-/** Requires either a resource or `--all`, and refuses flags that would have no effect. */
+/** Requires either a resource or `--all`, and rejects flags that would have no effect. */
 export function refuseMixedTargets(command: Command): void {
   const { all, dir } = command.opts<PauseOptions>();
   const [target] = command.args;
@@ -55,7 +55,10 @@ export function refuseMixedTargets(command: Command): void {
 /** Option names of the flags that define an export. Using them together with a manifest is an error. */
 const exportAttributes = ['output', ...fieldFlags.map(({ attribute }) => attribute)];
 
-/** Refuses flags that do not apply, because the command line contains a manifest, or because it contains none. */
+/**
+ * Checks the flags of `export`. With a manifest, rejects the flags that define an export. Without a manifest, requires
+ * these flags and rejects `--volume`.
+ */
 export function refuseMixedForms(command: Command): void {
   const [file] = command.args;
   if (file !== undefined) {
@@ -66,7 +69,7 @@ export function refuseMixedForms(command: Command): void {
     );
   }
   if (isGiven(command, 'volume'))
-    throw new UsageError('--volume is only for an export with a manifest: write -o DIR instead of --volume');
+    throw new UsageError('--volume is only for an export with a manifest: use -o DIR instead of --volume');
   const options = command.opts<ExportOptions>();
   if (options.output !== undefined) refuseUnusedStoreFlags(command, `-o ${options.output}`, options.output);
   const missing = (['query', 'from', 'to'] as const).filter((name) => !options[name]).map((name) => `--${name}`);
@@ -75,7 +78,9 @@ export function refuseMixedForms(command: Command): void {
   throw new UsageError(`an export without a manifest needs ${flags}: add ${flags}, or name a manifest`);
 }
 
-/** Refuses flags that have no effect, because the manifest is not in S3 or because `--schedule` is missing. */
+/**
+ * Rejects flags of `verify` that have no effect, because the manifest is not in S3 or because `--schedule` is missing.
+ */
 export function refuseUnusedFlags(command: Command): void {
   const [manifest = ''] = command.args;
   refuseUnusedStoreFlags(command, manifest, manifest);
@@ -86,7 +91,7 @@ export function refuseUnusedFlags(command: Command): void {
     );
 }
 
-/** Refuses flags for object stores that have no effect on `place`. Messages call the place `name`. */
+/** Rejects flags for object stores that have no effect on `place`. Messages call the place `name`. */
 function refuseUnusedStoreFlags(command: Command, name: string, place: string): void {
   if (place.startsWith('s3://')) return;
   const isOtherStore = place.startsWith('gs://') || isContainerAddress(place);

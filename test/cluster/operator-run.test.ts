@@ -175,7 +175,7 @@ test.concurrent('a plan reads the resources of the cluster, and changes nothing'
   const ended = await runToEnd(['plan', file, ...where, '-o', 'json', '--exit-code']);
   expect(ended.status).toBe(1);
   expect(ended.stderr).toBe(
-    `warning: you have no permission to list the policies of all namespaces, so the plan ignores policies outside namespace ${namespace.name} that select the same collectors\n`,
+    `warning: you do not have permission to list the policies of all namespaces, so the plan ignores policies outside namespace ${namespace.name} that select the same collectors\n`,
   );
   expect(JSON.parse(ended.stdout)).toMatchObject({
     changes: true,

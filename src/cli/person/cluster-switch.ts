@@ -61,7 +61,7 @@ async function namespaceOfOperator(client: ApiClient): Promise<string> {
   const operators = await listOperators(client).catch((error: unknown) => {
     if (!hasCode(error, 'host.forbidden')) throw error;
     throw new UsageError(
-      `you have no permission to list the Leases of all namespaces, which show where operators run; ${advice}`,
+      `you do not have permission to list the Leases of all namespaces, which show where operators run; ${advice}`,
     );
   });
   const namespaces = operators.map(({ namespace }) => namespace);

@@ -51,19 +51,19 @@ export const openPlace: OpenPlace = async (options, context) => {
     });
   const list = async (scope?: string) =>
     (await reader.list('CollectorVersionPolicy', scope)) as readonly CollectorVersionPolicy[];
-  const onlyHere = `you have no permission to list the policies of all namespaces, so the plan ignores policies outside namespace ${namespace} that select the same collectors`;
+  const onlyHere = `you do not have permission to list the policies of all namespaces, so the plan ignores policies outside namespace ${namespace} that select the same collectors`;
   return {
     namespace,
     // The policies in all namespaces are needed, because a policy in another namespace can select the same collectors.
     policies: () => (allNamespaces ? list() : ifAllowed(list(), onlyHere, () => list(namespace))),
     find: async <K extends PlannedKind>(kind: K, key: ResourceKey) => {
       const noun = nouns[kind];
-      const warning = `you have no permission to read the ${noun} ${key.namespace}/${key.name}, so the plan treats it as a new ${noun}`;
+      const warning = `you do not have permission to read the ${noun} ${key.namespace}/${key.name}, so the plan treats it as a new ${noun}`;
       return (await ifAllowed(reader.get(kind, key), warning, () => undefined)) as ResourceOf<K> | undefined;
     },
     ledgers: {
       read: (owner, shard) => {
-        const warning = `you have no permission to read the ledger of the policy ${owner.namespace}/${owner.name}, so the policy is planned without its ledger`;
+        const warning = `you do not have permission to read the ledger (stored rollout state) of the policy ${owner.namespace}/${owner.name}, so the plan ignores the ledger`;
         return ifAllowed(reader.ledgers.read(owner, shard), warning, () => undefined);
       },
     },

@@ -23,7 +23,7 @@ export interface OperatorVersion {
   readonly namespace: string;
   /** Version of the current or last leader. Undefined if the Lease contains no version. */
   readonly version: string | undefined;
-  /** Wall time in ms of the last renewal of the Lease. Undefined if no process holds the Lease. */
+  /** Wall-clock time in ms of the last renewal of the Lease. Undefined if no process holds the Lease. */
   readonly renewedMs?: number | undefined;
 }
 
@@ -98,8 +98,8 @@ function operatorIn({ namespace, annotations }: Readonly<Record<string, unknown>
 }
 
 /**
- * After this time in ms without a renewal of its Lease, an operator is considered ended. The time is long, because the
- * clocks of this machine and the cluster may differ.
+ * After this time in ms without a renewal of its Lease, an operator is considered to have ended. The time is long,
+ * because the clocks of this machine and the cluster may differ.
  */
 const longestSilenceMs = 60_000;
 
@@ -133,7 +133,7 @@ function renderSilence({ namespace, renewedMs }: OperatorVersion): string {
 
 function describeUnknown(error: LogfleetError): string {
   if (error.code !== 'host.forbidden') return `The version of the operator is unknown: ${error.message}`;
-  return 'The version of the operator is unknown, because you have no permission to list its Lease. Specify its namespace with --operator-namespace, or ask for the ClusterRole view in that namespace.';
+  return 'The version of the operator is unknown, because you do not have permission to list its Lease. Specify its namespace with --operator-namespace, or ask for the ClusterRole view in that namespace.';
 }
 
 /** Returns a warning if this program and the operator differ in their major or minor version. */
@@ -142,7 +142,7 @@ function skewWarning(own: string, { namespace, version = '' }: OperatorVersion):
   if (ours === undefined || theirs === undefined || ours === theirs) return undefined;
   return (
     `warning: the operator in namespace ${namespace} has version ${version}, and this program has version ${own}. ` +
-    `If the versions differ, logfleet validate and logfleet plan may accept manifests that the operator refuses. Install logfleet ${theirs} on this machine, or upgrade the operator.`
+    `If the versions differ, logfleet validate and logfleet plan may accept manifests that the operator rejects. Install logfleet ${theirs} on this machine, or upgrade the operator.`
   );
 }
 

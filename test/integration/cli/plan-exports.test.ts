@@ -260,7 +260,7 @@ describe('the plan of an export', () => {
       await writeFile(kubeconfig, JSON.stringify(config));
       const { status, stdout, stderr } = await plan(searchExport(), { flags: { kubeconfig }, open: openPlace });
       expect(stderr).toBe(
-        'warning: you have no permission to read the export logging/errors, so the plan treats it as a new export\n',
+        'warning: you do not have permission to read the export logging/errors, so the plan treats it as a new export\n',
       );
       expect([status, stdout]).toEqual([0, expect.stringContaining('logging/errors: 5,000 rows')]);
     } finally {

@@ -113,7 +113,7 @@ describe('which operator', () => {
     server.onRequest = ({ collection }) =>
       collection.endsWith('/leases') ? { kind: 'status', status: 403, when: 'before' } : undefined;
     expect((await turn(true)).text).toBe(
-      'cli.usage you have no permission to list the Leases of all namespaces, which show where operators run; set the namespace of the operator with --operator-namespace NAMESPACE',
+      'cli.usage you do not have permission to list the Leases of all namespaces, which show where operators run; set the namespace of the operator with --operator-namespace NAMESPACE',
     );
     expect(await turn(true, { operatorNamespace: 'logfleet' })).toEqual({ text: paused, warning: '' });
     expect(data('logfleet')).toEqual({ paused: 'true' });
