@@ -33,8 +33,8 @@ export function port(text: string): number {
 const dateForm = /^\d{4}-\d\d-\d\d$/;
 
 /**
- * Converts a time on the command line (`now`, `-24h`, or a date, which means midnight) to the form used in manifests.
- * Returns all other strings unchanged.
+ * Converts a time on the command line to the form used in manifests. The time is `now`, a duration such as `-24h`, or a
+ * date, which means midnight. Returns all other strings unchanged.
  */
 export function momentText(text: string, nowMs: number): string {
   if (text === 'now') return isoText(nowMs);

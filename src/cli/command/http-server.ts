@@ -17,8 +17,8 @@ export interface HttpResponse {
 }
 
 /**
- * Starts a server, and resolves when it is listening. Port 0 means any free port. Throws `cli.listen` if the address
- * cannot be used.
+ * Starts a server, and resolves when it is listening. Port 0 means any free port. Throws the error `cli.listen` if the
+ * address cannot be used.
  * @param remedy advice for users if the address cannot be used
  */
 export async function startHttpServer(

@@ -12,7 +12,7 @@ export function invocation(words: string): string {
 }
 
 interface Surroundings {
-  /** File with which Node was started: a link to `bin/logfleet.js`, this file itself, or `src/main.ts`. */
+  /** File with which Node was started: `bin/logfleet.js` or a link to it, or `src/main.ts`. */
   readonly started: string;
   readonly cwd: string;
   /** Folder of the package that npx is running. Undefined if npx is not used. */
@@ -27,7 +27,7 @@ export function programName({ started, cwd, npmPrefix }: Surroundings = ofProces
     const isOutside = npmPrefix !== undefined && path.relative(npmPrefix, cwd).startsWith('..');
     return `npx ${isOutside ? `--prefix ${shellWord(npmPrefix)} ` : ''}logfleet`;
   }
-  // A published package consists of JavaScript, so a TypeScript file means a checkout.
+  // A published package contains only JavaScript. If this module is a TypeScript file, logfleet runs from a checkout.
   const isCheckout = import.meta.filename.endsWith('.ts') && (name === 'logfleet.js' || name === 'main.ts');
   return isCheckout ? `node ${shellWord(path.relative(cwd, inPackage('bin/logfleet.js')))}` : 'logfleet';
 }

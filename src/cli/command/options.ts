@@ -71,7 +71,7 @@ export interface ValidateOptions {
 }
 
 export interface PlanOptions extends TargetOptions {
-  /** True if the command must fail when the user has no permission to list the policies in all namespaces. */
+  /** True if the command must fail when the user does not have permission to list the policies in all namespaces. */
   readonly allNamespaces?: boolean;
   /** Assumed duration of one upgrade, in ms. */
   readonly assumeUpgrade?: number;

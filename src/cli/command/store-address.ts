@@ -8,7 +8,7 @@ import { UsageError } from './usage-error.ts';
 /** Folder in an object store. `folder` is empty for the whole bucket or container. */
 export type StoreAddress = { readonly folder: string } & (
   | { readonly kind: 's3' | 'gcs'; readonly bucket: string }
-  /** `endpoint` is set instead of `account` if the address contains no account name. */
+  /** If the address contains no account name, `endpoint` is set instead of `account`. */
   | { readonly kind: 'azureBlob'; readonly account?: string; readonly endpoint?: string; readonly container: string }
 );
 

@@ -1,7 +1,7 @@
 /** Error in the arguments of a command. The program ends with exit status 2. */
 import { LogfleetError } from '../../base/errors.ts';
 
-/** Reason in every error that is caused by a wrong command line. */
+/** The `reason` of every error that is caused by a wrong command line. */
 export const wrongUsage = 'WrongUsage';
 
 export class UsageError extends LogfleetError {

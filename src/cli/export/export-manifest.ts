@@ -33,7 +33,7 @@ const volumeName = 'output';
 const secretName = 'log-service';
 
 export function sinkOf({ output, endpoint }: ExportOptions): ExportSink {
-  // The value of `-o` is empty, usually because it comes from an unset shell variable.
+  // An empty value of `-o` usually comes from an unset shell variable.
   if (!output)
     throw new UsageError(
       'the destination is missing: write -o DIR, -o s3://BUCKET/FOLDER, -o gs://BUCKET/FOLDER, -o https://ACCOUNT.blob.core.windows.net/CONTAINER/FOLDER, or -o -',
@@ -45,7 +45,7 @@ export function sinkOf({ output, endpoint }: ExportOptions): ExportSink {
 interface FlagSurroundings extends Pick<CommandContext, 'cwd' | 'env'> {
   /** Temporary folder for rows. The rows are written to stdout after the export has checked that no row is missing. */
   readonly folder: string;
-  /** Current wall time in ms, from which relative times such as `now` and `-24h` are computed. */
+  /** Current wall-clock time in ms, from which relative times such as `now` and `-24h` are computed. */
   readonly nowMs: number;
   /** Secret with the service's credentials. Undefined if environment variables contain them. */
   readonly secret: GivenSecret | undefined;

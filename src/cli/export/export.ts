@@ -181,8 +181,8 @@ async function reportEnd(ended: SearchExport, { options, context, sink }: Run): 
 }
 
 /**
- * Returns the wording of messages about an export. If flags define the export, messages contain the names of flags.
- * Otherwise, they contain the names of fields.
+ * Returns the wording of messages about an export. Messages name flags if flags define the export, and otherwise fields
+ * of the manifest.
  */
 function wordingOf(sink: ExportSink | undefined): ExportWording {
   const flagName = (field: WordedField) => flagOf(`spec.${field}`) ?? `spec.${field}`;
@@ -192,8 +192,8 @@ function wordingOf(sink: ExportSink | undefined): ExportWording {
 
 const ports = { clock: systemClock, random: systemRandom };
 /**
- * Makes messages advise a change to the manifest, because commands such as `logfleet resume` cannot change an export in
- * this process.
+ * Options for messages that advise a change to the manifest. Commands such as `logfleet resume` cannot change an export
+ * in this process.
  */
 const stepOptions: StepOptions = { byManifest: true };
 

@@ -46,7 +46,7 @@ export async function* reversedRecords(
     const records = splitter.before(await readBytes(file, Math.max(0, end - pieceBytes), end));
     if (records.length > 0) yield records;
   }
-  // The first record of a CSV file is its header.
+  // In a CSV file, the first record is the header, which is not a row.
   const first = splitter.first();
   if (format === 'NDJSON' && first.length > 0) yield first;
 }
@@ -92,7 +92,10 @@ class RecordSplitter {
     this.#countsQuotes = format === 'CSV';
   }
 
-  /** Reads the chunk before the previous chunk. Returns the records whose bytes have all been read. */
+  /**
+   * Takes the chunk that ends where the chunk of the previous call begins. Returns the records whose bytes have all
+   * been read.
+   */
   before(piece: Uint8Array): Uint8Array {
     const records: Uint8Array[] = [];
     let end = piece.length;
@@ -108,7 +111,7 @@ class RecordSplitter {
     return Buffer.concat(records);
   }
 
-  /** Returns the first record of the file. It is known only after `before` has read the whole file. */
+  /** Returns the first record of the file. Call it only after all chunks have been passed to `before`. */
   first(): Uint8Array {
     return this.#carry;
   }

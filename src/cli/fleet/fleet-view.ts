@@ -20,7 +20,7 @@ export interface ShownFleet {
 interface TableOptions {
   readonly wide: boolean;
   readonly width: number;
-  /** Current wall time in ms, for the column LAST SEEN. */
+  /** Current wall-clock time in ms, for the column LAST SEEN. */
   readonly nowMs: number;
 }
 

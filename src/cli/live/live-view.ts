@@ -36,7 +36,7 @@ interface Shown {
   resource: AnyResource;
   readonly events: LiveEvent[];
   readonly updates: UpdatePace;
-  /** Identifies the state and numbers in the last printed line. A new line is printed only when they change. */
+  /** State and numbers of the resource in the last printed line. A new line is printed only when they change. */
   lineKey: string | undefined;
   /** Most recently printed reason for waiting. */
   message: string | undefined;

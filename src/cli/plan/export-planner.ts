@@ -49,8 +49,8 @@ export type ExportOutlook = { readonly resource: SearchExport } & (
 );
 
 /**
- * Estimates for the whole export: rows, searches, requests and duration. They include rows that have already been
- * exported.
+ * Estimates for the whole export: rows, searches, requests and duration. The part that has already been exported is
+ * included.
  */
 export interface PlannedSearches extends ExportForecast {
   readonly rows: number;
@@ -78,12 +78,15 @@ interface PlannedDigest {
 }
 
 const retryDelayMs = 2_000;
-/** Margin in ms for differences between the local clock and the service's clock, which shows whole seconds (E11). */
+/**
+ * Margin in ms for the difference between the local clock and the service's clock. The service's clock shows whole
+ * seconds (E11).
+ */
 export const clockMarginMs = 2_000;
 
 /**
- * Approximate number of requests that planning an export takes. These requests have already been sent by the time the
- * duration is estimated.
+ * Approximate number of requests for planning an export. They are left out of the estimated duration, because they have
+ * already been sent.
  */
 const requestsOfPlanning = 6;
 
@@ -170,7 +173,7 @@ function digestOf({ identity, isSplittable }: ExportDefinition, bytes: number | 
 }
 
 interface KnownBeforehand {
-  /** Duration of the planning in ms. The export's duration is estimated from it. */
+  /** Duration of the planning in ms, from which the duration of the export is estimated. */
   readonly planningMs: number;
   readonly digest: PlannedDigest | undefined;
 }

@@ -114,7 +114,7 @@ class Planning {
     return { outlooks: wanted.map((key) => this.#outlookOf(key)), others };
   }
 
-  /** Returns the plan of a policy, or the policy's problem. Returns undefined while the result is unknown. */
+  /** Returns the plan of a policy, or the problem that prevents a plan. Returns undefined while neither is known. */
   #outlook(policy: CollectorVersionPolicy, gathered: Ready | Unready): Outlook | undefined {
     if (gathered.kind === 'ready') {
       const { heldBy, notOffered } = gathered.input.observation;

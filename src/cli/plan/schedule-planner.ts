@@ -16,8 +16,8 @@ import { union } from '../../schedule/time-spans.ts';
 import { clockMarginMs, type ExportOutlook } from './export-planner.ts';
 
 /**
- * Periods in ms for the average number of runs per day. The longer period is used for schedules that have less than one
- * run per day.
+ * Periods in ms over which the number of runs per day is averaged. The longer period is for schedules with fewer than
+ * one run per day.
  */
 const averagedMs = [28 * dayMs, 364 * dayMs] as const;
 /** Maximum number of due runs that are counted. */

@@ -92,7 +92,7 @@ function retryStep(resource: AnyResource, options: TargetOptions): string | unde
   return isStopped ? commandLine('retry', resource, options) : undefined;
 }
 
-/** One of the causes for which the whole operator is paused. */
+/** File that pauses the whole operator. Several files can do so at the same time. */
 interface PauseOfAll {
   /** Path of the manifest directory, as given on the command line. */
   readonly directory: string;

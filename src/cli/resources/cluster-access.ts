@@ -28,7 +28,7 @@ const pageLimit = 500;
 /** Time in ms for which watch events are collected before they are reported together. */
 const collectMs = 100;
 
-/** Connects to the cluster that the flags select. Throws `host.misconfigured` or `host.noCluster`. */
+/** Connects to the cluster that the flags select. Throws the error `host.misconfigured` or `host.noCluster`. */
 export async function openCluster(
   options: TargetOptions,
   context: CommandContext,

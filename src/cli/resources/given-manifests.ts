@@ -56,8 +56,8 @@ export function decodeSources(sources: readonly SourceFile[], namespace: string)
 }
 
 /**
- * Returns the resources of one kind in the manifests. If `placed` contains a resource, keeps its uid, status and
- * annotations.
+ * Returns the resources of one kind in the manifests. A resource that also exists in `placed` keeps its uid, status and
+ * annotations from there.
  */
 export function resourcesIn<K extends KindName>(
   kind: K,

@@ -50,8 +50,8 @@ export function parseReference(text: string): { readonly kind: KindName; readonl
 }
 
 /**
- * Returns the named resource. Throws `cli.notFound` if it does not exist, and a `UsageError` if several namespaces
- * contain a resource with this name.
+ * Returns the named resource. Throws the error `cli.notFound` if it does not exist, and a `UsageError` if several
+ * namespaces contain a resource with this name.
  */
 export async function findResource(
   reader: ResourceReader,

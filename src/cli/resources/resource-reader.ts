@@ -22,9 +22,9 @@ export interface RetainedResource {
   readonly key: ResourceKey;
   /** File that contained the manifest of the resource. */
   readonly file: string;
-  /** Wall time in ms at which logfleet noticed that the manifest was deleted. */
+  /** Wall-clock time in ms at which logfleet noticed that the manifest was deleted. */
   readonly sinceMs: number;
-  /** Wall time in ms at which the state is discarded. */
+  /** Wall-clock time in ms at which the state is discarded. */
   readonly untilMs: number;
 }
 

@@ -14,8 +14,8 @@ export interface HealthServerOptions {
   /** Address of the server. Port 0 means any free port. */
   readonly listen: ListenAddress;
   /**
-   * Returns one sentence for each background loop that has stopped. If any loop has stopped, the health check fails,
-   * and the kubelet restarts the container.
+   * Returns one sentence for each background loop that has stopped. If there is one, the health check fails, and the
+   * kubelet restarts the container.
    */
   readonly unhealthy: () => readonly string[];
   /** Returns one sentence for each problem that prevents the operator from working. */
@@ -23,7 +23,9 @@ export interface HealthServerOptions {
   readonly metrics: { readonly contentType: string; render(): Promise<string> };
 }
 
-/** Starts the server, and resolves when it is listening. Throws `cli.listen` if the address cannot be used. */
+/**
+ * Starts the server, and resolves when it is listening. Throws the error `cli.listen` if the address cannot be used.
+ */
 export function startHealthServer(options: HealthServerOptions): Promise<HttpServer> {
   return startHttpServer(options.listen, 'free the port or choose another address', async (request, response) => {
     writeResponse(request, response, methodRefusal(request) ?? (await responseTo(options, request.url)));

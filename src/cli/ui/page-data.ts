@@ -49,12 +49,12 @@ export interface ResourceDetail extends ListRow {
   readonly commands: readonly ResourceCommand[];
 }
 
-/** Message that resources have changed, sent at most four times a second. */
+/** Message to the page about changed resources, sent at most four times a second. */
 export interface ChangeMessage {
   readonly changed?: readonly string[];
 }
 
-/** Message about the cluster or directory that the page shows. */
+/** Message to the page about the cluster or directory whose resources it shows. */
 export interface PlaceMessage {
   /** Name of the cluster or directory that the page shows, such as `context kind-dev` or `./policies`. */
   readonly place: string;

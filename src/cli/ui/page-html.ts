@@ -18,7 +18,7 @@ export async function pageHtml(): Promise<string> {
 
 export interface BuiltPage {
   readonly html: string;
-  /** esbuild's list of the bundled files. */
+  /** Output files of esbuild, each with the list of its sources. */
   readonly outputs: Metafile['outputs'];
 }
 

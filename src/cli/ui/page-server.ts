@@ -77,7 +77,10 @@ export class PageServer {
     options.model.subscribe((changed) => this.#collect(changed));
   }
 
-  /** Starts the server, and resolves to the address of the page. Throws `cli.listen` if the port cannot be used. */
+  /**
+   * Starts the server, and resolves to the address of the page. Throws the error `cli.listen` if the port cannot be
+   * used.
+   */
   async listen(): Promise<string> {
     const remedy = 'choose another port with --port, or omit the flag to use a free port';
     const address = { host: loopback, port: this.#options.port };
@@ -157,13 +160,13 @@ export class PageServer {
     this.#streams.add(response);
     response.on('close', () => this.#streams.delete(response));
     send(response, 'place', this.#place);
-    // This message makes the page read all its data again, because changes may have been missed while the connection
-    // was lost.
+    // This message makes the page read all its data again. The page may have missed changes while the connection was
+    // lost.
     send(response, 'change', {});
   }
 
   #collect(changed: readonly string[]): void {
-    // A page that connects later reads all its data.
+    // Without a connected page, changes need not be recorded: a page that connects later reads all its data.
     if (this.#streams.size === 0) return;
     for (const id of changed) this.#changed.add(id);
     const { clock } = this.#options;

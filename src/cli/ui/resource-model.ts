@@ -10,7 +10,7 @@ import type { Tone } from '../render/condition-lines.ts';
 import type { ListPage, ListRow } from './page-data.ts';
 import { idOf, rowOf } from './resource-row.ts';
 
-/** Tones, in the order in which the list sorts them. */
+/** Tones (states as a user sees them), in the order in which the list of resources sorts them. */
 export const tones: readonly Tone[] = ['stalled', 'waiting', 'working', 'ready'];
 
 export interface ListFilter {
@@ -47,8 +47,8 @@ export class ResourceModel {
       const id = idOf(resource);
       const known = before?.get(id);
       const isSame = known !== undefined && (known.resource === resource || sameValue(known.resource, resource));
-      // Stores the new object even if it equals the known object, because the resource cache contains the new object,
-      // so keeping the old one would need additional memory.
+      // Stores the new object even if it equals the known one. The resource cache holds the new object, so keeping the
+      // old one as well would take additional memory.
       after.set(id, isSame ? { ...known, resource } : entryOf(resource));
       if (!isSame) changed.push(id);
     }

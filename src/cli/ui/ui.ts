@@ -1,4 +1,6 @@
-/** `logfleet ui`: shows resources in a browser on the same machine. It needs only the rights `list` and `watch`. */
+/**
+ * `logfleet ui`: shows resources in a browser on the same machine. It needs only the permissions `list` and `watch`.
+ */
 import { type AnyResource, type KindName, kindNames } from '../../api/kinds.ts';
 import { aborted } from '../../base/aborted.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';

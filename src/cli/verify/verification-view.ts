@@ -77,7 +77,7 @@ function advice({ manifest: { intervals }, differences }: Verification): readonl
 
 interface Check {
   readonly name: 'range' | 'proof' | 'counts' | 'figures' | 'files' | 'checksums' | 'manifest' | 'folder';
-  /** `unknown` means that the check has no result, because files differ from the manifest. */
+  /** `unknown`: the check has no result, because files differ from the manifest. */
   readonly result: 'ok' | 'incomplete' | 'differs' | 'unknown';
   readonly what: string;
 }
@@ -165,7 +165,7 @@ const levelTexts: { readonly [L in ProofLevel]: string } = {
 const maxRanges = 5;
 
 /**
- * Renders the check of each time range. If there are more than `maxRanges` ranges, renders only the number of ranges
+ * Renders how each time range was checked. If there are more than `maxRanges` ranges, renders only the number of ranges
  * and rows for each kind of check.
  */
 function renderLevels({ proof, export: { results } }: Manifest): string {
@@ -197,7 +197,7 @@ const figureNames: { readonly [F in ComparableFigure]: string } = {
   newestMs: 'newest time (_messagetime)',
 };
 
-/** Lists the values that were not compared with the service in at least one time range. */
+/** Lists the values, such as sizes, that were not compared with the service in at least one time range. */
 function renderNotCompared(ranges: readonly ProofRange[]): string {
   const proven = ranges.filter(({ level }) => level !== 'None');
   const others = comparableFigures.filter((figure) => proven.some(({ compared }) => !compared.includes(figure)));
@@ -232,12 +232,12 @@ function renderSources(intervals: readonly CommitRecord[]): string {
 function renderDropped({ totals: { duplicates, outside } }: Manifest): string {
   const parts = [
     ...(duplicates > 0 ? [`${groupedText(duplicates)} of them twice`] : []),
-    ...(outside > 0 ? [`${groupedText(outside)} outside`] : []),
+    ...(outside > 0 ? [`${groupedText(outside)} outside the searched time`] : []),
   ];
   return parts.length === 0 ? '' : `; ${parts.join(' and ')}, which were dropped`;
 }
 
-/** Gives the number of received rows that are in the files of a neighbouring interval (E4). */
+/** Renders the number of received rows that are in the files of a neighbouring interval (E4). */
 function renderLeft(intervals: readonly CommitRecord[]): string {
   const left = intervals.reduce((sum, interval) => sum + interval.left, 0);
   return left === 0 ? '' : `; ${groupedText(left)} rows belong to the files of another interval`;
@@ -269,7 +269,7 @@ const differenceTexts: { readonly [K in DifferenceKind]: (difference: Difference
   rows: ({ where, expected, found }) => `${where} has ${found} rows instead of ${expected}`,
   unreadable: ({ where, found }) => `${where} cannot be read: ${found}`,
   partition: ({ where, expected }) =>
-    `${where} has messages of ${expected ? `the partition ${expected}` : 'no partition'}`,
+    `${where} contains messages that belong to ${expected ? `the partition ${expected}` : 'no partition'}`,
   strayFile: ({ where }) => `${where} is not in the manifest`,
   figures: ({ where: figure, expected, found }) =>
     found === undefined
@@ -299,7 +299,7 @@ export function listed(
   return more > 0 ? [...lines, `and ${groupedText(more)} more problems; -o json lists all of them`] : lines;
 }
 
-/** Returns the last line of the report about a complete export, which names the check that the rows have passed. */
+/** Last line of the report about a complete export. It says which check the rows have passed. */
 const verdictTexts: { readonly [L in Exclude<ProofLevel, 'None'>]: (rows: string) => string } = {
   Digest: (rows) => `Proven: ${rows}, each of them once.`,
   Count: (rows) => `Proven by counts: ${rows}, as many as the service counted.`,

@@ -101,7 +101,7 @@ const exportErrorCodes: ReadonlySet<string> = new Set(['destination.damaged', 'd
 
 const layout = new ExportLayout('');
 
-/** Verifies one export. Throws `cli.incomplete` if its manifest is missing. */
+/** Verifies one export. Throws the error `cli.incomplete` if its manifest is missing. */
 async function verify(destination: Destination, onProgress: (progress: VerifyProgress) => void): Promise<Verification> {
   try {
     return await verifyExport(destination, layout, onProgress);

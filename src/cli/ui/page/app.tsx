@@ -85,7 +85,7 @@ function useDetail(id: string): { readonly detail: ShownDetail; readonly readAga
       .then((detail) => {
         if (current.current === id) setShown({ id, detail });
       })
-      // The page already shows that the server cannot be reached.
+      // The error needs no message, because the page already shows that the server cannot be reached.
       .catch(() => {});
   };
   useEffect(readAgain, [id]);

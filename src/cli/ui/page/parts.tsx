@@ -7,7 +7,7 @@ import { renderAgeSince, renderMinute } from '../../render/text.ts';
 
 const tickMs = 1_000;
 
-/** Returns the wall time in ms. Renders the calling component again every second. */
+/** Returns the wall-clock time in ms. Renders the calling component again every second. */
 export function useNow(): number {
   const [nowMs, setNowMs] = useState(Date.now);
   useEffect(() => {
@@ -40,7 +40,7 @@ export function Section({ title, children }: { title: string; children: Componen
 }
 
 interface PairsProps {
-  /** `figures`: large values at the top. `facts`: one line for each value. */
+  /** Style of the list. `figures`: large values, for the top of a view. `facts`: one line for each value. */
   readonly variant: 'figures' | 'facts';
   /** Values by name. Undefined values are omitted. */
   readonly pairs: Readonly<Record<string, ComponentChildren>>;

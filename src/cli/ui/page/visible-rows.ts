@@ -35,7 +35,7 @@ export class VisibleRows {
   /** True if the cached rows may be outdated. */
   #isOutdated = false;
 
-  /** @param start the first rows without a filter */
+  /** @param start the first rows of the list without a filter */
   constructor(start: ListPage, read: ReadList, onChange: () => void) {
     this.#page = start;
     this.#keep(start);
@@ -71,7 +71,7 @@ export class VisibleRows {
     this.#readSoon();
   }
 
-  /** Reads the visible rows, one request after the other. */
+  /** Reads the visible rows: immediately or, if a request is already running, after this request. */
   #readSoon(): void {
     this.#mustRead = true;
     if (!this.#isReading) void this.#readAll();
@@ -85,8 +85,8 @@ export class VisibleRows {
         await this.#readOnce();
       }
     } catch {
-      // The page already shows that the server cannot be reached. When the connection works again, the rows are read
-      // again.
+      // The error needs no message, because the page already shows that the server cannot be reached. When the
+      // connection works again, the rows are read again.
     } finally {
       this.#isReading = false;
     }
