@@ -259,8 +259,8 @@ async function compareFile(
   differ('bytes', file.bytes, bytes);
   differ('sha256', file.sha256, checksum.sha256);
   if (content) differ('rows', file.rows, rows);
-  // A Parquet file that differs from its commit record is not read a second time, because its footer could make the
-  // reader load byte ranges of any size into memory.
+  // A Parquet file that differs from its commit record is not read a second time. Its footer could make the reader load
+  // byte ranges of any size into memory.
   const figures = content && differences.length === 0 ? await unlessUnreadable(content.figures(open)) : undefined;
   return { exists: true, rows, bytes, differences: [...differences, ...unreadable], figures };
 }

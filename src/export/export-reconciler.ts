@@ -1,6 +1,6 @@
 /**
- * Reconciles SearchExports. Each export that has work to do has a runtime (C1). When the process loses leadership, all
- * runtimes end.
+ * Reconciles SearchExports. Each export with work to do has a runtime, which does this work (C1). When the process
+ * loses leadership, all runtimes end.
  */
 import type { Accounts } from '../account/accounts.ts';
 import type { WorkerShares } from '../account/worker-shares.ts';

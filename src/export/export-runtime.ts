@@ -273,7 +273,7 @@ export class ExportRuntime {
     this.#begun = { means, work };
   }
 
-  /** Discards credentials that the service or the object store has refused, so that the Secrets are read again. */
+  /** Discards credentials that the log service or the object store has refused, so that the Secrets are read again. */
   #rereadCredentials(resource: SearchExport, { lastError }: WorkView): void {
     if (lastError === this.#lastCredentialsFailure) return;
     this.#lastCredentialsFailure = lastError;

@@ -23,7 +23,7 @@ export interface ColumnSet {
    * Name of the extra column. For each row, it holds all fields that have no column of their own, as one JSON object.
    */
   readonly restName: string;
-  /** True if fields that have no column of their own are stored in an extra column. */
+  /** True if the fields without a column of their own are stored in an extra column. */
   readonly keepsOthers: boolean;
 }
 

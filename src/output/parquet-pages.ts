@@ -43,7 +43,7 @@ export interface PageTotals {
 }
 
 export class PageMemory {
-  /** Buffer for the definition levels of a page, which indicate which rows have a value. */
+  /** Buffer for the definition levels of a page. They show which rows have a value. */
   readonly levels = new ByteWriter();
   /** Encoded values. */
   readonly values = new ByteWriter();

@@ -14,7 +14,7 @@ export interface RowEncoder {
   end(): void;
   /** Memory in bytes used by unwritten rows. Absent if the encoder writes each row immediately. */
   readonly heldBytes?: number;
-  /** True if no more rows may be added to the file. Absent if the format has no limit of its own. */
+  /** True if the file is full. Absent if the format has no limit of its own. */
   readonly isFull?: boolean;
   /** Number of values stored in the extra column because they do not match the type of their own column. */
   readonly misfits?: number;

@@ -24,7 +24,7 @@ export function integerOf(text: string): TypedValue<bigint> {
     return value >= smallest && value <= largest ? { value, fits: true } : misfit;
   }
   const value = numberForm.test(text) ? Number(text) : Number.NaN;
-  // Rejects a number with more digits, because parsing may have dropped its fraction.
+  // Rejects a number with more than `exactDigits` digits, because parsing may have dropped its fraction.
   return Number.isSafeInteger(value) && digitsOf(text).length <= exactDigits
     ? { value: BigInt(value), fits: true }
     : misfit;

@@ -31,7 +31,7 @@ export interface Run {
   readonly resource?: SearchExport | undefined;
 }
 
-/** Time range of a failed run. It is exported only after the user has requested a retry. */
+/** Gap: the time range of a failed run. It is exported only after the user has requested a retry. */
 export interface Gap {
   readonly span: TimeRange;
   readonly run: string;

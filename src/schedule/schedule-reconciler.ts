@@ -1,6 +1,6 @@
 /**
- * Reconciles SearchExportSchedules. Each schedule has a runtime. All runtimes are discarded when this process stops
- * being the leader.
+ * Reconciles SearchExportSchedules. Each schedule has a runtime, which creates its runs. All runtimes are discarded
+ * when this process stops being the leader.
  */
 import type { AwaitedSecrets } from '../account/awaited-secrets.ts';
 import type { SearchExportSchedule } from '../api/kinds.ts';

@@ -91,7 +91,7 @@ export class ScheduleRuntime {
    * by name.
    */
   readonly #taken = new SparseMap<string, number>();
-  /** Error of the last attempt to create a run. Undefined if the attempt succeeded. */
+  /** Error of the last attempt to create a run. Undefined if this attempt succeeded. */
   #refusal: LogfleetError | undefined;
 
   constructor({ metadata }: SearchExportSchedule, options: ScheduleRuntimeOptions) {

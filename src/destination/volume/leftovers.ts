@@ -1,7 +1,7 @@
 /**
- * Names temporary files, and finds those that ended processes left behind (E15). If a file's process cannot be checked,
- * the file counts as abandoned after `silenceMs` without a change. Running processes update the change time every
- * `heartbeatMs`.
+ * Creates names for temporary files, and finds the temporary files of processes that have ended (E15). If a file's
+ * process cannot be checked, the file counts as abandoned after `silenceMs` without a change. Running processes update
+ * the change time every `heartbeatMs`.
  */
 import type { LeftoverChoice } from '../store/destination.ts';
 import type { Writer } from '../store/writer.ts';

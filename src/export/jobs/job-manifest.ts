@@ -23,7 +23,7 @@ export const jobAnnotations = {
    * request. If this hash changes, a Job that has ended is replaced.
    */
   cause: 'logfleet.dev/cause',
-  /** Share of the request budget, as JSON. */
+  /** The Job's share of the request budget, as JSON. */
   share: 'logfleet.dev/share',
   /** Manifest of the export, for the pod to read. */
   manifest: 'logfleet.dev/search-export',

@@ -19,7 +19,7 @@ export interface JobSharesOptions {
   readonly shares: WorkerShares;
   readonly accounts: Pick<Accounts, 'sharesChanged'>;
   readonly clock: Clock;
-  /** Called when requests of the budget may have become free for other Jobs. */
+  /** Called when part of the request budget may have become free for another Job. */
   readonly onFree: () => void;
 }
 

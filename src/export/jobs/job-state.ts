@@ -21,7 +21,7 @@ export interface JobState {
   /** Reason and message shown in the export's status until a pod has reported a result. */
   readonly reason: string;
   readonly message: string;
-  /** Report of the pod that decides the Job's result. Undefined until this pod has reported. */
+  /** Report of one pod, which decides the Job's result. Undefined until this pod has reported. */
   readonly report: WorkerReport | undefined;
   readonly failedPods: number;
   /** True if none of the running pods can continue. */

@@ -1,4 +1,4 @@
-/** Environment variables and folders through which the operator passes an export to a worker pod. */
+/** Names of the environment variables and folders that pass an export from the operator to a worker pod. */
 
 /** Environment variables of a worker pod. */
 export const workerVariables = {
@@ -6,7 +6,7 @@ export const workerVariables = {
   report: 'LOGFLEET_WORKER_REPORT',
   /** Folder with the export's Secrets. It has a subfolder for each Secret, which contains a file for each key. */
   secrets: 'LOGFLEET_WORKER_SECRETS',
-  /** User of the service whose request limits the worker shares. */
+  /** User of the log service. The worker gets a share of this user's request limits. */
   user: 'LOGFLEET_WORKER_USER',
   /** Number of workers of the export. */
   workers: 'LOGFLEET_WORKERS',

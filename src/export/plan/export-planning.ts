@@ -79,7 +79,7 @@ export interface ExportForecast {
 }
 
 export interface PlannedExport {
-  /** Plan stored at the destination by this process or another process. */
+  /** Plan at the destination, which this process or another process has written. */
   readonly plan: ExportPlan;
   /**
    * First search of the export, whose job is still open. Undefined if another process wrote a plan with other segments.
@@ -92,8 +92,8 @@ export async function planExport(tools: SearchTools, options: PlanOptions): Prom
   const { destination, definition } = tools;
   const { plan, first } = await proposePlan(tools, options);
   const existing = await crossing('export.plan', () => storePlanOnce(destination, definition.layout, plan));
-  // If another process wrote the same segments, the open search job is still useful, because it searches one of these
-  // segments.
+  // If another process wrote a plan with the same segments, the open search job is still useful, because it searches
+  // one of these segments.
   if (isDeepStrictEqual(existing.boundariesMs, plan.boundariesMs)) {
     options.jobs.release(first.job);
     return { plan: existing, first };

@@ -6,7 +6,7 @@ import { maxSegments } from '../../destination/plan-object.ts';
 import { maxPageRows } from '../../service/jobs/search-service.ts';
 import { type Interval, isRoundCount } from '../search/message-limit.ts';
 
-/** Start of a short period, and the number of rows in this period (at least 1). */
+/** Start of a short period, and the number of rows in it (at least 1). Periods without rows are omitted. */
 export interface SliceCount {
   readonly startMs: number;
   readonly rows: number;
@@ -76,8 +76,8 @@ export function requestsOfSegments(segments: readonly SegmentCount[], limit: num
 }
 
 /**
- * Returns the minimum number of requests for a segment. If a segment has more rows than one search returns, several
- * searches are needed, and a count follows each search that the service cuts short.
+ * Returns the minimum number of requests for a segment. A segment with more rows than one search returns needs several
+ * searches, and a count after each search that the service cuts short.
  */
 function requestsOfSegment(rows: number, limit: number): number {
   const cuts = Math.floor(rows / limit);

@@ -38,7 +38,7 @@ export function areWhole(whole: DigestGroup, parts: readonly DigestGroup[]): boo
   return addWeightedSums(parts.map(rowsIn)) === rowsIn(whole);
 }
 
-/** A number that the service returned. `reach` is its maximum rounding error, or 0 if the number is exact. */
+/** A number that the service returned. `reach` is the maximum rounding error of the number, or 0 if it is exact. */
 export interface Figure {
   readonly value: number;
   readonly reach: number;

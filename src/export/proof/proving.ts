@@ -94,8 +94,8 @@ async function compareRun(run: readonly CommitRecord[], tools: ProvingTools): Pr
   const halves = [...(await compareRun(run.slice(0, middle), tools)), ...(await compareRun(run.slice(middle), tools))];
   const isFound = halves.some(({ comparison }) => comparison.kind === 'differs');
   const groups = halves.map(({ group }) => group);
-  // Two halves without a difference replace the whole range only if the service counted as many rows in both halves
-  // together as in the whole range.
+  // The results of two halves without a difference are used only if the service's counts are consistent. Its row counts
+  // of the halves must add up to that of the whole range.
   return isFound || areWhole(whole.group, groups) ? halves : [whole];
 }
 

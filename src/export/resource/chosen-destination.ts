@@ -128,7 +128,9 @@ export class DestinationChoice {
     return { ...store, root: bucketRoot(prefix, namespace), credentials } as const;
   }
 
-  /** Reads an object store's Secret. `wanted` lists the keys that an error message asks for. */
+  /**
+   * Reads an object store's Secret. `wanted` lists the keys that the error message names if the Secret does not exist.
+   */
   async #secret(key: ResourceKey, wanted: readonly string[]): Promise<StoreSecret> {
     const { secrets } = this.#options;
     // Environment variables cannot replace an object store's Secret.

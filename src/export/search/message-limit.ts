@@ -95,7 +95,7 @@ export function cutOf({ fromMs, toMs }: Interval, { byReceiptTime, oldestMs, isD
 }
 
 /**
- * Returns the start of the newest part of the time range in which a search has found all rows even though the service
+ * Returns the start of the newest part of a time range. A search has found all rows of this part, although the service
  * cut the search short (E6).
  */
 export function wholeBuckets(

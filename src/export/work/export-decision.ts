@@ -286,7 +286,7 @@ function waitOf(input: ExportDecideInput, free: readonly Segment[]): Wait | unde
 
 /**
  * Returns the reason why this process must not compare rows with the service's counts: a user must act, or the first
- * worker makes the comparison. Returns undefined if there is no reason.
+ * worker makes the comparison. Returns undefined if this process may compare them.
  */
 function digestWait(input: ExportDecideInput, unproven: readonly CommitRecord[]): Wait | undefined {
   if (unproven.length === 0) return undefined;

@@ -271,7 +271,9 @@ export class ExportWork {
     if (kind !== 'tidy') this.#delays.failed(error, ['plan', 'prove', 'finish'].includes(kind));
   }
 
-  /** Reads the destination. Before the first read, removes uploads that ended processes left behind (E15). */
+  /**
+   * Reads the destination. Before the first read, removes the unfinished uploads of processes that have ended (E15).
+   */
   async #load(): Promise<void> {
     await this.#stored.open();
     if (this.#state.kind === 'loading') await this.#stored.tidy();

@@ -16,7 +16,7 @@ import { busyRereadMs, idleRereadMs, replacesFirstAtMs, rereadMs, type WorkerPar
 export type Step =
   /** Reads the plan, the commit records and the manifest. */
   | { readonly kind: 'load' }
-  /** Removes uploads that ended processes left behind. */
+  /** Removes the unfinished uploads of processes that have ended. */
   | { readonly kind: 'tidy' }
   /** Writes a probe file to test the destination. */
   | { readonly kind: 'probe' }

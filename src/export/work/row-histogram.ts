@@ -83,8 +83,8 @@ function spansOf(
       toMs: Math.min(toMs, startMs + lengthMs),
       rows: count,
     }));
-  // Ignores a period that begins before the interval, because it also counts rows outside the interval. The remaining
-  // rows of the interval are assigned to the time before the first period that is not ignored.
+  // Ignores a period that begins before the interval, because its count includes rows outside the interval. The rows of
+  // the interval in the ignored period are assigned to the time before the next period.
   const others = written - spans.reduce((sum, { rows }) => sum + rows, 0);
   const [first] = spans;
   if (!first || others < 0) return undefined;

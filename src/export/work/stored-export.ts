@@ -70,8 +70,8 @@ export class StoredExport {
   }
 
   /**
-   * Removes unfinished uploads that ended processes left behind (E15). Whether a process on another machine has ended
-   * can be determined only from the age of its uploads.
+   * Removes the unfinished uploads of processes that have ended (E15). For a process on another machine, only the age
+   * of its uploads can show whether it has ended.
    */
   async tidy(): Promise<void> {
     await this.destination.abortLeftovers(this.#definition.layout.folder, 'ofTheDead');
@@ -179,8 +179,8 @@ export class StoredExport {
   }
 
   /**
-   * Returns the commit records that became invalid because a comparison with the service's counts found differences in
-   * their intervals, which were then searched again.
+   * Returns the commit records that are no longer valid. A comparison with the service's counts found differences in
+   * their intervals, so these intervals were searched again.
    */
   async #voided(): Promise<readonly CommitRecord[]> {
     const { layout } = this.#definition;
