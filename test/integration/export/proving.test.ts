@@ -57,7 +57,7 @@ describe('a digest', () => {
     world.add();
     world.start();
     const proving: (string | undefined)[] = [];
-    const isProving = () => world.condition('Ready')?.message.includes('compares the written rows') ?? false;
+    const isProving = () => world.condition('Ready')?.message.includes('is comparing the written rows') ?? false;
     while (world.reason !== 'Exported') {
       await world.world.clock.advance(1_000);
       const { estimatedCompletionTime: end, progress } = world.status ?? {};

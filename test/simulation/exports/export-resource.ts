@@ -106,7 +106,7 @@ export class ExportResource {
 
 function reasonOf(message: string): string {
   if (/^the millisecond .* has .* rows, but a search returns /.test(message)) return 'MillisecondTooDense';
-  return message.includes('the query cannot be split into intervals') ? 'LimitReached' : message;
+  return message.includes('this query cannot be searched in shorter intervals') ? 'LimitReached' : message;
 }
 
 function specOf(plan: ExportHistoryPlan): object {
