@@ -27,7 +27,8 @@ export class AzureDestination extends ObjectStore<AzureSettings> {
   }
 
   /**
-   * Reads a blob as a stream. If the connection breaks, resumes at the first missing byte, unless the blob has changed.
+   * Reads a blob as a stream. If the connection is lost, resumes at the first missing byte, unless the blob has
+   * changed.
    */
   async *stream(name: string): AsyncIterable<Uint8Array> {
     const blob = this.#blob(name);

@@ -4,7 +4,7 @@ import { destinationError } from '../store/destination-error.ts';
 import { folderSegments } from '../store/object-name.ts';
 import { checkEndpoint, checkName } from '../store/store-endpoint.ts';
 
-/** Name of a storage account, with an account key or a shared access signature (SAS). */
+/** Credentials of a storage account: its name and account key, or a shared access signature (SAS). */
 export type AzureCredentials =
   | { readonly kind: 'key'; readonly accountName: string; readonly accountKey: SecretText }
   | { readonly kind: 'sas'; readonly sasToken: SecretText };

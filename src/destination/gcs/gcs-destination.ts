@@ -26,7 +26,7 @@ export class GcsDestination extends ObjectStore<GcsSettings> {
   }
 
   /**
-   * Reads an object as a stream. If the connection breaks, resumes at the first missing byte, unless the object has
+   * Reads an object as a stream. If the connection is lost, resumes at the first missing byte, unless the object has
    * changed.
    */
   async *stream(name: string): AsyncIterable<Uint8Array> {

@@ -46,8 +46,8 @@ export class S3Destination extends ObjectStore<S3Settings> {
     const outcome = await this.#putOnce(name, content);
     const isUnproven = outcome !== 'refused' && !this.#respectsCondition;
     if (isUnproven && (await this.#putOnce(name, nothing)) === 'created') {
-      // Both requests for the same name succeeded, so the store may have overwritten the object with empty content.
-      // Removes the object.
+      // The store accepted a second, empty object with the same name, and may have overwritten the first object with
+      // it. Removes the object.
       await this.remove(name).catch(() => {});
       const what = `the store at ${this.url} overwrites existing objects, although the request forbids it (If-None-Match)`;
       throw destinationError(
@@ -60,8 +60,8 @@ export class S3Destination extends ObjectStore<S3Settings> {
   }
 
   /**
-   * Creates an object if it does not exist. Returns `refused` if the store responded with 412, and `found` if the
-   * connection broke but the object exists.
+   * Creates an object if it does not exist. Returns `refused` if the store responded with 412. Returns `found` if the
+   * connection was lost, but the object exists.
    */
   async #putOnce(name: string, content: Uint8Array): Promise<'created' | 'refused' | 'found'> {
     const options = { ...this.#encryption, ...this.#retention, ChecksumAlgorithm: 'SHA256' } as const;
@@ -103,7 +103,7 @@ export class S3Destination extends ObjectStore<S3Settings> {
   }
 
   /**
-   * Reads an object as a stream. If the connection breaks, resumes at the first missing byte, unless the object has
+   * Reads an object as a stream. If the connection is lost, resumes at the first missing byte, unless the object has
    * changed.
    */
   async *stream(name: string): AsyncIterable<Uint8Array> {

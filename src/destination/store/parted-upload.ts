@@ -37,7 +37,7 @@ export interface UploadRequests {
   /** Returns whether this upload created the existing object. */
   hasMark(): Promise<boolean>;
   removeObject(): Promise<unknown>;
-  /** Returns whether the object may exist even though the request to create it failed with this error. */
+  /** Returns whether the store may have created the object, although the request failed with this error. */
   mayExist(cause: unknown): boolean;
 }
 

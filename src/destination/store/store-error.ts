@@ -59,7 +59,7 @@ export class StoreErrors {
     return this.#rules.statusOf(cause) === 412 || takenCodes.includes(this.#rules.codeOf(cause));
   }
 
-  /** Returns whether the connection broke before the store responded. */
+  /** Returns whether the connection was lost before the store responded. */
   isBrokenOff(cause: unknown): boolean {
     return this.#rules.statusOf(cause) === undefined && brokenOffCodes.includes(this.#rules.codeOf(cause));
   }

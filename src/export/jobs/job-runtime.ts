@@ -217,7 +217,8 @@ export class JobRuntime {
         "The Kubernetes Job will start when some of the operator's requests to the service have ended, because the Job and the operator share the request limits.";
       return { health: waiting(reasons.waitingForShare, message), delayMs: soonMs };
     }
-    // Only the leader may create a Job. Another process may have become the leader in the meantime.
+    // Only the leader may create a Job. While this process prepared the Job, another process may have become the
+    // leader.
     if (!host.leadership.isLeader())
       return { health: waiting(reasons.jobPending, 'Another operator process is now the leader.') };
     try {
@@ -380,7 +381,7 @@ function podsOf(store: WorkerJobs, { metadata }: WorkerJob) {
 
 function healthOf({ end, reason, message: text }: WorkerReport): ExportHealth {
   // The reason `userChanged` means that the Secret now has the credentials of another user. In this case, the Job is
-  // replaced without a request by a user.
+  // replaced, although no user has requested it.
   const needsRequest = end === 'stalled' && reason !== reasons.userChanged;
   return endedHealth(end, reason, needsRequest ? `${text.replace(/\.?$/, '.')} ${againText}` : text);
 }
