@@ -101,8 +101,8 @@ export class FleetListing {
   }
 
   /**
-   * Returns the builds that the service offers (section 4.7), and the time of the request. Returns undefined until the
-   * first response.
+   * Returns the builds that the service offers (section 4.7), and the time at which their list was requested. Returns
+   * undefined until the first response.
    */
   builds(): { readonly list: readonly Build[]; readonly sentAtMs: number } | undefined {
     return this.#builds;

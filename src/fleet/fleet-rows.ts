@@ -119,8 +119,8 @@ export class FleetRows {
   }
 
   /**
-   * Yields the ids of collectors, sorted by the text of a field: from the first text that is not before `from`, up to
-   * the first text for which `isIn` returns false.
+   * Yields the ids of collectors, sorted by the text of a field. Starts at the first text that is not before `from`,
+   * and stops before the first text for which `isIn` returns false.
    */
   *#range(field: SelectorField, from: string, isIn: (text: string) => boolean): IterableIterator<string> {
     const ids = this.#sortedBy(field);

@@ -41,11 +41,11 @@ interface FieldIndex {
 export class MemberIndex {
   readonly #selections = new Map<string, Selection>();
   readonly #fields = new Map<SelectorField, FieldIndex>();
-  /** Policies whose selectors have no anchor. They must be checked for each changed collector. */
+  /** Policies whose selectors have no anchor. These selectors must be checked for each changed collector. */
   readonly #unanchored = new Set<string>();
   /** Policies that observe each collector, by the collector's id. Their selectors need not match the collector. */
   readonly #followers = new Multimap();
-  /** Changed collectors by policy, since the last call to `takeChanged` for that policy. */
+  /** For each policy, the collectors that have changed since the policy last called `takeChanged`. */
   readonly #changed = new Multimap();
   #concerned = new Set<string>();
 
@@ -107,7 +107,7 @@ export class MemberIndex {
     return this.#changed.take(policy);
   }
 
-  /** Returns the policies whose collectors have changed since the last call. */
+  /** Returns the policies whose collectors have changed since this method was last called. */
   takeConcerned(): ReadonlySet<string> {
     const concerned = this.#concerned;
     this.#concerned = new Set();

@@ -123,7 +123,7 @@ export class Ownership {
     }
   }
 
-  /** Returns the collectors of this policy whose owner may have changed since the last call. */
+  /** Returns the collectors of this policy whose owner may have changed since the policy last called this method. */
   takeChanged(uid: string): Iterable<string> {
     this.#toNotify.delete(uid);
     return this.#dirty.take(uid);

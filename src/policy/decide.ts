@@ -2,7 +2,7 @@
  * Decides what must be done for a policy. `decide` has no side effects: the caller stores the ledger changes and then
  * applies the decision. The steps, in order:
  * - Evaluate open upgrades (`evidence.ts`).
- * - Apply the annotations that people set (`annotation-actions.ts`).
+ * - Apply the annotations that users set (`annotation-actions.ts`).
  * - Evaluate the rollout and its failure policy (`rollout-state.ts`).
  * - Select new upgrades (`start-rules.ts`, `admission.ts`).
  * - Plan the next reads from the service (`read-plan.ts`).

@@ -83,7 +83,7 @@ export function analysisPeriods(
 
 /**
  * Returns the typical number of requests needed to count a stage's messages before and after its upgrades.
- * @param collectors number of collectors in the service's list, which is the maximum number of rows in the result
+ * @param collectors number of collectors in the service's list; a search result has at most this number of rows
  */
 export function requestsOfAnalysis(collectors: number): number {
   return 2 * (requestsOfSearch + Math.max(1, Math.ceil(collectors / maxPageRows)));

@@ -27,7 +27,7 @@ export type AnalysisReading = { readonly order: AnalysisOrder } & (
       /** Bytes scanned by the searches, including failed ones. 0 if the service does not report scanned bytes. */
       readonly scannedBytes: number;
     }
-  /** Error from the last search job, which is repeated after a delay. */
+  /** Error from the last search job. The search job is repeated after a delay. */
   | { readonly kind: 'failed'; readonly error: LogfleetError }
 );
 

@@ -54,7 +54,7 @@ export interface Member {
 }
 
 /**
- * Reason why a collector belongs to a policy.
+ * Whether a collector belongs to a policy, and why.
  * - `selected`: the policy's selector matches the collector.
  * - `kept`: an upgrade of the collector has not ended.
  * - `none`: the collector does not belong to the policy.

@@ -25,7 +25,10 @@ export class ForecastQueue {
   readonly #place: Place;
   readonly #batches: Batch[] = [];
   #waiting: number;
-  /** Index of the first batch that may contain a collector to upgrade now. */
+  /**
+   * Index of the first batch (collectors with the same version and time zone) that may contain a collector to upgrade
+   * now.
+   */
   #first = 0;
   #closedUntilMs = -Infinity;
 

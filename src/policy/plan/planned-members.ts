@@ -33,7 +33,7 @@ export interface StageMembers {
 
 export type LeftOutReason = SkipReason | 'Offline' | 'Newer' | 'Failed' | 'Foreign';
 
-/** Selected collectors that are not upgraded for the same reason. */
+/** Group of selected collectors that are not upgraded, all for the same reason. */
 export interface LeftOut {
   readonly reason: LeftOutReason;
   /** Other policy (namespace/name) that owns the collectors, if the reason is `Foreign`. Otherwise undefined. */

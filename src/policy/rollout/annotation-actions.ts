@@ -104,8 +104,8 @@ function noted(header: LedgerHeader, action: ActionRecord): LedgerHeader {
 }
 
 /**
- * Reports whether the ledger must keep a user's action. It may drop aborts, and actions that are replaced by a later
- * action of the same kind.
+ * Reports whether the ledger must keep a user's action. The ledger may drop aborts, and actions that are replaced by a
+ * later action of the same kind.
  */
 function isNeeded({ action, stage }: ActionRecord, later: readonly ActionRecord[]): boolean {
   if (isOfPause(action)) return !later.some((one) => isOfPause(one.action));

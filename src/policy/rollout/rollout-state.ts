@@ -394,7 +394,7 @@ class StageProgress {
       };
     }
     // A stage waits while a collector that left the target version must be upgraded again. A stage with a fixed list of
-    // collectors also waits while one of them is being upgraded or will be retried.
+    // collectors also waits while one of these collectors is being upgraded, or its upgrade will be retried.
     const busy = counts.drifting + (members === undefined ? 0 : counts.inProgress + counts.retrying);
     return busy > 0 ? { gate: gate(`the end of stage ${name}`, reasons.rollingOut) } : undefined;
   }
