@@ -110,8 +110,9 @@ export const commands: readonly CommandDefinition[] = [
       ...logFlags('info'),
     ],
     help: `
-With DIR, the credentials are in a Secret manifest there, or in the variables
-LOGFLEET_BASE_URL, LOGFLEET_ACCESS_ID, LOGFLEET_ACCESS_KEY and LOGFLEET_CA_FILE.
+With DIR, the credentials come from a Secret manifest in DIR, or from the
+environment variables LOGFLEET_BASE_URL, LOGFLEET_ACCESS_ID,
+LOGFLEET_ACCESS_KEY and LOGFLEET_CA_FILE.
 `,
     examples: ['run ./policies', 'run --kubeconfig ~/.kube/config --namespaces logging'],
     check: refuseMixedHosts,
@@ -162,9 +163,10 @@ LOGFLEET_BASE_URL, LOGFLEET_ACCESS_ID, LOGFLEET_ACCESS_KEY and LOGFLEET_CA_FILE.
       timeoutFlag,
     ],
     help: `
-With a cluster (-n, -A, --context, --kubeconfig) or --dir, the plan includes the current
-rollouts and the other policies there. The credentials are in a Secret among the files, in
-the cluster or directory, or without a cluster in the variables LOGFLEET_BASE_URL,
+With --dir or the flags for a cluster (-n, -A, --context, --kubeconfig), the
+plan includes the current rollouts and the other policies there. The credentials
+come from a Secret in the files, or in the cluster or directory. Without a
+cluster, they can also come from the environment variables LOGFLEET_BASE_URL,
 LOGFLEET_ACCESS_ID, LOGFLEET_ACCESS_KEY and LOGFLEET_CA_FILE.
 `,
     examples: ['plan ./policies', 'plan new.yaml --dir ./policies --exit-code -o wide'],
@@ -189,8 +191,8 @@ LOGFLEET_ACCESS_ID, LOGFLEET_ACCESS_KEY and LOGFLEET_CA_FILE.
     help: `
 With --policy, -n, --kubeconfig, --context or --dir, the credentials come from
 the Secret that the policies use. Without these flags, no cluster is read, and
-the credentials come from the variables LOGFLEET_BASE_URL, LOGFLEET_ACCESS_ID,
-LOGFLEET_ACCESS_KEY and LOGFLEET_CA_FILE.
+the credentials come from the environment variables LOGFLEET_BASE_URL,
+LOGFLEET_ACCESS_ID, LOGFLEET_ACCESS_KEY and LOGFLEET_CA_FILE.
 `,
     examples: [
       "fleet 'matchFields: {osName: Linux}'",
@@ -303,16 +305,18 @@ LOGFLEET_ACCESS_KEY and LOGFLEET_CA_FILE.
     // view.
     outputFlags: ({ stderr }) => logFlags(stderr.isTTY ? 'warn' : 'error'),
     help: `
-Prints the address of the manifest to stdout. After an interrupt, the same
-command continues after the complete intervals (-24h is a new range each time).
-With -o -, rows are printed from the oldest to the newest, after all of them are
-proven to be complete; with --incomplete-policy Keep, other rows too.
-Data newer than --settle-delay is searched later: an export --to now waits.
-The credentials of the service are in a Secret in FILE or --secret, or in the
-variables LOGFLEET_BASE_URL, LOGFLEET_ACCESS_ID, LOGFLEET_ACCESS_KEY and
-LOGFLEET_CA_FILE.
-The credentials of a store are in a Secret that the manifest names, or in the
-environment, such as AWS_ACCESS_KEY_ID, AZURE_STORAGE_KEY or
+Prints the address of the manifest to stdout. After an interruption, run
+the same command again: it exports the missing intervals. Use absolute times,
+because -24h is a different time range at each start.
+With -o -, the rows are printed from oldest to newest, once the export is proven
+to be complete. With --incomplete-policy Keep, they are printed even if the
+export is incomplete.
+Data newer than --settle-delay is searched later, so an export --to now waits.
+The credentials of the service come from a Secret in FILE or --secret, or from
+the environment variables LOGFLEET_BASE_URL, LOGFLEET_ACCESS_ID,
+LOGFLEET_ACCESS_KEY and LOGFLEET_CA_FILE.
+The credentials of a store come from a Secret that the manifest names, or from
+environment variables such as AWS_ACCESS_KEY_ID, AZURE_STORAGE_KEY or
 GOOGLE_APPLICATION_CREDENTIALS.
 `,
     examples: [
@@ -351,13 +355,15 @@ GOOGLE_APPLICATION_CREDENTIALS.
       oneOf('-o, --output <format>', 'Format: a table of checks, or JSON.', ['table', 'json'], 'table'),
     ],
     help: `
-Ends with 0 if every row exists exactly once, and with 1 if something differs or
-is incomplete. With --schedule, 0 means that the runs cover the range without
-gap and overlap. Credentials for s3:// come from the environment:
-AWS_ACCESS_KEY_ID and similar variables, files, roles. For https:// they are
-AZURE_STORAGE_KEY and similar variables, an identity of Azure, or az login. For
-gs:// they are Application Default Credentials of Google Cloud, such as the file
-in GOOGLE_APPLICATION_CREDENTIALS.
+The exit status is 0 if the export is complete and its files match the manifest,
+and 1 if something differs or is incomplete. With --schedule, 0 means that the
+runs cover the time range without gaps or overlaps.
+Credentials for object stores come from the environment:
+- s3://: AWS_ACCESS_KEY_ID and similar variables, files, or roles.
+- https://: AZURE_STORAGE_KEY and similar variables, an Azure identity, or
+  az login.
+- gs://: Application Default Credentials of Google Cloud, such as the file that
+  GOOGLE_APPLICATION_CREDENTIALS names.
 `,
     examples: [
       'verify /srv/exports',

@@ -74,9 +74,9 @@ function rootHelp(): string {
     'export --query error --from -1h --to now -o ./logs',
   ]);
   return `
-An environment variable can replace a flag: LOGFLEET_LOG_LEVEL for --log-level.
-Exit status: 0 success; 1 something failed, is incomplete or differs;
-2 wrong usage or invalid input; 130 interrupted.
+Environment variables can replace flags: LOGFLEET_LOG_LEVEL sets --log-level.
+Exit status: 0 for success; 1 if something failed, is incomplete or differs;
+2 for wrong usage or invalid input; 130 after an interruption.
 ${examples}`;
 }
 
