@@ -49,7 +49,7 @@ export function pausedIn(manifest: Readonly<Record<string, unknown>>): unknown {
 export function* checkSettings({ data }: Readonly<Record<string, unknown>>): Generator<Finding> {
   if (data === undefined || data === null) return;
   if (!isRecord(data)) {
-    const remedy = 'use names and texts, for example paused: "true"';
+    const remedy = 'use a mapping of names to strings, for example paused: "true"';
     yield error(['data'], 'WrongType', { problem: 'must be a mapping', remedy });
     return;
   }
@@ -63,7 +63,7 @@ function* checkMember(name: string, value: unknown): Generator<Finding> {
     yield warning(path, 'Unknown', { problem: 'logfleet has no such setting', remedy, part: 'key' });
   } else if (typeof value !== 'string') {
     const remedy = `put it in quotes, for example "${String(value)}"`;
-    yield error(path, 'WrongType', { problem: `must be a text, not ${JSON.stringify(value)}`, remedy });
+    yield error(path, 'WrongType', { problem: `must be a string, not ${JSON.stringify(value)}`, remedy });
   } else if (readPause(value)?.oddValue !== undefined) {
     const problem = `the setting ${pausedMember} has the value ${JSON.stringify(readPause(value)?.oddValue)}, which pauses logfleet, just as "true" does`;
     yield warning(path, 'Risky', { problem, remedy: 'use "true" or "false"' });

@@ -163,14 +163,14 @@ const typeNames: Readonly<Record<string, string>> = {
 
 function typeName(schema: StructuralSchema | undefined): string {
   if (schema?.['x-kubernetes-int-or-string']) return 'a whole number or a percentage';
-  return typeNames[schema?.type ?? ''] ?? 'a text';
+  return typeNames[schema?.type ?? ''] ?? 'a string';
 }
 
 function valueName(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'a list';
   if (typeof value === 'object') return 'a mapping';
-  const type = typeof value === 'string' ? 'text' : typeof value;
+  const type = typeof value;
   return `the ${type} ${JSON.stringify(value)}`;
 }
 
@@ -212,8 +212,8 @@ function howToList({ example, items }: StructuralSchema, item: string | undefine
 function howToText({ example, default: fallback, enum: choices }: StructuralSchema, value: unknown): string {
   if (choices !== undefined) return `use ${choices.join(' or ')}`;
   const model = example ?? fallback;
-  if (model !== undefined) return `use a text, for example ${flowText(model)}`;
-  return typeof value === 'object' ? 'use one text' : `put it in quotes, for example "${value}"`;
+  if (model !== undefined) return `use a string, for example ${flowText(model)}`;
+  return typeof value === 'object' ? 'use one string' : `put it in quotes, for example "${value}"`;
 }
 
 function pathOf(pointer: string): JsonPath {

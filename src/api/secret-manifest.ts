@@ -33,7 +33,7 @@ export function readSecretMembers(secret: Members): SecretMembers {
     const values = secret[section];
     if (values === undefined || values === null) continue;
     if (!isRecord(values)) {
-      refuse([section], 'WrongType', 'must be a mapping', 'use names and texts');
+      refuse([section], 'WrongType', 'must be a mapping', 'use a mapping of names to strings');
       continue;
     }
     for (const [name, value] of Object.entries(values)) {
@@ -49,7 +49,7 @@ function textOf(
   value: unknown,
   refuse: (reason: FindingReason, problem: string, remedy: string) => undefined,
 ): string | undefined {
-  if (typeof value !== 'string') return refuse('WrongType', 'must be a text', 'put it in quotes');
+  if (typeof value !== 'string') return refuse('WrongType', 'must be a string', 'put it in quotes');
   if (section === 'stringData') return value;
   return decodeBase64(value) ?? refuse('Invalid', 'is not base64', 'put the plain text under stringData instead');
 }

@@ -135,7 +135,7 @@ describe('the selector of logfleet fleet', () => {
   });
 
   test.each([
-    ['web-*', /^SELECTOR:1:1: must be a mapping, not the text "web-\*"; set its fields, for example \{matchNames/],
+    ['web-*', /^SELECTOR:1:1: must be a mapping, not the string "web-\*"; set its fields, for example \{matchNames/],
     ['matchName: [a]', /^SELECTOR:1:1: matchName: there is no such field; .*matchNames/],
     [
       'matchFields: {osname: Linux}',

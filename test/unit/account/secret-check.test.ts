@@ -82,7 +82,7 @@ describe('a Secret that is invalid', () => {
     ],
     ['a colon in the ID', { ...whole, accessId: 'a:b' }, 'error stringData.accessId: contains a colon'],
     ['an empty key', { ...whole, accessKey: ' ' }, 'error stringData.accessKey: is empty'],
-    ['a number instead of a string', { ...whole, accessId: 7 }, 'error stringData.accessId: must be a text'],
+    ['a number instead of a string', { ...whole, accessId: 7 }, 'error stringData.accessId: must be a string'],
     ['no certificate', { ...whole, 'ca.crt': 'canary-key' }, 'error stringData[ca.crt]: contains no certificate'],
     [
       'a broken certificate',

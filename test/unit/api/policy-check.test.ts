@@ -301,7 +301,7 @@ describe('metadata', () => {
     [
       'a label that is not a text',
       { labels: { tier: 1 } },
-      'error metadata.labels.tier: must be a text, not the number 1',
+      'error metadata.labels.tier: must be a string, not the number 1',
     ],
     ['labels that are not a mapping', { labels: ['a'] }, 'error metadata.labels: must be a mapping'],
     ['an invalid namespace', { namespace: 'Team A' }, 'error metadata.namespace: "Team A" is not a namespace'],
@@ -322,7 +322,7 @@ describe('metadata', () => {
 test('a rule does not repeat an error of the schema', () => {
   expect(say({ target: 'Latest', strategy: { maxInProgress: [1] } })).toEqual([
     expect.stringMatching(
-      /^error spec.target: must be a mapping, not the text "Latest"; set its fields, for example {version/,
+      /^error spec.target: must be a mapping, not the string "Latest"; set its fields, for example {version/,
     ),
     expect.stringMatching(/^error spec.strategy.maxInProgress: /),
   ]);

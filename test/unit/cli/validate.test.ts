@@ -185,8 +185,8 @@ describe('logfleet validate', () => {
     expect(status).toBe(2);
     expect(findings).toEqual([
       'b.yaml:3:18: metadata.name: logfleet-settings is already in a.yaml, line 1; use another name, or delete one of the two',
-      'b.yaml:4:16: data.paused: must be a text, not true; put it in quotes, for example "true"',
-      'b.yaml:9:7: data: must be a mapping; use names and texts, for example paused: "true"',
+      'b.yaml:4:16: data.paused: must be a string, not true; put it in quotes, for example "true"',
+      'b.yaml:9:7: data: must be a mapping; use a mapping of names to strings, for example paused: "true"',
       'c.yaml:4:16: data.paused: warning: the setting paused has the value "off", which pauses logfleet, just as "true" does; use "true" or "false"',
       'c.yaml:4:23: data.Paused: warning: logfleet has no such setting; did you mean paused?',
       'c.yaml:4:39: data.stop: warning: logfleet has no such setting; use paused, or leave it out',
