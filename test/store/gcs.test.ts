@@ -5,9 +5,11 @@ import { createServer, type IncomingMessage, type RequestListener, type Server, 
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { inspect } from 'node:util';
-import { afterEach, describe, expect, inject, test } from 'vitest';
+import { gcpMetadata } from 'google-auth-library';
+import { afterEach, describe, expect, inject, test, vi } from 'vitest';
 import { SecretText } from '../../src/base/secret-text.ts';
-import { credentialsOfKeyFile, type GcsSettings } from '../../src/destination/gcs/gcs-settings.ts';
+import { credentialsOfKeyFile, defaultEndpoint, type GcsSettings } from '../../src/destination/gcs/gcs-settings.ts';
+import { authorizationOf } from '../../src/destination/gcs/gcs-tokens.ts';
 import { openDestination } from '../../src/destination/open-destination.ts';
 import type { Destination } from '../../src/destination/store/destination.ts';
 import { FakeGcsServer, newServiceAccountKey } from '../support/fake-gcs-server.ts';
@@ -55,6 +57,28 @@ async function respond(
   response.writeHead(status, headers).end(body);
   return content;
 }
+
+test('tokens from the metadata server are requested again after the server was silent', async () => {
+  const { isAvailable, resetIsAvailableCache } = gcpMetadata;
+  resetIsAvailableCache();
+  let requests = 0;
+  const metadata = await serve((_, response) => {
+    if (++requests === 1) return;
+    const token = { access_token: 'token-of-the-pod', expires_in: 3_600, token_type: 'Bearer' };
+    response.writeHead(200, { 'metadata-flavor': 'Google', 'content-type': 'application/json' });
+    response.end(JSON.stringify(token));
+  });
+  vi.stubEnv('GCE_METADATA_HOST', metadata.replace('http://', ''));
+  vi.stubEnv('HOME', '/nonexistent');
+  cleanups.push(() => {
+    vi.unstubAllEnvs();
+    resetIsAvailableCache();
+  });
+  expect(await isAvailable()).toBe(false);
+  const settings = { bucket: 'log-exports', root: '', credentials: 'ambient' } as const;
+  const headers = await authorizationOf(settings, defaultEndpoint)();
+  expect(new Headers(headers).get('authorization')).toBe('Bearer token-of-the-pod');
+});
 
 test('a missing bucket is reported by every request', async () => {
   const destination = await open({ bucket: 'no-such-bucket' });

@@ -1,6 +1,6 @@
 /** Gets access tokens for Google Cloud Storage. */
 import { createPrivateKey } from 'node:crypto';
-import { GoogleAuth, JWT } from 'google-auth-library';
+import { GoogleAuth, gcpMetadata, JWT } from 'google-auth-library';
 import { destinationError } from '../store/destination-error.ts';
 import { checkTokensMayGoTo } from '../store/store-endpoint.ts';
 import { defaultEndpoint, type GcsCredentials, type GcsSettings } from './gcs-settings.ts';
@@ -20,9 +20,23 @@ export type AuthorizationHeaders = () => Promise<Headers>;
 export function authorizationOf({ credentials }: GcsSettings, endpoint: string): AuthorizationHeaders {
   if (credentials !== 'ambient') return authorizationOfKey(credentials);
   checkTokensMayGoTo(endpoint);
-  // Finds credentials through GOOGLE_APPLICATION_CREDENTIALS, the gcloud file or the metadata server.
-  const auth = new GoogleAuth({ scopes: scope });
-  return () => auth.getRequestHeaders(audience);
+  return ambientAuthorization();
+}
+
+/** Finds credentials through GOOGLE_APPLICATION_CREDENTIALS, the gcloud file or the metadata server. */
+function ambientAuthorization(): AuthorizationHeaders {
+  let auth = new GoogleAuth({ scopes: scope });
+  return async () => {
+    try {
+      return await auth.getRequestHeaders(audience);
+    } catch {
+      // If the metadata server is slow, for example while a pod starts, the library decides that there is none. It would
+      // remember this until the process ends.
+      gcpMetadata.resetIsAvailableCache();
+      auth = new GoogleAuth({ scopes: scope });
+      return await auth.getRequestHeaders(audience);
+    }
+  };
 }
 
 /**
