@@ -163,7 +163,7 @@ describe('a ledger', () => {
     const patch = { contentType: 'application/merge-patch+json' };
     const { status, body } = await callApi('PATCH', objectPath('ledgers', namespace, `keeps-${what}`), change, patch);
     expect(status).toBe(422);
-    expect(body.message).toContain(`leave ${what} as it is`);
+    expect(body.message).toContain(`leave ${what} unchanged`);
   });
 });
 
