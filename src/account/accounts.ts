@@ -194,7 +194,7 @@ export class Accounts {
     return this.#budgets.limitsOf(account.user);
   }
 
-  /** Returns whether the user's requests in flight stay within the operator's current request limits. */
+  /** Reports whether the user's requests in flight stay within the operator's current request limits. */
   isWithinLimits(account: Account): boolean {
     return this.#budgets.isWithinLimits(account.user);
   }

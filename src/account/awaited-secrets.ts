@@ -63,7 +63,7 @@ export class AwaitedSecrets {
     this.#options = options;
   }
 
-  /** Returns whether environment variables replace this Secret. */
+  /** Reports whether environment variables replace this Secret. */
   takesVariables(key: ResourceKey): boolean {
     return this.#options.secrets.takesVariables?.(key) ?? false;
   }

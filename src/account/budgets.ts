@@ -77,7 +77,7 @@ export class Budgets {
     return this.#users.get(user)?.limits ?? serviceLimits;
   }
 
-  /** Returns whether the user's requests in flight stay within the limits of this process. */
+  /** Reports whether the user's requests in flight stay within the limits of this process. */
   isWithinLimits(user: string): boolean {
     return this.#users.get(user)?.budget.isWithinLimits() ?? true;
   }

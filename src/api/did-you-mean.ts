@@ -18,7 +18,7 @@ export function suggestion(written: string, known: readonly string[], otherwise:
  */
 const longestDistance = 3;
 
-/** Returns whether `written` and `name` differ by at most `longestDistance` letters. Case is ignored. */
+/** Reports whether `written` and `name` differ by at most `longestDistance` letters. Case is ignored. */
 export function resembles(written: string, name: string): boolean {
   if (Math.abs(written.length - name.length) > longestDistance) return false;
   return editDistance(written, name) <= longestDistance;

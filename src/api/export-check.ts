@@ -190,7 +190,7 @@ function* checkExecution({ execution, destination, activeDeadlineSeconds }: Writ
 }
 
 /**
- * Returns whether the export needs ambient credentials, which are those of the operator or the pod. It needs them if
+ * Reports whether the export needs ambient credentials, which are those of the operator or the pod. It needs them if
  * the destination is an object store without a Secret.
  */
 export function isAmbient({ s3, azureBlob, gcs }: WrittenSpec['destination']): boolean {

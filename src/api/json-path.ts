@@ -14,7 +14,7 @@ export function renderPath(path: JsonPath): string {
   return text;
 }
 
-/** Returns whether `path` is `outer` or inside it. */
+/** Reports whether `path` is `outer` or inside it. */
 export function isWithin(path: JsonPath, outer: JsonPath): boolean {
   return outer.length <= path.length && outer.every((step, index) => path[index] === step);
 }

@@ -77,7 +77,7 @@ function* checkLabelValues(path: JsonPath, labels: Members): Generator<Finding> 
   }
 }
 
-/** Returns whether a text has the form `name` or `prefix/name`. */
+/** Reports whether a text has the form `name` or `prefix/name`. */
 function isQualifiedName(text: string): boolean {
   const [name = '', prefix, ...others] = text.split('/').reverse();
   if (others.length > 0 || !/^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/.test(name)) return false;

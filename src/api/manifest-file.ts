@@ -315,7 +315,7 @@ function isQuoted(node: Node): boolean {
   return isScalar(node) && (node.type === 'QUOTE_DOUBLE' || node.type === 'QUOTE_SINGLE');
 }
 
-/** Returns whether a quoted string contains an escape sequence that only JSON allows, such as `\/`. */
+/** Reports whether a quoted string contains an escape sequence that only JSON allows, such as `\/`. */
 function hasJsonEscape(node: Node, text: string): boolean {
   if (!isScalar(node) || node.type !== 'QUOTE_DOUBLE' || !node.range) return false;
   const escapes = text.slice(node.range[0], node.range[1]).match(/\\(?:u[0-9a-fA-F]{4}|.)/gsu) ?? [];

@@ -35,7 +35,7 @@ export function pausedByConfigMap(value: unknown, place: string): string | undef
   return pause && `the ConfigMap ${settingsName} in ${place}${odd}`;
 }
 
-/** Returns whether a document is the ConfigMap `logfleet-settings`. */
+/** Reports whether a document is the ConfigMap `logfleet-settings`. */
 export function isSettingsManifest({ apiVersion, kind, metadata }: Readonly<Record<string, unknown>>): boolean {
   return apiVersion === 'v1' && kind === 'ConfigMap' && isRecord(metadata) && metadata['name'] === settingsName;
 }

@@ -110,7 +110,7 @@ export function timeZoneProblem(zone: string): Explanation | undefined {
   return { problem: `${JSON.stringify(zone)} is not a known time zone`, remedy };
 }
 
-/** Returns whether the tz database has exactly this name. */
+/** Reports whether the tz database has exactly this name. */
 function isKnownName(zone: string): boolean {
   return timeZoneNames.has(zone) || Intl.supportedValuesOf('timeZone').includes(zone);
 }

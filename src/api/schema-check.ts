@@ -53,7 +53,7 @@ function haveDistinctKeys(...[keys, items, , place]: Parameters<SchemaValidateFu
 const dateTimeForm =
   /^(\d{4})-(\d\d)-(\d\d)T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
 
-/** Returns whether a text is an RFC 3339 time whose date exists. */
+/** Reports whether a text is an RFC 3339 time whose date exists. */
 function isDateTime(text: string): boolean {
   const [, year, month, day] = dateTimeForm.exec(text) ?? [];
   if (day === undefined) return false;

@@ -6,7 +6,7 @@ import { type Condition, findCondition } from './conditions.ts';
 import type { ObjectMeta } from './kinds.ts';
 
 /**
- * Returns whether the status is older than the export. Such a status belongs to an earlier export with the same name.
+ * Reports whether the status is older than the export. Such a status belongs to an earlier export with the same name.
  */
 export function isOlderThanResource(
   status: { readonly conditions?: readonly Condition[] } | undefined,

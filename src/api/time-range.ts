@@ -82,7 +82,7 @@ function clockChangeAt(text: string, zone: Zone): Explanation | undefined {
   };
 }
 
-/** Returns whether a local time occurs twice because clocks are set back. */
+/** Reports whether a local time occurs twice because clocks are set back. */
 function occursTwice(localMs: number, instantMs: number, zone: Zone): boolean {
   const laterMs = instantMs + afterClockChangeMs;
   const secondMs = localMs - (zone.localMs(laterMs) - laterMs);

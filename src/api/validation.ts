@@ -92,7 +92,7 @@ function unknownKind(kind: unknown): Finding {
 
 const listSuffix = /List$/;
 
-/** Returns whether an API version names logfleet's API group, even if the group is misspelt. */
+/** Reports whether an API version names logfleet's API group, even if the group is misspelt. */
 function namesGroup(version: string): boolean {
   const group = version.split('/', 1).join();
   return group.toLowerCase().includes(apiGroup.split('.', 1).join()) || resembles(group, apiGroup);
@@ -182,7 +182,7 @@ const checks: { readonly [K in KindName]: KindChecks } = {
   },
 };
 
-/** Returns whether the value at `path` is inside a rejected value, or contains one. */
+/** Reports whether the value at `path` is inside a rejected value, or contains one. */
 function overlaps(path: JsonPath, refused: readonly JsonPath[]): boolean {
   return refused.some((bad) => isWithin(bad, path) || isWithin(path, bad));
 }

@@ -14,7 +14,7 @@ function inOrder(_: string, member: unknown): unknown {
   return Object.fromEntries(Object.entries(member).sort(([left], [right]) => (left < right ? -1 : 1)));
 }
 
-/** Returns whether two JSON values are equal, regardless of field order. */
+/** Reports whether two JSON values are equal, regardless of field order. */
 export function sameValue(left: unknown, right: unknown): boolean {
   if (left === right) return true;
   if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false;

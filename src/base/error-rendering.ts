@@ -29,7 +29,7 @@ function render(error: unknown, withStack: boolean, depth: number): RenderedErro
   };
 }
 
-/** Returns whether to log an error's stack. For an expected error, the code is enough. */
+/** Reports whether to log an error's stack. For an expected error, the code is enough. */
 export function isUnexpected(error: unknown): boolean {
   return !(error instanceof LogfleetError) || error.handling.kind === 'bug';
 }

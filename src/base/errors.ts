@@ -53,7 +53,7 @@ export function failure(
   return new LogfleetError({ code, message, handling: { kind }, ...more });
 }
 
-/** Returns whether a retry can succeed without user action. */
+/** Reports whether a retry can succeed without user action. */
 export function mayPass({ handling }: LogfleetError): boolean {
   return handling.kind === 'backoff' || handling.kind === 'retryAfter';
 }
@@ -74,12 +74,12 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Returns whether a file operation failed because a file or folder on its path does not exist. */
+/** Reports whether a file operation failed because a file or folder on its path does not exist. */
 export function isFileAbsent(error: unknown): boolean {
   return ['ENOENT', 'ENOTDIR'].includes(systemCode(error) ?? '');
 }
 
-/** Returns whether a folder could not be flushed to disk because its file system cannot flush folders. */
+/** Reports whether a folder could not be flushed to disk because its file system cannot flush folders. */
 export function isSyncUnsupported(error: unknown): boolean {
   return ['EINVAL', 'EISDIR', 'EPERM', 'ENOTSUP'].includes(systemCode(error) ?? '');
 }

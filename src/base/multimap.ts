@@ -26,7 +26,7 @@ export class Multimap {
     return typeof values === 'string' ? values === value : (values?.has(value) ?? false);
   }
 
-  /** Adds a value. Returns whether it is new. */
+  /** Adds a value. Reports whether it is new. */
   add(key: string, value: string): boolean {
     if (this.has(key, value)) return false;
     const values = this.#sets.get(key);
@@ -36,7 +36,7 @@ export class Multimap {
     return true;
   }
 
-  /** Removes a value. Returns whether it existed. */
+  /** Removes a value. Reports whether it existed. */
   delete(key: string, value: string): boolean {
     const values = this.#sets.get(key);
     if (typeof values !== 'object') return values === value && this.#sets.delete(key);

@@ -19,7 +19,7 @@ export async function ownIdentity(): Promise<ProcessIdentity> {
 }
 
 /**
- * Returns whether a process is still running. The process must have the same `scope` (machine, boot and pid namespace)
+ * Reports whether a process is still running. The process must have the same `scope` (machine, boot and pid namespace)
  * as this process.
  */
 export async function isRunning({ pid, processStart }: Omit<ProcessIdentity, 'scope'>): Promise<boolean> {

@@ -76,7 +76,7 @@ function isLoopback(host: string): boolean {
 }
 
 /**
- * Returns whether an entry of `NO_PROXY` matches a host. An entry is `*`, a network, or a host including its
+ * Reports whether an entry of `NO_PROXY` matches a host. An entry is `*`, a network, or a host including its
  * subdomains.
  */
 function excepts(entry: string, host: string, port: string): boolean {

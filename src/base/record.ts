@@ -1,6 +1,6 @@
 /** JSON objects of unknown content. */
 
-/** Returns whether a value is a JSON object, and not an array or null. */
+/** Reports whether a value is a JSON object, and not an array or null. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -128,7 +128,7 @@ function readVariables(command: Command, env: CommandContext['env']): void {
 }
 
 /**
- * Returns whether a flag ignores environment variables. This applies to the flag `-o` of `export`, because its variable
+ * Reports whether a flag ignores environment variables. This applies to the flag `-o` of `export`, because its variable
  * would be `LOGFLEET_OUTPUT`, which sets the output format of other commands.
  */
 function isWithoutVariable(command: Command, attribute: string): boolean {

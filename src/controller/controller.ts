@@ -135,7 +135,7 @@ export class Controller {
     this.#startSoon();
   }
 
-  /** Returns whether logfleet has nothing left to do until a user acts. */
+  /** Reports whether logfleet has nothing left to do until a user acts. */
   idle(): boolean {
     return (
       this.#state === 'running' &&

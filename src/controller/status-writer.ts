@@ -16,7 +16,7 @@ export interface StatusRules<K extends KindName> {
   /** Returns the status fields whose changes are written immediately. */
   readonly verdicts: (status: StatusOf<K>) => unknown;
   /**
-   * Returns whether the counts in two statuses differ so much that the new status must be written. If this function is
+   * Reports whether the counts in two statuses differ so much that the new status must be written. If this function is
    * missing, every change is written.
    */
   readonly differs?: (before: StatusOf<K>, status: StatusOf<K>, wallMs: number) => boolean;
@@ -29,7 +29,7 @@ export interface StatusWriterOptions<K extends KindName> {
   /** Minimum interval in ms between two writes in which only counts have changed. */
   readonly intervalMs: number;
   readonly owner: OwnerRef;
-  /** Returns whether the process is about to end. If so, changed counts are written immediately. */
+  /** Reports whether the process is about to end. If so, changed counts are written immediately. */
   readonly draining: () => boolean;
 }
 
@@ -83,7 +83,7 @@ export class StatusWriter<K extends KindName> {
       : (status as StatusOf<K> | undefined);
   }
 
-  /** Returns whether the status may be written even if only counts have changed. */
+  /** Reports whether the status may be written even if only counts have changed. */
   isDue(): boolean {
     return this.#waitMs() === 0 || this.#options.draining();
   }

@@ -93,7 +93,7 @@ export function contradictionsIn(manifest: Manifest): readonly Difference[] {
   return differences;
 }
 
-/** Returns whether the ranges in the manifest's field `proof` match the intervals and have the same totals. */
+/** Reports whether the ranges in the manifest's field `proof` match the intervals and have the same totals. */
 export function isProofOf(proof: readonly ProofRange[], intervals: readonly CommitRecord[]): boolean {
   let next = 0;
   for (const { fromMs, toMs, level, figures } of proof) {

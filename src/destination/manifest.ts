@@ -86,7 +86,7 @@ export function manifestOf(
   };
 }
 
-/** Returns whether every time range is proven complete. */
+/** Reports whether every time range is proven complete. */
 export function isWhole(proof: readonly ProofRange[]): boolean {
   return proof.every(({ level }) => level !== 'None');
 }

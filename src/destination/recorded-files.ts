@@ -58,7 +58,7 @@ async function problemOf(
 }
 
 /**
- * Returns whether a file exists. Requests the file itself, because new files may not yet appear in the store's
+ * Reports whether a file exists. Requests the file itself, because new files may not yet appear in the store's
  * listings.
  */
 async function exists(destination: Destination, name: string): Promise<boolean> {

@@ -234,7 +234,7 @@ function isKnown(value: readonly [number, number | undefined]): value is readonl
   return value[1] !== undefined;
 }
 
-/** Returns whether a time slice lies completely inside an interval. */
+/** Reports whether a time slice lies completely inside an interval. */
 export function isInside(slice: Range, interval: Range): boolean {
   return slice.fromMs >= interval.fromMs && slice.toMs <= interval.toMs;
 }

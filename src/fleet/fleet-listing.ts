@@ -32,7 +32,7 @@ export interface FleetListingOptions {
   readonly log: Logger;
   /** Returns the target versions of this service's policies. */
   readonly targeted: () => ReadonlySet<string>;
-  /** Returns whether this process may send requests to the service. Only the leader may. */
+  /** Reports whether this process may send requests to the service. Only the leader may. */
   readonly active: () => boolean;
 }
 
@@ -117,7 +117,7 @@ export class FleetListing {
   }
 
   /**
-   * Returns whether the collector list shows collectors that run `version`. The list for a build does not show
+   * Reports whether the collector list shows collectors that run `version`. The list for a build does not show
    * collectors that already run that build (U7).
    */
   observes(version: string): boolean {
@@ -490,7 +490,7 @@ export class FleetListing {
   }
 
   /**
-   * Returns whether the collector list may lack collectors. Also returns true if no other list can confirm that this
+   * Reports whether the collector list may lack collectors. Also returns true if no other list can confirm that this
    * list is complete, because the service offers no suitable build.
    */
   async #leavesOut({ view, seen }: Sweep, counts: ReadonlyMap<string, number>): Promise<boolean> {
@@ -522,7 +522,7 @@ export class FleetListing {
   }
 
   /**
-   * Returns whether the list for `build` shows collectors that this sweep has not seen. Reads only the page at which
+   * Reports whether the list for `build` shows collectors that this sweep has not seen. Reads only the page at which
    * the list would end if it showed no such collectors.
    */
   async #showsMore(build: string, seen: ReadonlySet<string>): Promise<boolean> {

@@ -106,7 +106,7 @@ export class FleetRows {
     }
   }
 
-  /** Returns whether a collector is missing from `seen` although the previous read of the list contained it. */
+  /** Reports whether a collector is missing from `seen` although the previous read of the list contained it. */
   missesAny(seen: ReadonlySet<string>): boolean {
     for (const [id, row] of this.#rows) if (row.missedSweeps === 0 && !seen.has(id)) return true;
     return false;
@@ -190,7 +190,7 @@ export class FleetRows {
   }
 }
 
-/** Returns whether two rows agree in all fields except `lastSeenAliveMs`, which changes constantly. */
+/** Reports whether two rows agree in all fields except `lastSeenAliveMs`, which changes constantly. */
 function sameCollector(left: Collector, right: Collector): boolean {
   const fields = Object.keys(right) as (keyof Collector)[];
   return fields.every((field) => field === 'lastSeenAliveMs' || left[field] === right[field]);

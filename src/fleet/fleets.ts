@@ -13,7 +13,7 @@ import { type Claimant, Ownership } from './ownership.ts';
 export interface FleetsOptions {
   readonly clock: Clock;
   readonly log: Logger;
-  /** Returns whether this process may send requests to services. */
+  /** Reports whether this process may send requests to services. */
   readonly active: () => boolean;
   /** Called for a policy that may have gained or lost ownership of collectors. */
   readonly onOwnersChanged: (policy: Claimant) => void;

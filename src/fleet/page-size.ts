@@ -67,7 +67,7 @@ export class PageSize {
   }
 }
 
-/** Returns whether the service rejected a request for collectors because of an unknown build. */
+/** Reports whether the service rejected a request for collectors because of an unknown build. */
 export function refusesBuild(error: unknown): boolean {
   return error instanceof ServiceError && error.serviceCode === 'collector.version.invalid';
 }

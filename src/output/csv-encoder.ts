@@ -150,7 +150,7 @@ function needsQuotes(bytes: Buffer, start: number, end: number): boolean {
 }
 
 /**
- * Returns whether a spreadsheet would evaluate a cell as a formula (OWASP, "CSV Injection"). Signed numbers do not
+ * Reports whether a spreadsheet would evaluate a cell as a formula (OWASP, "CSV Injection"). Signed numbers do not
  * count as formulas, because many ids are negative.
  */
 function isFormula(bytes: Buffer, start: number, end: number): boolean {

@@ -64,7 +64,7 @@ export function truthOf(text: string): TypedValue<boolean> {
   return value === 'true' || value === 'false' ? { value: value === 'true', fits: true } : misfit;
 }
 
-/** Returns whether the double `value` preserves all significant digits of `text`. */
+/** Reports whether the double `value` preserves all significant digits of `text`. */
 function isKept(text: string, value: number): boolean {
   const digits = digitsOf(text);
   if (digits === '' || value === 0) return digits === '';

@@ -65,7 +65,7 @@ export interface ScheduleSnapshot {
   /** Gaps (time ranges of failed runs) that the status lists. */
   readonly gaps: readonly Gap[];
   readonly runs: readonly Run[];
-  /** Returns whether a SearchExport that the schedule does not own has this name. */
+  /** Reports whether a SearchExport that the schedule does not own has this name. */
   readonly isTaken: (name: string) => boolean;
   /** True if the user has requested a retry of failed and stalled runs. */
   readonly isRetryRequested: boolean;
@@ -184,7 +184,7 @@ function hasFailed({ state }: Run): boolean {
   return state === 'Failed';
 }
 
-/** Returns whether a run counts toward the limit `maxActive`. */
+/** Reports whether a run counts toward the limit `maxActive`. */
 export function isUnfinished({ state }: Pick<Run, 'state'>): boolean {
   return state === 'Active' || state === 'Stalled';
 }

@@ -79,7 +79,7 @@ export class ScheduleReconciler implements Reconciler {
     this.#isDraining = true;
   }
 
-  /** Returns whether the process may exit: always true, because a schedule does no work between two reconciles. */
+  /** Reports whether the process may exit: always true, because a schedule does no work between two reconciles. */
   drained(): boolean {
     return true;
   }

@@ -61,7 +61,7 @@ export interface ScheduleRuntimeOptions {
   readonly runs: () => readonly SearchExport[];
   readonly draining: () => boolean;
   readonly calendars: TickCalendars;
-  /** Returns whether this process has been the leader without interruption since this runtime was created. */
+  /** Reports whether this process has been the leader without interruption since this runtime was created. */
   readonly isLeading: () => boolean;
 }
 
@@ -198,7 +198,7 @@ export class ScheduleRuntime {
     if (!this.#options.isLeading()) throw failure('backoff', 'schedule.leadership', 'Another process leads.');
   }
 
-  /** Returns whether the schedule records must be read before a decision (S7). */
+  /** Reports whether the schedule records must be read before a decision (S7). */
   #isReadFirst({ status, metadata }: SearchExportSchedule): boolean {
     const { startTime, covered = [], observedGeneration } = status ?? {};
     if (startTime === undefined || observedGeneration !== metadata.generation) return true;
@@ -379,7 +379,7 @@ interface Found extends ScheduleFacts {
 }
 
 /**
- * Returns whether the user has requested another retry (S5). Returns false if the schedule has no status yet, because
+ * Reports whether the user has requested another retry (S5). Returns false if the schedule has no status yet, because
  * there is nothing to retry.
  */
 function isRetryNew(resource: SearchExportSchedule): boolean {

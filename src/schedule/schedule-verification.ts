@@ -216,7 +216,7 @@ async function unlessDamaged<T>(reading: Promise<T>, onDamage: (message: string)
   }
 }
 
-/** Returns whether an error means that a stored file is damaged. */
+/** Reports whether an error means that a stored file is damaged. */
 function isDamage(error: unknown): error is LogfleetError {
   return error instanceof LogfleetError && error.code === 'destination.damaged';
 }

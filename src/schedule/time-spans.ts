@@ -37,7 +37,7 @@ export function coveredUntil(spans: readonly TimeRange[], fromMs: number): numbe
   return spans.find((span) => span.fromMs <= fromMs && fromMs < span.toMs)?.toMs ?? fromMs;
 }
 
-/** Returns whether one of `spans` contains the whole time range. The spans must not touch. */
+/** Reports whether one of `spans` contains the whole time range. The spans must not touch. */
 export function contains(spans: readonly TimeRange[], { fromMs, toMs }: TimeRange): boolean {
   return coveredUntil(spans, fromMs) >= toMs;
 }

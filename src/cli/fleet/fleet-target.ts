@@ -51,7 +51,7 @@ export async function fleetTarget(
   return { secret: secretOf(policy), secrets, matches: written ?? compileSelection(ofPolicy, exclude) };
 }
 
-/** Returns whether the value of `--policy` is a file name. Policy names have no slash and no suffix such as `.yaml`. */
+/** Reports whether the value of `--policy` is a file name. Policy names have no slash and no suffix such as `.yaml`. */
 function isFile(text: string): boolean {
   return text === '-' || /[/\\]|\.(?:ya?ml|json)$/i.test(text);
 }

@@ -80,7 +80,7 @@ export function canRetry(resource: AnyResource): boolean {
   }
 }
 
-/** Returns whether the resource has a rollout that can be aborted. */
+/** Reports whether the resource has a rollout that can be aborted. */
 export function canAbort(resource: AnyResource): boolean {
   return (
     resource.kind === 'CollectorVersionPolicy' &&
@@ -103,7 +103,7 @@ function renderRetry(resource: CollectorVersionPolicy, id: string, options: Targ
 }
 
 /**
- * Returns whether a retry would upgrade any collector. Uses the number of failed collectors, because the status may
+ * Reports whether a retry would upgrade any collector. Uses the number of failed collectors, because the status may
  * list only some of them.
  */
 function hasFailures(resource: CollectorVersionPolicy): boolean {

@@ -28,7 +28,7 @@ export function planDocument(plans: AllPlans): object {
   };
 }
 
-/** Returns whether any policy will upgrade collectors, any export will search, or any schedule will create runs. */
+/** Reports whether any policy will upgrade collectors, any export will search, or any schedule will create runs. */
 export function hasChanges({ outlooks, exports, schedules }: AllPlans): boolean {
   const isSearching = exports.some(({ kind }) => kind === 'plan' || kind === 'waiting');
   return outlooks.some(hasUpgrades) || isSearching || schedules.some(hasRunsLeft);

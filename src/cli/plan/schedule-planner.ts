@@ -73,7 +73,7 @@ export function runsOf(resource: SearchExportSchedule, nowMs: number): ScheduleR
   };
 }
 
-/** Returns whether a schedule creates runs, now or later. */
+/** Reports whether a schedule creates runs, now or later. */
 export function hasRunsLeft({ pending, nextDueMs }: ScheduleRuns): boolean {
   return pending > 0 || nextDueMs !== undefined;
 }

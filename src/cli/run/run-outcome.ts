@@ -52,7 +52,7 @@ export function isStalled({ status }: AnyResource): boolean {
   return conditionOf(status, 'Stalled') !== undefined;
 }
 
-/** Returns whether an export has written all its rows and checked that they are complete. */
+/** Reports whether an export has written all its rows and checked that they are complete. */
 export function isExported({ status }: AnyResource): boolean {
   return conditionOf(status, 'Ready')?.reason === reasons.exported;
 }
@@ -63,7 +63,7 @@ export function lacksSecret({ status }: AnyResource): boolean {
   return reason === reasons.secretNotFound || reason === reasons.secretIncomplete || reason === reasons.secretInvalid;
 }
 
-/** Returns whether the resource has failed, is incomplete, or is waiting for a user. */
+/** Reports whether the resource has failed, is incomplete, or is waiting for a user. */
 export function hasFailed(resource: AnyResource): boolean {
   return isStalled(resource) || conditionOf(resource.status, 'Ready')?.reason === reasons.exportedIncomplete;
 }

@@ -16,7 +16,7 @@ export interface ScheduleResult {
   readonly verification: ScheduleVerification;
 }
 
-/** Returns whether the runs cover the range without gaps or overlaps, and whether all their checks succeeded. */
+/** Reports whether the runs cover the range without gaps or overlaps, and whether all their checks succeeded. */
 export function isProven({ runs, gaps, overlaps, problems }: ScheduleVerification): boolean {
   return runs > 0 && gaps.length === 0 && overlaps.length === 0 && problems.length === 0;
 }

@@ -80,12 +80,12 @@ export function httpStatus(cause: unknown): number | undefined {
   return cause instanceof GcsError ? cause.status : undefined;
 }
 
-/** Returns whether the store refuses to remove the object because a retention policy or a hold protects it. */
+/** Reports whether the store refuses to remove the object because a retention policy or a hold protects it. */
 export function isRetained(cause: unknown): boolean {
   return retentionCodes.includes(errorCode(cause));
 }
 
-/** Returns whether a retry of the request may succeed. */
+/** Reports whether a retry of the request may succeed. */
 export function mayPass(cause: unknown): boolean {
   const status = httpStatus(cause);
   if (status !== undefined) return status === 408 || status === 429 || status >= 500;

@@ -80,7 +80,7 @@ export class S3Destination extends ObjectStore<S3Settings> {
     }
   }
 
-  /** Returns whether the object exists. Returns false if the request fails. */
+  /** Reports whether the object exists. Returns false if the request fails. */
   async #exists(name: string): Promise<boolean> {
     try {
       await this.#client.send(new HeadObjectCommand(this.#at(name)));
@@ -160,7 +160,7 @@ export class S3Destination extends ObjectStore<S3Settings> {
     }
   }
 
-  /** Returns whether a retention policy or a legal hold locks the object. Returns false if the request fails. */
+  /** Reports whether a retention policy or a legal hold locks the object. Returns false if the request fails. */
   async #isLocked(name: string): Promise<boolean> {
     try {
       const found = await this.#client.send(new HeadObjectCommand(this.#at(name)));

@@ -57,7 +57,7 @@ export function httpStatus(cause: unknown): number | undefined {
   return typeof $metadata?.httpStatusCode === 'number' ? $metadata.httpStatusCode : undefined;
 }
 
-/** Returns whether the bucket exists, but the object or upload does not. */
+/** Reports whether the bucket exists, but the object or upload does not. */
 export function isAbsent(cause: unknown): boolean {
   return ['NoSuchKey', 'NoSuchUpload', 'NotFound'].includes(errorCode(cause));
 }

@@ -34,10 +34,10 @@ export interface UploadRequests {
   complete(last: Uint8Array): Promise<unknown>;
   /** Removes the parts of an unfinished upload. */
   removeParts(): Promise<unknown>;
-  /** Returns whether this upload created the existing object. */
+  /** Reports whether this upload created the existing object. */
   hasMark(): Promise<boolean>;
   removeObject(): Promise<unknown>;
-  /** Returns whether the store may have created the object, although the request failed with this error. */
+  /** Reports whether the store may have created the object, although the request failed with this error. */
   mayExist(cause: unknown): boolean;
 }
 
@@ -129,7 +129,7 @@ export class PartedUpload implements FileUpload {
     }
   }
 
-  /** Returns whether this upload created the existing object. Throws if this cannot be determined. */
+  /** Reports whether this upload created the existing object. Throws if this cannot be determined. */
   async #isOurs(cause: unknown): Promise<boolean> {
     try {
       return await this.#requests.hasMark();

@@ -52,19 +52,19 @@ export class StoreErrors {
   }
 
   /**
-   * Returns whether the error means that an object with this name exists. Status 409 is not sufficient, because it also
+   * Reports whether the error means that an object with this name exists. Status 409 is not sufficient, because it also
    * has other causes.
    */
   isTaken(cause: unknown): boolean {
     return this.#rules.statusOf(cause) === 412 || takenCodes.includes(this.#rules.codeOf(cause));
   }
 
-  /** Returns whether the connection was lost before the store responded. */
+  /** Reports whether the connection was lost before the store responded. */
   isBrokenOff(cause: unknown): boolean {
     return this.#rules.statusOf(cause) === undefined && brokenOffCodes.includes(this.#rules.codeOf(cause));
   }
 
-  /** Returns whether the store may have created the object without confirming it. */
+  /** Reports whether the store may have created the object without confirming it. */
   mayHaveCreated(cause: unknown): boolean {
     const status = this.#rules.statusOf(cause);
     return this.isTaken(cause) || status === undefined || status >= 500;

@@ -135,7 +135,7 @@ export class Folder {
     }
   }
 
-  /** Removes a file. Returns whether it existed. */
+  /** Removes a file. Reports whether it existed. */
   async unlink(name: string): Promise<boolean> {
     try {
       await unlink(this.#at(name));

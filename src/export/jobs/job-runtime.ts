@@ -251,7 +251,7 @@ export class JobRuntime {
   }
 
   /**
-   * Throws if the export may not use its ServiceAccount. Returns whether the ServiceAccount's pods may write progress
+   * Throws if the export may not use its ServiceAccount. Reports whether the ServiceAccount's pods may write progress
    * to the status.
    */
   async #checkServiceAccount({ spec }: SearchExport, store: WorkerJobs): Promise<boolean> {

@@ -91,7 +91,7 @@ function heldWorkers(
     .toSorted((left, right) => Date.parse(left.obstacle.startTime) - Date.parse(right.obstacle.startTime));
 }
 
-/** Returns whether the Job and all its pods have ended, so that its request limits are free. */
+/** Reports whether the Job and all its pods have ended, so that its request limits are free. */
 export function hasEnded(job: WorkerJob | undefined, pods: readonly WorkerPod[]): boolean {
   const isOver = job === undefined || (endOf(job) !== undefined && (job.status.terminating ?? 0) === 0);
   return isOver && pods.every(isEnded);

@@ -32,7 +32,7 @@ import { figureOf, textOf } from '../../service/jobs/aggregation.ts';
 import { maxPageRows, type RecordPage } from '../../service/jobs/search-service.ts';
 import { evenSegments, firstSegments } from '../plan/first-segments.ts';
 
-/** Returns whether the service's row counts for all `parts` add up to its row count for `whole`. */
+/** Reports whether the service's row counts for all `parts` add up to its row count for `whole`. */
 export function areWhole(whole: DigestGroup, parts: readonly DigestGroup[]): boolean {
   const rowsIn = ({ slices }: DigestGroup) => weightedSumOf(slices.map(({ fromMs, rows }) => [fromMs, rows] as const));
   return addWeightedSums(parts.map(rowsIn)) === rowsIn(whole);

@@ -34,7 +34,7 @@ const ofAnInterval: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns whether the status keeps the conditions that an earlier process wrote. It keeps them until this process finds
+ * Reports whether the status keeps the conditions that an earlier process wrote. It keeps them until this process finds
  * a reason to replace them. `doneAtFirst` is the number of intervals that had been committed when this process started.
  */
 export function stillHolds(

@@ -232,7 +232,7 @@ function scannedBytes({ running, scannedBytes: before }: ExportDecideInput): num
   return running.reduce((sum, search) => sum + search.scannedBytes, before);
 }
 
-/** Returns whether a running search must stop without a commit record. */
+/** Reports whether a running search must stop without a commit record. */
 function mustStop(input: ExportDecideInput, search: RunningSearch, { remaining }: Coverage): boolean {
   const { limits, now } = input;
   // Another process has committed this interval.
