@@ -29,7 +29,7 @@ type WrittenSpec = Pick<SearchExportSpec, 'query'> & {
   readonly output?: Written<OutputSpec> | null;
 } & Written<Omit<SearchExportSpec, 'query' | 'timeRange' | 'destination' | 'output' | 'credentialsSecretRef'>>;
 
-/** Usual maximum delay, in ms, before a log message arrives at the log service. */
+/** Delay, in ms, after which nearly all log messages have arrived at the log service. */
 const usualDelayMs = 60_000;
 /**
  * Minimum useful value of `ttlSecondsAfterFinished`. With a smaller value, the export is deleted before anyone can read

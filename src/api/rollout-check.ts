@@ -44,7 +44,10 @@ const shortestUsefulAnalysisMs = 10 * 60_000;
 const highestUsefulRatio = 90;
 /** Maximum duration of an upgrade in ms (service.md 3.2), and the default for `cutoff`. */
 const longestUpgradeMs = 30 * 60_000;
-/** Minimum useful time, in ms, during which upgrades can start in a maintenance window. */
+/**
+ * Minimum time, in ms, for which upgrades should be able to start in a maintenance window. A shorter time causes a
+ * warning.
+ */
 const shortestUsefulStartMs = 10 * 60_000;
 
 const stagesPath: JsonPath = ['spec', 'strategy', 'stages'];

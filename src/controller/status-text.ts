@@ -1,4 +1,4 @@
-/** Functions for fields that the statuses of all kinds have in common, such as times. */
+/** Functions for status fields that all resource kinds have in common, such as times. */
 import { annotations } from '../api/annotations.ts';
 import type { ObjectMeta } from '../api/kinds.ts';
 

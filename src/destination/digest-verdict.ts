@@ -56,7 +56,7 @@ export const provenMembers = {
   ...range,
   /** Count, total size and time range of the written rows. */
   figures: rangeFigures,
-  /** Names of the compared values, other than the number of rows. */
+  /** Names of the values that are compared in addition to the number of rows. */
   compared: list(choice(comparableFigures)),
   /** Rows that the service stores more than once. Absent if there are none. */
   repeated: optional(repeatedRows),

@@ -105,7 +105,8 @@ async function write(runtime: PolicyRuntime, { bound: { ownership } }: Ready, de
   try {
     await policyLedger.write(decision, ownership);
   } catch (error) {
-    // The upgrades must not be requested, because their attempts might not have been stored.
+    // If storing the attempts fails, the upgrades must not be requested, because the ledger might not contain their
+    // attempts.
     posting.withdraw(post);
     throw error;
   }

@@ -63,8 +63,8 @@ function wrongRollback(record: HistoryRecord, post: RolloutPost): string | undef
 }
 
 /**
- * Returns the upgrade that a rollback attempt undoes. After a kill or another fault, it can be an upgrade by another
- * policy (U3).
+ * Returns the upgrade that a rollback attempt undoes. After a kill or another fault, the undone upgrade can belong to
+ * another policy (U3).
  */
 function firstUpgrade({ posts, disturbances }: HistoryRecord, post: RolloutPost): PostRecord | undefined {
   const { intent, collectorId, atMs } = post;

@@ -1,7 +1,10 @@
 /** Creates service errors for tests. */
 import { ServiceError, type ServiceErrorOptions } from '../../src/service/requests/service-error.ts';
 
-/** Returns the error of a request that had no effect and can be sent again. Members in `more` override its members. */
+/**
+ * Returns the error for a request that had no effect and can be sent again. Members in `more` override the error's
+ * members.
+ */
 export function serviceError(more: Partial<ServiceErrorOptions> = {}): ServiceError {
   return new ServiceError({
     outcome: 'internalError',

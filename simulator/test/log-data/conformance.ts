@@ -22,7 +22,10 @@ const reading = (reads: string, matches: (value: string) => boolean): MessageFil
   matches: (row) => matches(String(row.field(reads) ?? '')),
 });
 
-/** Filters for the tests. Some filters give the same result for all messages of a template, and others do not. */
+/**
+ * Filters for the tests. Some filters give the same result for all messages that are generated from the same template,
+ * and others do not.
+ */
 const filters: Readonly<Record<string, MessageFilter>> = {
   everything,
   nothing: { reads: new Set(), matches: () => false },

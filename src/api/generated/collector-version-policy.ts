@@ -471,10 +471,9 @@ export interface OperatorEntry {
    */
   readonly name: string;
   /**
-   * Time that decides which operator upgrades collectors: the operator with the earliest time does, and the others
-   * wait. At first, it is the time at which the operator started to manage this policy. If two operators share several
-   * resources, each operator replaces its times in all of these resources with the earliest of them, so that the same
-   * operator acts on all resources.
+   * Time at which the operator started to manage this policy. If several operators manage it, the operator with the
+   * earliest time upgrades collectors, and the others wait. If two operators share several resources, each operator
+   * writes the earliest of its own times into all of them, so that the same operator acts on all shared resources.
    */
   readonly since: string;
   /**
@@ -728,8 +727,8 @@ export interface NextWindow {
   /** Time at which the maintenance window closes. */
   readonly endTime: string;
   /**
-   * Time zone of the collectors for which this maintenance window opens first. Present only if the window opens in the
-   * time zone of each collector (`timeZoneSource: Collector`).
+   * Time zone in which this maintenance window opens first. Present only with `timeZoneSource: Collector`, because the
+   * window then opens at a different time in each time zone.
    */
   readonly timeZone?: string;
 }

@@ -163,10 +163,9 @@ export interface OperatorEntry {
   /** Name of the operator, which is the namespace of its leader election lease. */
   readonly name: string;
   /**
-   * Time that decides which operator acts on this resource: the operator with the earliest time acts, and the others
-   * wait. At first, it is the time at which the operator started to manage this resource. If two operators share
-   * several resources, each operator replaces its times in all of these resources with the earliest of them, so that
-   * the same operator acts on all resources.
+   * Time at which the operator started to manage this resource. If several operators manage it, the operator with the
+   * earliest time acts, and the others wait. If two operators share several resources, each operator writes the
+   * earliest of its own times into all of them, so that the same operator acts on all shared resources.
    */
   readonly since: string;
   /**

@@ -28,7 +28,7 @@ interface Detail {
 }
 
 const all = Number.POSITIVE_INFINITY;
-/** Levels of detail in the live view. The first level is for the largest windows. */
+/** Levels of detail in the live view, from the most to the least detailed. Small terminals get less detail. */
 const details: readonly Detail[] = [
   { stages: 10, versions: 6, tasks: 5, reasons: 4, actions: 3, events: 5 },
   { stages: 10, versions: 6, tasks: 3, reasons: 3, actions: 2, events: 3 },

@@ -12,7 +12,7 @@ import type { Writer } from './writer.ts';
 /** Name of the metadata entry that shows which upload created an object. */
 export const markName = 'logfleet-upload';
 
-/** Requests of an upload to one kind of object store. They throw the SDK's errors. */
+/** The requests that an upload sends, for one kind of object store. They throw the errors of the store's SDK. */
 export interface UploadRequests {
   /** Name of the object in its bucket or container. */
   readonly key: string;

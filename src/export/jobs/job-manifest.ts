@@ -58,7 +58,7 @@ export interface JobInput {
   readonly proxy?: readonly ProxyVariable[];
 }
 
-/** Returns a hash of everything that determines what the pods do, except request limits. */
+/** Returns a hash of everything that determines what the pods do, except the limits on requests to the log service. */
 export function workHash({ resource, share }: Pick<JobInput, 'resource' | 'share'>): string {
   const { execution, activeDeadlineSeconds } = resource.spec;
   return hashOf([workerManifest(resource), execution.job, activeDeadlineSeconds, share.user]);

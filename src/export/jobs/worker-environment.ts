@@ -31,5 +31,5 @@ export const manifestFile = 'export.json';
 /** Name of the volume for the PersistentVolumeClaim. */
 export const claimVolume = 'claim';
 
-/** Exit status that reports that a user must correct something. Kubernetes then starts no replacement pod. */
+/** Exit status of a pod if a user must correct something. Kubernetes then starts no replacement pod. */
 export const needsPersonStatus = 3;

@@ -168,7 +168,7 @@ export class LeaseElection implements Leadership {
     }
   }
 
-  /** Reads the Lease, and writes it if this process may be the leader. */
+  /** Reads the Lease, and writes it if this process is allowed to lead. */
   async #step(signal: AbortSignal): Promise<void> {
     if (this.#stored === undefined || this.#renewedAt === undefined) {
       const lease = await this.#read(signal);
@@ -215,8 +215,8 @@ export class LeaseElection implements Leadership {
     const { clock } = this.#options;
     const previous = this.#observation?.spec ?? {};
     const before = previous.holderIdentity ?? '';
-    // If the Lease names another process, or does not exist, the former leader has not released it, and the takeover
-    // counts as forced.
+    // A leader that ends normally removes its name from the Lease. If the Lease still names another process, or does
+    // not exist, the takeover counts as forced.
     if (before !== this.#holder) this.#forced = before !== '' || this.#stored === undefined;
     const sentAt = instant(clock);
     const time = microTime(clock.now());

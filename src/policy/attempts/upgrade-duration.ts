@@ -1,4 +1,4 @@
-/** Estimates the usual duration of an upgrade from earlier upgrades. Nearly all upgrades end within this time. */
+/** Estimates, from earlier upgrades, the time within which nearly all upgrades end. */
 
 /** Shortest and longest possible duration of a successful upgrade, in ms. */
 export interface DurationSample {
@@ -9,8 +9,8 @@ export interface DurationSample {
 }
 
 /**
- * Fractions by which a shorter or a longer upgrade changes the estimate. The estimate falls slowly and rises fast, so
- * that nearly all upgrades take less time than estimated.
+ * Fractions of the difference by which a shorter or a longer upgrade changes the estimate. The estimate falls slowly
+ * and rises fast, so that nearly all upgrades take less time than estimated.
  */
 const downShare = 0.02;
 const upShare = 0.1;

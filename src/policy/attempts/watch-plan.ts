@@ -66,7 +66,10 @@ const pressedWaitShare = 1 / 20;
 
 interface DuePage {
   due: number;
-  /** Number of upgrades of collectors on this page that should end within the maximum delay of the page read. */
+  /**
+   * Number of upgrades that should end before this page must be read at the latest. The upgraded collectors are on this
+   * page.
+   */
   soon: number;
   oldestDueMs: number;
   /** Latest expected end, as monotonic time in ms, among the upgrades that should have ended already. */
@@ -214,8 +217,8 @@ class PlanBuilder {
       return;
     }
     const page = listing.pageOf(id);
-    // The whole list must be read if the collector's page is unknown, or if a recent read of the page did not show the
-    // collector.
+    // The whole list must be read if the collector's page is unknown, or if a recent read of the page did not contain
+    // the collector.
     const inVain = page === undefined || (listing.pageReadMs(page) ?? 0) >= sentAfterMs;
     if (inVain) this.#sweepAfterMs = Math.max(this.#sweepAfterMs ?? 0, sentAfterMs);
     else this.#pages.set(page, Math.max(this.#pages.get(page) ?? 0, sentAfterMs));

@@ -98,8 +98,8 @@ export function adoptLostRolloutState(
 }
 
 /**
- * Returns the header with the stop that the status shows, if any. If the status shows a stage that the ledger lacks,
- * every stage must soak again.
+ * Adds the stop that the status shows, if any, to the ledger header, and returns the result. If the status shows a
+ * stage that is not in the ledger, every stage must soak again.
  */
 function withShownState(status: CollectorVersionPolicyStatus, header: LedgerHeader): LedgerHeader {
   const { rollout } = status;

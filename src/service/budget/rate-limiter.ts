@@ -27,7 +27,7 @@ export interface Reservation {
    * delay.
    */
   lateMs: number;
-  /** Latest time at which the request can have arrived at the service. Undefined if unknown. */
+  /** Upper bound of the time at which the request arrived at the service. Undefined if unknown. */
   arrivedByMs: number | undefined;
   /**
    * Allowed network delay in ms at the time when the request was sent, used to compute its latest possible arrival

@@ -258,8 +258,8 @@ export class RequestBudget {
   }
 
   /**
-   * Returns the next request of a class. For keep-alives, this is the request that is due first. For other classes, it
-   * is a request with the access key that has gone longest without sending a request of this class.
+   * Returns the next request of a class. For keep-alives, this is the request that is due first. For other classes, the
+   * access keys take turns: the next request uses the access key whose last request of this class is longest ago.
    */
   #candidate(requestClass: RequestClass, nowMs: number): NextRequest | undefined {
     let next: Waiter | undefined;

@@ -126,7 +126,7 @@ export class RowFields {
     return read;
   }
 
-  /** Returns a row with its id, or undefined if the id is invalid. */
+  /** Returns the row together with its message id, or undefined if the id is invalid. */
   #readId(bytes: Buffer, row: number, end: number, messageTimeMs: number): ReadRow | undefined {
     const { kind, start, end: valueEnd } = this.#messageId;
     const map = bytes.subarray(row, end);

@@ -57,7 +57,7 @@ async function documentOf(text: string, setting: SchedulePlanSetting = {}) {
   return { ...rest, changes, found: schedules[0] };
 }
 
-/** A schedule's `status.covered`, which includes the day before the test except for one hour. */
+/** A schedule's `status.covered`. It covers all but one hour of the day before the test. */
 const covered = [
   { from: '2026-10-31T00:00:00Z', to: '2026-10-31T10:00:00Z' },
   { from: '2026-10-31T11:00:00Z', to: '2026-11-01T00:00:00Z' },

@@ -119,7 +119,7 @@ export class LiveSearch implements MessageSearch {
   readonly #options: LiveSearchOptions;
   /** Number of messages that the search has not reached yet. A search begins with the newest message. */
   #left: number;
-  /** Messages that became searchable after this search had passed their time. */
+  /** Messages that became searchable only after this search had already searched the range with their times. */
   #unseen: LiveMessage[] = [];
   /** Messages found by the search, in page order. */
   #found: LiveMessage[] = [];

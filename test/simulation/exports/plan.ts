@@ -59,7 +59,7 @@ export interface ExportHistoryPlan {
   readonly actions: readonly ExportAction[];
   /** Time in ms since the start after which no more faults occur. */
   readonly calmAtMs: number;
-  /** Maximum time in ms from the end of all faults until the export must have ended. */
+  /** Time in ms, after the end of all faults, within which the export must end. */
   readonly completeWithinMs: number;
 }
 
