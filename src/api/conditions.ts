@@ -252,7 +252,7 @@ export const reasons = {
   outage: 'Outage',
 
   // Reason of the condition OtherOperator=True.
-  /** Operators in two namespaces manage the same resource. Only the operator that started to manage it first acts. */
+  /** Operators in two namespaces manage the same resource. Only the operator with the earliest `since` acts. */
   otherOperator: 'OtherOperator',
 
   // Reason of the condition Overlapping=True.

@@ -50,7 +50,7 @@ export function allSegmentsOf(plan: ExportPlan, verdicts: readonly DigestVerdict
 
 interface Round {
   readonly segments: readonly Segment[];
-  /** Parts of these segments that are searched again as new segments, in chronological order. */
+  /** Time ranges that later rounds search again, in chronological order. */
   readonly holes: readonly TimeRange[];
 }
 

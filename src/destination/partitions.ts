@@ -24,7 +24,7 @@ export class Partitions {
 
   constructor(partitionBy: Partitioning, zoneName: string) {
     const zone = timeZone(zoneName);
-    assert(zone !== undefined, `${zoneName} is no time zone`);
+    assert(zone !== undefined, `${zoneName} is not a time zone`);
     this.#partitionBy = partitionBy;
     this.#zone = zone;
   }

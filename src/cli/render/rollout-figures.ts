@@ -148,7 +148,7 @@ function renderRecovery(
     case 'StillQuiet':
       if (compared === 0)
         return 'message analysis after the rollback: no collector could be compared, because all of them were deleted';
-      return `message analysis after the rollback: ${recovered} of ${counted(compared, 'collector')} ${wordFor(recovered, 'sends', 'send')} enough messages again`;
+      return `message analysis after the rollback: ${recovered} of ${counted(compared, 'collector')} ${wordFor(recovered, 'is', 'are')} sending enough messages again`;
   }
 }
 

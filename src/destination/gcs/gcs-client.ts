@@ -84,8 +84,8 @@ export class GcsClient {
 
   async #retried<T>(wanted: GcsRequest, read: (response: Dispatcher.ResponseData) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
+      const authorization = await this.#tokenHeaders();
       try {
-        const authorization = await this.#tokenHeaders();
         return await read(await this.#sendOnce(wanted, authorization));
       } catch (cause) {
         if (attempt === maxTries || wanted.stop?.aborted || !mayPass(cause)) throw cause;

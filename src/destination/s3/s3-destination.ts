@@ -27,7 +27,10 @@ import { errorCode, httpStatus, isAbsent, s3Errors } from './s3-error.ts';
 import { checkSettings, type S3Settings } from './s3-settings.ts';
 import { type S3Place, S3Upload } from './s3-upload.ts';
 
-/** Maximum number of attempts after a conflicting upload (HTTP status 409) or an interrupted download. */
+/**
+ * Maximum number of attempts for an upload that conflicts (HTTP status 409), or for a download that is interrupted
+ * without progress.
+ */
 const maxTries = 4;
 const nothing = new Uint8Array();
 

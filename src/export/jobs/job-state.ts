@@ -68,8 +68,8 @@ export function readJob(job: WorkerJob, pods: readonly WorkerPod[], workers: rea
     const message = `${workingPods} of the Kubernetes Job ${name} ${count === 1 ? 'is' : 'are'} exporting rows.${obstacle}${rest}${tries}`;
     return { phase: 'running', reason: reasons.exporting, message, ...common };
   }
-  if (pods.some((pod) => pod.status.phase === 'Succeeded')) {
-    const message = `A pod of the Kubernetes Job ${name} has completed, and Kubernetes is ending the Job.`;
+  if (pods.every(isEnded) && pods.some(isComplete) && !job.spec.suspend) {
+    const message = `A pod of the Kubernetes Job ${name} has completed, and Kubernetes is ending the Job.${tries}`;
     return { phase: 'running', reason: reasons.exporting, message, ...common };
   }
   const message = `The Kubernetes Job ${name} has no running pod: ${waitText(job, pods)}.${tries}`;
@@ -102,6 +102,10 @@ export function isEnded({ status }: WorkerPod): boolean {
   return status.phase === 'Succeeded' || status.phase === 'Failed';
 }
 
+function isComplete({ status }: WorkerPod): boolean {
+  return status.phase === 'Succeeded';
+}
+
 function endOf({ status }: WorkerJob): KubernetesCondition | undefined {
   return status.conditions?.find(({ type, status }) => (type === 'Complete' || type === 'Failed') && status === 'True');
 }
@@ -125,6 +129,7 @@ function waitText({ spec, status }: WorkerJob, pods: readonly WorkerPod[]): stri
   if (spec.suspend) return 'the Job is suspended, for example because a queue has not yet admitted it';
   const [pod] = pods.filter((each) => !isEnded(each) && each.status.phase !== 'Running');
   if (!pod) {
+    if (pods.some(isComplete)) return 'a pod has completed, and Kubernetes is ending the Job';
     return (status.failed ?? 0) > 0 || pods.length > 0
       ? 'Kubernetes will start another pod after a delay'
       : 'Kubernetes has not created a pod yet; kubectl describe shows the reason, for example an exhausted ResourceQuota';

@@ -2,7 +2,7 @@
  * Detects other operators that manage the same resources (L2). Each operator writes an entry to `status.operators` of
  * each resource. The other operators see this entry through their watches.
  *
- * The operator whose entry has the earliest `since` (start time) acts on the resource. Each operator writes the same
+ * The operator whose entry has the earliest `since` acts on the resource. Each operator writes the same
  * `since`, its earliest, to all shared resources. So one of two operators acts on all of them, and both together send
  * no more requests than one would. To ask the other operators whether they are still running, an operator writes a
  * `seen` time that is later than the times in their entries. A running operator answers by copying that time into its
@@ -397,7 +397,7 @@ function messageOf(operators: readonly OperatorEntry[]): string {
   const [noun, verb] = others.length === 1 ? ['operator', 'waits'] : ['operators', 'wait'];
   return (
     `The operators in the namespaces ${andList.format(names)} manage this resource. ` +
-    `The operator in ${first} acts on it, because that operator came first; the ${noun} in ${andList.format(others)} ${verb}. ` +
+    `The operator in ${first} acts on it, because its status.operators[].since is the earliest; the ${noun} in ${andList.format(others)} ${verb}. ` +
     'Keep only one of the operators, or give them different --namespaces.'
   );
 }

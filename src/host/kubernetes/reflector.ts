@@ -293,7 +293,7 @@ export function readPage(response: unknown, path: string): Page {
   const list = isRecord(response) ? response : {};
   const resourceVersion = resourceVersionOf(list);
   if (!Array.isArray(list.items) || resourceVersion === undefined) {
-    throw errorOfSilence(`GET ${path}`, new Error('the response is no list'));
+    throw errorOfSilence(`GET ${path}`, new Error('the response is not a list'));
   }
   const token = isRecord(list.metadata) ? list.metadata.continue : undefined;
   return {

@@ -91,7 +91,7 @@ describe('a manifest', () => {
   test('cannot be created before the whole range is committed', () => {
     expect(() => manifestOf(identity, coverageOf(plan, records.slice(1)))).toThrow('missing or contradictory');
     expect(() => manifestOf({ ...identity, toMs: identity.toMs + 1 }, coverageOf(plan, records))).toThrow(
-      'another range',
+      'do not cover the whole time range',
     );
   });
 

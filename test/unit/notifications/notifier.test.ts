@@ -147,7 +147,7 @@ test('a shutdown ends a request to a receiver that never responds', async () => 
   expect(outcomes()).toEqual({ failed: 1 });
 });
 
-describe('the Secret of notifications', () => {
+describe('the notification Secret', () => {
   test.each([
     [{}, 'lacks the key url'],
     [

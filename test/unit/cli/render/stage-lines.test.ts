@@ -87,10 +87,10 @@ describe('renderStages', () => {
       '  message analysis after the rollback: messages could not be counted (no response)',
     );
     expect(lastLine({ state: 'Recovered', recovered: 4, period })).toBe(
-      '  message analysis after the rollback: 4 of 4 collectors send enough messages again',
+      '  message analysis after the rollback: 4 of 4 collectors are sending enough messages again',
     );
     expect(lastLine({ state: 'StillQuiet', recovered: 1, period })).toBe(
-      '  message analysis after the rollback: 1 of 4 collectors sends enough messages again',
+      '  message analysis after the rollback: 1 of 4 collectors is sending enough messages again',
     );
     expect(shown([stage('canary', 'Soaking', { soakedUntil: ago(0), analysis: { state: 'Running' } })])[0]).toContain(
       'Soaking, message analysis',

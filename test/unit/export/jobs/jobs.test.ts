@@ -244,6 +244,18 @@ describe('the state of a Kubernetes Job', () => {
       { phase: 'running', reason: 'Exporting', message: expect.stringContaining('is ending the Job') },
     ],
     [
+      'with a complete pod and another that is still running',
+      jobOf({}, { parallelism: 2 }),
+      [ended(0, renderReport(report)), podOf({ phase: 'Running' })],
+      { phase: 'running', message: expect.stringContaining('is ending the Job') },
+    ],
+    [
+      'with a complete pod and another that has no node',
+      jobOf({}, { parallelism: 2 }),
+      [ended(0, renderReport(report)), podOf({ phase: 'Pending', conditions: unscheduled })],
+      { phase: 'waiting', message: expect.stringContaining('no cpu') },
+    ],
+    [
       'with a running pod after one that failed',
       jobOf({ failed: 1 }),
       [podOf({ phase: 'Running' })],
