@@ -184,20 +184,20 @@ function plain(description: string): string {
 }
 
 function renderFish(commands: readonly Subcommand[]): string {
-  const none = `not __fish_seen_subcommand_from ${commands.map(({ name }) => name).join(' ')}`;
+  const when = (condition: string) => `complete -c logfleet -n ${quoted(condition)}`;
+  const seen = (words: readonly string[]) => `__fish_seen_subcommand_from ${words.join(' ')}`;
+  const beforeCommand = when(`not ${seen(commands.map(({ name }) => name))}`);
   const lines = commands.flatMap(({ name, description, flags, words }) => {
-    const isCommand = `__fish_seen_subcommand_from ${name}`;
-    const isFirstArgument = `${isCommand}; and not __fish_seen_subcommand_from ${words.join(' ')}`;
-    const here = `complete -c logfleet -n ${quoted(isCommand)}`;
+    const afterCommand = when(seen([name]));
     return [
-      `complete -c logfleet -n ${quoted(none)} -f -a ${name} -d ${quoted(description)}`,
-      ...flags.map((flag) => `${here} ${fishFlag(flag)}`),
+      `${beforeCommand} -f -a ${name} -d ${quoted(description)}`,
+      ...flags.map((flag) => `${afterCommand} ${fishFlag(flag)}`),
       ...(words.length > 0
-        ? [`${here} -f`, `complete -c logfleet -n ${quoted(isFirstArgument)} -a ${quoted(words.join(' '))}`]
+        ? [`${afterCommand} -f`, `${when(`${seen([name])}; and not ${seen(words)}`)} -a ${quoted(words.join(' '))}`]
         : []),
     ];
   });
-  const root = ['-s h -l help', '-s V -l version'].map((flag) => `complete -c logfleet -n ${quoted(none)} ${flag}`);
+  const root = ['-s h -l help', '-s V -l version'].map((flag) => `${beforeCommand} ${flag}`);
   return `# fish completion for logfleet\n${[...root, ...lines].join('\n')}\n`;
 }
 

@@ -68,11 +68,9 @@ export function readJob(job: WorkerJob, pods: readonly WorkerPod[], workers: rea
     const message = `${workingPods} of the Kubernetes Job ${name} ${count === 1 ? 'is' : 'are'} exporting rows.${obstacle}${rest}${tries}`;
     return { phase: 'running', reason: reasons.exporting, message, ...common };
   }
-  if (pods.every(isEnded) && pods.some(isComplete) && !job.spec.suspend) {
-    const message = `A pod of the Kubernetes Job ${name} has completed, and Kubernetes is ending the Job.${tries}`;
-    return { phase: 'running', reason: reasons.exporting, message, ...common };
-  }
   const message = `The Kubernetes Job ${name} has no running pod: ${waitText(job, pods)}.${tries}`;
+  const isEnding = pods.every(isEnded) && pods.some(isComplete) && !job.spec.suspend;
+  if (isEnding) return { phase: 'running', reason: reasons.exporting, message, ...common };
   return { phase: 'waiting', reason: reasons.jobPending, message, ...common };
 }
 
