@@ -8,6 +8,7 @@ import { buffer } from 'node:stream/consumers';
 import { request as send } from 'undici';
 import { afterAll, describe, expect, vi } from 'vitest';
 import { findCondition } from '../../src/api/conditions.ts';
+import { sendPodToken } from '../support/fake-gcs-server.ts';
 import { httpsServer, selfSigned } from '../support/loopback.ts';
 import { test, writeExport } from './support/export-crashes.ts';
 import { type ExportPlace, gcsPlace, s3Place, stopStores } from './support/exports.ts';
@@ -148,9 +149,7 @@ describe.concurrent('an export to Google Cloud Storage without a Secret', () => 
       void forward(gcs.endpoint, request, response);
     });
     const metadata = createServer((_, response) => {
-      const token = { access_token: 'token-of-the-pod', expires_in: 3_600, token_type: 'Bearer' };
-      response.writeHead(200, { 'metadata-flavor': 'Google', 'content-type': 'application/json' });
-      response.end(JSON.stringify(token));
+      sendPodToken(response);
     }).listen(0, '127.0.0.1');
     await once(metadata, 'listening');
     try {

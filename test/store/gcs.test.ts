@@ -12,7 +12,7 @@ import { credentialsOfKeyFile, defaultEndpoint, type GcsSettings } from '../../s
 import { authorizationOf } from '../../src/destination/gcs/gcs-tokens.ts';
 import { openDestination } from '../../src/destination/open-destination.ts';
 import type { Destination } from '../../src/destination/store/destination.ts';
-import { FakeGcsServer, newServiceAccountKey } from '../support/fake-gcs-server.ts';
+import { FakeGcsServer, newServiceAccountKey, sendPodToken } from '../support/fake-gcs-server.ts';
 import { makeGcsBucket, openPlace, type StorePlace, settingsOf, systemPorts } from './place.ts';
 import { drain } from './stores.ts';
 
@@ -64,9 +64,7 @@ test('tokens from the metadata server are requested again after the server was s
   let requests = 0;
   const metadata = await serve((_, response) => {
     if (++requests === 1) return;
-    const token = { access_token: 'token-of-the-pod', expires_in: 3_600, token_type: 'Bearer' };
-    response.writeHead(200, { 'metadata-flavor': 'Google', 'content-type': 'application/json' });
-    response.end(JSON.stringify(token));
+    sendPodToken(response);
   });
   vi.stubEnv('GCE_METADATA_HOST', metadata.replace('http://', ''));
   vi.stubEnv('HOME', '/nonexistent');

@@ -1,5 +1,6 @@
 /** Runs fake-gcs-server, an in-memory emulator of Google Cloud Storage. */
 import { generateKeyPairSync } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
 import { fakeGcsServerProgram } from '../../tools/installer/fake-gcs-server.ts';
 import { type StoreCommand, StoreProgram } from './store-program.ts';
 
@@ -58,4 +59,11 @@ export function newServiceAccountKey(): string {
     private_key: privateKey,
     client_email: 'exporter@example.iam.gserviceaccount.com',
   });
+}
+
+/** Sends the token of a pod, as the metadata server of Google Cloud does. */
+export function sendPodToken(response: ServerResponse): void {
+  const token = { access_token: 'token-of-the-pod', expires_in: 3_600, token_type: 'Bearer' };
+  response.writeHead(200, { 'metadata-flavor': 'Google', 'content-type': 'application/json' });
+  response.end(JSON.stringify(token));
 }

@@ -84,11 +84,8 @@ export class JobController {
 
   /** Kills a pod's worker together with its node. Kubernetes then deletes the pod, which never gets a final status. */
   loseNode(pod: string): void {
-    const worker = this.#running.get(pod);
-    this.#running.delete(pod);
-    this.limits.delete(pod);
-    void worker?.kill();
     this.#world.api.remove(`${podsPath}/${pod}`);
+    this.kill(pod);
   }
 
   #tick(): void {
