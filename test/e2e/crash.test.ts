@@ -8,7 +8,7 @@ testCrashes([
   [laggingList, ['service.createTask:after:1', 'service.createTask:before:1', 'ledger.write:after:1']],
   [failingUpgrades, ['service.getTask:before:1', 'service.getTask:after:1']],
   [none, ['ledger.write:before:1', 'status.write:before:2']],
-  [none, ['service.createTask:after:5>service.getTask:after:1>ledger.write:after:1']],
+  [failingUpgrades, ['service.getTask:after:1>ledger.write:after:1']],
 ]);
 
 testLosses([
