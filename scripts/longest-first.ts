@@ -5,7 +5,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 const longest = [
   'test/e2e/docs.test.ts',
   'test/e2e/package.test.ts',
-  'test/cluster-wide/chart-release.test.ts',
+  'test/cluster-wide/reinstall.test.ts',
   'test/e2e/demo.test.ts',
   'test/browser/page.test.ts',
   'test/cluster/export-job-run.test.ts',

@@ -1,30 +1,17 @@
 /** Tests the objects that `manifests/` installs, on a real API server. */
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { mkdtempSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { packageVersion } from '../../src/cli/command/package-folder.ts';
 import { callApi, controlPlane, createNamespace, kubectl } from '../support/control-plane.ts';
+import { kustomization } from '../support/installation.ts';
 
 interface DeploymentManifest {
   readonly spec: { readonly template: { readonly spec: object } };
 }
 
 const manifests = join(import.meta.dirname, '../../manifests');
-
-function overlay(base: string, namespace: string, components: readonly string[] = []): string {
-  const directory = join(controlPlane().directory, `${namespace}-${base}`);
-  mkdirSync(directory, { recursive: true });
-  const within = (folder: string) => JSON.stringify(relative(directory, join(manifests, folder)));
-  const lines = [
-    'kind: Kustomization',
-    `namespace: ${namespace}`,
-    `resources: [${within(base)}]`,
-    `components: [${components.map(within).join()}]`,
-  ];
-  writeFileSync(join(directory, 'kustomization.yaml'), lines.join('\n'));
-  return directory;
-}
 
 test.each(['cluster-wide', 'namespaced'])(
   '%s is accepted unchanged under the restricted pod security standard',
@@ -33,7 +20,8 @@ test.each(['cluster-wide', 'namespaced'])(
     const labels = { 'pod-security.kubernetes.io/warn': 'restricted' };
     const patch = { contentType: 'application/merge-patch+json' };
     await callApi('PATCH', `/api/v1/namespaces/${namespace}`, { metadata: { labels } }, patch);
-    const args = ['apply', '--server-side', '--force-conflicts', '--dry-run=server', '-k', overlay(base, namespace)];
+    const directory = kustomization({ namespace, resources: [base] });
+    const args = ['apply', '--server-side', '--force-conflicts', '--dry-run=server', '-k', directory];
     const { status, stdout, stderr } = await kubectl(args);
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     expect(stdout).toContain('deployment.apps/logfleet');
@@ -42,7 +30,7 @@ test.each(['cluster-wide', 'namespaced'])(
 
 test('the patch for exports adds a volume to the operator, and its flag', async () => {
   const namespace = await createNamespace('manifests');
-  const folder = overlay('namespaced', namespace, ['export-volume']);
+  const folder = kustomization({ namespace, resources: ['namespaced'], components: ['export-volume'] });
   const args = ['apply', '--server-side', '--dry-run=server', '-k', folder, '-o', 'json'];
   const { status, stdout, stderr } = await kubectl(args);
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
@@ -107,7 +95,7 @@ test.each([
 
 test('samples are accepted', async () => {
   const namespace = await createNamespace('samples');
-  const { stdout } = await kubectl(['kustomize', overlay('samples', namespace)]);
+  const { stdout } = await kubectl(['kustomize', kustomization({ namespace, resources: ['samples'] })]);
   const { status, stderr } = await kubectl(['apply', '--dry-run=server', '--validate=strict', '-f', '-'], {
     input: stdout,
   });

@@ -1,20 +1,13 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { kindNames, kinds } from '../../src/api/kinds.ts';
 import { runProgram } from '../../src/cli/program.ts';
 import { objectPath } from '../../src/host/kubernetes/api-paths.ts';
-import {
-  callApi,
-  controlPlane,
-  createNamespace,
-  kubectl,
-  type ServiceAccountUser,
-  userFor,
-} from '../support/control-plane.ts';
+import { callApi, createNamespace, kubectl, type ServiceAccountUser, userFor } from '../support/control-plane.ts';
 import { chart, helm } from '../support/helm.ts';
-import { install } from '../support/installation.ts';
+import { install, kustomization } from '../support/installation.ts';
 import { recordingContext } from '../support/recording-context.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -219,14 +212,9 @@ test.each(uiRights())('logfleet ui needs the right to $verb $resource', async ({
   expect(await ended).toBe(0);
 });
 
-function overlay(namespace: string, components: readonly string[] = []): string {
-  const directory = join(controlPlane().directory, `${namespace}-overlay`);
-  mkdirSync(directory, { recursive: true });
-  const within = (folder: string) => relative(directory, join(root, 'manifests', folder));
-  const kustomization = { namespace, resources: [within('namespaced')], components: components.map(within) };
-  writeFileSync(join(directory, 'kustomization.yaml'), JSON.stringify(kustomization));
-  return directory;
-}
+/** Returns the directory of a kustomization that installs `manifests/namespaced` with these components. */
+const namespaced = (namespace: string, components: readonly string[] = []) =>
+  kustomization({ namespace, resources: ['namespaced'], components });
 
 describe('a namespace admin', () => {
   /** Creates a namespace, and a user with the ClusterRole `admin` in this namespace and in other namespaces. */
@@ -242,7 +230,7 @@ describe('a namespace admin', () => {
     async (components) => {
       const { namespace, admin } = await adminOfNew();
       for (let time = 0; time < 2; time++) {
-        const { status, stdout, stderr } = await kubectl(['apply', '-k', overlay(namespace, components)], admin);
+        const { status, stdout, stderr } = await kubectl(['apply', '-k', namespaced(namespace, components)], admin);
         expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
         expect(stdout).toContain('rolebinding.rbac.authorization.k8s.io/logfleet-operator');
       }
@@ -264,7 +252,7 @@ describe('a namespace admin', () => {
 
   test('lets the operator run exports in Kubernetes Jobs with the component export-jobs-namespaced', async () => {
     const { namespace, admin } = await adminOfNew();
-    const { status } = await kubectl(['apply', '-k', overlay(namespace, ['export-jobs-namespaced'])], admin);
+    const { status } = await kubectl(['apply', '-k', namespaced(namespace, ['export-jobs-namespaced'])], admin);
     expect(status).toBe(0);
     const operator = await userFor(namespace, 'logfleet');
     await untilAllowed(operator, 'create', 'jobs.batch');
@@ -296,7 +284,7 @@ describe('a namespace admin', () => {
 
   test('cannot install without logfleet-install', async () => {
     const { namespace, admin } = await adminOfNew([], ['logfleet-view', 'logfleet-edit']);
-    const { status, stderr } = await kubectl(['apply', '-k', overlay(namespace)], admin);
+    const { status, stderr } = await kubectl(['apply', '-k', namespaced(namespace)], admin);
     expect(status).toBe(1);
     expect(stderr).toContain('"logfleet-operator" is forbidden');
   });

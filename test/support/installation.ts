@@ -1,5 +1,5 @@
 /** Installs logfleet from its manifests, in a namespace created by the test. */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { runProgram } from '../../src/cli/program.ts';
 import { operatorLeaseName } from '../../src/host/kubernetes/api-paths.ts';
@@ -55,18 +55,28 @@ async function print(namespace: string, namespaces: readonly string[]): Promise<
  * Renders a folder in `manifests/`. Adds a suffix to the names, so that two installations have different ClusterRoles.
  */
 async function render(base: 'namespaced' | 'cluster-wide', namespace: string): Promise<string> {
-  const directory = join(controlPlane().directory, `${namespace}-${base}`);
-  mkdirSync(directory, { recursive: true });
   // The folder `cluster-wide` already includes the folder `roles`, but the folder `namespaced` does not.
-  const folders = base === 'cluster-wide' ? [base] : [base, 'roles'];
-  const lines = [
-    'kind: Kustomization',
-    `namespace: ${namespace}`,
-    `nameSuffix: -${namespace}`,
-    `resources: ${JSON.stringify(folders.map((folder) => relative(directory, join(manifests, folder))))}`,
-  ];
-  writeFileSync(join(directory, 'kustomization.yaml'), lines.join('\n'));
+  const resources = base === 'cluster-wide' ? [base] : [base, 'roles'];
+  const directory = kustomization({ namespace, resources, nameSuffix: `-${namespace}` });
   const { status, stdout, stderr } = await kubectl(['kustomize', directory]);
   if (status !== 0) throw new Error(stderr);
   return stdout;
+}
+
+export interface Kustomization {
+  readonly namespace: string;
+  /** Folders in `manifests/`. */
+  readonly resources: readonly string[];
+  /** Folders in `manifests/`. */
+  readonly components?: readonly string[];
+  readonly nameSuffix?: string;
+}
+
+/** Writes a kustomization that refers to folders in `manifests/`, and returns its directory. */
+export function kustomization({ resources, components = [], ...fields }: Kustomization): string {
+  const directory = mkdtempSync(join(controlPlane().directory, 'kustomization-'));
+  const within = (folder: string) => relative(directory, join(manifests, folder));
+  const content = { ...fields, resources: resources.map(within), components: components.map(within) };
+  writeFileSync(join(directory, 'kustomization.yaml'), JSON.stringify(content));
+  return directory;
 }
