@@ -202,7 +202,7 @@ describe.each(installs)('under the RBAC of %s', (way) => {
       'logfleet.dev/approve': { by: 'kubectl-annotate', atMs: expect.any(Number) },
       'logfleet.dev/abort': { by: 'logfleet-cli', atMs: expect.any(Number) },
     });
-    // The API server rounds times to whole seconds, so the annotation can seem older than it is.
+    // The API server rounds times down to whole seconds, so the annotation can seem older than it is.
     expect(writers?.['logfleet.dev/approve']?.atMs).toBeGreaterThan(before - 2_000);
   });
 
@@ -374,7 +374,9 @@ async function setRules(role: Role, rules: readonly RbacRule[]): Promise<void> {
   expect(response.status).toBe(200);
 }
 
-/** Deletes the objects that a new operator creates. If `hasLease` is true, the Lease remains, but has no holder. */
+/**
+ * Deletes the objects that a new operator would create. If `hasLease` is true, recreates the Lease without a holder.
+ */
 async function reset({ namespace }: Installation, hasLease: boolean): Promise<void> {
   await callApi('DELETE', objectPath('ledgers', namespace));
   await callApi('DELETE', objectPath('jobs', namespace));

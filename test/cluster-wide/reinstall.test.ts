@@ -36,7 +36,7 @@ class Helm implements Installer {
     this.#values = { namespaces: [namespace], exportVolume: { enabled: true } };
   }
 
-  /** Installs the chart over objects created by `kubectl apply`. */
+  /** Installs the chart, which takes over the objects that `kubectl apply` created. */
   adopt(): Promise<void> {
     return this.#helm(['install', 'logfleet', chart, '--take-ownership', '--force-conflicts'], this.#values);
   }
@@ -81,7 +81,7 @@ class Kustomize implements Installer {
   }
 }
 
-/** Arguments and environment variables for the operator's container. */
+/** Returns the arguments and environment variables of the operator's container. */
 async function container(
   namespace: string,
 ): Promise<{ readonly args: readonly string[]; readonly env: Readonly<Record<string, string>> }> {
@@ -92,7 +92,7 @@ async function container(
   return { args, env: Object.fromEntries(plain.map(({ name, value }) => [name, value ?? ''])) };
 }
 
-/** Installs the operator with kubectl instead of Helm, and with another image than the chart's. */
+/** Installs the operator with kubectl instead of Helm, and with a different image. */
 async function installByKubectl(namespace: string): Promise<void> {
   const context = recordingContext();
   await runProgram(['manifests', '--namespace', namespace, '--namespaces', namespace], context);

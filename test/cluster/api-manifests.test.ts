@@ -1,4 +1,4 @@
-/** Tests the objects that `manifests/` installs, on a real API server. */
+/** Tests the objects in `manifests/` on a real API server. */
 import { mkdtempSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

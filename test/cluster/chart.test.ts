@@ -82,7 +82,7 @@ describe('the chart renders the objects of', () => {
     const ours = comparable(await renderChart({ ...namespaced, ...values }, 'logging'));
     const text = JSON.stringify(comparable(await kustomized('namespaced', components)));
     // The kustomize base takes this environment variable from the pod's `metadata.namespace`, because kustomize cannot
-    // insert the namespace as a value. The chart can.
+    // insert the namespace as a value. The chart can insert it.
     const named = text.replace(
       '{"name":"LOGFLEET_NAMESPACES","valueFrom":{"fieldRef":{"fieldPath":"metadata.namespace"}}}',
       '{"name":"LOGFLEET_NAMESPACES","value":"logging"}',
@@ -168,7 +168,7 @@ interface Leaf {
   readonly schema: ValuesSchema;
 }
 
-/** `global` is reserved for Helm. */
+/** Helm reserves the name `global`. */
 const leaves = leavesOf(schema).filter(({ path }) => path[0] !== 'global');
 
 function leavesOf(schema: ValuesSchema, path: readonly string[] = []): readonly Leaf[] {
@@ -297,7 +297,7 @@ describe('values.schema.json', () => {
   }
 
   test('has only examples that appear in the rendered objects', async () => {
-    // The CRDs are not rendered, because many example values also appear in their long descriptions.
+    // The CRDs are not rendered, because their descriptions also contain many of the example values.
     const examples = withValue(exampleValues(), ['crds', 'install'], false);
     const objects = await renderChart(examples);
     const before = await renderChart({ crds: { install: false }, exportVolume: { enabled: true } });

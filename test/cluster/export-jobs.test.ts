@@ -1,4 +1,4 @@
-/** Tests the Kubernetes Jobs created for exports on a real API server, without pods. */
+/** Tests the Kubernetes Jobs that the operator creates for exports. The API server is real, but no pods run. */
 import { mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

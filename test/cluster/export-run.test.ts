@@ -1,4 +1,4 @@
-/** Tests exports run by the operator that `manifests/` installs. */
+/** Tests exports with an operator installed from `manifests/`. */
 import { expect, vi } from 'vitest';
 import { resourcePath } from '../../src/host/kubernetes/api-paths.ts';
 import { conditionOf, type Namespace, test } from '../e2e/support/cluster.ts';

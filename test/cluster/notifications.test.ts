@@ -1,4 +1,4 @@
-/** Tests the notifications from an operator installed by `logfleet manifests`. */
+/** Tests the notifications from an operator installed from the output of `logfleet manifests`. */
 import { text } from 'node:stream/consumers';
 import { expect } from 'vitest';
 import { parseAllDocuments } from 'yaml';

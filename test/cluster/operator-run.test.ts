@@ -1,4 +1,4 @@
-/** Tests the operator that `manifests/` installs: its status, its recovery, and user actions. */
+/** Tests an operator installed from `manifests/`: the status it writes, its recovery, and user actions. */
 import { once as event } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -190,7 +190,7 @@ test.concurrent('a plan reads the resources of the cluster, and changes nothing'
       },
     ],
   });
-  // With `-A`, `plan` reads the policies in all namespaces, for which this user lacks permission.
+  // With `-A`, `plan` reads the policies in all namespaces. This user lacks the permission to do so.
   const ofAll = await runToEnd(['plan', file, ...where, '-A', '--exit-code']);
   expect(ofAll).toMatchObject({ status: 2, stdout: '' });
   expect((await tenant.tasks()).length).toBe(2);

@@ -51,8 +51,8 @@ function transitionOf(resource: SearchExport): string {
 }
 
 /**
- * Waits until the second after `time` has begun. An object created before that could get `time` as its creation time,
- * because the API server rounds times to whole seconds.
+ * Waits until the next full second after `time`. An object created earlier could get `time` as its creation time,
+ * because the API server rounds times down to whole seconds.
  */
 async function secondAfter(time: string): Promise<void> {
   const nextMs = Math.floor(Date.parse(time) / 1_000) * 1_000 + 1_000;

@@ -217,7 +217,7 @@ const namespaced = (namespace: string, components: readonly string[] = []) =>
   kustomization({ namespace, resources: ['namespaced'], components });
 
 describe('a namespace admin', () => {
-  /** Creates a namespace, and a user with the ClusterRole `admin` in this namespace and in other namespaces. */
+  /** Creates a namespace, and a user who has the ClusterRole `admin` in it and in the namespaces `others`. */
   async function adminOfNew(others: readonly string[] = [], ours: readonly string[] = userRoles) {
     const namespace = await createNamespace('rights');
     const admin = await user(namespace, 'admin', await aggregated('admin', ours), others);
@@ -325,7 +325,7 @@ describe('logfleet manifests prints the output of kustomize for', () => {
   });
 });
 
-/** Returns this service account's permissions, without those that every service account has. */
+/** Returns this service account's permissions, except the permissions that every service account has. */
 async function rightsOf(account: string, ofNamespace: string, namespace: string): Promise<readonly string[]> {
   const list = async (name: string) => {
     const as = `--as=system:serviceaccount:${ofNamespace}:${name}`;

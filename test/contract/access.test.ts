@@ -146,7 +146,7 @@ describe('5 authentication', () => {
   test.each(followUps)('the %s of a job may be 404 without the cookies (5.3, 7.3)', async (what, followUp) => {
     const job = await startJob(service);
     const { status } = await followUp(job, undefined);
-    // Without the cookies, a load balancer might choose a replica that does not know the search job.
+    // Without the cookies, a load balancer might send the request to a replica that does not have the search job.
     if (onSimulator) expect(status).toBe(404);
     else expect(status).toBeOneOf([200, ...(what === 'messages' ? [400] : []), 404, 500]);
   });

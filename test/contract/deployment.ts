@@ -44,7 +44,7 @@ export interface LogSample {
   readonly toMs: number;
 }
 
-/** Time in ms between two requests, which keeps the rate slightly below four requests per second. */
+/** Interval in ms between requests. It keeps the rate slightly below four requests per second. */
 const paceMs = 260;
 
 export async function openRealDeployment(): Promise<Deployment> {

@@ -1,4 +1,4 @@
-/** Simple HTTPS client, so that the contract tests do not depend on logfleet's own client. */
+/** Simple HTTPS client for the contract tests, which must not depend on logfleet's own client. */
 import { Agent, request as httpsRequest } from 'node:https';
 
 export interface HttpsClientOptions {

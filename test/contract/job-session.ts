@@ -23,7 +23,7 @@ export async function createJob(service: Deployment, changes: JobBody = {}): Pro
   return new ContractJob(service, await requestJob(service, changes));
 }
 
-/** Creates a search job, which is deleted when the test ends on a real deployment. */
+/** Creates a search job. On a real deployment, the job is deleted when the test ends. */
 export async function startJob(service: Deployment, changes: JobBody = {}): Promise<ContractJob> {
   const session = await createJob(service, changes);
   if (!onSimulator) onTestFinished(async () => void (await session.delete()));

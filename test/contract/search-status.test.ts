@@ -159,8 +159,8 @@ describe('3.1 states of a search job', () => {
   });
 
   /**
-   * For each state of a search job: the simulator setting that leads to the state, and the time in ms until the job
-   * reaches it.
+   * For each state of a search job: the simulator setting that produces the state, and the time in ms until the job
+   * reaches the state.
    */
   const reached: readonly [state: string, search: Scenario['search'], afterMs: number][] = [
     ['NOT STARTED', {}, 0],

@@ -1,4 +1,4 @@
-/** Starts a simulator for the contract tests, which advance its clock. */
+/** Starts a simulator for the contract tests. Its clock advances only when a test advances it. */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -45,9 +45,7 @@ const groups = {
 } as const satisfies Scenario['groups'];
 const builds = ['19.300-7', '19.400-1', '19.500-1'];
 
-/**
- * Starts a simulator with the contract tests' default scenario, in which fields of `scenario` override the defaults.
- */
+/** Starts a simulator with the contract tests' default scenario. Fields of `scenario` override the default fields. */
 export async function openSimulator(scenario: Scenario = {}, logData = madeUpDay): Promise<SimulatedDeployment> {
   const { ca, cert, key } = await certificates();
   const clock = new VirtualClock(startMs);

@@ -1,4 +1,4 @@
-/** Kills the operator at several steps of an upgrade attempt, and loses responses from the service (U15). */
+/** Kills the operator at different steps of an upgrade attempt, and drops responses from the service (U15). */
 import { vi } from 'vitest';
 import { failingUpgrades, laggingList, none, testCrashes, testLosses } from './support/crashes.ts';
 

@@ -77,7 +77,8 @@ describe('the demo', () => {
     expect(row('- skipped 5 5 × HostedCollector')).toBeDefined();
     // The first rollout stops after three upgrades. The second rollout upgrades 43 collectors.
     expect(row('46 upgrade tasks')).toBe('46 upgrade tasks, 3 of them failed.');
-    // On a busy machine, the service refuses some requests, and the operator repeats them, so the numbers vary.
+    // The numbers of requests vary: on a busy machine, the service refuses some requests, and the operator repeats
+    // them.
     expect(stdout).toMatch(/\d+ requests in \d+ s: \d+ create a task, \d+ read a task, \d+ list the fleet\./);
     expect(stdout).toMatch(/At most \d+ requests arrived in any second \(the service allows 4\)/);
     expect(row('range ok')).toMatch(/ 2 intervals, no gap, no overlap$/);

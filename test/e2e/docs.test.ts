@@ -47,7 +47,7 @@ function reasonFor(command: DocsCommand): string | undefined {
   return exceptions.find(([, pattern]) => pattern.test(named(command)))?.[0];
 }
 
-/** Documentation pages whose commands this test runs. The pages in each list run in the same folder. */
+/** Documentation pages whose commands this test runs. The commands of all pages in a list run in the same folder. */
 const sessions: readonly (readonly string[])[] = [
   ['README.md', 'docs/cli.md', 'docs/pull-requests.md'],
   ['docs/exports.md'],

@@ -1,4 +1,4 @@
-/** Tests `logfleet run DIR` with exports, and kills the process at some of its steps. */
+/** Tests `logfleet run DIR` with exports, and kills the process at some steps of an export. */
 import { afterAll, describe, expect, vi } from 'vitest';
 import { placeKinds, test, testExportCrashes, writeExport } from './support/export-crashes.ts';
 import { expectExported, stopStores } from './support/exports.ts';

@@ -1,4 +1,4 @@
-/** Tests `logfleet export` as a worker, with the files and variables of a Kubernetes Job. */
+/** Tests `logfleet export` as a worker, with the files and environment variables that a Kubernetes Job provides. */
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, vi } from 'vitest';

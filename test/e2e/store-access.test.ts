@@ -21,7 +21,7 @@ interface StoreRefusal {
   readonly status: number;
   readonly reason: string;
   readonly message: string;
-  /** Reports whether the server refuses the request itself instead of forwarding it to the emulator. */
+  /** Reports whether the server refuses the request. Otherwise, it forwards the request to the emulator. */
   readonly applies: (method: string, url: string) => boolean;
 }
 

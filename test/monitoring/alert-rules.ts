@@ -83,7 +83,7 @@ export function checkAlerts(): Promise<PromtoolResult> {
   return withRules((directory) => promtool(['check', 'rules', '--lint-fatal', join(directory, 'rules.yaml')]));
 }
 
-/** Calls a function with a folder that contains the alerts in a file `rules.yaml`. */
+/** Calls a function with the path of a temporary folder, in which the file `rules.yaml` contains the alerts. */
 async function withRules(use: (directory: string) => Promise<PromtoolResult>): Promise<PromtoolResult> {
   const directory = mkdtempSync(join(tmpdir(), 'logfleet-alerts-'));
   try {

@@ -199,10 +199,11 @@ describe('the alerts', () => {
       const labels = `namespace="logging",${kind}="${reason}",state="Stalled",reason="${reason}"`;
       return [`logfleet_${kind}_state{${labels}}`, '1x60'] as const;
     });
-    // A schedule with the reason `RunsFailed` has gaps. The alert for gaps depends only on this metric.
+    // A schedule with the reason `RunsFailed` has gaps. The alert for gaps depends only on the metric
+    // `logfleet_schedule_gaps`.
     const gaps = { 'logfleet_schedule_gaps{namespace="logging",schedule="RunsFailed"}': '1x60' };
     const expected = all
-      // A user aborted the rollout, so it has no alert.
+      // No alert fires for a rollout that a user aborted.
       .filter(({ kind, reason }) => kind !== 'policy' || reason !== reasons.aborted)
       .map(({ kind, reason }) => `{${kind}="${reason}"}`);
     const queries = [{ at: '60m', expr: `count by (${kinds}) (${firing})`, expected }];

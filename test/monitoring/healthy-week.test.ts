@@ -9,12 +9,15 @@ import { policiesPath } from '../support/world.ts';
 import { firedWithin, testAlerts } from './alert-rules.ts';
 import { RecordedSeries, type ScrapedOperator } from './recorded-series.ts';
 
-/** A shorter scrape interval would double the CPU time of the test. */
+/** Scrape interval in ms. A shorter interval would double the CPU time of the test. */
 const stepMs = 10 * minuteMs;
-/** The test takes 15 s of CPU time. */
+/** Time limit of the test in ms. The test takes 15 s of CPU time. */
 const timeLimitMs = 400_000;
 
-/** The rollout of the policy `web` takes days, because of its maintenance windows and soaks. */
+/**
+ * Creates a world without problems. The rollout of the policy `web` takes days, because of its maintenance windows and
+ * soaks.
+ */
 function healthyWorld(): ScheduleWorld {
   const world = new ScheduleWorld({
     messages: every(20 * minuteMs, startMs - dayMs, startMs + 8 * dayMs),
@@ -96,7 +99,7 @@ test('no alert fires in a week of healthy rollouts, exports and a schedule, with
   expect(world.world.ready('db')).toMatchObject({ reason: 'AllUpdated' });
   expect(world.world.export('audit')?.status?.summary?.state).toBe('Exported');
   expect(world.records().length).toBeGreaterThan(7 * 24 - 3);
-  // The stalled policy shows that this test would notice an alert.
+  // The alert for the stalled policy shows that this test can detect alerts.
   const only = (alerts: readonly string[]) => [
     { expr: firedWithin('8d'), expected: alerts.map((alertname) => `{alertname="${alertname}"}`) },
   ];

@@ -23,7 +23,7 @@ interface AlertedProblem {
   readonly lastsMs: number;
   /** Corrects the problem. */
   readonly correct?: (world: ScheduleWorld) => void;
-  /** Time in ms after which no alert may fire. */
+  /** Maximum time in ms from the correction of the problem until all alerts have stopped. Default: 40 minutes. */
   readonly endsMs?: number;
   /** Whether the operator has a webhook for notifications. */
   readonly notifies?: true;

@@ -1,6 +1,6 @@
 /**
- * Records the state stored by this version, so that tests can check that later versions can still read it. Before
- * releasing version 0.2, for example, run: `node test/recorded/record.ts 0.2`
+ * Records the state that the current version of logfleet stores. Tests then check that later versions can read it.
+ * Before releasing version 0.2, for example, run: `node test/recorded/record.ts 0.2`
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -6,8 +6,8 @@ export class Chance {
 
   constructor(seed: number) {
     this.#random = seededRandom(seed);
-    // Similar seeds produce similar first numbers. These numbers are discarded, so that similar seeds lead to different
-    // simulations.
+    // Similar seeds produce similar first numbers. The first numbers are therefore discarded, so that similar seeds
+    // lead to different simulations.
     for (let draw = 0; draw < 8; draw++) this.#random.next();
   }
 

@@ -166,7 +166,7 @@ function isInconclusive({ status }: CollectorVersionPolicy): boolean {
 
 const longerThanHistoriesMs = 24 * 3_600_000;
 
-/** Reports whether more upgrades than `maxFailures` might have failed. */
+/** Reports whether the number of failed upgrades might have exceeded `maxFailures`. */
 function mayBeBeyondTolerance({ plan, state, posts, policyChanges }: Truth, policy: CollectorVersionPolicy): boolean {
   // A stopped rollout does not continue if a user later raises `maxFailures`.
   const texts = policyChanges.filter((change) => change.policy.metadata.uid === policy.metadata.uid);
@@ -354,8 +354,8 @@ function excuseFor(
   if (!policy.spec.allowDowngrade && compareVersions(version, target) > 0) return 'newer';
   if (!alive || !running) return 'offline';
   if (plan.fleet.touched.has(name)) return 'another tool upgrades it';
-  // If an upgrade request gets no response, the attempt times out. The collector may then be running either version
-  // (U5).
+  // If an upgrade request gets no response, the attempt times out. The collector may then be running either the old or
+  // the new version (U5).
   const mayBeUnknown =
     plan.apiFaults.requests > 0 ||
     posts.some(({ collectorId, response }) => collectorId === id && (response === undefined || response.status >= 500));
@@ -386,7 +386,7 @@ export function isByZone({ spec }: CollectorVersionPolicy): boolean {
   return spec.maintenance?.windows?.some(({ timeZoneSource }) => timeZoneSource === 'Collector') ?? false;
 }
 
-/** Reports whether the collector's last upgrade timed out, which the ledger stores as the number 2. */
+/** Reports whether the collector's last upgrade timed out. The ledger stores a timeout as the number 2. */
 function timedOut(head: string | undefined, id: string): boolean {
   if (head === undefined) return false;
   const { ended } = JSON.parse(head) as { ended: readonly (readonly [string, unknown, unknown, unknown, [number]?])[] };

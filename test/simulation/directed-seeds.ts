@@ -1,4 +1,7 @@
-/** Seeds for the directed simulations. A seed determines, for example, the request at which a process is killed. */
+/**
+ * Seeds for the directed simulations, each of which triggers one special case. A seed determines, for example, the
+ * request at which a process is killed.
+ */
 import { countFrom } from './history-pool.ts';
 
 /**
@@ -18,7 +21,10 @@ export function allSeeds(direction: string): Iterable<number> {
   return countFrom(1, counts[direction] ?? usualCount);
 }
 
-/** Returns the seeds used by `make test`: every third seed of `killed`, and every tenth seed of all other plans. */
+/**
+ * Returns the seeds used by `make test`: every third seed of the plan `killed`, and every tenth seed of all other
+ * plans.
+ */
 export function someSeeds(direction: string): Iterable<number> {
   const distance = direction === 'killed' ? 3 : 10;
   return [...allSeeds(direction)].filter((seed) => seed % distance === 1);

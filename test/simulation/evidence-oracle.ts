@@ -6,7 +6,7 @@ import { pace } from './plan.ts';
 import type { HistoryRecord, PostRecord, Sighting } from './record.ts';
 import { isUnknown } from './task-oracle.ts';
 
-/** Tolerance in ms between the clocks of a process and the service. */
+/** Tolerated difference in ms between the clocks of a process and the service. */
 const slackMs = 1_000;
 
 export function evidenceViolations(record: HistoryRecord): string[] {

@@ -59,7 +59,9 @@ function exceeded(
   });
 }
 
-/** Returns the number of upgrades by earlier rollouts to the same target. Some of them may still be running. */
+/**
+ * Returns the number of upgrades by earlier rollouts to the same target. Some of these upgrades may still be running.
+ */
 function takenOver(rollouts: readonly ObservedRollout[], { policy, target, rolloutId }: ObservedRollout): number {
   const former = rollouts.filter(
     (one) => one.policy === policy && one.target === target && one.rolloutId !== rolloutId,
@@ -120,8 +122,9 @@ function outcomesOf(record: HistoryRecord, rollout: ObservedRollout, post: Rollo
 }
 
 /**
- * Reports whether an upgrade counts towards `maxFailures`. It does not count if another event changes its collector, if
- * the policy does not select the collector, or if it took effect after its task had ended (U6).
+ * Reports whether an upgrade counts towards `maxFailures`. An upgrade does not count in any of these cases: another
+ * tool or a user also changes the collector; the policy does not select the collector; or the upgrade took effect after
+ * its task had ended (U6).
  */
 function counts({ plan }: HistoryRecord, { policy }: RolloutPost, name: string, task: TaskState): boolean {
   const { endTime, collectorEndTime, fromVersion: version } = task;

@@ -1,4 +1,4 @@
-/** Tests that when a worker thread ends, only one simulation stops, and the seed of this simulation is reported. */
+/** Tests that the unexpected end of a worker thread stops only one simulation, and that the pool reports its seed. */
 import { expect, test } from 'vitest';
 import { countFrom, HistoryPool } from './history-pool.ts';
 

@@ -42,7 +42,7 @@ async function settle(world: SimulationWorld, plan: HistoryPlan) {
   const deadlineMs = plan.calmAtMs + convergeWithinMs;
   const mayWait = plan.policies.some(({ spec }) => spec['offlinePolicy'] === 'Wait');
   // If the next leader's clock is slow, a maintenance exclusion begins later for this leader. A policy that was waiting
-  // may then upgrade again.
+  // may then resume its upgrades.
   const mayRelapse =
     mayWait ||
     mayPassOn(plan) ||

@@ -1,5 +1,6 @@
 /**
- * Mutants for the upgrade rules. Each mutant replaces an expression in the program, and simulated runs must detect it.
+ * Mutants for the upgrade rules. Each mutant replaces an expression in the program. Simulated runs must detect every
+ * mutant.
  */
 import { type Mutant, mutant } from './mutant.ts';
 

@@ -32,7 +32,7 @@ interface RecordedStageHead extends Omit<RecordedStage, 'members'> {
  * starts a new count. The second is the index of the stage. The third is 1 for a rollback.
  */
 type RecordedAttemptRest = readonly [unknown?, unknown?, (0 | 1)?];
-/** Ledger entry of a collector: id, previous version, attempts, changes by others, and outcome. */
+/** Ledger entry of a collector: id, previous version, attempts, changes by other tools, and outcome. */
 type RecordedEntry = readonly [string, unknown, unknown, unknown, unknown?, RecordedAttemptRest?];
 /**
  * Upgrade attempt as stored in the ledger: number, target, state and task id. The fifth field is 1 if logfleet created
@@ -43,7 +43,7 @@ type RecordedAttempt = readonly [number, string, number, string | null, 0 | 1, 0
 /** State of an upgrade attempt that is in the ledger, but whose request has not been sent yet. */
 const intended = 0;
 
-/** Finds the upgrade attempt in the ledgers for which this request was sent. */
+/** Finds the ledger's upgrade attempt for which this request was sent. */
 export function intentOf(
   ledgers: ReadonlyMap<string, RecordedShards>,
   collectorId: string,

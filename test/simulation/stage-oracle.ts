@@ -193,7 +193,7 @@ function unfinished(
     const isOver = own.every(({ task }) => (task?.endTime ?? Number.POSITIVE_INFINITY) - startMs <= endAtMs);
     return !isOver || own.length <= (retryPolicy?.limit ?? 0);
   });
-  // Ignores collectors that another tool changes, because it may have upgraded them before their stage started.
+  // Ignores collectors that another tool changes, because that tool may have upgraded them before their stage started.
   return left && !plan.fleet.touched.has(left.name)
     ? `order: ${left.name} of stage ${stage.name} still needs an upgrade`
     : undefined;
@@ -245,8 +245,8 @@ function upgradedNames(rollout: ObservedRollout | undefined): ReadonlySet<string
 
 /**
  * Returns the time in ms at which the stage's soak starts: when the last collector in the stage reached the target. If
- * the stage upgraded no collectors, an unproven target is soaked from the start of the stage. Any other target is not
- * soaked, so the result is undefined.
+ * the stage upgraded no collectors and the previous rollout to the target was stopped, the soak starts with the stage.
+ * If that rollout was not stopped, such a stage has no soak, and the result is undefined.
  */
 function soakFromMs(
   record: HistoryRecord,

@@ -68,7 +68,9 @@ function stopTimeOf({ uid, status }: StatusRecord, { policy, rolloutId }: Rollou
   return uid === policy && status.rollout?.id === rolloutId ? status.rollout.stopped?.time : undefined;
 }
 
-/** Returns a violation if an upgrade has a target whose previous rollout was stopped (R6). */
+/**
+ * Returns a violation if an upgrade was started although the previous rollout to the same target had been stopped (R6).
+ */
 function stoppedBefore(record: HistoryRecord, rollouts: readonly ObservedRollout[], { intent, atMs }: PostRecord) {
   if (!intent || intent.back || record.plan.actions.some(({ kind }) => kind === 'restore')) return undefined;
   if (retriesOf(record, intent).some((retryMs) => retryMs <= atMs)) return undefined;
@@ -76,7 +78,7 @@ function stoppedBefore(record: HistoryRecord, rollouts: readonly ObservedRollout
   return isStopped ? 'R6: the last rollout to this target was stopped' : undefined;
 }
 
-/** Reports whether the policy ever had another target. */
+/** Reports whether the policy ever had a target other than this one. */
 function wasAway({ plan, policyChanges }: HistoryRecord, { policy, target }: Intent): boolean {
   return policyChanges.some(
     (change) => change.policy.metadata.uid === policy && targetOf(plan, change.policy) !== target,

@@ -1,4 +1,4 @@
-/** Kills the operator during upgrades and loses responses from the service, in more combinations than `make test`. */
+/** Kills the operator during upgrades, and drops responses from the service, in more combinations than `make test`. */
 import { vi } from 'vitest';
 import { failingUpgrades, laggingList, none, testCrashes, testLosses } from '../e2e/support/crashes.ts';
 

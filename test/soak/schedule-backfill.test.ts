@@ -12,7 +12,7 @@ const backfill = 1_000;
 const stepMs = 10 * minuteMs;
 const fromMs = startMs - backfill * stepMs;
 
-/** Records the times in ms at which each run is created and completed, keyed by run name. */
+/** Records when each run is created and completed, in ms, by run name. */
 function followRuns({ world: { api, clock } }: ScheduleWorld) {
   const created = new Map<string, number>();
   const completed = new Map<string, number>();

@@ -1,4 +1,4 @@
-/** Tests a partitioned export to a directory. DuckDB and pyarrow read its files. */
+/** Tests a partitioned export to a directory. DuckDB and pyarrow read the exported files. */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
@@ -92,7 +92,8 @@ async function complete(definition: ExportDefinition): Promise<string> {
 
 const python = process.env['LOGFLEET_PYTHON'];
 
-// `LOGFLEET_PYTHON` specifies a Python installation with pyarrow, because `pip install pyarrow` downloads 55 MB.
+// `LOGFLEET_PYTHON` specifies a Python installation with pyarrow. The test does not install pyarrow, which is a
+// download of 55 MB.
 if (python !== undefined) {
   test('pyarrow reads only the partitions that a query asks for, and finds equal rows', async () => {
     const folder = await complete(definition);

@@ -216,10 +216,10 @@ describe('the checksum of an object', () => {
   });
 });
 
-/** Proxy for a store that counts object removals and can lose responses. */
+/** Proxy in front of a store. The proxy counts object removals, and can drop responses. */
 class StoreProxy {
   deletions = 0;
-  /** Number of responses to object creations that the proxy still has to lose. */
+  /** Number of responses to object creations that the proxy still has to drop. */
   losesCreations = 0;
   readonly #target: URL;
   readonly #server = createServer((request, response) => this.#forward(request, response));

@@ -315,10 +315,10 @@ test('aborts any number of uploads in a folder', async () => {
   expect(place.files()).toEqual([]);
 });
 
-/** Proxy for a store that loses responses on demand. */
+/** Proxy in front of a store. The proxy drops responses on demand. */
 class ResponseLosingProxy {
   readonly endpoint: string;
-  /** Number of responses that the proxy has lost. */
+  /** Number of responses that the proxy has dropped. */
   lost = 0;
   readonly #server: TcpServer;
   readonly #sockets = new Set<Socket>();
@@ -364,7 +364,7 @@ class ResponseLosingProxy {
       outer.write(bytes);
     });
     outer.on('data', (bytes) => {
-      // Always forwards `100 Continue`, because this test must lose only the final response.
+      // Always forwards `100 Continue`, because the test must drop only the final response.
       if (passes >= bytes.length || bytes.toString('latin1', 0, 12) === 'HTTP/1.1 100') {
         passes -= bytes.length;
         inner.write(bytes);

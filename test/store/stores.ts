@@ -1,6 +1,6 @@
 /**
- * The destinations covered by the store tests. Each entry states how a test creates the destination, and how the
- * destination differs from the others.
+ * The destinations covered by the store tests. Each entry states how a test creates the destination, and how it differs
+ * from the other destinations.
  */
 import { inject } from 'vitest';
 import { makeBucket, makeContainer, makeGcsBucket, makeVolume, type StorePlace } from './place.ts';

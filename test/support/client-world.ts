@@ -21,7 +21,7 @@ export const thirtyCollectors: Scenario = {
 
 export const firstCollector = '9007199254740993';
 
-/** Ten messages per minute in the hour before the start. */
+/** Number of log messages: ten per minute in the hour before the start of the test. */
 export const messageCount = 600;
 
 function tenAMinute(startMs: number): LogData {
@@ -62,7 +62,7 @@ export class ClientWorld extends ServiceWorld {
     this.jobs = new SearchJobs({ service: this.client, permits: budget.jobs, clock });
   }
 
-  /** Search for all messages in the hour before the start. */
+  /** Search for all messages in the hour before the start of the test. */
   get order(): JobOrder {
     return { query: '*', fromMs: this.model.startMs - 3_600_000, toMs: this.model.startMs, requiresRawMessages: true };
   }

@@ -5,7 +5,7 @@ import {
   exportDefinition,
 } from '../../src/export/search/export-definition.ts';
 
-/** Uncompressed files with no limit on the number of messages. */
+/** Output settings for uncompressed NDJSON files. */
 export const plainOutput: ExportRequest['output'] = {
   format: 'NDJSON',
   compression: 'None',

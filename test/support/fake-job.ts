@@ -112,7 +112,7 @@ export class FakeJob implements OpenJob {
   }
 }
 
-/** Fake permission for a search job, which records when `end` was first called. */
+/** Fake permit to run a search job. The permit records when `end` was first called. */
 export class FakePermit implements JobPermit {
   endedAtMs: number | undefined;
   readonly #clock: Clock;

@@ -33,7 +33,9 @@ export class FakeUpgradeService implements UpgradeService {
   readonly taskReads: PendingCall<string, UpgradeTask>[] = [];
   collectors: readonly Collector[] = [];
   builds: readonly string[] = ['19.100-1', '19.150-1', '19.160-1', '19.200-1'];
-  /** Whether the list for a build omits collectors that are already running the build (section 10.4). */
+  /**
+   * Whether the list for a build omits collectors that are already running the build (section 10.4 of docs/service.md).
+   */
   hides = true;
   /** Maximum `limit` in a request. A request with a higher limit is refused. */
   maxLimit = 10_000;

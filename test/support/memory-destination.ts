@@ -151,7 +151,10 @@ export class MemoryDestination implements Destination {
     };
   }
 
-  /** Performs the call, unless a fault makes it fail. With the fault `exists`, returns the result of `lost`. */
+  /**
+   * Performs the call, unless a fault makes it fail. With the fault `exists`, returns the result of `lost` or, if
+   * `lost` is undefined, of `effect`.
+   */
   async #call<T>(call: DestinationCall, name: string, effect: () => T, lost?: () => T): Promise<T> {
     const fault = this.strike(call, name);
     await fault?.until;

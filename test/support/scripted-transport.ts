@@ -1,5 +1,5 @@
 /**
- * Transport that responds to each request with the next step in a script. The file also contains a fake request budget,
+ * Transport that responds to each request with the next step in a script. This file also defines a fake request budget,
  * which records how each request ends.
  */
 import { assert } from '../../src/base/assert.ts';

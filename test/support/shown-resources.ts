@@ -424,7 +424,7 @@ function backfilling(nowMs: number): SearchExportScheduleStatus {
   };
 }
 
-/** Returns `count` exports of schedules, most of which are complete, for testing long lists. */
+/** Returns `count` exports created by schedules, for testing long lists. Most of them are complete. */
 export function manyRuns(count: number, nowMs: number): readonly AnyResource[] {
   const complete = exported(nowMs);
   const stalled = incomplete(nowMs);

@@ -1,4 +1,4 @@
-/** Object store for tests. It can be killed, and restarted with the same address and content. */
+/** Object store for tests, which can kill it and restart it with the same address and content. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

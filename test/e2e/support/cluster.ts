@@ -1,4 +1,4 @@
-/** Vitest's `test` for tests in a cluster, with one logfleet installation per test. */
+/** Vitest's `test`, extended for tests in a cluster. Each test gets its own logfleet installation. */
 import { expect } from 'vitest';
 import type { CollectorVersionPolicy, SearchExport } from '../../../src/api/kinds.ts';
 import { resourcePath } from '../../../src/host/kubernetes/api-paths.ts';
@@ -41,7 +41,9 @@ export class Namespace {
     return { ...policyManifest(name, spec), metadata: { name, namespace: this.name } };
   }
 
-  /** Returns a Secret with the user's credentials. Keys in `members` replace the Secret's keys. */
+  /**
+   * Returns a Secret with the credentials of the service user `tenant`. Keys in `members` replace the Secret's keys.
+   */
   secretManifest(tenant: Tenant, members: Readonly<Record<string, string>> = {}): object {
     const metadata = { name: 'log-service', namespace: this.name };
     return { apiVersion: 'v1', kind: 'Secret', metadata, stringData: { ...tenant.secret, ...members } };

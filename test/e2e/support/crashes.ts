@@ -1,4 +1,4 @@
-/** Kills the operator during upgrades, or loses responses. No collector may be upgraded twice (U15). */
+/** Kills the operator during upgrades, or drops responses. No collector may be upgraded twice (U15). */
 import { describe, expect } from 'vitest';
 import type { FaultScenario } from '../../../simulator/scenario/scenario.ts';
 import { test } from './end-to-end.ts';
@@ -20,7 +20,10 @@ export const none: CrashProblems = {};
 export const laggingList: CrashProblems = { lagMs };
 export const failingUpgrades: CrashProblems = { failures: true };
 
-/** Creates collectors that run two different versions. If `failures` is set, each collector's first upgrade fails. */
+/**
+ * Creates collectors, some with one version and some with another. If `failures` is set, each collector's first upgrade
+ * fails.
+ */
 async function equip(tenant: Tenant, { failures, lagMs }: CrashProblems, faults: FaultsByName = {}): Promise<void> {
   const outcomes = failures ? [{ end: 'fail', message: 'No space left.', attempts: 1 } as const] : [];
   // The upgrade takes so long that it is still running when the restarted operator requests it again.
@@ -57,7 +60,7 @@ export function testCrashes(crashes: readonly Crash[]): void {
   });
 }
 
-/** Problems in a test case, and the fault that loses the responses to its first and third upgrade requests. */
+/** Problems in a test case, and the fault that drops the responses to the first and third upgrade requests. */
 export type Loss = readonly [trouble: CrashProblems, loss: FaultScenario];
 
 export function testLosses(losses: readonly Loss[]): void {

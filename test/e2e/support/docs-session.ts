@@ -39,7 +39,7 @@ export class DocsSession {
   }
 
   /**
-   * Runs a command, and throws if it fails. If the command runs until it is interrupted, only waits for its first
+   * Runs a command, and throws if it fails. If the command runs until it is interrupted, waits only for its first
    * output.
    */
   async run(command: string): Promise<void> {

@@ -1,4 +1,4 @@
-/** Vitest's `test` for tests with real processes. The tests in a file share one simulator. */
+/** Vitest's `test`, extended for tests that start real processes. The tests in a file share one simulator. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -55,7 +55,7 @@ export const test = base
       return program;
     };
   })
-  // The simulator's lists show an upgrade immediately, so the operator does not have to wait long.
+  // The simulator's collector lists show an upgrade immediately, so a short grace period is enough.
   .extend(
     'run',
     ({ start, tenant, manifests }) =>

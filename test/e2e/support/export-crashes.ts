@@ -1,4 +1,4 @@
-/** Kills an export at some of its steps. The export completes after the next start (E3, E15). */
+/** Kills an export at some of its steps. The export must complete after the next start (E3, E15). */
 import { describe, expect } from 'vitest';
 import type { SearchExport } from '../../../src/api/kinds.ts';
 import { test as base } from './end-to-end.ts';

@@ -1,7 +1,7 @@
 /**
  * Tests failovers. Each test freezes the leader with SIGSTOP until its lease has expired, and resumes it after the next
- * leader has started. The former leader must then send nothing (L1). The service must receive at most four requests in
- * any second, even if the connection stalls (B1, B6).
+ * leader has started. The resumed former leader must send nothing (L1). The service must receive at most four requests
+ * in any second, even if the connection stalls (B1, B6).
  */
 import { describe, expect } from 'vitest';
 import { objectPath, operatorLeaseName } from '../../../src/host/kubernetes/api-paths.ts';

@@ -11,10 +11,10 @@ import { compileCache } from '../../support/compile-cache.ts';
 export const launcher =
   process.env['LOGFLEET_TEST_PROGRAM'] ?? fileURLToPath(new URL('../../../bin/logfleet.js', import.meta.url));
 
-/** Module that a program loads first if a test kills the program at a given step. */
+/** Module that a program preloads, so that a test can kill the program at a given step. */
 export const killAtBoundary = new URL('./kill-at-boundary.ts', import.meta.url).href;
 
-/** Command that hints tell the user to run: the installed `logfleet`, or the start script in this checkout. */
+/** The logfleet command in hints to the user: the installed `logfleet`, or the start script in this checkout. */
 export const nameInHints = process.env['LOGFLEET_TEST_PROGRAM'] ? 'logfleet' : 'node bin/logfleet.js';
 
 export interface Ended {
@@ -34,8 +34,8 @@ export interface ProgramOptions {
 }
 
 /**
- * Maximum number of programs that may be starting at the same time, because each start keeps a CPU core busy for most
- * of a second.
+ * Maximum number of programs that may be starting at the same time. Each start keeps a CPU core busy for most of a
+ * second.
  */
 const startingAtOnce = 3;
 let starting = 0;
@@ -67,7 +67,7 @@ export class Program {
   #over = false;
   #silent = true;
 
-  /** Starts the program once few enough other programs are starting. Resolves when the process exists. */
+  /** Starts a program. First waits while too many other programs are starting. Resolves once the process exists. */
   static async start(args: readonly string[], options: ProgramOptions = {}): Promise<Program> {
     await mayStart();
     return new Program(args, options);

@@ -15,7 +15,7 @@ export const newestVersion = '19.501-7';
 const control = { id: 'control', key: 'control-key' };
 const builds: NonNullable<Scenario['builds']> = [olderVersion, oldVersion, '19.450-3', targetVersion, newestVersion];
 
-/** The simulator's log messages, many more than a single search can return. */
+/** The simulator's log messages. There are many more of them than a single search can return. */
 export const logs = { messages: 600, from: '2026-10-01T00:00:00Z', to: '2026-10-01T03:00:00Z' };
 
 export class Simulator {
@@ -177,7 +177,9 @@ export class Tenant {
     return this.#simulator.journalUntil((journal) => done(journal.filter(({ user }) => user === this.user)));
   }
 
-  /** Resolves when this number of upgrade requests have been handled, including those whose responses were lost. */
+  /**
+   * Resolves when the simulator has handled this many upgrade requests, including requests whose responses were lost.
+   */
   posted(count: number): Promise<void> {
     return this.journalUntil((journal) => journal.filter(isPost).length >= count);
   }

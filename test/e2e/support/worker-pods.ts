@@ -1,4 +1,4 @@
-/** Runs an export's workers as processes, with the files and variables of a Kubernetes Job. */
+/** Runs an export's workers as processes, with the files and environment variables that a Kubernetes Job provides. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { userIdOf } from '../../../src/account/budgets.ts';

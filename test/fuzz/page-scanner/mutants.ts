@@ -1,4 +1,6 @@
-/** Mutants of the page scanner. In each mutant, one expression is wrong, which tests with random pages must detect. */
+/**
+ * Mutants of the page scanner. Each mutant has one wrong expression. Tests with random pages must detect every mutant.
+ */
 
 export interface ScannerMutant {
   readonly name: string;

@@ -5,8 +5,8 @@
 import type { Chance } from '../../simulation/chance.ts';
 
 /**
- * Probability (0 to 1) of an error at any one place on a page. It is low, because the part of a page after an error is
- * not tested.
+ * Probability (0 to 1) of an error at each place on a page. It is low, because a test does not cover the part of a page
+ * after an error.
  */
 const rarely = 0.015;
 

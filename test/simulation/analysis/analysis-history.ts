@@ -1,6 +1,6 @@
 /**
- * Simulates rollouts with a message analysis, and compares each result with the collectors that actually stopped
- * sending logs.
+ * Simulates rollouts with a message analysis, which detects collectors that send fewer messages after their upgrade.
+ * Compares each result with the collectors that actually stopped sending logs.
  */
 import { drawFor } from '../../../simulator/base/chance.ts';
 import type { FaultScenario, Scenario } from '../../../simulator/scenario/scenario.ts';
@@ -19,7 +19,10 @@ interface AnalysisPlan {
   readonly messagesPerMinute: number;
   readonly dailyRhythm: number;
   readonly baseline: 'BeforeUpgrade' | 'DayBefore' | 'WeekBefore';
-  /** Message ratio, in percent, below which a collector counts as quiet. */
+  /**
+   * Minimum ratio of messages after the upgrade to messages before it, in percent. A collector below it counts as
+   * quiet.
+   */
   readonly minRatio: number;
   readonly laterMs: number;
   readonly stopsShipping: number;
@@ -51,7 +54,8 @@ export function planAnalysis(seed: number): AnalysisPlan {
   const baseline = pick(['BeforeUpgrade', 'DayBefore', 'WeekBefore'] as const);
   const fault = isChosen(0.5) ? pick(faults) : undefined;
   const messagesPerMinute = pick([1, 5, 20, 100]);
-  // The number of messages varies with the time of day, so baselines must come from the same time of day.
+  // In some runs, the number of messages varies with the time of day. Baselines must then come from the same time of
+  // day.
   const rhythms = [0, 0.5, 0.9].filter(
     (rhythm) => messagesPerMinute * durationMinutes * (1 - rhythm) > 2 * minMessages,
   );

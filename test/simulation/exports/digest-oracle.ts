@@ -34,7 +34,7 @@ function sameInterval(left: StoredRecord['record'], right: StoredRecord['record'
   return left.segment === right.segment && left.toMs === right.toMs;
 }
 
-/** Reports whether a later aggregation counted as many distinct rows as the commit record. */
+/** Reports whether a later aggregation counted as many distinct rows as the commit record states. */
 function isCounted(digests: readonly LiveSearch[], { record, atMs }: StoredRecord): boolean {
   return digests.some((search) => {
     const expected = search.beganAtMs >= atMs ? search.expected(record) : undefined;
@@ -46,7 +46,7 @@ function isCounted(digests: readonly LiveSearch[], { record, atMs }: StoredRecor
 
 type Index = 1 | 2 | 3 | 4;
 
-/** Reports whether the rows match the counts and times per period in the commit record. */
+/** Reports whether the rows match the counts and times that the commit record states for each period. */
 function areTimesOf(
   { lengthMs, shared, whole }: SliceSummary,
   { fromMs, toMs }: StoredRecord['record'],

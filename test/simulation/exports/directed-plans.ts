@@ -29,7 +29,7 @@ const directions: Readonly<Record<string, ExportDirection>> = {
       destination: { share: 0, slowShare: 0.3, calls: ['create', 'finish'] },
     }),
   },
-  /** Two processes run the same export while messages are arriving, so they find different messages. */
+  /** Two processes run the same export while messages are arriving, so the processes find different messages. */
   racedLate: {
     messages: (chance) => late(chance, plain(chance, 300)),
     more: (chance) => ({
@@ -131,7 +131,7 @@ const directions: Readonly<Record<string, ExportDirection>> = {
       limits: chance.one([{ maxMessages: chance.whole(1, 60) }, { deadlineAfterMs: chance.whole(6_000, 20_000) }]),
     }),
   },
-  /** The limit on scanned bytes varies, so that the export stops at different steps. */
+  /** The limit on scanned bytes depends on the seed, so that the export stops at different steps. */
   scanned: {
     more: (chance) => ({ parallelism: 1, limits: { maxBytesScanned: chance.whole(44_000, 70_000) } }),
   },
@@ -154,7 +154,7 @@ const directions: Readonly<Record<string, ExportDirection>> = {
     more: () => ({ isLimitSilent: true, smallestLimit: 10_000 }),
   },
   warned: { search: { atMessageLimit: 'doneWithWarning' } },
-  /** The service cuts off searches, so the export must halve its segments. */
+  /** The service cuts off searches, so the export must halve its segments (the parts of its time range). */
   byReceiptTime: {
     messages: (chance) => received(chance, plain(chance, 200)),
     more: (_, plan) => ({ ...withLowerLimit(plan), byReceiptTime: true, cutsByPage: true }),

@@ -1,6 +1,6 @@
 /**
- * Checks that a simulated export ended as complete or failed for a valid reason, and left no files or search jobs
- * behind (E3, E15).
+ * Checks that a simulated export either completed, or failed for a valid reason. In both cases, it must leave no files
+ * or search jobs behind (E3, E15).
  */
 import { allSegmentsOf } from '../../../src/destination/coverage.ts';
 import { manifestKind } from '../../../src/destination/manifest.ts';
@@ -24,7 +24,7 @@ export function endViolations(record: ExportHistoryRecord): string[] {
   return [...found, ...manifestViolations(record)];
 }
 
-/** Returns the reasons why it is impossible to export all rows in this simulation. */
+/** Returns the reasons why this export cannot contain all rows, or an empty set if it can. */
 function lastingReasons({ plan, definition }: ExportHistoryRecord): ReadonlySet<string> {
   const reasons = new Set<string>();
   const { aggregation, scenario, corpus, smallestLimit } = plan;

@@ -58,8 +58,8 @@ function scanViolations({ plan, searches, startMs, starts, disturbances }: Expor
   const { limits, scenario, calmAtMs } = plan;
   const { maxBytesScanned } = limits;
   const kinds = Object.values(scenario.faults ?? {}).map(({ kind }) => kind);
-  // Skips the check after two kinds of fault, because invalid statuses hide the scanned bytes, and a frozen process
-  // sends its requests late.
+  // Skips the check after two kinds of fault: invalid statuses hide the scanned bytes, and a frozen process sends its
+  // requests late.
   const isUnsure = kinds.includes('wrongTypes') || disturbances.some((what) => what.startsWith('freeze'));
   if (maxBytesScanned === undefined || isUnsure) return [];
   return starts.flatMap((beginMs, index) => {

@@ -22,7 +22,7 @@ export interface SearchFlaws {
   readonly missedShard: number | undefined;
   /** Whether a search that the row limit cuts off also omits one message that it should have found. */
   readonly hasHole: boolean;
-  /** Number of oldest messages that are missing from the result pages, although the search counts them. */
+  /** Number of messages, counted from the oldest, that the search counts but its result pages omit. */
   readonly forgotten: number;
 }
 
@@ -119,7 +119,10 @@ export class LiveSearch implements MessageSearch {
   readonly #options: LiveSearchOptions;
   /** Number of messages that the search has not reached yet. A search begins with the newest message. */
   #left: number;
-  /** Messages that became searchable only after this search had already searched the range with their times. */
+  /**
+   * Messages that became searchable too late for this search, because it had already searched the range with their
+   * times.
+   */
   #unseen: LiveMessage[] = [];
   /** Messages found by the search, in page order. */
   #found: LiveMessage[] = [];

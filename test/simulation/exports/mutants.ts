@@ -1,6 +1,6 @@
 /**
- * Mutants for the export rules. Each mutant replaces an expression in the program, and simulated exports must detect
- * it.
+ * Mutants for the export rules. Each mutant replaces an expression in the program. Simulated exports must detect every
+ * mutant.
  */
 import { type Mutant, mutant } from '../mutant.ts';
 import { digestMutants } from './digest-mutants.ts';

@@ -32,7 +32,7 @@ export interface ExportHistoryRecord {
   readonly starts: readonly number[];
   /** Destination calls that took effect, although the caller got an error. */
   readonly unheardCalls: readonly string[];
-  /** Time at which the last process reported the export as complete, or undefined if at least one process never did. */
+  /** Time by which every process had reported the export as complete, or undefined if a process never did. */
   readonly completeAtMs: number | undefined;
   /** The last state reported by each process. */
   readonly reported: readonly ReportedState[];
