@@ -168,7 +168,7 @@ interface Leaf {
   readonly schema: ValuesSchema;
 }
 
-/** Helm reserves the name `global`. */
+/** All chart settings that contain no other settings, without `global`, which Helm reserves. */
 const leaves = leavesOf(schema).filter(({ path }) => path[0] !== 'global');
 
 function leavesOf(schema: ValuesSchema, path: readonly string[] = []): readonly Leaf[] {

@@ -25,7 +25,9 @@ export const onSimulator = env('BASE_URL') === undefined;
 
 export interface Deployment {
   readonly baseURL: string;
-  /** Search that finds the sample messages. On the simulator, they do not all fit on one small page. */
+  /**
+   * Search that finds the sample messages. On the simulator, there are enough messages for several small result pages.
+   */
   readonly logs: LogSample;
   /** Collector that may be upgraded to the latest build, or undefined if there is none. */
   readonly upgradableCollector: string | undefined;

@@ -199,7 +199,7 @@ const named = problems.map((problem) => [problem.alerts.join(' and '), problem] 
 
 test.each(named)('%s: fires during its problem, and ends afterwards', (_, problem) => expectAlerts(problem));
 
-/** Situations in which no alert may fire for a schedule, although a run takes hours. */
+/** Situations in which no alert may fire for a schedule, even if a run takes hours. */
 const harmless: readonly (AlertedProblem & { readonly name: string })[] = [
   {
     name: 'a daily run takes six hours',

@@ -200,7 +200,7 @@ function missingCounts(truth: Truth, policy: CollectorVersionPolicy): string[] {
   const members = truth.state.collectors.filter((collector) => isMember(truth, policy, collector));
   const own = members.filter((collector) => isOwner(truth, policy, collector));
   const updated = own.filter(({ version }) => version === target);
-  // A collector that goes offline during the soak can count as failed, although it runs the target version.
+  // A collector that goes offline during the soak can count as failed even if it runs the target version.
   const dead = updated.filter(({ running, alive }) => !running || !alive).length;
   const missing: string[] = [];
   const expect = (what: string, is: number, shouldBe: number) => {
@@ -269,8 +269,8 @@ function selectsByVersion({ spec }: CollectorVersionPolicy): boolean {
 }
 
 /**
- * Reports whether a collector's owner can depend on the collector's version, because there are several policies and
- * some select by version.
+ * Reports whether a collector's version can determine which policy owns the collector. This is so if there are several
+ * policies and some of them select by version.
  */
 function isUncertain(truth: Truth): boolean {
   return truth.policies.length > 1 && truth.policies.some(selectsByVersion);

@@ -75,7 +75,7 @@ function seenSince(sightings: readonly Sighting[], sinceMs: number): boolean {
   return sightings.some(({ sentAtMs }) => sentAtMs >= sinceMs);
 }
 
-/** Upgrade task created by an accepted POST request. */
+/** Returns the upgrade task that this accepted POST request created, or undefined if there is none. */
 function taskOf({ state, startMs }: HistoryRecord, { collectorId, atMs }: PostRecord): TaskState | undefined {
   return state.tasks.find(
     (task) =>

@@ -43,7 +43,7 @@ const upgradesPath = '/v1/collectors/upgrades';
  * process might no longer be waiting for them.
  */
 const heardWithinMs = 2_000;
-/** Only one in this many decisions is checked for purity, because the check takes longer than the decision. */
+/** One in this many decisions is checked for purity (no side effects). Checking all decisions would take too long. */
 const checkedShare = 10;
 
 interface StoredLedger {

@@ -149,7 +149,7 @@ function isUpgradable(
   return wasThere && isOlder && isSelected(record.plan, text, subject) === true;
 }
 
-/** Reports whether the simulation has several policies, so that collectors can move from one policy to another. */
+/** Reports whether the simulation has several policies. If so, collectors can move from one policy to another. */
 function isShared({ policyChanges }: HistoryRecord): boolean {
   return new Set(policyChanges.map(({ policy }) => policy.metadata.name)).size > 1;
 }
@@ -297,8 +297,8 @@ function deathSeenAfterMs({ plan }: HistoryRecord): number {
 }
 
 /**
- * Reports whether the policy tolerates failures, so that the rollout can continue although a collector in the stage
- * went offline.
+ * Reports whether the policy tolerates failures. If so, the rollout can continue after a collector in the stage has
+ * gone offline.
  */
 function toleratesDeath(
   record: HistoryRecord,

@@ -33,8 +33,8 @@ function overlaps(record: HistoryRecord, id: string, tasks: readonly TaskState[]
 }
 
 /**
- * Reports whether the policy and its ledger were deleted in this period, so that the operator has no record of its
- * running upgrades.
+ * Reports whether the policy and its ledger were deleted in this period. If so, the operator has no record of the
+ * policy's running upgrades.
  */
 function isForgotten({ policyChanges, disturbances }: HistoryRecord, fromMs: number, untilMs: number): boolean {
   const isBetween = ({ atMs }: { readonly atMs: number }) => atMs >= fromMs && atMs <= untilMs;

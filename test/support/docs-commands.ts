@@ -15,7 +15,7 @@ export interface CodeBlock {
   readonly language: string;
   /** Content of the block without its indentation. */
   readonly text: string;
-  /** Last non-empty line on the page before the block. */
+  /** Last non-empty line before the block. */
   readonly introduction: string;
 }
 

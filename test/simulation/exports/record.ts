@@ -30,7 +30,7 @@ export interface ExportHistoryRecord {
   readonly counters: Counters;
   readonly disturbances: readonly string[];
   readonly starts: readonly number[];
-  /** Destination calls that took effect, although the caller got an error. */
+  /** Destination calls that took effect but returned an error to the caller. */
   readonly unheardCalls: readonly string[];
   /** Time by which every process had reported the export as complete, or undefined if a process never did. */
   readonly completeAtMs: number | undefined;

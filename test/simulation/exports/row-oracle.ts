@@ -109,7 +109,7 @@ function differenceOf(expected: readonly LiveMessage[], rows: readonly string[])
   };
 }
 
-/** Returns a violation for each row in an incomplete commit record that was not returned by any search. */
+/** Returns a violation for each row of an incomplete commit record, unless a search returned the row. */
 function foreignRows({ searches }: ExportHistoryRecord, { record }: StoredRecord, rows: readonly string[]): string[] {
   const known = new Set(
     searches
