@@ -1,6 +1,6 @@
 /**
- * Generates pages of messages in chunks. The messages compress like web server logs. As in real logs, some contain
- * characters beyond Latin-1.
+ * Generates pages of messages in chunks. The messages compress like web server logs. As in real logs, some messages
+ * contain characters beyond Latin-1.
  */
 import { logDataOf } from '../simulator/search/log-source.ts';
 

@@ -1,4 +1,4 @@
-/** Creates TLS certificates for the simulator, which are valid for localhost only. Existing files are kept. */
+/** Creates the simulator's TLS certificates. They are valid for localhost only. Existing files are kept. */
 import { X509Certificate } from 'node:crypto';
 import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';

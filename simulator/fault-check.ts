@@ -1,4 +1,6 @@
-/** Reports faults in a scenario that can never apply to a request. A test with such a fault would test nothing. */
+/**
+ * Reports those faults of a scenario that can never apply to a request. A test with such a fault would test nothing.
+ */
 
 import { durationMs } from './base/span.ts';
 import { onlyFor } from './faults.ts';

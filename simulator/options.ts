@@ -30,7 +30,7 @@ export interface SimulatorContext {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Absolute path of the directory against which relative file names are resolved. */
   readonly cwd: string;
-  /** Signal that ends the simulator when it is aborted. */
+  /** Signal that, when aborted, ends the simulator. */
   readonly signal: AbortSignal;
 }
 

@@ -50,7 +50,7 @@ export function checkScenario(value: unknown, startMs?: number): Scenario {
 }
 
 interface DescribedSchema {
-  /** Description of the valid values, which error messages use as the remedy. */
+  /** Description of the valid values. Error messages show this description as the remedy. */
   readonly description?: string;
   readonly properties?: Readonly<Record<string, DescribedSchema>>;
 }

@@ -87,7 +87,7 @@ export async function startServer(options: ServerOptions): Promise<SimulatorServ
 
 /** Maximum computing time that searches use between two requests, in estimated microseconds. */
 const unitsPerTurn = 5_000;
-/** Time in ms for which background searches pause once all of them are on schedule. */
+/** Time in ms for which background searches pause when all of them are on schedule. */
 const restMs = 50;
 
 /** Runs searches in short steps, so that requests do not have to wait for a search to end. */
@@ -130,7 +130,7 @@ function sendControl(model: ServiceModel, request: ServiceRequest, response: Ser
   response.end(body);
 }
 
-/** Calls `callback` with the request body, which is undefined if it is too long, and empty if it is not UTF-8. */
+/** Calls `callback` with the request body: undefined if the body is too long, and empty if the body is not UTF-8. */
 function receive(request: IncomingMessage, callback: (body: string | undefined) => void): void {
   let pieces: Buffer[] = [];
   let bytes = 0;

@@ -17,7 +17,7 @@ export type PageReader = 'rows' | 'parsedRows' | 'wholePage' | 'streamParser';
 
 export interface ScanCase extends GeneratedPageSize {
   readonly reader: PageReader;
-  /** Number of measured reads after the first read. */
+  /** Number of measured reads, not counting the first read. */
   readonly rounds: number;
 }
 

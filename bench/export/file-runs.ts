@@ -1,4 +1,6 @@
-/** Runs exports over TLS to files, and a simple script that exports the same messages. */
+/**
+ * Runs exports that read messages over TLS and write files. Also runs a simple script that exports the same messages.
+ */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -167,8 +169,8 @@ export class FileBench {
 }
 
 /**
- * Returns the time range of the same length just before the given range. The returned range has no messages, so
- * exporting it shows how much CPU time it takes to start the process.
+ * Returns the time range of the same length just before the given range. The returned range has no messages, so an
+ * export of that range shows the CPU time needed to start the process.
  */
 function before({ fromMs, toMs }: MessageRange): MessageRange {
   return { fromMs: fromMs - (toMs - fromMs), toMs: fromMs };

@@ -42,8 +42,8 @@ const partitionRuns: readonly FileRun[] = [
 const minPartitionedRatio = 0.95;
 
 /**
- * These numbers of messages are not round. An export takes a round number of rows for a hidden limit of the service
- * (E4), and repeats the search.
+ * Messages to export. Their numbers are not round. Otherwise, the export would suspect that a hidden limit of the
+ * service cut off the results, and would repeat the search (E4).
  */
 const compared: MessageCorpus = { messages: 1_000_017, kind: 'packedAsLogs' };
 const lessCompared: MessageCorpus = { messages: 300_017, kind: 'packedAsLogs' };
@@ -167,7 +167,7 @@ function nameOf({ format, compression }: FileRunFigures): string {
   return `${format}${packed}`;
 }
 
-/** Reports whether two compressions have the same settings. */
+/** Reports whether two compression settings are equal. */
 function isSame(left: Compression, right: Compression): boolean {
   return JSON.stringify(left) === JSON.stringify(right);
 }

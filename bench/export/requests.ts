@@ -147,7 +147,8 @@ async function exportAll(shape: RequestsCase): Promise<ExportRequestFigures> {
     { latencyMs: 25 },
   );
   const { clock, journal } = world;
-  // A digest needs aggregations. If the service refuses aggregations, the export can check only the number of messages.
+  // Checking a digest of the messages needs aggregations. If the service refuses aggregations, the export can check
+  // only the number of messages.
   const proof = shape.faults ? 'Count' : 'Digest';
   const { view, quirks } = await complete(world, { byReceiptTime, proof });
   const { rows = 0 } = view.progress ?? {};

@@ -1,6 +1,6 @@
 /**
- * Makes file writes take the same time in every run. On a virtual machine, memory is slow on first use, so a file in
- * `/dev/shm` uses the memory beforehand. The file shrinks while the measured process writes its own files.
+ * Makes file writes take the same time in every run. On a virtual machine, memory is slow on first use, so this code
+ * first fills memory with a file in `/dev/shm`. This file shrinks while the measured process writes its own files.
  */
 import { closeSync, existsSync, ftruncateSync, openSync, readdirSync, rmSync, statSync, writeSync } from 'node:fs';
 import path from 'node:path';

@@ -30,7 +30,7 @@ export interface MeasuredOperatorOptions {
   readonly profiles: string | undefined;
 }
 
-/** Wall-clock time and CPU time from the operator's start until it reached a state. */
+/** Wall-clock time and CPU time from the operator's start until the operator reached a given state. */
 export interface Reached {
   readonly seconds: number;
   readonly cpuSeconds: number;

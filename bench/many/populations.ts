@@ -137,8 +137,8 @@ async function completeAll(names: readonly string[], { objects, operator }: Fini
 }
 
 /**
- * Returns a copy of the status whose conditions have the current time, because the operator ignores conditions that are
- * older than their resource.
+ * Returns a copy of the status, with the current time in all conditions. The operator ignores conditions that are older
+ * than their resource.
  */
 function changedNow({ conditions = [], ...status }: WrittenStatus): WrittenStatus {
   const lastTransitionTime = `${new Date(Date.now() + 1_000).toISOString().slice(0, 19)}Z`;

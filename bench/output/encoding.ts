@@ -30,7 +30,7 @@ const messages: PageKind = { lines: 1 };
 const ndjson = { format: 'ndjson', fields: [], messages } as const;
 
 /**
- * Conversions to measure. An NDJSON conversion by logfleet (`export`) is followed by the same conversion by a simple
+ * Conversions to measure. Each NDJSON conversion by logfleet (`export`) is followed by the same conversion by a simple
  * script (`plain`), for comparison.
  */
 const encodeCases: readonly Omit<EncodeCase, 'pages'>[] = [

@@ -19,7 +19,9 @@ export interface LatencyFigures {
   /** Latencies from creating a policy to its first upgrade request, in ms, in ascending order. */
   readonly newPolicyToPost: readonly number[];
   readonly newTargetToPost: readonly number[];
-  /** Latencies in ms from changing the target version until a watch shows a status with the new generation. */
+  /**
+   * Latencies in ms from changing the target version until a watch shows a status for the new generation of the policy.
+   */
   readonly newTargetToStatus: readonly number[];
 }
 
@@ -30,7 +32,10 @@ const collectorsEach = 10;
 const pauseMs = 100;
 const pollMs = 2;
 const deadlineMs = 60_000;
-/** Number of apply requests at the start that are not measured, because Node is still compiling code. */
+/**
+ * Number of apply requests at the start that are not measured, because Node is still compiling code during these
+ * requests.
+ */
 const warmUps = 5;
 
 export async function measureLatency(applies: number): Promise<LatencyFigures> {

@@ -81,8 +81,8 @@ function requestLimit({ pageRows, oldVersions, spareBuild, collectors }: Rollout
 }
 
 /**
- * Number of requests in a sweep that do not return a full page. One returns the empty page at the end, and one checks
- * for new collectors that the other pages may omit.
+ * Number of requests that do not return a full page, in one sweep (a read of the whole collector list). One returns the
+ * empty page at the end. Another one checks for new collectors that may be missing from the other pages.
  */
 const closingRequests = 2;
 

@@ -1,4 +1,7 @@
-/** Measures the cost of 200 open search jobs over a year of generated messages. */
+/**
+ * Measures the simulator's memory and CPU time for 200 open search jobs. Most of the jobs search a whole year of
+ * generated messages.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FigureSection } from '../figures.ts';
 import { megabytesOf, peakResidentMiB, processorSeconds, residentMiB } from '../process-figures.ts';
@@ -21,14 +24,16 @@ export interface OpenJobsFigures {
 }
 
 const jobs = 200;
-/** Query for every fifth search job. Its results exceed the simulator's memory limit. */
+/** Query for every fifth search job. The results of this query exceed the simulator's memory limit. */
 const heavyQuery = '* | count by _messageid';
 const heavyRangeMs = 90_000;
 const slowQuery = '_messageid=*7';
 const maxResidentMb = 200;
 const queries = ['*', 'error', '_sourceCategory=prod/*', '* | count by _sourceHost', heavyQuery];
 
-/** @param directory folder in which the simulator's scenario and certificates are written */
+/**
+ * @param directory folder to which the simulator's scenario and certificates are written
+ */
 export async function measureOpenJobs(directory: string): Promise<OpenJobsFigures> {
   const simulator = await startSimulator(directory, scenarioWith({}));
   const { pid } = simulator;

@@ -27,7 +27,7 @@ export class Timeline {
     heap[index] = entry;
   }
 
-  /** Runs all actions that are due at `atMs`, in order of time. Due actions added by these actions also run. */
+  /** Runs all actions that are due at `atMs`, in order of time. Also runs any due actions that these actions add. */
   advance(atMs: number): void {
     for (let first = this.#heap[0]; first && first.atMs <= atMs; first = this.#heap[0]) {
       this.#removeFirst();

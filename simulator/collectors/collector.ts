@@ -32,7 +32,7 @@ export class SimulatedCollector {
   now: Condition;
   /** Upgrade tasks that are neither finished nor timed out. */
   readonly activeTasks: SimulatedTask[] = [];
-  /** Upgrades that are waiting for the collector to be in contact with the service again. */
+  /** Upgrades that are waiting for the collector to regain contact with the service. */
   readonly heldUpgrades: SimulatedTask[] = [];
   /** Number of upgrade tasks that the service accepted (status 202). */
   acceptedTasks = 0;

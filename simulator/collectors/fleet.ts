@@ -37,7 +37,7 @@ export class SimulatedFleet {
     return this.#byId.get(id);
   }
 
-  /** Returns the collectors whose name or id matches a pattern, without the collectors that no longer exist. */
+  /** Returns the existing collectors whose name or id matches a pattern. */
   matching(patterns: readonly string[]): SimulatedCollector[] {
     const found = [];
     for (const collector of this.#byId.values()) {

@@ -26,7 +26,8 @@ export class Shipping {
   }
 
   /**
-   * Applies a changed scenario. The change can affect how many messages are sent by the collectors that run a build.
+   * Applies a changed scenario, which can set a different number of messages for collectors that run a particular
+   * build.
    */
   declare({ shippingFaults }: Settings, collectors: Iterable<SimulatedCollector>, atMs: number): void {
     this.#faults = shippingFaults;

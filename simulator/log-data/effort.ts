@@ -1,6 +1,6 @@
 /**
  * Limits how long a search runs before the simulator handles other requests. Computing time is estimated in
- * microseconds, not measured, so searches progress equally on every machine.
+ * microseconds, not measured, so a search makes the same progress on every machine.
  */
 
 export class Effort {

@@ -18,7 +18,7 @@ export interface SearchRange {
 /** Receives the messages found by a search. */
 export interface MatchListener {
   /**
-   * Called when the search finds `times` new matches with equal values in the fields that `reads` names. `row` contains
+   * Called when the search finds `times` new matches with equal values in the fields listed in `reads`. `row` contains
    * these values. A search by message time reports the newest matches first.
    */
   each(row: MessageRow, times: number): void;
@@ -26,7 +26,7 @@ export interface MatchListener {
   readonly reads?: ReadonlySet<string> | undefined;
   /**
    * Length in ms of the time slices of the `timeslice` operator. Set only if the aggregation does not need exact
-   * message times, so that all matches in a time slice can be counted together.
+   * message times. All matches in a time slice can then be counted together.
    */
   readonly sliceMs?: number | undefined;
   /** Estimated cost of calling `each` once. The unit is the cost of comparing two short strings. */

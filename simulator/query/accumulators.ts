@@ -20,7 +20,7 @@ export interface Accumulators {
 export interface AggregateFunction {
   /**
    * Starts a new aggregation. Whenever the aggregation needs more memory than `groupBytes` per group, it calls `keep`
-   * to reserve the memory.
+   * to reserve the additional memory.
    */
   readonly start: (keep: (bytes: number) => void) => Accumulators;
   /** Approximate memory per group, in bytes. */

@@ -1,4 +1,7 @@
-/** Parses boolean expressions with `and`, `or`, `not` and parentheses. `not` binds most tightly, and `or` least. */
+/**
+ * Parses boolean expressions with `and`, `or`, `not` and parentheses. `not` binds most tightly, and `or` binds least
+ * tightly.
+ */
 import type { Cursor } from './cursor.ts';
 import { allOf, anyOf, not, type Predicate } from './predicate.ts';
 

@@ -23,7 +23,7 @@ export class Cursor {
     return this.#offset;
   }
 
-  /** Offset in the query of the end of the token that was read last. */
+  /** Offset, in the query, at which the most recently read token ends. */
   get end(): number {
     return this.#offset;
   }

@@ -61,7 +61,7 @@ export function storedReads(steps: readonly RowStep[]): ReadonlySet<string> {
 
 /**
  * Returns the operators that determine which messages remain: operators that drop messages, and operators that add
- * fields needed to do so.
+ * fields for these.
  */
 export function stepsThatDrop(steps: readonly RowStep[]): readonly RowStep[] {
   const needed: RowStep[] = [];
@@ -137,7 +137,7 @@ export function timesliceStep(lengthMs: number, name: string): RowStep {
 }
 
 export interface Computation {
-  /** Lower-case name of the left operand. The value of the field `right` is added to or subtracted from its value. */
+  /** Lower-case name of the left operand. The value of `right` is added to, or subtracted from, the value of `left`. */
   readonly left: string;
   readonly sign: '+' | '-';
   readonly right: string;

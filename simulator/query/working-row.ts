@@ -48,7 +48,9 @@ export class WorkingRow implements MessageRow {
     this.#parsed.push({ lowerName: name.toLowerCase(), name, value });
   }
 
-  /** Hides fields. `stored` and `parsed` report whether a stored or parsed field remains visible. */
+  /**
+   * Hides fields. `stored` reports whether a stored field remains visible, and `parsed` whether a parsed field does.
+   */
   restrict(stored: Visibility, parsed: Visibility): void {
     this.#sees = stored;
     this.#parsed = this.#parsed.filter(({ lowerName }) => parsed(lowerName));

@@ -22,7 +22,7 @@ export type SimulatedOperation = (typeof operations)[number];
 
 export interface Scenario {
   readonly seed?: number;
-  /** How many times faster than in real time upgrades and searches run. */
+  /** Factor by which upgrades and searches run faster than in real time. */
   readonly timeScale?: number;
   /** Base paths of the service. The simulator prints the first one at startup. */
   readonly basePaths?: readonly string[];
@@ -45,7 +45,7 @@ export interface Scenario {
   readonly errors?: ErrorScenario;
   /** Delay between a request and its response. */
   readonly latency?: DurationRange;
-  /** Time for which the service still reports a collector as alive after its last contact. */
+  /** Time after the last contact with a collector during which the service still reports the collector as alive. */
   readonly aliveFor?: string;
   readonly faults?: Readonly<Record<string, FaultScenario>>;
   readonly events?: Readonly<Record<string, EventScenario>>;
@@ -82,7 +82,7 @@ export const maxMessagesPerMinute = 10_000;
 /** Maximum number of collectors in a group. */
 export const maxGroupCount = 1_000_000;
 
-/** Collector members that the service can omit. */
+/** Members of a collector's JSON that the service can omit. */
 export const omittableMembers = [
   'hostName',
   'timeZone',
@@ -131,8 +131,8 @@ export interface CollectorProperties {
 export interface CollectorGroup extends CollectorProperties {
   readonly count: number;
   /**
-   * Pattern for the names of the group's collectors, in which `#` characters stand for the digits of the collector's
-   * number. Default: the group's name and four digits.
+   * Pattern for the names of the group's collectors. In this pattern, `#` characters stand for the digits of the
+   * collector's number. Default: the group's name and four digits.
    */
   readonly name?: string;
   /** Versions that the group's collectors run, assigned to the collectors in rotation. */

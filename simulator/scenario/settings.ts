@@ -59,8 +59,8 @@ export interface UpgradeSettings
 export interface Fault extends Omit<FaultScenario, 'from' | 'until' | 'delay' | 'lag'> {
   readonly name: string;
   /**
-   * Definition of the fault in the scenario, as JSON. If it changes, the requests that match the fault are counted from
-   * 1 again.
+   * Definition of the fault in the scenario, as JSON. If the definition changes, the count of requests that match the
+   * fault restarts at 1.
    */
   readonly rule: string;
   readonly fromMs: number;
@@ -110,7 +110,7 @@ const upgradeDefaults: UpgradeSettings = {
   outcomes: [],
 };
 
-/** Credentials of the only user if the scenario defines none. */
+/** Credentials of the only user if the scenario defines no users. */
 export const defaultCredentials = { accessId: 'simulator', accessKey: 'simulator-key' } as const;
 
 export function settingsOf(scenario: Scenario): Settings {
@@ -156,7 +156,7 @@ export function settingsOf(scenario: Scenario): Settings {
   };
 }
 
-/** Returns a copy of `settings` in which the settings defined in `scenario` are replaced. */
+/** Returns a copy of `settings` in which the settings defined in `scenario` replace the originals. */
 export function upgradeSettings(scenario: UpgradeScenario, settings: UpgradeSettings): UpgradeSettings {
   return {
     duration: spanOf(scenario.duration) ?? settings.duration,

@@ -33,7 +33,7 @@ function wholeNumber(name: 'offset' | 'limit', query: URLSearchParams): number |
 
 const messagesEnd = Buffer.from(']}');
 
-/** Returns the body of a page, which is created while it is being sent. */
+/** Returns the body of a page. The body is created while it is being sent. */
 export function messageBody({ fields, page }: FoundMessages): PiecedBody {
   const head = Buffer.from(`{"warning":"","fields":${JSON.stringify(fields)},"messages":[`);
   return {
@@ -57,7 +57,7 @@ export interface RecordPageRequest {
   readonly isScientific: boolean;
 }
 
-/** Renders a page of records. `request` can make the numbers wrong, or write them with an exponent. */
+/** Renders a page of records. `request` can ask for wrong numbers, or for numbers with an exponent. */
 export function renderRecords({ fields, records }: RecordTable, request: RecordPageRequest): string {
   const { offset, limit } = request;
   const rows = records.slice(offset, offset + limit).map((values) => {

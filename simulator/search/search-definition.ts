@@ -29,7 +29,7 @@ export interface DefinitionProblem {
 
 export type RequestBody = Readonly<Record<string, unknown>>;
 
-/** Valid values of `autoParsingMode`. The service also accepts the values used by earlier versions. */
+/** Valid values of `autoParsingMode`. The service also accepts the values that its earlier versions used. */
 const parsingModes = ['AutoParse', 'Manual', 'performance', 'intelligent', 'verbose'];
 
 /** Returns the non-null members of the request body, or undefined if the body is not a JSON object. */

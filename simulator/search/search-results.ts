@@ -116,8 +116,8 @@ export class SearchResults {
   }
 
   /**
-   * The message limit at which the search ended: the service's limit, or a `limit` operator in the query. Undefined if
-   * the search has not reached a limit.
+   * The message limit at which the search ended: the service's limit, or the limit set by a `limit` operator in the
+   * query. Undefined if the search has not reached a limit.
    */
   get fullBy(): 'service' | 'query' | undefined {
     if (this.messages < this.#maxMessages) return undefined;
@@ -160,7 +160,7 @@ function filterOf({ filter, transform }: Query): MessageFilter {
   return { reads, cost, matches: (row) => filter.matches(row) && keepsRows.matches(row) };
 }
 
-/** Reports whether the search job can see every message in the range, so that receipt times need not be checked. */
+/** Reports whether the search job can see every message in the range. If so, receipt times need not be checked. */
 function areAllReceived({ data, range, receivedByMs }: ResultOptions): boolean {
   const { maxDelayMs = Number.POSITIVE_INFINITY } = data;
   const longestMs = range.byReceiptTime ? 0 : maxDelayMs;

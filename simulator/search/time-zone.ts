@@ -68,7 +68,7 @@ const offsetForm = /^(?:UTC|GMT)([+-])(\d{1,2})(?::?(\d\d))?$/i;
 const maxZonesKept = 32;
 const zones = new Map<string, SearchTimeZone>();
 
-/** Returns the time zone for a name or code, or undefined if it is unknown. */
+/** Returns the time zone for a name or code, or undefined if the name or code is unknown. */
 export function timeZoneOf(name: string): SearchTimeZone | undefined {
   const place = placesByCode[name.toUpperCase()] ?? offsetOf(name) ?? name;
   const kept = zones.get(place);

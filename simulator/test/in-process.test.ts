@@ -32,7 +32,10 @@ class Bench {
     this.service = new InProcessService(model, this.clock, network);
   }
 
-  /** Sends a request. The returned object gets the outcome when the client learns it on the virtual clock. */
+  /**
+   * Sends a request. The outcome is added to the returned object when the virtual clock reaches the time at which the
+   * client learns it.
+   */
   send(signal?: AbortSignal, request: Partial<InProcessRequest> = {}): { outcome: TimedOutcome | undefined } {
     const sent: { outcome: TimedOutcome | undefined } = { outcome: undefined };
     this.service

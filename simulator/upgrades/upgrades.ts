@@ -84,7 +84,7 @@ export class Upgrades {
     return task;
   }
 
-  /** Ends the upgrades that were waiting for the collector to be in contact with the service again. */
+  /** Ends the upgrades that were waiting for the collector to regain contact with the service. */
   resume(collector: SimulatedCollector, atMs: number): void {
     for (const task of collector.heldUpgrades.splice(0)) this.#endOnCollector(task, atMs);
   }

@@ -44,7 +44,10 @@ export class MadeUpRows implements RowWriter {
     return this.layouts.layout(0).rawBytes / this.layouts.rows;
   }
 
-  /** Returns the total text size, in bytes, of the messages [from, to), counted from the newest message. */
+  /**
+   * Returns the total text size, in bytes, of the messages with ranks in [from, to). The rank of a message is the
+   * number of newer messages.
+   */
   rawBytes(from: number, to: number): number {
     const { layouts, templates } = this;
     let bytes = 0;

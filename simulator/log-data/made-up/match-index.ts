@@ -1,13 +1,14 @@
 /**
- * Finds the nth match of a search. To save memory, only the positions of at most 1,024 matches are stored. Matches
- * between them are counted.
+ * Finds the nth match of a search. To save memory, it stores the positions of at most 1,024 matches. To find any other
+ * match, it starts at a stored position and counts the matches that follow.
  */
 import type { MadeUpRows } from './made-up-rows.ts';
 import type { TemplateMatches } from './matches.ts';
 
 const maxMarks = 1_024;
 /**
- * Initial number of message blocks between two stored positions. It is doubled whenever too many positions are stored.
+ * Initial number of message blocks between two stored positions. This number is doubled whenever too many positions are
+ * stored.
  */
 const minStrideBlocks = 64;
 

@@ -42,7 +42,7 @@ export class MatchTally {
 
   /**
    * Counts the matches in `blocks` message blocks that have the same layout. `isMatch` is 1 for each message template
-   * that matches.
+   * that matches, and 0 for all others.
    */
   addBlocks(layout: number, blocks: number, isMatch: Uint8Array): void {
     const { kinds, counts } = this.#kindsIn(layout, isMatch);

@@ -30,7 +30,7 @@ export class TemplateMatches {
     this.#templates = new Uint8Array(rows.templates.count);
   }
 
-  /** Creates the matches of a search that has no filter. */
+  /** Creates an instance for a search without a filter, for which all messages match. */
   static all(rows: MadeUpRows): TemplateMatches {
     const all = new TemplateMatches(rows, { reads: new Set(), cost: 0, matches: () => true });
     all.prepare(new Effort());

@@ -1,19 +1,25 @@
-/** Reports the new matches of a search, either one by one or as counts of equal matches. */
+/** Reports the new matches of a search to the search's listener, either one by one or as counts of equal matches. */
 import { unitsPerMessage } from '../effort.ts';
 import type { MatchListener } from '../log-data.ts';
 import type { MadeUpRows } from './made-up-rows.ts';
 import { MatchTally } from './match-tally.ts';
 import { dependsOnTemplateOnly, type TemplateMatches } from './matches.ts';
 
-/** Reports matches to the listener. Matches that it counts together are reported later, at the latest by `end`. */
+/**
+ * Reports matches to the listener. Matches that are counted together are reported later, at the latest when `end` is
+ * called.
+ */
 export interface NewMatches {
   /** Estimated number of messages examined per match: 1, or less if equal matches are counted together. */
   readonly examinedPerMatch: number;
   readonly unitsPerMatch: number;
   at(rank: number): void;
-  /** Reports the matches with ranks in [from, to). */
+  /**
+   * Reports the matches with ranks in [from, to) to the listener. The rank of a message is the number of newer
+   * messages.
+   */
   between(from: number, to: number): void;
-  /** Reports the matches that have been counted but not yet reported. */
+  /** Reports to the listener the matches that have been counted but not yet reported. */
   end(): void;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Searches generated messages. To save time and memory, it counts the matches in whole message blocks and does not
- * store them.
+ * Searches generated messages. To save time and memory, matches in whole message blocks are counted, and matches are
+ * not stored.
  */
 import type { Finder } from '../data-search.ts';
 import { type Effort, unitsPerBlock } from '../effort.ts';
@@ -19,8 +19,8 @@ const unitsPerLate = 0.1;
 const unitsPerReported = 0.03;
 
 /**
- * If a search step finds too many matches, it is repeated with a shorter length. The new length is between `minShare`
- * and `maxShare` times the previous length.
+ * Limits on the length of a repeated search step. A step that finds too many matches is repeated with between
+ * `minShare` and `maxShare` times its previous length.
  */
 const minShare = 1 / 16;
 const maxShare = 3 / 4;
@@ -163,7 +163,7 @@ export class TemplateFinder implements Finder {
     return found;
   }
 
-  /** Reports the matches found in the last search step. */
+  /** Reports the matches found in the last search step to the listener. */
   #tell(former: Period, news: NewMatches): void {
     const step: Period = { ...this.#period, toMs: former.fromMs };
     const tell = (rank: number) => {

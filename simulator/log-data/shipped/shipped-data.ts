@@ -1,6 +1,6 @@
 /**
  * Log messages sent by the simulated collectors. Some aggregations, such as `count by _collectorid`, need only the
- * number of messages, so the messages are counted without being created.
+ * number of messages. For such aggregations, messages are counted but not created.
  */
 import type { MessageFilter, MessageRow } from '../../query/row.ts';
 import { DataSearch, type Finder } from '../data-search.ts';
@@ -114,8 +114,8 @@ class RankList implements MatchStore {
 const countedMs = 60 * 60_000;
 
 /**
- * A search that only counts messages, because its filter gives the same result for all messages of a collector.
- * Messages are created only if their fields are needed.
+ * A search whose filter gives the same result for all messages of a collector. It counts messages, and creates them
+ * only if their fields are needed.
  */
 class StreamFinder implements Finder {
   readonly #range: SearchRange;
@@ -189,8 +189,8 @@ class StreamFinder implements Finder {
   }
 
   /**
-   * Returns a search that examines messages one by one. It has already examined the messages of the range that are
-   * newer than `reachedMs`.
+   * Returns a search that examines messages one by one. The returned search has already examined the range back to
+   * `reachedMs`.
    */
   #examined(): MessageFinder {
     if (this.#single) return this.#single;

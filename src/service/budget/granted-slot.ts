@@ -1,4 +1,4 @@
-/** Permission (slot) to send one request. The interface `Slot` in `request-slot.ts` describes its states. */
+/** Permission (slot) to send one request. The interface `Slot` in `request-slot.ts` describes a slot's states. */
 import type { Clock } from '../../base/clock.ts';
 import type { KeyQueue, Occupant } from './key-queue.ts';
 import type { RateLimiter, Reservation } from './rate-limiter.ts';

@@ -128,7 +128,10 @@ export class KeyQueue {
     }
   }
 
-  /** Returns the times at which more requests with this access key may be allowed even if no response arrives. */
+  /**
+   * Returns the times at which the limits may allow more requests with this access key, even if no response arrives
+   * before then.
+   */
   changesMs(): readonly number[] {
     const heldMs = [...this.#occupants].map(({ heldUntilMs = Number.POSITIVE_INFINITY }) => heldUntilMs);
     return [this.#halfUntilMs(), this.#pollExpectedUntilMs, ...heldMs];

@@ -15,7 +15,7 @@ export const marginBounds = {
   initialMs: 20,
   /**
    * Upper bound of the allowed network delay in ms. If a request may be delayed longer, `rate-limiter.ts` waits until
-   * it has certainly arrived.
+   * that request has certainly arrived.
    */
   maxMs: 250,
   /** Time in ms that the first 429 response adds to the allowed network delay. Each further 429 doubles this time. */

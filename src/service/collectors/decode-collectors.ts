@@ -94,7 +94,7 @@ export function decodeTask(body: Uint8Array): UpgradeTask {
   };
 }
 
-/** Decodes the response that creates an upgrade task (section 4.9 of docs/service.md): `{id, link}`. */
+/** Decodes the response to the creation of an upgrade task (section 4.9 of docs/service.md): `{id, link}`. */
 export function decodeCreatedTask(body: Uint8Array): { readonly taskId: string } {
   return { taskId: opaqueId(decodeDocument(body), 'id', 'the body') };
 }

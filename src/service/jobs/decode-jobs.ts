@@ -24,7 +24,7 @@ export interface CreatedJob {
   readonly warning: string | undefined;
 }
 
-/** Decodes the response that creates a search job (section 2.2 of docs/service.md). */
+/** Decodes the response to the creation of a search job (section 2.2 of docs/service.md). */
 export function decodeCreatedJob(body: Uint8Array): CreatedJob {
   const members = decodeDocument(body);
   return { id: opaqueId(members, 'id', ''), warning: optionalText(members, 'warning', '') };

@@ -33,7 +33,7 @@ export class JobClient implements OpenJob {
   readonly warning: string | undefined;
   readonly #exchange: Exchange;
   readonly #session: JobSession;
-  /** Warning in the response that created the job. */
+  /** Warning in the response to the creation of the job. */
   readonly #notice: string | undefined;
   readonly #path: string;
 
@@ -138,8 +138,8 @@ export function withoutCookieNotice(warning: string | undefined): string | undef
 const shortestNotice = 16;
 
 /**
- * Returns the new part of a warning. All warnings of a job repeat the text `known`, which was the warning in the
- * response that created the job. This function removes that text.
+ * Returns the new part of a warning. All warnings of a job repeat the text `known`, which is the warning from the
+ * creation of the job. This function removes that text.
  */
 export function newsOf(warning: string | undefined, known = ''): string | undefined {
   const said = known.trim();

@@ -12,11 +12,12 @@ import type { CallOptions, CallResponse } from '../requests/call.ts';
 /** Query and time range of a new search job (E12, section 4.1 of docs/service.md). */
 export interface JobOrder {
   readonly query: string;
+  /** Start of the time range, in ms. */
+  readonly fromMs: number;
   /**
-   * Start of the time range, in ms. The service may or may not include messages whose time is exactly `toMs` (section
+   * End of the time range, in ms. The service may or may not include messages whose time is exactly this end (section
    * 10.2 of docs/service.md).
    */
-  readonly fromMs: number;
   readonly toMs: number;
   /** Time zone for functions in the query. Default: `UTC`. */
   readonly timeZone?: string;
@@ -124,7 +125,7 @@ export interface RecordPage {
 /** A new search job with its cookies (section 5.3 of docs/service.md). */
 export interface OpenJob {
   readonly id: string;
-  /** Text of the `warning` field in the response that created the job, without the service's cookie notice. */
+  /** Text of the `warning` field in the response to the creation of the job, without the service's cookie notice. */
   readonly warning: string | undefined;
   /** Send time of the most recently sent request whose response showed that the service knows the job. */
   readonly heardAtMs: number;

@@ -57,7 +57,7 @@ export class JsonReader {
   start = 0;
   /** True if the last name or string contains an escape sequence. */
   hasEscape = false;
-  /** Index of the first byte that must stay in memory until the next chunk arrives, or -1. */
+  /** Index of the first byte that must stay in memory until the next chunk arrives, or -1 if there is no such byte. */
   kept = -1;
   /** Description of what may come next, for error messages. */
   expected = 'a value';

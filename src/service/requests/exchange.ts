@@ -1,6 +1,6 @@
 /**
- * Sends the requests of all operations, and retries failed requests if `outcome.ts` allows. Returns a successful
- * response or throws a `ServiceError`.
+ * Sends the requests of all operations, and retries failed requests if the table in `outcome.ts` allows it. Returns a
+ * successful response or throws a `ServiceError`.
  *
  * Each request needs its own permission from the request budget. The permission is always returned, even if the request
  * fails (B1, L1).
@@ -99,8 +99,8 @@ export class Exchange {
   }
 
   /**
-   * Sends a call's request, and retries it if the outcome allows. Throws a `ServiceError`, or an error thrown by one of
-   * the caller's own functions. The caller must wait before it repeats a failed call.
+   * Sends a call's request, and retries it if the outcome permits a retry. Throws a `ServiceError`, or an error thrown
+   * by one of the caller's own functions. The caller must wait before it repeats a failed call.
    */
   async perform<T>(call: Call, reading: Reading<T>): Promise<CallResponse<T>> {
     const timesSeen = new Map<Outcome, number>();

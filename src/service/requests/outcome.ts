@@ -55,7 +55,7 @@ export interface Treatment {
 /** Effect, handling and retries for one outcome. `of` contains the values that are different for some operations. */
 type TreatmentRow = Treatment & { readonly of?: { readonly [O in Operation]?: Partial<Treatment> } };
 
-/** Treatment of an outcome after which the request had no effect and may succeed later. */
+/** Treatment of an outcome in which the request had no effect, and in which the same request may succeed later. */
 const passing = { effect: 'none', handling: 'backoff', again: 0 } as const;
 const needsPerson = { ...passing, handling: 'stall' } as const;
 const mayHaveActed = { effect: 'unknown', again: 0 } as const;

@@ -143,7 +143,7 @@ export interface SettingNames {
   readonly trustAuthority: string;
   /** Advice on following a redirect to another host, such as `set … to the new address`. */
   readonly followRedirect: string;
-  /** Advice on leaving more requests to other clients. */
+  /** Advice on how to leave more of the request limit to other clients. */
   readonly shareRate: string;
 }
 

@@ -7,7 +7,7 @@
  */
 import type { Departure } from '../budget/send-right.ts';
 
-/** Maximum time in ms to establish a connection, even through a proxy. */
+/** Maximum time in ms to establish a connection, either directly or through a proxy. */
 export const connectDeadlineMs = 10_000;
 
 export interface TransportRequest {
@@ -26,11 +26,11 @@ export interface TransportRequest {
    */
   readonly beforeWrite: () => Departure;
   /**
-   * Maximum size of the body in bytes, unless a receiver reads it. A larger body makes the request fail with
-   * `responseTooLarge`.
+   * Maximum size of the response body in bytes. A larger body makes the request fail with `responseTooLarge`. There is
+   * no maximum if a receiver reads the body.
    */
   readonly maxBodyBytes: number;
-  /** Receives the body as it arrives. If there is no receiver, the response contains the complete body. */
+  /** Receives the response body as it arrives. If there is no receiver, the response contains the complete body. */
   readonly receiver?: BodyReceiver | undefined;
 }
 
