@@ -16,7 +16,7 @@ export interface ManyBenchOptions {
 const idleSeconds = 60;
 const count = new Intl.NumberFormat('en-US');
 
-/** Targets of the benchmark for an operator with ten thousand resources. */
+/** Target values of the benchmark. They apply to an operator with ten thousand resources. */
 const goals = {
   resources: 10_000,
   restartCpuSeconds: 3,

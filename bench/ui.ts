@@ -10,7 +10,7 @@ export interface UiBenchOptions {
 
 const count = new Intl.NumberFormat('en-US');
 
-/** Targets for a page with ten thousand resources. */
+/** Target values of the benchmark. They apply to a page with ten thousand resources. */
 const goals = { resources: 10_000, firstRowsMs: 300, changeMs: 1_000 } as const;
 
 export async function benchUi({ resources, json }: UiBenchOptions): Promise<void> {

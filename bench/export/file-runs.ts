@@ -23,7 +23,7 @@ export interface MessageCorpus {
   readonly messages: number;
   /** Kind of the exported messages: random messages of the given size, or messages that compress like logs. */
   readonly kind: { readonly madeUpBytes: number } | 'packedAsLogs';
-  /** Number of days for which messages are generated. Default: a month. */
+  /** Number of days for which messages are generated. Default: 31. */
   readonly days?: number;
 }
 

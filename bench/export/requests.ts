@@ -56,7 +56,7 @@ interface RequestsCase {
   readonly dense?: NonNullable<Scenario['logs']>['dense'];
   readonly faults?: Scenario['faults'];
   readonly byReceiptTime?: boolean;
-  /** True if the case is only for comparison and has no target. */
+  /** True if the case is only for comparison and has no target value. */
   readonly isForComparison?: boolean;
 }
 

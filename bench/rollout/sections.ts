@@ -1,4 +1,4 @@
-/** Renders the results of the rollout benchmark alongside their targets. */
+/** Renders the results of the rollout benchmark next to their target values. */
 import { type FigureLine, type FigureSection, percentile } from '../figures.ts';
 
 import type { Machine } from '../parts.ts';

@@ -4,12 +4,13 @@ import type { Term } from './send-right.ts';
 import { requestClasses } from './turn-order.ts';
 
 /**
- * Fraction of the concurrent requests that page reads may use. The rest is reserved for keep-alives, so that slow page
- * reads do not block them (B3).
+ * Fraction of the concurrent requests that page reads may use. The rest is reserved for keep-alives of search jobs, so
+ * that slow page reads do not block keep-alives (B3).
  */
 const workShare = 0.8;
 /**
- * Time in ms for which some of the concurrent requests are reserved for keep-alives after a request for a search job.
+ * Time in ms, after a request for a search job, for which some of the concurrent requests are reserved for keep-alives
+ * of search jobs.
  */
 const pollExpectedMs = 30_000;
 const ofJobs: ReadonlySet<RequestClass> = new Set(['keepAlive', 'jobCreation', 'jobCare']);
@@ -34,7 +35,10 @@ export interface Occupant {
   readonly heldUntilMs: number | undefined;
   /** True if the request was cancelled. Another request can then soon take its place. */
   readonly endsSoon: boolean;
-  /** Cancels the request, so that a keep-alive can be sent. Undefined if the request must not be cancelled. */
+  /**
+   * Cancels the request, so that a keep-alive of a search job can be sent. Undefined if the request must not be
+   * cancelled.
+   */
   readonly giveUp: (() => void) | undefined;
 }
 
@@ -112,7 +116,7 @@ export class KeyQueue {
     this.#occupants.delete(occupant);
   }
 
-  /** Cancels the longest-running requests, so that waiting keep-alives can be sent. */
+  /** Cancels the longest-running requests, so that waiting keep-alives of search jobs can be sent. */
   freeSlots(nowMs: number): void {
     if (this.hasSlot('keepAlive', nowMs)) return;
     const occupants = [...this.#occupants];

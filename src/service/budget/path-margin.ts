@@ -9,16 +9,19 @@ import { getOrAdd } from '../../base/get-or-add.ts';
 import type { RequestClass } from './request-slot.ts';
 
 export const marginBounds = {
-  /** Lower bound of the allowed network delay in ms. It covers clock drift and rounding. */
+  /** Minimum time allowed for network delays, in ms. It covers clock drift and rounding. */
   floorMs: 5,
-  /** Allowed network delay in ms before the first measurement. */
+  /** Time allowed for network delays before the first measurement, in ms. */
   initialMs: 20,
   /**
-   * Upper bound of the allowed network delay in ms. If a request may be delayed longer, `rate-limiter.ts` waits until
+   * Maximum time allowed for network delays, in ms. If a request may be delayed longer, `rate-limiter.ts` waits until
    * that request has certainly arrived.
    */
   maxMs: 250,
-  /** Time in ms that the first 429 response adds to the allowed network delay. Each further 429 doubles this time. */
+  /**
+   * Number of ms that the first 429 response adds to the time allowed for network delays. Each further 429 response
+   * doubles this number.
+   */
   cautionStepMs: 25,
   /**
    * Number of responses after which the fastest response of a class is reliable. Until then, responses of the class are
@@ -59,17 +62,17 @@ export class PathMargin {
   #cautionMs = 0;
   readonly #baselines = new Map<Kind, Baseline>();
 
-  /** Allowed network delay for a request, in ms. */
+  /** Time allowed for the network delay of a request, in ms. */
   get currentMs(): number {
     return Math.min(marginBounds.maxMs, this.measuredMs + this.#cautionMs);
   }
 
-  /** Allowed network delay in ms, not including the time that 429 responses have added. */
+  /** Time allowed for network delays, in ms, not including the time that 429 responses have added. */
   get measuredMs(): number {
     return marginBounds.floorMs + this.#spreadMs;
   }
 
-  /** Time in ms that 429 responses have added to the allowed network delay. */
+  /** Number of ms that 429 responses have added to the time allowed for network delays. */
   get cautionMs(): number {
     return this.#cautionMs;
   }
@@ -109,8 +112,8 @@ export class PathMargin {
   }
 
   /**
-   * Records a 429 response. It means that the service received requests closer together than expected, so a longer
-   * network delay must be allowed.
+   * Records a 429 response. It means that the service received requests closer together than expected, so more time
+   * must be allowed for network delays.
    */
   refused(): void {
     this.#cautionMs = Math.min(marginBounds.maxMs, Math.max(marginBounds.cautionStepMs, 2 * this.#cautionMs));

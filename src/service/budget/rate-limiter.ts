@@ -30,8 +30,8 @@ export interface Reservation {
   /** Upper bound of the time at which the request arrived at the service. Undefined if unknown. */
   arrivedByMs: number | undefined;
   /**
-   * Allowed network delay in ms at the time when the request was sent, used to compute its latest possible arrival
-   * time.
+   * Time in ms that was allowed for network delays when the request was sent. It is used to compute the latest possible
+   * arrival time of the request.
    */
   allowedDelayMs: number;
 }

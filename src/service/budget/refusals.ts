@@ -10,8 +10,8 @@ const evidenceMs = 15_000;
 /** Maximum wait in ms that `Retry-After` can impose. */
 const longestRetryAfterMs = 300_000;
 /**
- * Maximum time in ms by which `Retry-After` can delay a keep-alive. It is short, because the service cancels a job
- * after 20 s without requests (B4).
+ * Maximum time in ms by which `Retry-After` can delay a keep-alive of a search job. It is short, because the service
+ * cancels a job after 20 s without requests (B4).
  */
 const keepAliveHoldMs = 6_000;
 

@@ -90,7 +90,7 @@ export class RequestBudget {
     );
   }
 
-  /** Allowed network delay for a request, in ms. */
+  /** Time allowed for the network delay of a request, in ms. */
   get allowedDelayMs(): number {
     return this.#margin.currentMs;
   }

@@ -80,8 +80,8 @@ export interface Slot {
   /** Reports the monotonic time in ms at which the response began to arrive. */
   heard(headAtMs: number): void;
   /**
-   * Allows the budget to cancel this request, so that a keep-alive can be sent (B4). The budget calls `giveUp` at most
-   * once to cancel it.
+   * Allows the budget to cancel this request, so that a keep-alive of a search job can be sent (B4). The budget calls
+   * `giveUp` at most once to cancel it.
    */
   yieldTo(giveUp: () => void): void;
   /** Reports how the started request ended. */

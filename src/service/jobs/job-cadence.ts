@@ -9,7 +9,7 @@
  * A failed status request is retried twice immediately, and then with increasing delays.
  */
 
-/** Time in ms from the last answered request to the next keep-alive. */
+/** Time in ms from the last answered request for a search job to the next keep-alive of the job. */
 export const keepAliveMs = 12_000;
 
 const soonestPollMs = 2_000;

@@ -33,7 +33,10 @@ import type { ServiceAddress } from './service-address.ts';
 import { ServiceError } from './service-error.ts';
 import { type Failure, type SettingNames, toServiceError } from './service-failure.ts';
 
-/** Time in ms after which an unanswered status request may be cancelled in favour of a keep-alive (B4). */
+/**
+ * Time in ms after which an unanswered status request may be cancelled to send a keep-alive of a search job instead
+ * (B4).
+ */
 const pollTimeoutMs = 2_000;
 /** Outcomes of requests that were never sent. Such outcomes say nothing about the service. */
 const ownOutcomes: ReadonlySet<Outcome> = new Set<Outcome>(['withdrawn', 'closed', 'notLeading', 'budgetFull']);
