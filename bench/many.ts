@@ -1,4 +1,6 @@
-/** `npm run bench -- many`: measures the start, memory and idle load of an operator with thousands of resources. */
+/**
+ * `npm run bench -- many`: measures the startup, memory use and idle load of an operator with thousands of resources.
+ */
 import { mkdirSync } from 'node:fs';
 import { type FigureLine, type FigureSection, renderSections } from './figures.ts';
 import { type ManyFigures, measureMany } from './many/measure.ts';

@@ -50,8 +50,8 @@ function operationProblems({ kind, operations: asked = [] }: FaultScenario): Sce
 }
 
 /**
- * Reports faults that select requests by collector or query, although requests for the fault's operations have no
- * collector or query.
+ * Reports faults that select requests by collector or query if requests for their operations have no collector or
+ * query.
  */
 function subjectProblems(fault: FaultScenario): ScenarioProblem[] {
   const { collectors, queries } = fault;

@@ -27,7 +27,7 @@ export interface TransferFigures extends TransferCase {
 export const day = { fromMs: Date.UTC(2026, 0, 1), toMs: Date.UTC(2026, 0, 2) };
 
 async function transfer(simulator: SimulatorAddress, { totalMb, atOnce }: TransferCase): Promise<TransferFigures> {
-  // The request limit of this client is too high to have any effect, because the benchmark measures only the transfer.
+  // The benchmark measures only the transfer, so the request limit of this client is too high to have any effect.
   const client = connectTo(simulator, 1_000);
   const job = await client.jobs.open({ query: '*', ...day, requiresRawMessages: true });
   await job.whenFinished();

@@ -42,8 +42,8 @@ const partitionRuns: readonly FileRun[] = [
 const minPartitionedRatio = 0.95;
 
 /**
- * Messages to export. Their numbers are not round. Otherwise, the export would suspect that a hidden limit of the
- * service cut off the results, and would repeat the search (E4).
+ * Messages to export. The numbers of messages are not round. Otherwise, the export would suspect that a hidden limit of
+ * the service cut off the results, and would repeat the search (E4).
  */
 const compared: MessageCorpus = { messages: 1_000_017, kind: 'packedAsLogs' };
 const lessCompared: MessageCorpus = { messages: 300_017, kind: 'packedAsLogs' };
@@ -53,7 +53,7 @@ const lessLarge: MessageCorpus = { messages: 300_017, kind: { madeUpBytes: 900 }
 const largePages: MessageCorpus = { messages: 100_017, kind: { madeUpBytes: 10_000 } };
 const repetitions = 3;
 
-/** Minimum speed of logfleet for each compression, as a multiple of the speed of a simple script. */
+/** Minimum speed of logfleet for each compression setting, as a multiple of the speed of a simple script. */
 const minTimes = new Map<Compression, number>([
   [none, 4],
   [gzip1, 3],

@@ -19,7 +19,7 @@ export interface EncodeCase {
    */
   readonly way: 'export' | 'plain';
   readonly format: OutputFormat['kind'];
-  /** Exported message fields; empty for all fields. */
+  /** Names of the exported message fields. If the list is empty, all fields are exported. */
   readonly fields: readonly string[];
   readonly compression: Compression;
   readonly messages: PageKind;

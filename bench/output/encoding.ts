@@ -74,7 +74,9 @@ export function measureLevels(quick: boolean): Promise<EncodeFigures[]> {
   return measureCases(levelCases, quick ? 3 : 10);
 }
 
-/** Measures how fast pages are converted to files with each compression, on one processor and on all processors. */
+/**
+ * Measures how fast pages are converted to files with each compression setting, on one processor and on all processors.
+ */
 export async function measureProcessors(quick: boolean): Promise<ProcessorFigures[]> {
   const figures: ProcessorFigures[] = [];
   for (const compression of [gzip5, gzip6]) {

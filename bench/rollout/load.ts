@@ -164,8 +164,8 @@ export async function rollOutFast(collectors: number, speed: number): Promise<Wh
 }
 
 /**
- * Measures the operator in three phases: it lists a fleet that is at the target version, lists it again, and upgrades
- * it for a while.
+ * Measures the operator in three phases: it lists the whole fleet, lists it again, and then upgrades collectors for a
+ * while.
  */
 export async function holdFleet(collectors: number, rollingSeconds: number): Promise<HeldFleet> {
   const measurement = new Measurement();

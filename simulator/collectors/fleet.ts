@@ -124,7 +124,10 @@ export class SimulatedFleet {
     else this.#onChange(collector, atMs);
   }
 
-  /** Applies properties from the scenario to the collector. Returns true if this restarts a stopped collector. */
+  /**
+   * Applies properties from the scenario to the collector. Returns true if the new properties restart a stopped
+   * collector.
+   */
   #adjust(collector: SimulatedCollector, properties: CollectorProperties, atMs: number): boolean {
     const before = collector.properties;
     if (before === properties) return false;

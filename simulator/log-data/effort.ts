@@ -15,7 +15,7 @@ export class Effort {
     this.#perTurn = unitsPerTurn;
   }
 
-  /** Grants the search the full computing time again, as set by `limit`. */
+  /** Grants the search the full computing time set by `limit`. */
   renew(): void {
     this.#left = this.#perTurn;
   }

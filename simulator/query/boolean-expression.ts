@@ -12,7 +12,7 @@ export interface Primary {
   readonly sideBySide: boolean;
 }
 
-/** Maximum nesting depth of parentheses, which protects the parser from a stack overflow. */
+/** Maximum nesting depth of parentheses. It protects the parser from a stack overflow. */
 const deepest = 100;
 
 export function parseBoolean(cursor: Cursor, primary: Primary, depth = 0): Predicate {

@@ -12,7 +12,7 @@ import { RowStage } from './row-stage.ts';
 import { jsonStep } from './row-steps.ts';
 import { parseSearch } from './search-expression.ts';
 
-/** Maximum query length in characters, which limits the cost of evaluating the query. */
+/** Maximum query length in characters. It limits the cost of evaluating the query. */
 const maxCharacters = 10_000;
 
 export interface Query {

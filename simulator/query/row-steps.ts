@@ -60,8 +60,8 @@ export function storedReads(steps: readonly RowStep[]): ReadonlySet<string> {
 }
 
 /**
- * Returns the operators that determine which messages remain: operators that drop messages, and operators that add
- * fields for these.
+ * Returns the operators that determine which messages remain: operators that drop messages, and operators whose added
+ * fields are needed for this.
  */
 export function stepsThatDrop(steps: readonly RowStep[]): readonly RowStep[] {
   const needed: RowStep[] = [];

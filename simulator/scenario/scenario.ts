@@ -152,13 +152,13 @@ export interface UpgradeScenario {
   /** Age at which an unfinished upgrade task fails. The collector may still complete the upgrade later. */
   readonly timeout?: string;
   /**
-   * Delay until an accepted upgrade task prevents other tasks for the same collector. Before then, the service accepts
-   * another task. Afterwards, it refuses one with the error `collector.in.upgrading`.
+   * Delay until an accepted upgrade task prevents other tasks for the same collector. Before this delay has passed, the
+   * service accepts another task. Afterwards, it refuses other tasks with the error `collector.in.upgrading`.
    */
   readonly lockDelay?: string;
   /**
-   * When the service accepts the collector's next upgrade: at the end of the current upgrade, or at the timeout of its
-   * upgrade task.
+   * When the service accepts the collector's next upgrade: at the end of the current upgrade, or at the timeout of the
+   * current upgrade task.
    */
   readonly lockUntil?: 'end' | 'timeout';
   /** Whether the service accepts or refuses an upgrade to the version that the collector is already running. */
@@ -170,7 +170,10 @@ export interface UpgradeScenario {
   readonly withoutVersion?: 'latest' | 'refuse';
   /** Status code of an upgrade task that is in progress. */
   readonly progressingStatus?: number;
-  /** Possible outcomes of upgrades, each with the fraction of upgrades that have it. All other upgrades succeed. */
+  /**
+   * Possible outcomes of upgrades, each with the fraction of upgrades that have this outcome. All other upgrades
+   * succeed.
+   */
   readonly outcomes?: readonly OutcomeScenario[];
 }
 
@@ -182,8 +185,8 @@ export interface OutcomeScenario {
   /** Final status code of the upgrade task. Default: 2 (succeeded) or 3 (failed). */
   readonly status?: number;
   /**
-   * Duration of an upgrade with this outcome. If it exceeds the timeout, the upgrade task fails, but the collector
-   * still completes the upgrade later.
+   * Duration of an upgrade with this outcome. If this duration exceeds the timeout of the upgrade task, the task fails,
+   * but the collector still completes the upgrade later.
    */
   readonly duration?: DurationRange;
   /**
@@ -256,7 +259,7 @@ export type FaultKind = (typeof faultKinds)[number];
 export interface FaultScenario {
   readonly kind: FaultKind;
   /**
-   * Whether the service carries out the request although its response is faulty. The default depends on the kind of
+   * Whether the service carries out the request even though its response is faulty. The default depends on the kind of
    * fault.
    */
   readonly effect?: boolean;

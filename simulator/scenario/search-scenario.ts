@@ -59,7 +59,7 @@ export interface CookieScenario {
 }
 
 export interface StatusScenario {
-  /** Whether the `warning` member of a status contains the notice about cookies. Otherwise, it is empty. */
+  /** Whether the `warning` member of a status contains the notice about cookies. Otherwise, the member is empty. */
   readonly cookieNotice?: boolean;
   /** Whether a status contains the undocumented members `searchedTimeRange`, `timeElapsed` and `logLevel`. */
   readonly extraMembers?: boolean;

@@ -34,7 +34,7 @@ export function scheduleOf(options: ScheduleOptions, settings: SearchSettings): 
   return { fromMs, toMs, startMs, gatherMs, histogramMs, doneMs };
 }
 
-/** Returns the message time back to which a search job has searched its range at `atMs`. */
+/** Returns the message time that a search job has reached at `atMs`. The job searches its range backwards in time. */
 export function reachedAt({ fromMs, toMs, gatherMs }: SearchSchedule, endMs: number, atMs: number): number {
   if (atMs >= endMs) return fromMs;
   if (atMs <= gatherMs) return toMs;

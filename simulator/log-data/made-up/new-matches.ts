@@ -10,7 +10,7 @@ import { dependsOnTemplateOnly, type TemplateMatches } from './matches.ts';
  * called.
  */
 export interface NewMatches {
-  /** Estimated number of messages examined per match: 1, or less if equal matches are counted together. */
+  /** Estimated number of messages examined per match: 1, or less than 1 if equal matches are counted together. */
   readonly examinedPerMatch: number;
   readonly unitsPerMatch: number;
   at(rank: number): void;

@@ -19,8 +19,8 @@ const unitsPerLate = 0.1;
 const unitsPerReported = 0.03;
 
 /**
- * Limits on the length of a repeated search step. A step that finds too many matches is repeated with between
- * `minShare` and `maxShare` times its previous length.
+ * Limits on the length of a repeated search step. A step that finds too many matches is repeated. The repeated step is
+ * `minShare` to `maxShare` times as long as the previous one.
  */
 const minShare = 1 / 16;
 const maxShare = 3 / 4;

@@ -50,7 +50,9 @@ export class Stream {
     this.delayMs = mixed(this.#key, 1) % maxDelayMs;
   }
 
-  /** Records the rate at which the collector sends messages from `fromMs`. Calls must be in chronological order. */
+  /**
+   * Records the rate at which the collector sends messages from `fromMs` onwards. Calls must be in chronological order.
+   */
   record({ perMinute, dailyRhythm }: ShippingRate, fromMs: number): void {
     const last = this.#periods.at(-1);
     if (last?.perMinute === perMinute && last.dailyRhythm === dailyRhythm) return;

@@ -169,8 +169,8 @@ export class JobHistogram {
   }
 
   /**
-   * Returns all buckets. If several statuses contain the same bucket, uses the sum or the maximum of their counts,
-   * whichever gives a total closer to `messageCount`.
+   * Returns all buckets. If several statuses contain the same bucket, uses the sum or the maximum of the bucket's
+   * counts, whichever gives a total closer to `messageCount`.
    */
   read(messageCount: number): MessageHistogram {
     const together = this.#sum(({ together }) => together);

@@ -178,8 +178,8 @@ export class SearchJob {
   }
 
   /**
-   * Requests one record to check whether the query has an aggregation. If it has none, the service rejects the request
-   * (section 7.4 of docs/service.md).
+   * Requests one record to check whether the query has an aggregation. If the query has none, the service rejects the
+   * request (section 7.4 of docs/service.md).
    */
   async checkAggregation(signal?: AbortSignal): Promise<void> {
     await this.#read(

@@ -94,7 +94,7 @@ export interface PageQuery {
  */
 export const maxPageRows = 10_000;
 
-/** Receives the rows of a page as they arrive. An error that it throws cancels the page request. */
+/** Receives the rows of a page as they arrive. An error that the receiver throws cancels the page request. */
 export interface RowReceiver extends RowSink {
   /**
    * Returns undefined if the receiver can accept more rows now. Otherwise, returns a promise that resolves when it can.

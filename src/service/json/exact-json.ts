@@ -1,6 +1,6 @@
 /**
  * Parses JSON without losing digits of 64-bit ids. Integers with 16 or more digits become strings. They are quoted
- * before the text is parsed, which is five times faster than a reviver.
+ * before the text is parsed, which is five times faster than a reviver function for `JSON.parse`.
  */
 
 const largeInteger = /([:,[]\s*)(-?[1-9]\d{15,})(?=\s*[,}\]])/g;

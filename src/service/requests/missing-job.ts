@@ -30,8 +30,8 @@ export interface NoSuchJob {
 }
 
 /**
- * Request whose response said that the search job does not exist, and what logfleet knows about the job. Times are
- * monotonic, in ms.
+ * Request whose response said that the search job does not exist, together with what logfleet knows about the job.
+ * Times are monotonic, in ms.
  */
 export interface JobFacts extends NoSuchJob {
   /** Send time of the request that created the job. */
