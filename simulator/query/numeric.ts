@@ -13,7 +13,7 @@ const integerForm = /^-?\d+$/;
 const decimalForm = /^-?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
 const digitZero = 0x30;
 const digitNine = 0x39;
-/** JavaScript can represent every integer with at most this number of digits exactly. */
+/** Maximum number of digits with which every integer is exact as a JavaScript number. */
 const safeLength = 15;
 /** Maximum length of a number in characters. A longer number is treated as text, because parsing it would be slow. */
 const maxDigits = 1_000;

@@ -70,7 +70,7 @@ export interface OrganisationScenario {
 export interface BuildScenario {
   readonly version: string;
   readonly latest?: boolean;
-  /** Fraction of the collectors running this build that send no messages. */
+  /** Fraction of collectors that send no messages, among the collectors that run this build. */
   readonly stopsShipping?: number;
   /** Fraction of messages that a collector loses while it is running the build. */
   readonly drops?: number;
@@ -297,8 +297,8 @@ export interface FaultScenario {
    */
   readonly to?: string;
   /**
-   * Delay for faults of kind `lag`. For this time, changes do not appear in the collector list, or new search jobs are
-   * unknown to the service.
+   * Delay for faults of kind `lag`. During this time, changes do not appear in the collector list, or new search jobs
+   * are unknown to the service.
    */
   readonly lag?: string;
   /** State of the search job, for faults of kind `unknownState`. */

@@ -149,7 +149,7 @@ export class RequestBudget {
     return getOrAdd(this.#queues, accessKeyId, create);
   }
 
-  /** Returns the current term as the leader, or undefined while this process may not send requests (B6). */
+  /** Returns this process's current term of leadership, or undefined while this process may not send requests (B6). */
   #currentTerm(): Term | undefined {
     const term = this.#right.current();
     if (!term || term.number === this.#term?.number) return term;

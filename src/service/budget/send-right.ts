@@ -5,7 +5,7 @@
 
 /** Uninterrupted period during which this process is the leader. */
 export interface Term {
-  /** Number of this term as the leader, unique within the process. */
+  /** Number of this term of leadership, unique within the process. */
   readonly number: number;
   readonly sinceMs: number;
   /** True if the former leader did not hand over its leadership, so that its requests may still be in flight (B6). */
@@ -14,7 +14,10 @@ export interface Term {
 
 /** Tells whether this process may send requests to the service. */
 export interface SendRight {
-  /** Returns the current term as the leader, or undefined while this process may not send requests. Must not block. */
+  /**
+   * Returns this process's current term of leadership, or undefined while this process may not send requests. Must not
+   * block.
+   */
   current(): Term | undefined;
 }
 

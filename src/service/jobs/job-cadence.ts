@@ -30,7 +30,7 @@ const minWaitMs = 500;
 const shortSearchMs = 10_500;
 
 export interface SearchProgress {
-  /** Time in ms from the job's creation to the request that returned this status. */
+  /** Time in ms from the job's creation to the request whose response contained this status. */
   readonly elapsedMs: number;
   /** Longest possible duration of the search so far, in ms. The exact start of the search is unknown. */
   readonly searchingMs: number;
