@@ -66,7 +66,7 @@ function build(version: string): void {
 
 rmSync(out, { recursive: true, force: true });
 for (const version of versions) build(version);
-// If there is no release, the start page leads to the checkout's documentation.
+// If there is no release, the start page redirects to the checkout's documentation.
 const newest = versions[1] ?? 'next';
 writeFileSync(
   join(out, 'index.html'),

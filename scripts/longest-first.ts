@@ -1,4 +1,4 @@
-/** Orders test files so that the slowest start first. */
+/** Orders test files so that the slowest files start first. */
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Test files that run for more than half a minute, longest first. */

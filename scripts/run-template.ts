@@ -22,7 +22,7 @@ export const runSpecImport = "import type { SearchExportSpec } from './search-ex
  */
 const destinationRules = /^\.destination\.(volume|persistentVolumeClaim)$/;
 const claimDescription =
-  'Not allowed in a schedule, because the operator writes records of complete runs to the destination, but cannot mount a PersistentVolumeClaim.';
+  'PersistentVolumeClaims are not allowed in a schedule, because the operator writes records of completed runs to the destination, but cannot mount a PersistentVolumeClaim.';
 const block = /^( *)# BEGIN generated from search-export\.yaml\n[\s\S]*?^ *# END generated\n/m;
 
 /**

@@ -1,7 +1,7 @@
 /**
  * `make tools`: installs the programs that the tests need: etcd, kube-apiserver, kubectl, Helm, promtool, Chromium, and
- * emulators of object stores. Programs come from environment variables, the cache outside the checkout, release
- * archives, or a Go build.
+ * emulators of object stores. Each program comes from one of the following: a path in an environment variable; the
+ * cache outside the checkout; a release archive; a Go build.
  */
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -77,7 +77,7 @@ export function writeChart(mtime: Date, out: string): string {
   const file = join(out, `logfleet-${packageVersion()}-chart.tgz`);
   const temporary = mkdtempSync(join(tmpdir(), 'logfleet-chart-'));
   try {
-    // Archiving changes the modes of files.
+    // Archives a copy of the chart, because `writeArchive` changes the modes of the files.
     cpSync(chart, temporary, { recursive: true });
     writeArchive(temporary, file, { prefix: 'logfleet', mtime });
   } finally {

@@ -11,11 +11,17 @@ export const annotations = {
    * to `status.lastHandledReconcileAt`.
    */
   requestedAt: 'logfleet.dev/requestedAt',
-  /** Approves a stage of a rollout. Value: `ROLLOUT/STAGE` or `ROLLOUT/STAGE/ANYTHING-NEW`. */
+  /** Approves a stage of a rollout. Value: `ROLLOUT/STAGE`. To repeat the request, append `/` and a new text. */
   approve: 'logfleet.dev/approve',
-  /** Continues a stopped rollout and retries failed collectors. Value: `ROLLOUT` or `ROLLOUT/ANYTHING-NEW`. */
+  /**
+   * Continues a stopped rollout and retries failed collectors. Value: `ROLLOUT`. To repeat the request, append `/` and
+   * a new text.
+   */
   retry: 'logfleet.dev/retry',
-  /** Aborts a rollout, so that no further upgrades start. Value: `ROLLOUT` or `ROLLOUT/ANYTHING-NEW`. */
+  /**
+   * Aborts a rollout, so that no further upgrades start. Value: `ROLLOUT`. To repeat the request, append `/` and a new
+   * text.
+   */
   abort: 'logfleet.dev/abort',
 } as const;
 

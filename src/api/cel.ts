@@ -1,6 +1,6 @@
 /**
- * Evaluates the CEL rules of a schema (`x-kubernetes-validations`) as an API server does. The resource must already
- * have its defaults. A rule that contains `oldSelf` is evaluated only for updates. The cost limits of rules are not
+ * Evaluates the CEL rules of a schema (`x-kubernetes-validations`) as an API server does. Defaults must already be set
+ * in the resource. A rule that contains `oldSelf` is evaluated only for updates. The cost limits of rules are not
  * enforced.
  *
  * This module loads the CEL engine, so import it lazily.

@@ -52,7 +52,7 @@ export const reasons = {
    * True.
    */
   exportedIncomplete: 'ExportedIncomplete',
-  /** The schedule has exported everything up to its newest run. */
+  /** All due runs of the schedule are complete, except that the latest may still be active. */
   upToDate: 'UpToDate',
   /** The schedule has ended, and everything is exported. */
   scheduleEnded: 'ScheduleEnded',
@@ -64,7 +64,7 @@ export const reasons = {
   observing: 'Observing',
   /** A user must approve the next stage. */
   awaitingApproval: 'AwaitingApproval',
-  /** All collectors of a stage run the target version, and are being observed before the next stage starts. */
+  /** All collectors of a stage run the target version, and the stage's soak is not over yet. */
   soaking: 'Soaking',
   /** The soak of a stage is over, and the log service is counting the messages of the stage's collectors. */
   analyzing: 'Analyzing',
@@ -76,7 +76,7 @@ export const reasons = {
   waitingForBuildAge: 'WaitingForBuildAge',
   /** The failure policy stopped the rollout, and collectors are being returned to their former versions. */
   rollingBack: 'RollingBack',
-  /** logfleet has not yet read the collectors or the destination that a new spec names. */
+  /** The spec is new, and logfleet has not yet read its collectors or destination. */
   progressing: 'Progressing',
   /** A schedule is exporting past time ranges. */
   backfilling: 'Backfilling',
@@ -129,7 +129,9 @@ export const reasons = {
   resultsMissing: 'ResultsMissing',
   /** The log service returned no reliable count for an interval (E6). */
   countMissing: 'CountMissing',
-  /** The log service is running its maximum number of search jobs, and none of them has ended for a long time. */
+  /**
+   * The log service is running its maximum number of search jobs, and it has been a long time since any of them ended.
+   */
   jobsExhausted: 'JobsExhausted',
   /** The destination accepted data too slowly, so logfleet stopped the download of a page. */
   destinationSlow: 'DestinationSlow',
@@ -141,7 +143,7 @@ export const reasons = {
   runsFailed: 'RunsFailed',
   /** A run of a schedule is stalled. */
   runStalled: 'RunStalled',
-  /** A run of a schedule cannot be created, because another SearchExport already has its name. */
+  /** A run of a schedule cannot be created, because another SearchExport already has the run's name. */
   runNameTaken: 'RunNameTaken',
   /** A value in the spec is wrong, for example an unknown time zone. */
   invalidSpec: 'InvalidSpec',
@@ -157,7 +159,7 @@ export const reasons = {
   stageInconclusive: 'StageInconclusive',
   /** A user aborted the rollout. */
   aborted: 'Aborted',
-  /** Upgrades of some collectors failed, with all retries exhausted. */
+  /** The upgrades of some collectors failed, and so did all retries. */
   collectorsFailed: 'CollectorsFailed',
   /** The log service refuses to upgrade some collectors, or some collectors repeatedly leave the target version. */
   collectorsRefused: 'CollectorsRefused',

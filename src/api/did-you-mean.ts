@@ -6,7 +6,9 @@ export function nearest(written: string, known: readonly string[]): string | und
   return isSimilar ? best.name : undefined;
 }
 
-/** Returns the remedy for a misspelt name: `did you mean NAME?`, or `otherwise` if no known name is similar. */
+/**
+ * Returns the remedy for a misspelt name: `did you mean NAME?`, or the text `otherwise` if no known name is similar.
+ */
 export function suggestion(written: string, known: readonly string[], otherwise: string): string {
   const meant = nearest(written, known);
   return meant === undefined ? otherwise : `did you mean ${meant}?`;

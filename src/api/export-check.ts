@@ -1,6 +1,6 @@
 /**
- * Checks of a SearchExport that neither schema nor CEL can express. They expect a spec without added defaults that
- * schema and CEL accept.
+ * Checks of a SearchExport that neither schema nor CEL can express. They expect a spec that schema and CEL accept,
+ * before defaults are added.
  */
 
 import { parseDuration } from '../base/duration.ts';

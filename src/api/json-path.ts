@@ -19,7 +19,7 @@ export function isWithin(path: JsonPath, outer: JsonPath): boolean {
   return outer.length <= path.length && outer.every((step, index) => path[index] === step);
 }
 
-/** Returns the value at a path, if there is one. */
+/** Returns the value at a path, or undefined if there is none. */
 export function valueAt(root: unknown, path: JsonPath): unknown {
   let value = root;
   for (const step of path) {

@@ -18,7 +18,7 @@ export function objectOf(properties: Readonly<Record<string, object>>, optional:
   return { type: 'object', properties, required };
 }
 
-/** Returns a function that parses JSON text, and that returns undefined if the text does not match the schema. */
+/** Returns a parser for JSON text. The parser returns undefined if the text does not match the schema. */
 export function jsonReader<T>(schema: object): (text: string | undefined) => T | undefined {
   const isOfShape = ajv.compile<T>(schema);
   return (content = '') => {

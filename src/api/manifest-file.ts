@@ -160,7 +160,7 @@ function parseDocuments(text: string): ManifestFile {
   return { documents, problems: problems.slice(0, maxProblems), isRefused: false };
 }
 
-/** Problem of a YAML document. `offset` is the index of the problem's first character in the file. */
+/** Problem in a YAML document. `offset` is the index of the problem's first character in the file. */
 type DocumentProblem = Explanation & { readonly offset: number };
 
 /**

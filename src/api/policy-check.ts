@@ -1,6 +1,6 @@
 /**
- * Checks of a CollectorVersionPolicy that neither schema nor CEL can express. They expect a spec without added defaults
- * that schema and CEL accept.
+ * Checks of a CollectorVersionPolicy that neither schema nor CEL can express. They expect a spec that schema and CEL
+ * accept, before defaults are added.
  */
 import { parseBuildVersion } from '../base/build-version.ts';
 import { error, type Finding, warning } from './finding.ts';

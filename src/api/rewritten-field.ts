@@ -13,7 +13,10 @@ const isProvingField = new RegExp(`^(?:${provingFields})$`, 'i');
 /** Source of a regular expression that matches the whole name of a field that an export needs. */
 const provingName = `(${provingFields})(?![\\w.-])`;
 
-/** Returns, in lower case, the first field that the query overwrites or hides although an export needs it. */
+/**
+ * Returns, in lower case, the first field that an export needs but the query overwrites or hides. Returns undefined if
+ * there is none.
+ */
 export function rewrittenField(query: string): string | undefined {
   const [, ...operators] = operatorsOf(query);
   for (const { outside, texts } of operators) {

@@ -215,7 +215,7 @@ function* checkMaintenance(
     });
   } else if (hasEnds && cutoffMs !== undefined && cutoffMs < longestUpgradeMs) {
     yield warning([...path, 'cutoff'], 'Risky', {
-      problem: `an upgrade can take half an hour, and with a cutoff of ${cutoff} it can continue after the end of the maintenance window`,
+      problem: `an upgrade can take half an hour, so with a cutoff of ${cutoff} it can run past the end of the maintenance window`,
       remedy: 'use 30m or more',
     });
   }

@@ -33,7 +33,7 @@ export function schemaChecker(schema: StructuralSchema): (value: unknown) => rea
   };
 }
 
-/** Checks that no two items of a list have the same identifying fields. */
+/** Checks that no two items of a list have the same values in the fields that identify an item. */
 function haveDistinctKeys(...[keys, items, , place]: Parameters<SchemaValidateFunction>): boolean {
   const errors = [];
   for (const key of keys as readonly string[]) {

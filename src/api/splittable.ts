@@ -1,7 +1,7 @@
 /**
- * Decides whether an export can run its query separately for each interval (E8). It can, if all operators process each
- * row on its own. A query with unknown operators counts as not splittable, because a wrong decision would export wrong
- * rows. The query is only split at its pipes, not fully parsed.
+ * Decides whether an export can run its query separately for each interval (E8). This is possible if all operators
+ * process each row on its own. A query with unknown operators counts as not splittable, because a wrong decision would
+ * export wrong rows. The query is only split at its pipes, not fully parsed.
  */
 
 export type Splittability =

@@ -32,9 +32,9 @@ export interface CollectorVersionPolicySpec {
    */
   readonly exclude?: readonly CollectorSelector[];
   /**
-   * Decides which policy owns a collector that several policies select: the policy with the highest priority. If
-   * priorities are equal, the oldest policy owns the collector. If these are equally old, the first by namespace and
-   * name owns it. The other policies count the collector as `foreign` and list it in the condition `Overlapping`.
+   * Priority of the policy. If several policies select a collector, the policy with the highest priority owns it. Among
+   * policies of equal priority, the oldest owns the collector; among equally old policies, the first by namespace and
+   * name. The other policies count the collector as `foreign`, and have the condition `Overlapping`.
    */
   readonly priority: number;
   /**
@@ -56,10 +56,10 @@ export interface CollectorVersionPolicySpec {
   /** Stages and order of the upgrades, and the maximum number of simultaneous upgrades. */
   readonly strategy: Strategy;
   /**
-   * Number of failures that a rollout tolerates, and the reaction to more failures. A failure is an upgrade that fails
-   * or times out, or an upgraded collector that goes offline, leaves the target version or sends too few messages
-   * before the end of its stage. An upgrade that the log service refuses is not a failure. If no `maxFailures` is set,
-   * a failed collector prevents its stage from ending.
+   * Number of failures that a rollout tolerates, and what happens after more failures. Failures are upgrades that fail
+   * or time out, and upgraded collectors that go offline, leave the target version or send too few messages before
+   * their stage ends. An upgrade that the log service refuses is not a failure. If no `maxFailures` is set, a failed
+   * collector prevents its stage from ending.
    */
   readonly failurePolicy?: FailurePolicy;
   /**
@@ -178,16 +178,16 @@ export interface Strategy {
 }
 
 /**
- * Stage of a rollout. Only the last stage may have neither `size` nor `selector`; it then contains all collectors that
- * are in no other stage.
+ * Stage of a rollout. Every stage except the last needs `size` or `selector`. A last stage with neither contains all
+ * collectors that are in no other stage.
  */
 export interface Stage {
   /** Name of the stage: at most 63 lower-case letters, digits and `-`. */
   readonly name: string;
   /**
    * Number of collectors in the stage, from 1 to 1000000, or a percentage of the collectors that the policy selects
-   * when its first stage starts. A percentage is rounded up to at least 1 collector. Collectors are chosen by a hash of
-   * their id, so each rollout chooses the same collectors, as long as they can be upgraded.
+   * when the first stage of the rollout starts. A percentage is rounded up to at least 1 collector. Collectors are
+   * chosen by a hash of their id, so each rollout chooses the same collectors, as long as they can be upgraded.
    */
   readonly size?: number | string;
   /**
@@ -258,9 +258,9 @@ export interface MessageAnalysis {
   readonly duration: string;
   /**
    * Earlier period whose messages are compared with those after the upgrade. `BeforeUpgrade` (default) is the period
-   * just before the stage started. `DayBefore` is the same time of day (UTC) as the period after the upgrade, on the
-   * last day before the stage started. `WeekBefore` is the same time on the last matching weekday. Use `DayBefore` or
-   * `WeekBefore` for traffic with a daily or weekly pattern.
+   * just before the stage started. `DayBefore` is the latest period before the stage started that has the same time of
+   * day (UTC) as the period after the upgrade. `WeekBefore` is the latest one that also has the same weekday. Use
+   * `DayBefore` or `WeekBefore` for traffic with a daily or weekly pattern.
    */
   readonly baseline: 'BeforeUpgrade' | 'DayBefore' | 'WeekBefore';
   /**
@@ -276,10 +276,10 @@ export interface MessageAnalysis {
 }
 
 /**
- * Number of failures that a rollout tolerates, and the reaction to more failures. A failure is an upgrade that fails or
- * times out, or an upgraded collector that goes offline, leaves the target version or sends too few messages before the
- * end of its stage. An upgrade that the log service refuses is not a failure. If no `maxFailures` is set, a failed
- * collector prevents its stage from ending.
+ * Number of failures that a rollout tolerates, and what happens after more failures. Failures are upgrades that fail or
+ * time out, and upgraded collectors that go offline, leave the target version or send too few messages before their
+ * stage ends. An upgrade that the log service refuses is not a failure. If no `maxFailures` is set, a failed collector
+ * prevents its stage from ending.
  */
 export interface FailurePolicy {
   /**
@@ -393,7 +393,7 @@ export interface CollectorVersionPolicyStatus {
   readonly observedGeneration?: number;
   /**
    * Format version of the policy's ledger (stored rollout state). Absent if an older version of logfleet wrote this
-   * status. The current version of logfleet cannot read such a ledger, so it does not continue the rollout.
+   * status. In that case, the current version cannot read the ledger, and does not continue the rollout.
    */
   readonly ledgerFormat?: number;
   /**
@@ -511,13 +511,13 @@ export interface Rollout {
   readonly stage?: string;
   /**
    * Estimated time at which the last collector will be upgraded, computed from the running soak and the speed over the
-   * last 15 minutes. It does not take later soaks, approvals or maintenance windows into account; `logfleet plan` does.
-   * Absent while the speed is unknown, or while the rollout is waiting for a person.
+   * last 15 minutes. The estimate ignores later soaks, approvals and maintenance windows; `logfleet plan` takes them
+   * into account. Absent while the speed is unknown, or while the rollout is waiting for a person.
    */
   readonly estimatedCompletionTime?: string;
   /**
-   * Event that the rollout is waiting for before it starts more upgrades, for example `the next maintenance window`.
-   * Absent while upgrades are being started.
+   * What the rollout is waiting for before it starts more upgrades, for example `the next maintenance window`. Absent
+   * while upgrades are being started.
    */
   readonly waitingFor?: string;
   /**
@@ -550,7 +550,7 @@ export interface StoppedRollout {
   readonly message: string;
   /**
    * Name of the stage whose failures or missing results stopped the rollout. Absent if no single stage was the cause,
-   * because the failures of all stages together exceeded `failurePolicy.maxFailures`.
+   * for example if the failures of all stages together exceeded `failurePolicy.maxFailures`.
    */
   readonly stage?: string;
 }
@@ -560,8 +560,8 @@ export interface PersonAction {
   /** Action that a person took on the rollout. */
   readonly action: 'Pause' | 'Resume' | 'Approve' | 'Retry' | 'Abort';
   /**
-   * Time at which a person set the annotation for this action or, if the API server does not record this time, at which
-   * logfleet first saw the annotation.
+   * Time at which a person set the annotation for this action. If the API server does not record this time, the time at
+   * which logfleet first saw the annotation.
    */
   readonly time: string;
   /** Name of the stage that an `Approve` action approved. Absent for other actions. */
@@ -586,8 +586,8 @@ export interface StageStatus {
   /** Number of collectors of the stage that run the target version. */
   readonly updated: number;
   /**
-   * Number of collectors of the stage whose upgrade failed, with all retries exhausted, or that went offline after
-   * their upgrade.
+   * Number of collectors of the stage whose upgrade and all its retries failed, or that went offline after their
+   * upgrade.
    */
   readonly failed: number;
   /**
@@ -643,8 +643,8 @@ export interface StageAnalysisStatus {
    */
   readonly quiet?: number;
   /**
-   * Number of collectors that the message analysis could not judge, because they sent fewer messages than `minMessages`
-   * before the upgrade, or were upgraded after the second counting period began.
+   * Number of collectors that the message analysis could not judge. These collectors sent fewer messages than
+   * `minMessages` before the upgrade, or were upgraded after the second counting period (`result`) began.
    */
   readonly unjudged?: number;
   /** Bytes scanned by the searches of the message analysis, or `0` if the log service does not report scanned bytes. */
@@ -753,9 +753,7 @@ export interface CollectorCounts {
    * left the target version.
    */
   readonly pending: number;
-  /**
-   * Number of collectors whose upgrade failed, with all retries exhausted, or that went offline after their upgrade.
-   */
+  /** Number of collectors whose upgrade and all its retries failed, or that went offline after their upgrade. */
   readonly failed: number;
   /** Number of collectors that cannot be upgraded now, because they are offline. */
   readonly offline: number;
@@ -783,9 +781,9 @@ export interface VersionCount {
 export interface TaskSample {
   /** Id of the log service's upgrade task for this collector. Absent while the id is unknown. */
   readonly id?: string;
-  /** Name of the collector that is or was upgraded. */
+  /** Name of the collector that is being, or was, upgraded. */
   readonly collector: string;
-  /** Id of the collector that is or was upgraded, in decimal digits. */
+  /** Id, in decimal digits, of the collector that is being, or was, upgraded. */
   readonly collectorId: string;
   /** Version of the collector before the upgrade. */
   readonly from?: string;
@@ -801,16 +799,16 @@ export interface TaskSample {
   readonly message?: string;
 }
 
-/** Group of collectors that failed, or are skipped, for the same reason. */
+/** Group of collectors whose upgrade failed, or that are skipped, for the same reason. */
 export interface ReasonCount {
   /**
    * Reason why the upgrade of these collectors failed, or why they are not upgraded. The text is from the log service
    * or from logfleet.
    */
   readonly reason: string;
-  /** Number of collectors that failed or are skipped for this reason. */
+  /** Number of collectors to which this reason applies. */
   readonly count: number;
-  /** Names of collectors that failed or are skipped for this reason, at most 5. */
+  /** Names of collectors to which this reason applies, at most 5. */
   readonly examples?: readonly string[];
 }
 
@@ -832,7 +830,7 @@ export interface RolloutRecord {
   readonly outcome: 'Completed' | 'Superseded' | 'Stopped' | 'RolledBack' | 'Aborted';
   /** Number of collectors that ran the target version when the rollout ended. */
   readonly updated: number;
-  /** Number of collectors whose upgrade had failed, with all retries exhausted, when the rollout ended. */
+  /** Number of collectors whose upgrade and all its retries had failed when the rollout ended. */
   readonly failed: number;
   /**
    * Actions that people took in this rollout, such as approvals and retries, oldest first, at most 20. Older actions
@@ -843,7 +841,7 @@ export interface RolloutRecord {
 
 /** One aspect of the policy's state. */
 export interface Condition {
-  /** Type of the condition, as in `Ready`. */
+  /** Type of the condition, for example `Ready`. */
   readonly type: string;
   /** Whether the condition holds. */
   readonly status: 'True' | 'False' | 'Unknown';

@@ -1,7 +1,7 @@
 /** Generated from crds/search-export-schedule.yaml by `make generate`. Edit that file instead. */
 import type { SearchExportSpec } from './search-export.ts';
 
-/** Settings of the schedule. They determine when runs (SearchExports) are created, and what each run exports. */
+/** Settings that determine when the schedule creates runs (SearchExports), and what each run exports. */
 export interface SearchExportScheduleSpec {
   /**
    * Cron schedule with five fields (minute, hour, day of month, month, day of week). `0 * * * *` is hourly. Each run
@@ -16,10 +16,10 @@ export interface SearchExportScheduleSpec {
    */
   readonly timeZone: string;
   /**
-   * Start of the first run's time range, in whole seconds, for example `2026-10-01T00:00:00`. If the time is in the
-   * past, the schedule also exports the time since then. Defaults to the most recent time of the cron schedule before
-   * the SearchExportSchedule was first created. The first start is stored at the destination, and remains the default
-   * even if the SearchExportSchedule is deleted and created again.
+   * Start of the first run's time range, in whole seconds, for example `2026-10-01T00:00:00`. If the start is in the
+   * past, the schedule also exports the period since then. Defaults to the most recent time of the cron schedule before
+   * the SearchExportSchedule was first created. This default is stored at the destination, and remains the same even if
+   * the SearchExportSchedule is deleted and created again.
    */
   readonly startTime?: string;
   /**
@@ -93,8 +93,8 @@ export interface RunMetadata {
 export type RunSpec = Omit<SearchExportSpec, 'timeRange' | 'ttlSecondsAfterFinished' | 'paused'>;
 
 /**
- * Observed state of the schedule, written only by logfleet. If the status is lost, logfleet reads the exported time
- * ranges again from the records at the destination.
+ * Observed state of the schedule, written only by logfleet. If the status is lost, logfleet restores the exported time
+ * ranges from the records at the destination.
  */
 export interface SearchExportScheduleStatus {
   /**

@@ -14,7 +14,7 @@ export interface SearchExportSpec {
   };
   /**
    * Query in the log service's query language. If every operator processes each row on its own (`where`, `parse`,
-   * `fields`, `json` and similar), logfleet splits the time range into several searches, so the query can find any
+   * `fields`, `json` and similar), logfleet splits the time range into several searches. Such a query can find any
    * number of rows. Any other query, such as an aggregation, runs as a single search job. If this job finds more rows
    * than the service returns, the export is incomplete.
    */
@@ -89,7 +89,7 @@ export interface SearchExportSpec {
    */
   readonly proof: 'Digest' | 'Count';
   /**
-   * Minimum age of a part of the time range before the export searches it, from `0s` to `24h` (default `3m`). Messages
+   * How old a part of the time range must be before the export searches it, from `0s` to `24h` (default `3m`). Messages
    * can arrive late at the log service, so an earlier search could miss some of them.
    */
   readonly settleDelay: string;
@@ -523,8 +523,8 @@ export interface ExportPodAffinity {
     readonly [k: string]: unknown;
   };
   /**
-   * Rules about other pods that the export's pods must not or should not run near, such as pods of the same export, in
-   * the format of a pod spec.
+   * Rules about other pods, such as pods of the same export, that the export's pods must not or should not run near.
+   * The rules have the format of a pod spec.
    */
   readonly podAntiAffinity?: {
     readonly [k: string]: unknown;
@@ -563,9 +563,9 @@ export interface ImagePullSecret {
  */
 export interface LimitsSpec {
   /**
-   * Maximum number of rows to export. By default, there is no limit. The limit is checked before each search: if the
-   * export has reached it, the export fails. The results of running searches are still read to the end, so the export
-   * can exceed the limit, and can even complete above it.
+   * Maximum number of rows to export. By default, there is no limit. An export that has reached the limit fails instead
+   * of starting another search. The results of running searches are still read to the end, so the export can exceed the
+   * limit, and can even complete above it.
    */
   readonly maxMessages?: number;
   /**
@@ -752,8 +752,8 @@ export interface KubernetesJobStatus {
 }
 
 /**
- * One running pod of the export's Kubernetes Job, with the progress of the whole export as far as the pod knows it, and
- * the failure that blocks the pod, if any.
+ * Running pod of the export's Kubernetes Job. The fields show the progress of the whole export as far as the pod knows
+ * it, and the failure that blocks the pod, if any.
  */
 export interface WorkerStatus {
   /** Index of the pod in the Kubernetes Job, starting at 0 (`JOB_COMPLETION_INDEX`). */

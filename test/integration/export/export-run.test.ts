@@ -13,7 +13,7 @@ const texts = (count: number) =>
     .map(({ raw }) => raw)
     .sort();
 
-/** Settings with which a search takes half a minute, and returns at most 200 rows. */
+/** Simulator settings: a search takes half a minute, and returns at most 200 rows. */
 const slow = { search: { messageLimit: 200, duration: '30s' } } as const;
 
 describe('an export', () => {

@@ -6,7 +6,7 @@ import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
 import { recordReports } from '../../support/reports.ts';
 import { ExportWorld, type ExportWorldOptions, evenly, startMs } from './export-world.ts';
 
-/** Settings with which a search takes half a minute, and returns at most 200 rows. */
+/** Simulator settings: a search takes half a minute, and returns at most 200 rows. */
 const slow = { search: { messageLimit: 200, duration: '30s' } } as const;
 const many: ExportWorldOptions = { messages: evenly(3_000), scenario: slow };
 

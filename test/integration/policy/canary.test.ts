@@ -1,4 +1,4 @@
-/** A version breaks 30 % of 5,000 collectors, which a canary stage of 50 collectors detects. */
+/** Tests that a canary stage of 50 collectors detects a version that breaks 30 % of 5,000 collectors. */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario/scenario.ts';
 import { hourMs } from '../../../src/base/time-units.ts';

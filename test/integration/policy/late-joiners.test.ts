@@ -1,5 +1,6 @@
 /**
- * Tests late joiners, which are installed after a rollout has completed. Their failures are counted separately (R5).
+ * Tests late joiners (collectors that are installed after a rollout has completed). Their failures are counted
+ * separately (R5).
  */
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';

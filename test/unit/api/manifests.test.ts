@@ -1,4 +1,7 @@
-/** Tests that a value is the same in all files in `manifests/` that contain it. */
+/**
+ * Tests that `manifests/` agrees with other files: memory settings with docs/performance.md, and versions with
+ * package.json.
+ */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -12,7 +15,7 @@ function manifest(file: string): any {
   return documents[0]?.toJS();
 }
 
-/** Returns all memory sizes in MiB in the tables in docs/performance.md, except that of `logfleet ui`. */
+/** Returns all memory sizes in MiB in the tables in docs/performance.md, except the size for `logfleet ui`. */
 function measuredMebibytes(): readonly number[] {
   const page = readFileSync(join(root, 'docs/performance.md'), 'utf8');
   // In each row, the measured value comes before the goal.

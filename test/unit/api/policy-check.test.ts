@@ -203,7 +203,7 @@ describe('rollouts: settings that an API server accepts but that are probably mi
     [
       'a cutoff that is shorter than an upgrade',
       maintenance({ cutoff: '29m59s' }),
-      'warning spec.maintenance.cutoff: an upgrade can take half an hour, and with a cutoff of 29m59s it can continue after the end of the maintenance window; use 30m or more',
+      'warning spec.maintenance.cutoff: an upgrade can take half an hour, so with a cutoff of 29m59s it can run past the end of the maintenance window; use 30m or more',
     ],
     [
       'an exclusion that is over',

@@ -1,4 +1,6 @@
-/** Tests the age of the oldest change that the status of the changed resource does not show yet. */
+/**
+ * Tests how logfleet computes the age of the oldest change that the status of the changed resource does not show yet.
+ */
 import { expect, test } from 'vitest';
 import { type ObservableResource, UnobservedChanges } from '../../../src/controller/unobserved-changes.ts';
 

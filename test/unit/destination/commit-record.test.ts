@@ -1,4 +1,4 @@
-/** Tests how two processes commit the intervals of an export, each of them once (E3, E4, E6). */
+/** Tests that two processes together commit each interval of an export exactly once (E3, E4, E6). */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { hourMs } from '../../../src/base/time-units.ts';
@@ -207,7 +207,9 @@ describe('the committed part of an export', () => {
   });
 });
 
-/** Two operators export to the same destination, lose responses, and can crash before each commit. */
+/**
+ * Two operators export to the same destination. Some responses to them are lost, and they can crash before each commit.
+ */
 test('commits of two processes in any order cover the range once, and leave no other files (E3)', async () => {
   const step = fc.record({
     writer: fc.nat(1),

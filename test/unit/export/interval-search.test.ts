@@ -1,4 +1,4 @@
-/** Tests the search of an interval: the result, the reason for it, and the files that it leaves at the destination. */
+/** Tests the search of an interval: its result, the reason for the result, and the files left at the destination. */
 import { describe, expect, test } from 'vitest';
 import { hourMs } from '../../../src/base/time-units.ts';
 import type { SearchJobs } from '../../../src/service/jobs/search-jobs.ts';

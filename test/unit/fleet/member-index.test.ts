@@ -1,4 +1,4 @@
-/** Tests that a change to a collector notifies exactly the policies that it concerns. */
+/** Tests that exactly the affected policies are notified when a collector changes. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { CollectorSelector } from '../../../src/api/generated/collector-version-policy.ts';

@@ -165,7 +165,10 @@ function expectOneOfFailureAndDrift(failure: RegExp, sinceMs: number): void {
   expect(failed).not.toMatch(blockers.drift);
 }
 
-/** Expects the status to count web-9 only as in progress while web-9 is being upgraded to another target. */
+/**
+ * While web-9 is being upgraded to another target, expects the status to count it as in progress, and in no other
+ * state.
+ */
 function expectOnlyInFlight(failed: { readonly sinceMs: number } | undefined, other: RegExp): void {
   const rest = failed ? endedEntry('failed', failed) : endedEntry('updated');
   const known = (isOpen: boolean) => ({
@@ -188,7 +191,9 @@ function expectOnlyInFlight(failed: { readonly sinceMs: number } | undefined, ot
   expect(reportedOf(true)).not.toMatch(other);
 }
 
-/** Pairs of rules that only simulations can test. A new target ends a rollback, which takes more than one decision. */
+/**
+ * Pairs of rules that only simulations can test. It takes more than one decision until a new target ends a rollback.
+ */
 const inTimeAlone = ['target change × rollback'];
 
 const meeting = pairs.filter((pair) => !(nameOf(pair) in apart) && !inTimeAlone.includes(nameOf(pair)));

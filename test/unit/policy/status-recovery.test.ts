@@ -1,5 +1,5 @@
 /**
- * Tests what the operator does if the ledger and the policy's status disagree. It uses the one that permits fewer
+ * Tests what the operator does if the ledger and the policy's status disagree: it follows the one that permits fewer
  * upgrades (U1).
  */
 import { describe, expect, test } from 'vitest';

@@ -1,5 +1,6 @@
 /**
- * Table of false responses (lies) from a log service. Each entry states how an export that receives the response ends:
+ * Table of false responses (lies) from a log service. Each entry states the outcome of an export that receives the
+ * false response:
  *
  * - `whole`: the files contain exactly the correct rows.
  * - `noticed`: the status says that the exported rows are not confirmed.
@@ -26,7 +27,7 @@ type Rows = readonly ResultFields[];
 type Cases = Readonly<Record<string, LieCase>>;
 
 const { truth, pageRows } = small;
-/** Settings with which a search returns at most 500 rows, and reports that it was cut off. */
+/** Simulator settings: a search returns at most 500 rows, and reports when its result was cut off. */
 const cutting: Scenario['search'] = { messageLimit: 500 };
 /** Corpus with more rows. The operator suspects an unreported row limit only if a search finds many rows. */
 const inLarge = { corpus: large };

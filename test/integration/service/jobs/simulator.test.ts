@@ -391,8 +391,8 @@ test.each([
     await world.clock.advance(60_000);
     expect(world.counters()).toMatchObject({ jobsLostToSilence: 0, jobsActive: 30 });
     expect(world.counters().maxPerSecond).toBeLessThanOrEqual(4);
-    // With the fault `delay`, concurrency is not checked, because the service is still working on cancelled requests,
-    // which the budget no longer counts (B2).
+    // With the fault `delay`, concurrency is not checked. The service keeps working on cancelled requests, but the
+    // budget no longer counts them (B2).
     if (kind === 'stall') expect([world.counters().rejected429, world.counters().maxInFlight <= 10]).toEqual([0, true]);
     expect(jobs.filter(({ end }) => end).length).toBe(0);
   },

@@ -1,4 +1,4 @@
-/** Tests that the resource cache keeps up with the API server although some requests fail. */
+/** Tests that the resource cache keeps up with the API server even if some requests fail. */
 import { describe, expect, test } from 'vitest';
 import type { CollectorVersionPolicy } from '../../../../src/api/kinds.ts';
 import { silentLogger } from '../../../../src/base/log.ts';
