@@ -51,7 +51,7 @@ const programOptions = {
   banner: { js: requireInModules },
   plugins: [namedExports],
   minify: true,
-  // At run time, esbuild is needed only in a checkout.
+  // Not bundled, because only a checkout needs esbuild at run time.
   external: ['esbuild'],
   // Keeps names in stack traces readable.
   keepNames: true,

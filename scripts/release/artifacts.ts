@@ -2,7 +2,7 @@
  * Builds the archives of a release:
  *
  * - the npm package,
- * - a tarball with Node for each platform, which is also the krew plugin `kubectl logfleet`,
+ * - for each platform, a tarball with Node, which is also the krew plugin `kubectl logfleet`,
  * - the layer of the operator's image,
  * - the Helm chart.
  */

@@ -114,7 +114,7 @@ export const reasons = {
   callAborted: 'CallAborted',
   /** The request was not sent, because this process may no longer be the leader. Only log lines contain this reason. */
   notLeading: 'NotLeading',
-  /** The client was closed before it sent the request, because no resource uses its credentials any more. */
+  /** The client was closed before it sent the request, because no resource uses the client's credentials any more. */
   clientClosed: 'ClientClosed',
   /** A search job was lost and is created again. */
   jobNotKnownYet: 'JobNotKnownYet',
@@ -224,7 +224,7 @@ export const reasons = {
   secretInvalid: 'SecretInvalid',
   /** `baseURL` in the Secret is not an `https://` address. */
   addressInvalid: 'AddressInvalid',
-  /** The log service's certificate is not trusted, or is valid only for other names. */
+  /** The log service's certificate is not trusted, or is valid only for other host names. */
   certificateNotTrusted: 'CertificateNotTrusted',
   /** The log service responds with 401, because the access ID or the access key is wrong. */
   unauthorized: 'Unauthorized',

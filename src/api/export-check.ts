@@ -190,15 +190,15 @@ function* checkExecution({ execution, destination, activeDeadlineSeconds }: Writ
 }
 
 /**
- * Reports whether the export needs ambient credentials, which are those of the operator or the pod. It needs them if
- * the destination is an object store without a Secret.
+ * Reports whether the destination is an object store without a Secret. Such an export needs ambient credentials, which
+ * are those of the operator or the pod.
  */
 export function isAmbient({ s3, azureBlob, gcs }: WrittenSpec['destination']): boolean {
   const store = s3 ?? azureBlob ?? gcs;
   return store != null && !store.credentialsSecretRef;
 }
 
-/** Returns a warning that the destination names no credentials, so that the export must use those of the operator. */
+/** Returns a warning that the destination names no credentials, so the export must use those of the operator. */
 export function credentialsMissing(path: JsonPath, destination: WrittenSpec['destination']): Finding {
   return warning([...path, storeOf(destination)], 'Required', {
     problem:

@@ -125,7 +125,7 @@ function* checkAnalysis({ messages }: Written<StageAnalysis>, path: JsonPath): G
   }
 }
 
-/** Reports whether `stages` already select every collector, so that a later stage gets none. */
+/** Reports whether `stages` already select every collector, so a later stage gets none. */
 function takeAll(stages: readonly WrittenStage[]): boolean {
   const percent = stages.reduce((sum, { size }) => sum + (typeof size === 'string' ? Number.parseFloat(size) : 0), 0);
   const takesRest = ({ size, selector }: WrittenStage) =>
@@ -172,7 +172,7 @@ function* checkLimits(
   yield* checkMinSamples(minSamples, limits);
 }
 
-/** Checks whether `minSamples` fits the limits, because it applies only to limits that are percentages. */
+/** Warns if `minSamples` is set but no failure limit is a percentage, or if a percentage lacks `minSamples`. */
 function* checkMinSamples(
   minSamples: Written<FailurePolicy>['minSamples'],
   limits: readonly { readonly limit: Stage['maxFailures'] | null; readonly path: JsonPath }[],

@@ -67,8 +67,8 @@ function toJsonSchema(schema: StructuralSchema): object {
     if (value?.['x-kubernetes-int-or-string'] === true) return { ...value, type: ['integer', 'string'] };
     const { matchFields, matchExpressions } = value?.properties ?? {};
     if (matchFields && matchExpressions) {
-      // A CRD's schema lists the allowed keys for `matchExpressions`. It cannot list those for `matchFields`, which are
-      // the same.
+      // A CRD's schema lists the allowed keys for `matchExpressions`, but cannot list them for `matchFields`. Both
+      // fields allow the same keys.
       const propertyNames = matchExpressions.items?.properties?.['key'];
       const properties = { ...value?.properties, matchFields: { ...matchFields, propertyNames } };
       return { ...value, properties, additionalProperties: false };

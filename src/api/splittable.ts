@@ -107,7 +107,7 @@ const rowOperators: ReadonlyMap<string, RegExp> = new Map([
 ]);
 
 /**
- * Functions whose result depends only on the values of one row. The function `now` is missing, because its result
+ * Functions whose result depends only on the values of one row. The function `now` is left out, because its result
  * depends on the time.
  */
 const rowFunctions: ReadonlySet<string> = new Set([

@@ -152,7 +152,7 @@ function readForm(text: string, zone: Zone | undefined): number | InstantProblem
   return { member: 'timeZone', problem, remedy: 'use a time zone such as Europe/Berlin or UTC' };
 }
 
-/** Parses a local date-time as if it were in UTC. Returns undefined if the date does not exist, like February 30. */
+/** Parses a local date-time as if it were in UTC. Returns undefined if the date does not exist, such as February 30. */
 function readReading(text: string): number | undefined {
   const readMs = Date.parse(text);
   return Number.isNaN(readMs) || isoText(readMs) !== text ? undefined : readMs;

@@ -160,7 +160,7 @@ export interface SearchExportScheduleStatus {
 
 /** One operator (installation of logfleet) that manages this resource. */
 export interface OperatorEntry {
-  /** Name of the operator, which is the namespace of its leader election lease. */
+  /** Name of the operator, equal to the namespace of its leader election Lease. */
   readonly name: string;
   /**
    * Time at which the operator started to manage this resource. If several operators manage it, the operator with the

@@ -1,4 +1,4 @@
-/** Tests exports whose Secret changes. Running searches keep their credentials. */
+/** Tests exports whose Secret changes. Running searches must keep the old credentials. */
 import { expect, test } from 'vitest';
 import { minuteMs } from '../../../src/base/time-units.ts';
 import { secretsPath } from '../../support/world.ts';

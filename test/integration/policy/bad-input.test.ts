@@ -13,7 +13,9 @@ const scenario: Scenario = {
 interface Mistake {
   readonly name: string;
   readonly reason: string;
-  /** Pattern for the cause in the message of the `Ready` condition, such as a key in the Secret. */
+  /**
+   * Pattern that matches the cause in the message of the `Ready` condition, such as the name of a key in the Secret.
+   */
   readonly names: RegExp;
   readonly stalls: boolean;
   /** Content of the Secret if it is wrong, or `missing` if there is no Secret. */

@@ -45,7 +45,7 @@ interface Change {
   readonly meanwhile?: Stands;
   /** Maximum number of upgrades that may start while the field has the changed value. Default: unlimited. */
   readonly atMost?: number;
-  /** Whether the field changes the target version, which starts another rollout. */
+  /** Whether a change to the field also changes the target version, and therefore starts another rollout. */
   readonly retargets?: true;
 }
 

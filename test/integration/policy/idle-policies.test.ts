@@ -1,4 +1,7 @@
-/** Tests that the operator sends no more requests for a policy once the policy is paused or the process ends. */
+/**
+ * Tests that the operator sends no more requests for a policy after the policy is paused, or while the process is
+ * shutting down.
+ */
 import { expect, test } from 'vitest';
 import { minuteMs } from '../../../src/base/time-units.ts';
 import { policiesPath, World } from '../../support/world.ts';

@@ -213,8 +213,8 @@ describe.each(['between', 'beneath'] as const)('a restore %s operators', (how) =
     const restoredMs = world.clock.now();
     restore(one, how, () => backup.restoreLedgers());
     expect(await world.until(() => tasks().length > 2, 4 * hourMs)).toBe(true);
-    // The operator might not notice the restore until it writes the ledger. The first soak then ends as planned, 25
-    // minutes after the restore.
+    // The operator might not notice the restore until it writes the ledger. In that case, the first soak ends as
+    // planned, 25 minutes after the restore.
     expect(tasks()[2]?.requestTime).toBeGreaterThanOrEqual(restoredMs + 25 * minuteMs);
   });
 });

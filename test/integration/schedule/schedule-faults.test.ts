@@ -1,4 +1,4 @@
-/** Tests schedules with a faulty API server, and with resources changed by others (S1 to S6). */
+/** Tests schedules with a faulty API server, and with resources changed by other clients (S1 to S6). */
 import { describe, expect, test } from 'vitest';
 import { reasons } from '../../../src/api/conditions.ts';
 import { hourMs, minuteMs } from '../../../src/base/time-units.ts';

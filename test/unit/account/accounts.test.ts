@@ -1,4 +1,4 @@
-/** Tests accounts: Secrets that belong to the same account, Secrets that are read again, and invalid Secrets. */
+/** Tests accounts: several Secrets for one account, changes to Secrets, and invalid Secrets. */
 import { describe, expect, test } from 'vitest';
 import { type Account, Accounts } from '../../../src/account/accounts.ts';
 import { failure, type LogfleetError } from '../../../src/base/errors.ts';

@@ -217,7 +217,7 @@ describe('a dense millisecond', () => {
     const once = { ...fault, operations: [...fault.operations], queries: ['*4"'], nth: [1] };
     const world = worldOf(100, { once });
     const record = await world.committed(millisecond);
-    // A failed creation may still have created a search job, which counts as active until it expires.
+    // A failed creation may still have created a search job. This job counts as active until it expires.
     await world.clock.advance(30_000);
     expect(await world.complaints(record)).toEqual([]);
     expect(world.countOf('createJob')).toBe(13);

@@ -60,7 +60,7 @@ class PassingClock extends VirtualClock {
   }
 }
 
-/** An export whose searches are controlled by the test, which decides how each search ends. */
+/** Export without real searches: the test decides how each search ends. */
 class WorkWorld {
   readonly clock = new PassingClock();
   readonly destination = new MemoryDestination();

@@ -43,7 +43,7 @@ export class MinimalOperator {
     this.#plan = plan;
     this.#destination = destination;
     this.#random = random;
-    // If the service does not report its row limit, the operator must already know it from earlier searches.
+    // If the service does not report its row limit, the operator must already know the limit from earlier searches.
     this.#smallestLimit = world.cutKinds.includes('silent') ? world.limit : undefined;
   }
 

@@ -1,4 +1,4 @@
-/** Independent model of maintenance windows, which computes the local time of each minute. */
+/** Independent model of maintenance windows. It computes the local time of each minute. */
 import type { Maintenance } from '../../../src/api/generated/collector-version-policy.ts';
 import { minuteMs } from '../../../src/base/time-units.ts';
 

@@ -23,7 +23,7 @@ import { claimant, collector, header, moment, type PolicyParts, policy, settings
 
 export const policyUid = 'policy-a';
 
-/** Collector list in pages of 10 rows, which the test sets. */
+/** Collector list, set by the test, in pages of 10 rows. */
 export class ListedFleet implements ListedRows, ListingView, Pick<FleetListing, 'rows'> {
   readonly rows = new FleetRows();
   readonly pagesReadMs = new Map<number, number>();

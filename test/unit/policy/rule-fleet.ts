@@ -305,7 +305,10 @@ function recordUnder(rules: Rules): StageRecord {
 }
 
 function entriesUnder(rules: Rules, wanted: string): readonly Entry[] {
-  /** Returns the ledger entry of a collector other than web-9, whose upgrade is still running or has succeeded. */
+  /**
+   * Returns the ledger entry of a collector other than web-9. The upgrade of that collector is running or has
+   * succeeded.
+   */
   const other = (collectorId: string, isOpen: boolean, rest: Partial<Entry> = {}): Entry => ({
     ...(isOpen
       ? openEntry({ ...justNow, toVersion: wanted }, rest)
@@ -328,7 +331,7 @@ function entryOfNine(rules: Rules, wanted: string): Entry | undefined {
     return endedEntry(rules.hold('drift') ? 'left' : 'updated', { toVersion: wanted }, { before: formerTarget });
   }
   // With the rule `target change`, the upgrade of web-9 to the previous target is still running, so the ledger has an
-  // entry for it (U12).
+  // entry for this upgrade (U12).
   if (rules.hold('target change'))
     return openEntry({ ...justNow, toVersion: formerTarget }, { used: 0, before: undefined });
   if (rules.have('drift')) return endedEntry('updated', { toVersion: wanted });

@@ -1,4 +1,4 @@
-/** Tests the order of the resources shown by `logfleet ui`, their filters, and changes to them. */
+/** Tests the resource list of `logfleet ui`: its order, its filters, and how changes to resources are reported. */
 import { describe, expect, test } from 'vitest';
 import { ResourceModel } from '../../../../src/cli/ui/resource-model.ts';
 import { exampleResources, manyRuns, shownResource } from '../../../support/shown-resources.ts';

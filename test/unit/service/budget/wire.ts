@@ -1,4 +1,4 @@
-/** Simulated service for request budget tests, which records each request. */
+/** Simulated service for tests of the request budget. It records each request. */
 import type { KeyBudget, Path, RequestClass, Slot, SlotOutcome } from '../../../../src/service/budget/request-slot.ts';
 import type { VirtualClock } from '../../../support/virtual-clock.ts';
 
