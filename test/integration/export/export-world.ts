@@ -15,7 +15,7 @@ import { exportsPath, World } from '../../support/world.ts';
 /** Wall-clock time in ms at which the clocks start. */
 export const startMs = Date.UTC(2026, 10, 1);
 
-/** Returns messages at equal intervals in an hour that ended one hour before the start. */
+/** Returns messages at equal intervals in an hour that ended one hour before the test starts. */
 export function evenly(count: number): readonly Message[] {
   return Array.from({ length: count }, (_, index) => ({
     at: startMs - 2 * hourMs + Math.floor((index * hourMs) / count),

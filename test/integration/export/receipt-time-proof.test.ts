@@ -1,4 +1,4 @@
-/** Tests the proof for exports by receipt time (E6). */
+/** Tests how an export by receipt time proves that no row is missing (E6). */
 import { expect, test } from 'vitest';
 import { type InProcessRequest, type InProcessResponse, InProcessService } from '../../../simulator/in-process.ts';
 import { hourMs, minuteMs } from '../../../src/base/time-units.ts';

@@ -1,4 +1,4 @@
-/** Backup of the operator's objects. Restored objects keep their names and uids, as in etcd. */
+/** Backup of the operator's objects. Restored objects keep their names and uids, as in a restored etcd. */
 import { isRecord } from '../../../src/base/record.ts';
 import type { ApiObject } from '../../support/memory-api-store.ts';
 import { ledgersPath, policiesPath, type World } from '../../support/world.ts';

@@ -26,7 +26,7 @@ describe('a schedule', () => {
     world.add({ timeZone: 'America/New_York' });
     world.start();
     await world.world.clock.advance(6.5 * hourMs);
-    // The clocks in New York go back at the start, so the first run covers two hours.
+    // The clocks in New York go back when the test starts, so the first run covers two hours.
     expect(world.records().map(({ fromMs, toMs }) => (toMs - fromMs) / hourMs)).toEqual([2, 1, 1, 1, 1]);
     await expectCovered(world, startMs, startMs + 6 * hourMs);
     expect(world.runs()).toHaveLength(3);

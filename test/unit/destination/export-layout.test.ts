@@ -1,4 +1,4 @@
-/** Tests the names of an export's objects (E1), its fingerprint, and its plan (E2). */
+/** Tests the names of the objects that an export stores (E1), and the export's fingerprint and plan (E2). */
 import { describe, expect, test } from 'vitest';
 import {
   bucketRoot,

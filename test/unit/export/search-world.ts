@@ -26,7 +26,7 @@ import { testWriter } from '../../support/memory-exports.ts';
 export const startMs = Date.UTC(2026, 10, 1);
 export const hour = { fromMs: startMs - hourMs, toMs: startMs };
 
-/** Returns messages spread evenly over the hour before the start, newest first. */
+/** Returns messages, newest first, spread evenly over the hour before the test starts. */
 export function evenly(count: number): Message[] {
   return Array.from({ length: count }, (_, index) => ({
     at: startMs - 1 - Math.floor((index * hourMs) / count),
@@ -35,7 +35,7 @@ export function evenly(count: number): Message[] {
   }));
 }
 
-/** Request for an export of the hour before the start. */
+/** Request for an export of the hour before the test starts. */
 export const hourRequest = exportRequest({ timeRange: { from: `${hour.fromMs}`, to: `${hour.toMs}` } });
 
 type StartOfSearch = Partial<Pick<SearchTools, 'onProgress'>> & {

@@ -233,7 +233,7 @@ test('outstanding and eligible collectors', () => {
   const all = counts({ updated: 1, pending: 2, inProgress: 4, retrying: 8, drifting: 16, failed: 32, offline: 64 });
   expect(outstanding(all)).toBe(30);
   expect(eligibleMembers({ counts: counts({ foreign: 3 }), matched: 10, leftAlone: 0 })).toBe(7);
-  // Two of the five skipped collectors are eligible, because a user must examine why they were skipped.
+  // Two of the five skipped collectors count as eligible, because the user must examine why these two are skipped.
   expect(eligibleMembers({ counts: counts({ skipped: 5, offline: 1 }), matched: 10, leftAlone: 2 })).toBe(6);
 });
 

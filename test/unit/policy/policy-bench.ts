@@ -185,7 +185,7 @@ export function decided(bench: PolicyBench, seen: ChangedInput = {}): DecidedWit
   return { ...decision, figures };
 }
 
-/** Returns what `decide` needs to know about the policy at `nowMs`. */
+/** Returns the input of `decide` for the policy at `nowMs`. */
 export function inputOf(
   bench: PolicyBench,
   { nowMs = 1_000, policy: parts, ...observation }: ChangedInput = {},
