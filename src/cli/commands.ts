@@ -29,11 +29,11 @@ export interface CommandDefinition {
   readonly description: string;
   readonly arguments?: readonly Argument[];
   readonly flags?: readonly Option[];
-  /** Returns additional flags, whose defaults depend on the output. */
+  /** Returns additional flags. Their defaults depend on the output, such as whether stderr is a terminal. */
   readonly outputFlags?: (context: CommandContext) => readonly Option[];
   /** Help text that follows the flags. It begins and ends with a line break. */
   readonly help?: string;
-  /** Examples. Each consists of the words after the program's name. */
+  /** Examples of command lines, without the program's name. */
   readonly examples: readonly string[];
   /** Throws a `UsageError` if flags and arguments contradict each other. */
   readonly check?: (command: Command) => void;
@@ -59,7 +59,7 @@ function switchCommand(name: 'pause' | 'resume', description: string): CommandDe
       flag('--all', 'All resources that the operator manages, in all namespaces.'),
       flag(
         '--operator-namespace <namespace>',
-        'Namespace of the operator to which --all applies (default: the namespace that contains its Lease).',
+        'Namespace of the operator to which --all applies (default: the namespace with the Lease of an operator).',
       ),
     ],
     examples: [...common.examples, `${name} sx/errors -n logging`, `${name} --all`],
@@ -95,11 +95,11 @@ export const commands: readonly CommandDefinition[] = [
       ),
       flag(
         '--allow-ambient-credentials',
-        'Allow exports without a Secret for their object store to use the credentials of the operator itself.',
+        'Let exports that name no Secret for their object store use the credentials of the operator.',
       ),
       flag(
         '--grace <duration>',
-        'Maximum time from the end of an upgrade until every list of collectors from the service shows the new version (default: 60s).',
+        'Maximum time for which the list of collectors from the service may still show the old version after an upgrade (default: 60s).',
         duration,
       ),
       flag('--health-listen <host:port>', 'Serve /healthz, /readyz and /metrics at this address.', listenAddress),
@@ -148,7 +148,7 @@ LOGFLEET_ACCESS_KEY and LOGFLEET_CA_FILE.
       ...targetFlags,
       flag(
         '-A, --all-namespaces',
-        'Read the policies in all namespaces, because they can select the same collectors. Fails if you do not have permission to list them.',
+        'Read the policies in all namespaces, because policies in other namespaces can select the same collectors. Fails if you do not have permission to list them.',
       ),
       flag(
         '--assume-upgrade <duration>',
@@ -301,7 +301,7 @@ LOGFLEET_ACCESS_ID, LOGFLEET_ACCESS_KEY and LOGFLEET_CA_FILE.
       ),
       flag('--secret <file>', 'File with Secrets. Repeatable.', fileList),
     ],
-    // By default, the log contains no warnings if stderr is not a terminal. There, they would repeat lines of the live
+    // If stderr is not a terminal, the log contains no warnings by default, because they would repeat lines of the live
     // view.
     outputFlags: ({ stderr }) => logFlags(stderr.isTTY ? 'warn' : 'error'),
     help: `
@@ -397,7 +397,7 @@ Credentials for object stores come from the environment:
       ),
       flag(
         '--export-jobs',
-        'Let exports run in Kubernetes Jobs. Adds the permissions that the Jobs need, and the image of their pods.',
+        'Let exports run in Kubernetes Jobs. Adds the permissions that the Jobs need, and the image of the pods of the Jobs.',
       ),
     ],
     examples: ['manifests | kubectl apply -f -', 'manifests --namespaces team-a,team-b | kubectl apply -f -'],

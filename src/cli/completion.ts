@@ -114,7 +114,10 @@ complete -o bashdefault -o default -F _logfleet logfleet
 `;
 }
 
-/** Returns a `case` of the bash script that sets the lists of a command's flags and arguments. */
+/**
+ * Renders the branch for one command in a `case` statement of the bash script. The branch sets the lists of the
+ * command's flags and arguments.
+ */
 function bashCommand({ name, flags, words }: Subcommand): string {
   const valued = flags.filter(({ takesValue }) => takesValue);
   const lists = { flags: namesOf(flags), valued: namesOf(valued), arguments: words.join(' ') };
@@ -123,7 +126,10 @@ function bashCommand({ name, flags, words }: Subcommand): string {
     .join(' ')} ;;`;
 }
 
-/** Returns a `case` of the bash script for each flag with fixed values. The `case` sets the list of these values. */
+/**
+ * Renders a branch of a bash `case` statement for each flag that accepts only fixed values. The branch sets the list of
+ * these values.
+ */
 function bashFlagValues({ name, flags }: Subcommand): readonly string[] {
   return flags
     .filter((flag) => flag.values.length > 0)

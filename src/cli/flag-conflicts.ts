@@ -91,7 +91,7 @@ export function refuseUnusedFlags(command: Command): void {
     );
 }
 
-/** Rejects flags for object stores that have no effect on `place`. Messages call the place `name`. */
+/** Rejects object store flags that have no effect on `place`. `name` is the name of the place in messages. */
 function refuseUnusedStoreFlags(command: Command, name: string, place: string): void {
   if (place.startsWith('s3://')) return;
   const isOtherStore = place.startsWith('gs://') || isContainerAddress(place);

@@ -1,5 +1,5 @@
 /**
- * `logfleet manifests`: prints the Kubernetes manifests that install logfleet, for `kubectl apply -f -`. For the same
+ * `logfleet manifests`: prints the Kubernetes manifests that install logfleet, for `kubectl apply -f -`. Given the same
  * folders, `kubectl kustomize` prints the same manifests.
  */
 import { readdirSync, readFileSync } from 'node:fs';

@@ -1,4 +1,7 @@
-/** Rewrites lost schedule records (S1), using the export manifests of the runs in the schedule's status. */
+/**
+ * Rewrites lost schedule records: files at the destination that show which time ranges were exported (S1). Rewriting
+ * needs the export manifests of the runs in the schedule's status.
+ */
 
 import type { RunStatus } from '../api/generated/search-export-schedule.ts';
 import type { TimeRange } from '../api/time-range.ts';

@@ -162,8 +162,8 @@ export function dueTimeOf(
   taken: readonly TimeRange[],
 ): DueTime {
   const settledMs = nowMs - settleDelayMs;
-  // If the user has changed the cron schedule, an existing run can end after the last cron time. In that case, the end
-  // of that run is used instead. Runs in the future are ignored, because a wrong clock may have caused them.
+  // If the user has changed the cron schedule, an existing run can end after the last cron time. In that case, runs are
+  // due up to the end of that run. Runs in the future are ignored, because a wrong clock may have caused them.
   const lastTaken = taken.findLast(({ fromMs }) => fromMs <= settledMs);
   const closedMs = Math.max(calendar.lastUntil(settledMs) ?? startMs, Math.min(lastTaken?.toMs ?? startMs, settledMs));
   const untilMs = settledMs >= endMs ? endMs : Math.min(closedMs, endMs);

@@ -82,13 +82,16 @@ export class ScheduleRuntime {
   #stored: Stored | undefined;
   /** True if the schedule records must be read before the next decision is made. */
   #isReadDue = false;
-  /** Created runs that are still missing from the cache: monotonic time in ms of the creation, by name. */
+  /**
+   * Created runs that are still missing from the cache: the monotonic time in ms of the creation, by the name of the
+   * run.
+   */
   readonly #created = new SparseMap<string, number>();
   /** Uids of runs that this process deleted but that the cache still contains. */
   readonly #deleted = new SparseSet<string>();
   /**
-   * Runs that cannot be created because another SearchExport has their name: monotonic time in ms of the last attempt,
-   * by name.
+   * Runs that cannot be created because another SearchExport has the same name: the monotonic time in ms of the last
+   * attempt, by the name of the run.
    */
   readonly #taken = new SparseMap<string, number>();
   /** Error of the last attempt to create a run. Undefined if this attempt succeeded. */
@@ -205,7 +208,7 @@ export class ScheduleRuntime {
     return !this.#stored && covered.length >= maxCovered;
   }
 
-  /** Returns the settings of the spec. Throws `InvalidSpec`. */
+  /** Returns the settings of the spec. Throws `InvalidSpec` if they are invalid. */
   #settings(resource: SearchExportSchedule, calendar: TickCalendar): ScheduleSettings {
     const { spec, metadata } = resource;
     const { maxActive, backfillOrder, successfulRunsHistoryLimit, failedRunsHistoryLimit } = spec;
@@ -397,7 +400,7 @@ function observe(schedule: string, resource: SearchExport, isDeleted: boolean): 
   return span && { name: metadata.name, span, state, reason, resource };
 }
 
-/** Returns the time range from `startTime` to `endTime` of the spec. Throws `InvalidSpec`. */
+/** Returns the time range from `startTime` to `endTime` of the spec. Throws `InvalidSpec` if it is invalid. */
 function rangeOf(spec: SearchExportSchedule['spec']): TimeRange {
   const range = scheduleRange(spec);
   if ('problem' in range) throw invalid(range.path.join('.'), range);

@@ -34,7 +34,7 @@ export type RunProblemKind =
   | 'contradictoryManifest'
   /** The export manifest marks a part of the run's time range as incomplete. */
   | 'incomplete'
-  /** The files of the run differ from its manifest. */
+  /** The data files of the run differ from its export manifest. */
   | 'differentFiles';
 
 export interface RunProblem {

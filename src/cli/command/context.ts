@@ -1,5 +1,5 @@
 /**
- * Streams, signals and environment of a command, which tests can replace.
+ * Streams, signals and environment of a command. Tests can replace them.
  *
  * Results go to `stdout`, progress and logs to `stderr`. A command resolves to its exit status and never ends the
  * process.
@@ -26,7 +26,9 @@ export interface CommandContext {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Absolute path of the working directory, to which file names are relative. */
   readonly cwd: string;
-  /** Aborted by SIGINT, SIGTERM or SIGHUP. The command then cleans up and resolves. The reason is a `StopSignal`. */
+  /**
+   * Aborted on SIGINT, SIGTERM or SIGHUP. The command then cleans up and resolves. The abort reason is a `StopSignal`.
+   */
   readonly signal: AbortSignal;
 }
 

@@ -33,8 +33,8 @@ export function port(text: string): number {
 const dateForm = /^\d{4}-\d\d-\d\d$/;
 
 /**
- * Converts a time on the command line to the form used in manifests. The time is `now`, a duration such as `-24h`, or a
- * date, which means midnight. Returns all other strings unchanged.
+ * Converts a time on the command line to the form used in manifests. `text` is `now`, a duration before now such as
+ * `-24h`, or a date, which stands for 00:00 on that day. Returns all other strings unchanged.
  */
 export function momentText(text: string, nowMs: number): string {
   if (text === 'now') return isoText(nowMs);
@@ -123,27 +123,28 @@ export const timeoutFlag = flag(
 
 export function logFlags(level: LogOptions['logLevel']): readonly Option[] {
   return [
-    oneOf('--log-format <format>', 'Format of the log (default: text; json in a cluster).', ['json', 'text']),
+    oneOf('--log-format <format>', 'Format of the log (default: text, or json in a cluster).', ['json', 'text']),
     oneOf('--log-level <level>', 'Minimum level of the log.', ['debug', 'info', 'warn', 'error'], level),
   ];
 }
 
-/** Renders the examples in a help text. Each example consists of the words after the program's name. */
+/** Renders the examples of a help text. `lines` are command lines without the program's name. */
 export function renderExamples(lines: readonly string[]): string {
   const title = lines.length > 1 ? 'Examples' : 'Example';
   const commands = lines.map((words) => `  $ ${invocation(words)}\n`).join('');
   return `\n${title}:\n${commands}`;
 }
 
-/** Defines a flag that accepts only fixed values. `fallback` is the default. */
+/** Defines a flag that accepts only the values in `choices`. `fallback` is the default. */
 export function oneOf(flags: string, help: string, choices: readonly string[], fallback?: string): Option {
   const option = new Option(flags, help).choices(choices);
   return fallback === undefined ? option : option.default(fallback);
 }
 
 /**
- * Defines an argument such as `cvp/production` for a command that accepts these kinds. Shells complete `cvp/` from the
- * argument's choices. The parser accepts any text, because the command itself checks the kind and the name.
+ * Defines an argument such as `cvp/production`. `ofKinds` are the kinds that the command accepts. Shells complete
+ * `cvp/` from the argument's choices. The parser accepts any text, because the command itself checks the kind and the
+ * name.
  */
 export function resourceArgument(ofKinds: readonly KindName[], name = '<KIND/NAME>'): Argument {
   return new Argument(name).choices(ofKinds.map((kind) => `${kinds[kind].shortName}/`)).argParser((text) => text);

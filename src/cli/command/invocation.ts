@@ -1,12 +1,12 @@
 /**
- * Finds the words with which the user starts this program. Hints contain these words, so that users can copy commands
- * from the hints.
+ * Finds out how the user started this program, such as with `npx logfleet`. The commands in hints begin with the same
+ * words, so that users can copy and run them.
  */
 import path from 'node:path';
 import { shellWord } from '../../base/shell-word.ts';
 import { inPackage } from './package-folder.ts';
 
-/** Returns a logfleet command line, such as `npx logfleet get cvp`. `words` are the words after the program's name. */
+/** Returns a logfleet command line, such as `npx logfleet get cvp`. `words` follow the program's name. */
 export function invocation(words: string): string {
   return `${programName()} ${words}`;
 }
@@ -19,7 +19,7 @@ interface Surroundings {
   readonly npmPrefix: string | undefined;
 }
 
-/** Returns the words with which the user started this program. */
+/** Returns the words with which the user started this program, such as `npx logfleet`. */
 export function programName({ started, cwd, npmPrefix }: Surroundings = ofProcess()): string {
   const name = path.basename(started);
   if (name === 'kubectl-logfleet') return 'kubectl logfleet';

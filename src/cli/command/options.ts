@@ -41,9 +41,7 @@ export interface RunOptions extends ClusterOptions, ExportPlaceOptions, LogOptio
   readonly operatorNamespace?: string;
   readonly leaderElection?: boolean;
   readonly watch?: boolean;
-  /**
-   * Maximum time in ms from the end of an upgrade until every collector list from the service shows the new version.
-   */
+  /** Maximum time in ms for which the service's list of collectors may still show the old version after an upgrade. */
   readonly grace?: number;
   readonly healthListen?: ListenAddress;
   /** Secret with the webhook for notifications, such as `webhook` or `logging/webhook`. */
@@ -129,7 +127,7 @@ export interface ExportOptions extends StoreOptions, LogOptions {
   readonly namespace?: string;
   readonly secret?: readonly string[];
   readonly volume?: Volumes;
-  /** Destination of an export without a manifest: a directory, an address such as `s3://…`, or `-`. */
+  /** Destination of an export without a manifest: a directory, an address such as `s3://…`, or `-` for stdout. */
   readonly output?: string;
 }
 
@@ -143,7 +141,7 @@ export interface VerifyOptions extends StoreOptions {
   readonly output: 'table' | 'json';
 }
 
-/** Directories of volumes by name. */
+/** Directory of each volume, by the name of the volume. */
 export type Volumes = ReadonlyMap<string, string>;
 
 export interface ExportPlaceOptions {

@@ -1,4 +1,4 @@
-/** Error in the arguments of a command. The program ends with exit status 2. */
+/** Error in the arguments of a command. After this error, the program ends with exit status 2. */
 import { LogfleetError } from '../../base/errors.ts';
 
 /** The `reason` of every error that is caused by a wrong command line. */

@@ -98,9 +98,7 @@ function storeFields(address: StoreAddress, options: ExportOptions, env: Command
   return members.map(([name, value]) => [`spec.destination.${kind}.${name}`, value]);
 }
 
-/**
- * Throws a `UsageError` if rows in this format, with this compression or with partitions cannot be written to stdout.
- */
+/** Throws a `UsageError` if the format, the compression or the partitions of the rows are not possible on stdout. */
 function refuseForStdout({ format, compression, compressionLevel, partitionBy }: ExportOptions): void {
   if (partitionBy !== undefined && partitionBy !== 'None') {
     throw new UsageError(
@@ -120,8 +118,8 @@ function refuseForStdout({ format, compression, compressionLevel, partitionBy }:
 }
 
 /**
- * Returns `--from` and `--to` flags with absolute times for the next start. Returns an empty string if the user gave
- * absolute times, because the same flags can then be used again.
+ * Returns `--from` and `--to` flags with absolute times, for the next start of the command. If the user gave absolute
+ * times, returns an empty string, because the same flags can be used again.
  */
 export function fixedRangeFlags(
   { from = '', to = '' }: Pick<ExportOptions, 'from' | 'to'>,
@@ -154,6 +152,6 @@ export function renderExportFinding(finding: PlacedFinding): string | undefined 
  */
 const storePlaces: ReadonlySet<string> = new Set(['s3', 'azureBlob', 'gcs'].map((kind) => `spec.destination.${kind}`));
 
-/** Hint that flags accept short forms of times. */
+/** Hint about the short forms of times that flags accept. */
 const shortTimes =
   '--from and --to also accept a date such as 2026-11-01, the word now, and a time before now such as -24h';

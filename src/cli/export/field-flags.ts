@@ -33,8 +33,8 @@ function kebab(path: string): string {
 }
 
 /**
- * Defines a flag that accepts only fixed values, in upper or lower case. The default is `fallback`, or else the first
- * value. The help and the shell completion show the values.
+ * Defines a flag that accepts only fixed values, in upper or lower case. The default is `fallback` or, without
+ * `fallback`, the first value. The help and the shell completion show the values.
  */
 function choice(path: string, value: string, help: string, values: readonly string[], fallback = values[0]): FieldFlag {
   const flag = field(path, value, `${help} (default: ${fallback}).`);
@@ -67,7 +67,7 @@ export const fieldFlags: readonly FieldFlag[] = [
   ),
   field('output.fields', '<a,b>', 'Fields to write, in this order (default: all).', nameList),
   field('output.maxPartSize', '<size>', 'Maximum size of a file (default: 256Mi).'),
-  choice('output.partitionBy', '<period>', 'Folders by time for the files; None with -o -', ['None', 'Day', 'Hour']),
+  choice('output.partitionBy', '<period>', 'Write the files to a folder per period; None with -o -', ['None', 'Day', 'Hour']),
   field('parallelism', '<n>', 'Maximum number of concurrent search jobs (default: 4).', wholeNumber),
   field('limits.maxMessages', '<n>', 'Start no more searches once the export has this many rows.', wholeNumber),
   field(

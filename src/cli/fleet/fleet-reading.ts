@@ -21,8 +21,8 @@ export interface FleetReadingOptions {
 export interface ReadFleet {
   readonly collectors: readonly Collector[];
   /**
-   * Version of the only build that the service offers. The list may then omit collectors that run this build. Undefined
-   * if the service offers several builds.
+   * Version of the build that the service offers, if it offers only one. In that case, the list may omit collectors
+   * that run this build. Undefined if the service offers several builds.
    */
   readonly omittedVersion: string | undefined;
 }

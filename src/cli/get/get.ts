@@ -87,7 +87,7 @@ async function idleNoteOf(resources: readonly AnyResource[], reader: ResourceRea
 }
 
 const exportsWithoutStatus = () =>
-  `The command logfleet export stores no status here. To check the files of its exports: ${invocation('verify FOLDER')}.`;
+  `The command logfleet export stores no status in this directory. To check the files of an export: ${invocation('verify FOLDER')}.`;
 
 async function gather({
   kinds: wanted,

@@ -1,6 +1,6 @@
 /**
- * The operator consists of a host, which gives access to the resources, and of a reconciler and a controller for each
- * kind. The operator runs in a cluster, on directories of manifests, and in simulations.
+ * The operator: a host, which gives access to the resources, and a reconciler and a controller for each kind of
+ * resource. The operator runs in a cluster, on directories of manifests, and in simulations.
  */
 import { Accounts } from '../../account/accounts.ts';
 import { type RequestLimits, WorkerShares } from '../../account/worker-shares.ts';
@@ -105,8 +105,8 @@ export class Operator {
   }
 
   /**
-   * Stops the operator. Waits up to `drainMs` for the log service's responses, writes them to the ledger, and closes
-   * all connections. After that, the caller may give up leadership.
+   * Stops the operator. Waits up to `drainMs` for the log service's responses, writes them to the ledger (stored
+   * rollout state), and closes all connections. After that, the caller may give up leadership.
    */
   async stop(): Promise<void> {
     const { clock } = this.#options;

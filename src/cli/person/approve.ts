@@ -140,8 +140,8 @@ function renderMembers({ members, updated }: StageStatus): string {
 }
 
 /**
- * Returns a sentence that gives the number of offline collectors in the whole policy. The status does not contain this
- * number for each stage.
+ * Returns a sentence with the number of offline collectors in the whole policy. The status does not contain the numbers
+ * for each stage.
  */
 function renderOffline({ status }: CollectorVersionPolicy): string {
   const offline = status?.collectors?.offline ?? 0;

@@ -29,7 +29,10 @@ export async function openClusterSwitch(options: PauseOptions, context: CommandC
   }
 }
 
-/** Finds the namespace of the operator. Throws a `UsageError` if there are several candidates. */
+/**
+ * Finds the namespace of the operator, and returns functions that pause and resume this operator. Throws a `UsageError`
+ * if there are several candidates.
+ */
 export async function findSwitch(
   client: ApiClient,
   { operatorNamespace, kubeconfig, context: contextName }: PauseOptions,

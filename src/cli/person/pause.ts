@@ -58,7 +58,7 @@ function renderResumption(
 ): string {
   const done = already ? 'was not paused by annotation' : 'resumed';
   if (spec.paused)
-    return `${done}, but spec.paused in the manifest still pauses the resource. To resume: remove paused: true from the manifest`;
+    return `${done}, but spec.paused in the manifest still pauses the resource. To resume: remove 'paused: true' from the manifest`;
   if (everything === undefined) return `${done}.`;
   return `${done}, but the whole operator is paused: ${everything} To resume: ${invocation('resume --all')}${targetFlags(where)}`;
 }
@@ -115,7 +115,7 @@ async function resumeAll(operator: OperatorSwitch): Promise<Outcome> {
   await operator.set(false);
   const still = await operator.pausedBy();
   if (still === undefined) return { report: 'resumed.', status: exitStatus.ok };
-  return { report: `still paused by ${still}. Change it to resume.`, status: exitStatus.failed };
+  return { report: `still paused by ${still}. To resume, change the manifest.`, status: exitStatus.failed };
 }
 
 type OpenSwitch = (options: PauseOptions, context: CommandContext) => Promise<OperatorSwitch>;

@@ -1,6 +1,6 @@
 /**
- * Plans exports. Sends a few requests with which the log service counts the rows, and writes nothing. When planning
- * ends or times out, the search jobs that it created are closed.
+ * Plans exports. Sends a few requests that make the log service count the rows. Writes nothing. When planning ends or
+ * times out, the search jobs that it created are closed.
  */
 import type { Account, Accounts } from '../../account/accounts.ts';
 import { reasons } from '../../api/conditions.ts';
@@ -260,7 +260,7 @@ function hindrancesOf(
     sentences.push(`limits.maxBytesScanned of ${maxBytesScanned} bytes stops the export before its end.`);
   }
   if (deadlineMs !== undefined && clock.now() + durationMs > deadlineMs) {
-    sentences.push('The export needs more time than activeDeadlineSeconds allows, and fails at this deadline.');
+    sentences.push('The export needs more time than activeDeadlineSeconds allows, so it will fail at this deadline.');
   }
   return sentences;
 }

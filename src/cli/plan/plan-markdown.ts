@@ -77,7 +77,7 @@ function sectionOf(kind: string, outlook: Outlook | ExportOutlook): Section {
   return { name, title, blocks: blocksOf(outlook), hasContent: isNoteworthy(outlook) };
 }
 
-/** Reports whether a plan contains changes, or reasons that changes are prevented. */
+/** Reports whether a plan contains changes, or reasons why changes are prevented. */
 function isNoteworthy(outlook: Plan): boolean {
   if (outlook.kind !== 'plan') return outlook.kind === 'waiting';
   if (!('rolloutId' in outlook.plan)) return true;

@@ -11,7 +11,10 @@ import type { PlanOptions } from '../command/options.ts';
 import { noPlace, type ResourcePlace } from '../resources/given-manifests.ts';
 import { openResources } from '../resources/resource-access.ts';
 
-/** Kinds of resources that are planned individually. */
+/**
+ * Kinds whose resources are planned one by one. Policies are planned together, because they can select the same
+ * collectors.
+ */
 export type PlannedKind = 'SearchExport' | 'SearchExportSchedule';
 
 const nouns: Readonly<Record<PlannedKind, string>> = { SearchExport: 'export', SearchExportSchedule: 'schedule' };

@@ -39,7 +39,7 @@ interface Cells {
 const namedCollectors = 5;
 const namedWindows = 3;
 const widestHistogram = 60;
-/** Number of intervals listed without `-o wide`. */
+/** Maximum number of intervals to list without `-o wide`. */
 const listedIntervals = 5;
 const factsLayout = { margin: 2, nameWidth: 11 };
 
@@ -168,10 +168,7 @@ function describeTime({ forecast, upgrade }: RolloutPlan): string | undefined {
   return `about ${duration}, until ${end}, if an upgrade takes ${upgradeTime}${sources[upgrade.source]}`;
 }
 
-/**
- * Renders the first maintenance windows in a plan. The last upgrade of a window can start `lastMs` before the window
- * ends.
- */
+/** Renders the first few maintenance windows in a plan. No upgrade starts in the last `lastMs` of a window. */
 function describeWindows({ forecast }: RolloutPlan, lastMs: number): string | undefined {
   const windows = forecast?.windows ?? [];
   if (windows.length === 0) return undefined;
@@ -207,14 +204,14 @@ export function stageCells({ stages, forecast }: RolloutPlan): Cells | undefined
   };
 }
 
-/** Returns a string for each stage that upgrades collectors, with the names of the first collectors. */
+/** Returns a string for each stage that upgrades collectors, with the names of the first few collectors. */
 export function upgradesByStage({ stages }: RolloutPlan): readonly string[] {
   return stages
     .filter(({ upgrades }) => upgrades.length > 0)
     .map(({ name, upgrades }) => `${name === undefined ? '' : `${name}: `}${someOf(upgrades)}`);
 }
 
-/** Returns a string for each reason why collectors are not upgraded, with the names of the first collectors. */
+/** Returns a string for each reason why collectors are not upgraded, with the names of the first few collectors. */
 export function leftOutByReason({ leftOut }: RolloutPlan): readonly string[] {
   return leftOut.map((group) => `${group.collectors.length} ${because(group)}: ${someOf(group.collectors)}`);
 }

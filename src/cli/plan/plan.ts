@@ -70,7 +70,7 @@ export async function planCommand(
   return hasChanges(plans) ? exitStatus.failed : exitStatus.ok;
 }
 
-/** Returns the problems with all resources, and with the sample runs of schedules. */
+/** Returns the problems with policies, with exports, and with the sample runs of schedules. */
 function problemsOf({ outlooks, exports, schedules }: AllPlans) {
   const samples = schedules.flatMap(({ outlook }) => outlook ?? []);
   return [...outlooks, ...exports, ...samples].filter(({ kind }) => kind === 'problem') as Problem<AnyResource>[];

@@ -24,7 +24,7 @@ import { maxFailureMs } from '../operator/service-reading.ts';
 export interface PlanningOptions extends Pick<Ports, 'clock' | 'random'> {
   readonly host: Host;
   readonly accounts: Accounts;
-  /** Policies to plan. Other policies are read only because they can select the same collectors. */
+  /** Policies to plan. The planner also reads the other policies, because they can select the same collectors. */
   readonly wanted: readonly ResourceKey[];
   /** Assumed duration of an upgrade in ms. Default: the measured duration. */
   readonly upgradeMs: number | undefined;
@@ -171,7 +171,7 @@ class Planning {
     const known = this.#outlooks.get(keyText(key));
     if (known) return known;
     const policy = this.#options.host.resources('CollectorVersionPolicy').get(key);
-    assert(policy !== undefined, 'a wanted policy is a policy of the host');
+    assert(policy !== undefined, 'the host contains each policy to plan');
     const trouble = this.#troubles.get(keyText(key));
     return trouble ? problemOf(policy, trouble.error) : timedOut(policy, this.#options.timeoutMs);
   }

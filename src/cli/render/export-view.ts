@@ -29,7 +29,7 @@ interface Detail {
 }
 
 const all = Number.POSITIVE_INFINITY;
-/** Levels of detail in the live view. The first level is for the largest windows. */
+/** Levels of detail in the live view, from the most to the least detailed. Small terminals get less detail. */
 const details: readonly Detail[] = [
   { jobs: 10, problems: 5, events: 5 },
   { jobs: 6, problems: 3, events: 3 },

@@ -14,7 +14,7 @@ import type { TargetOptions } from '../command/options.ts';
 import { conditionOf, holds } from './condition-lines.ts';
 
 export interface StepOptions extends TargetOptions {
-  /** True if a user must edit the resource's manifest, because logfleet's commands cannot change the resource. */
+  /** True if logfleet's commands cannot change the resource, so that a user must edit its manifest. */
   readonly byManifest?: true;
 }
 
@@ -68,7 +68,7 @@ export function renderMessage({ kind, status }: AnyResource, message: string, st
 export function resumeStep(resource: AnyResource, options: StepOptions): string | undefined {
   if (isComplete(resource)) return undefined;
   const steps = [
-    ...(resource.spec.paused ? ['remove paused: true from the manifest'] : []),
+    ...(resource.spec.paused ? ["remove 'paused: true' from the manifest"] : []),
     ...(isPausedByAnnotation(resource) ? [removalOfAnnotation(resource, options)] : []),
   ];
   return steps.length === 0 ? undefined : steps.join(', and ');

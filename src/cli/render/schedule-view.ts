@@ -19,7 +19,7 @@ interface Detail {
   readonly events: number;
 }
 
-/** Levels of detail in the live view. The first level is for the largest windows. */
+/** Levels of detail in the live view, from the most to the least detailed. Small terminals get less detail. */
 const details: readonly Detail[] = [
   { runs: 8, gaps: 5, events: 3 },
   { runs: 4, gaps: 3, events: 1 },

@@ -56,7 +56,7 @@ export function decodeSources(sources: readonly SourceFile[], namespace: string)
 }
 
 /**
- * Returns the resources of one kind in the manifests. A resource that also exists in `placed` keeps its uid, status and
+ * Returns the resources of one kind in the manifests. A resource that also exists in `placed` gets its uid, status and
  * annotations from there.
  */
 export function resourcesIn<K extends KindName>(
@@ -92,7 +92,7 @@ export interface ResourcePlace {
   close(): Promise<void>;
 }
 
-/** Used by a command that reads neither a cluster nor a directory. */
+/** Place without resources, for a command that reads neither a cluster nor a directory. */
 export const noPlace: ResourcePlace = {
   namespace: defaultNamespace,
   policies: async () => [],

@@ -116,7 +116,7 @@ export function renderRetained(
     renderMinute(untilMs),
   ]);
   return [
-    'Retained resources: their manifests are missing, and their state is kept',
+    'Retained resources: the manifest is missing, but the state is kept',
     ...renderTable(['Namespace', 'Resource', 'Manifest', 'Missing since', 'Kept until'], rows),
     `To continue, restore the manifest. To discard the state: ${invocation('forget KIND/NAME -n NAMESPACE')}${targetFlags(place)}`,
   ];

@@ -42,7 +42,7 @@ export interface ResourceReader {
   list(kind: KindName, namespace: string | undefined): Promise<readonly AnyResource[]>;
   get(kind: KindName, key: ResourceKey): Promise<AnyResource | undefined>;
   readonly secrets: Pick<SecretReader, 'get'>;
-  /** Stored ledgers. A running operator can change them at any time. */
+  /** Ledgers (the stored rollout state of policies). A running operator can change them at any time. */
   readonly ledgers: Pick<LedgerStore, 'read'>;
   /**
    * Calls `onChange` with all resources of a kind, now and after each change, until the signal is aborted. When the
@@ -61,7 +61,10 @@ export interface ResourceReader {
   idleNote(): Promise<string | undefined>;
   /** Returns the retained resources (manifest deleted, state kept). Absent for a cluster. */
   retained?(): readonly RetainedResource[];
-  /** Returns the pause of the whole operator. Absent for a cluster, because a cluster may have several operators. */
+  /**
+   * Returns settings that show whether the whole operator is paused. Absent for a cluster, because a cluster may have
+   * several operators.
+   */
   pauseOfAll?(): OperatorSettings;
   close(): Promise<void>;
 }

@@ -42,7 +42,7 @@ const maxNamed = 200;
 const maxRows = 200;
 /** Number of rows that the HTML of the page already contains. Forty rows fill even a tall screen. */
 const startRows = 40;
-/** HTML element that contains the `StartData`. */
+/** HTML element that contains the first data of the page (`StartData`). */
 const startElement = '<script type="application/json" id="start">';
 /**
  * Maximum number of unsent bytes for a slow browser. If there are more, the server closes the stream, and the browser

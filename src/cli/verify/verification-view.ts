@@ -77,7 +77,7 @@ function advice({ manifest: { intervals }, differences }: Verification): readonl
 
 interface Check {
   readonly name: 'range' | 'proof' | 'counts' | 'figures' | 'files' | 'checksums' | 'manifest' | 'folder';
-  /** `unknown`: the check has no result, because files differ from the manifest. */
+  /** Result of the check. `unknown`: there is no result, because files differ from the manifest. */
   readonly result: 'ok' | 'incomplete' | 'differs' | 'unknown';
   readonly what: string;
 }
@@ -197,7 +197,7 @@ const figureNames: { readonly [F in ComparableFigure]: string } = {
   newestMs: 'newest time (_messagetime)',
 };
 
-/** Lists the values, such as sizes, that were not compared with the service in at least one time range. */
+/** Lists the values, such as sizes, that were compared with the service in only some of the time ranges, or in none. */
 function renderNotCompared(ranges: readonly ProofRange[]): string {
   const proven = ranges.filter(({ level }) => level !== 'None');
   const others = comparableFigures.filter((figure) => proven.some(({ compared }) => !compared.includes(figure)));

@@ -1,6 +1,6 @@
 /**
- * `logfleet verify MANIFEST`: checks the files of exports against their manifests. It writes nothing, and does not use
- * the log service.
+ * `logfleet verify MANIFEST`: checks the files of exports against the lists in their `manifest.json` files. It writes
+ * nothing, and does not use the log service.
  */
 
 import { unlessAborted } from '../../base/aborted.ts';
@@ -109,7 +109,7 @@ async function verify(destination: Destination, onProgress: (progress: VerifyPro
     const isAbsent = error instanceof LogfleetError && error.code === 'destination.absent';
     if (!isAbsent || !(await readPlan(destination, layout))) throw error;
     const message =
-      'the export is not complete: it has a plan but no manifest yet. Verify it once the export has ended';
+      'the export is not complete: it has a plan but no manifest yet. Verify the export after it has ended';
     throw failure('wait', 'cli.incomplete', message);
   }
 }

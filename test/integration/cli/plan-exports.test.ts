@@ -203,7 +203,7 @@ describe('the plan of an export', () => {
     ],
     [
       searchExport('  activeDeadlineSeconds: 1'),
-      'But:       The export needs more time than activeDeadlineSeconds allows, and fails at this deadline.',
+      'But:       The export needs more time than activeDeadlineSeconds allows, so it will fail at this deadline.',
     ],
     [searchExport('  paused: true'), 'But:       Paused by spec.paused: no search starts until this pause ends.'],
     [

@@ -193,7 +193,7 @@ describe('a directory', () => {
     const configMap = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: logfleet-settings}\ndata: {paused: "true"}\n';
     await writeFile(join(directory, 'settings.yaml'), configMap);
     expect(await say(false, 1)).toBe(
-      'everything in DIR: still paused by the ConfigMap logfleet-settings in DIR/settings.yaml. Change it to resume.\n',
+      'everything in DIR: still paused by the ConfigMap logfleet-settings in DIR/settings.yaml. To resume, change the manifest.\n',
     );
   });
 

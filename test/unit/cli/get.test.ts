@@ -124,7 +124,7 @@ describe('get', () => {
     it('are below the table, with their retention and the command that discards them', async () => {
       const { stdout } = await run(reader(production), { kind: 'cvp', options });
       expect(stdout.split('\n').slice(3)).toEqual([
-        'Retained resources: their manifests are missing, and their state is kept',
+        'Retained resources: the manifest is missing, but the state is kept',
         'NAMESPACE   RESOURCE      MANIFEST          MISSING SINCE          KEPT UNTIL',
         'logging     cvp/staging   policies/b.yaml   2026-11-01 10:00 UTC   2026-12-01 10:00 UTC',
         'To continue, restore the manifest. To discard the state: logfleet forget KIND/NAME -n NAMESPACE --dir policies',

@@ -36,7 +36,7 @@ describe('pause', () => {
     ]);
     expect(stdout).toBe(
       'cvp/production in namespace logging: paused; 1 upgrade in flight runs to completion. ' +
-        'To resume: remove paused: true from the manifest, and logfleet resume cvp/production\n',
+        "To resume: remove 'paused: true' from the manifest, and logfleet resume cvp/production\n",
     );
   });
 

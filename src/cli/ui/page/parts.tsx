@@ -1,4 +1,4 @@
-/** Small parts that several views of the page share. */
+/** Small components that several views of the page share. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { groupedText } from '../../../base/number-text.ts';

@@ -101,8 +101,8 @@ function sentence(text: string | undefined): string {
 }
 
 /**
- * Returns the versions of the collectors, most frequent first. Combines rare versions. The shades of one colour differ
- * in brightness, so that colour-blind people can distinguish them.
+ * Returns the segments of a bar of collector versions, most frequent first. Combines rare versions. Versions other than
+ * the target have shades of one colour, so that colour-blind people can distinguish them.
  */
 function versionSegments({ versions = [], targetVersion }: CollectorVersionPolicyStatus): readonly Segment[] {
   const former = versions.filter(({ version }) => version !== targetVersion);
@@ -146,7 +146,7 @@ function Stage({ stage, isCurrent, soak }: { stage: StageStatus; isCurrent: bool
   );
 }
 
-/** Elapsed part of a soak. Shown only during the soak. */
+/** Progress bar of a soak. Shown only during the soak. */
 function Soak({ stage, soak = '', nowMs }: { stage: StageStatus; soak: string | undefined; nowMs: number }) {
   const durationMs = parseDuration(soak) ?? 0;
   if (stage.state !== 'Soaking' || stage.soakedUntil === undefined || durationMs === 0) return null;

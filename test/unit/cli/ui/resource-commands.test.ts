@@ -83,7 +83,7 @@ describe('the details of a resource', () => {
 
   test('say how to resume a resource that its manifest pauses', () => {
     const resource = shownResource({ kind: 'SearchExport', name: 'errors', spec: { paused: true }, status: {} });
-    expect(detailOf(resource, {}).messages).toEqual(['To resume sx/errors, remove paused: true from the manifest.']);
+    expect(detailOf(resource, {}).messages).toEqual(["To resume sx/errors, remove 'paused: true' from the manifest."]);
   });
 
   test('say that no operator has read a new resource, or its newest spec', () => {
