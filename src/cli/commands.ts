@@ -37,7 +37,10 @@ export interface CommandDefinition {
   readonly examples: readonly string[];
   /** Throws a `UsageError` if flags and arguments contradict each other. */
   readonly check?: (command: Command) => void;
-  /** Loads the command's function, which takes the arguments, the flags and the context, and resolves to the exit status. */
+  /**
+   * Loads the command's function. This function takes the arguments, the flags and the context, and resolves to the
+   * exit status.
+   */
   load(command: Command, program: Command): Promise<(...args: never[]) => Promise<number>>;
 }
 

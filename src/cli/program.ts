@@ -61,7 +61,7 @@ function define(program: Command, definition: CommandDefinition, context: Comman
   if (check) command.hook('preAction', () => check(command));
   command.action(async (...args) => {
     const start = await definition.load(command, program);
-    // The parser passes the command itself as the last argument. It is replaced with the context.
+    // The parser passes the command itself as the last argument. The context replaces this argument.
     run.status = await start(...([...args.slice(0, -1), context] as never[]));
   });
 }

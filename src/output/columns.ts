@@ -58,7 +58,7 @@ function restNameBeside(columns: readonly Column[]): string {
 const integers: ReadonlySet<string> = new Set(['long', 'int', 'integer', 'short']);
 const decimals: ReadonlySet<string> = new Set(['double', 'float', 'number', 'decimal']);
 const truths: ReadonlySet<string> = new Set(['boolean', 'bool']);
-/** Fields that contain times, although the service describes them as numbers. */
+/** Fields that the service describes as numbers, but that contain times. */
 const instants: ReadonlySet<string> = new Set(['_messagetime', '_receipttime', '_timeslice']);
 
 function columnType(name: string, fieldType: string | undefined): ColumnType {

@@ -1,6 +1,6 @@
 /**
- * Builds the footer of a Parquet file, which describes the columns and states where each row group is stored. Row group
- * entries are encoded immediately to save memory.
+ * Builds the footer of a Parquet file. The footer describes the columns, and states where each row group is stored. The
+ * entry of a row group is encoded immediately, to save memory.
  */
 import { ByteWriter, type SchemaElement } from 'hyparquet-writer';
 import { logicalType } from 'hyparquet-writer/src/metadata.js';

@@ -49,7 +49,7 @@ export class PartSeries {
     this.#partOf(partition).row(row);
   }
 
-  /** Returns a promise if too much data is unwritten, so that the caller must wait before the next row. */
+  /** Returns a promise if too much data is unwritten. The caller must wait for the promise before the next row. */
   drained(): Promise<void> | undefined {
     if (this.#failure) return Promise.reject(this.#failure.error);
     const draining = this.#current?.writer.drained();

@@ -93,7 +93,7 @@ export class PartWriter {
   }
 
   /**
-   * Returns a promise if too much data is unwritten, so that the caller must wait. The promise rejects if a write
+   * Returns a promise if too much data is unwritten. The caller must wait for the promise, which rejects if a write
    * fails.
    */
   drained(): Promise<void> | undefined {

@@ -190,8 +190,8 @@ export function isUnfinished({ state }: Pick<Run, 'state'>): boolean {
 }
 
 /**
- * Returns the time ranges of failed runs that are not exported yet. The failed runs may already be deleted. A gap is
- * kept even if an outdated cache shows its failed run as active (S5).
+ * Returns the gaps (time ranges of failed runs) that are not exported yet. The failed runs may already be deleted. A
+ * gap is kept even if an outdated cache shows its failed run as active (S5).
  */
 function gapsOf({ gaps, covered, isRetryRequested }: ScheduleSnapshot, present: readonly Run[]): readonly Gap[] {
   const failed = present.filter((run) => hasFailed(run) && !contains(covered, run.span));

@@ -14,7 +14,7 @@ export interface ScheduleHealthInput {
   readonly pausedBy: string | undefined;
   /** Error that prevents all work on the schedule. */
   readonly problem: LogfleetError | undefined;
-  /** Decision about the schedule. Undefined if an error prevented it. */
+  /** Decision about the schedule. Undefined if an error prevented the decision. */
   readonly decision: ScheduleDecision | undefined;
   readonly runs: readonly Run[];
 }

@@ -1,6 +1,6 @@
 /**
- * Reconciles SearchExportSchedules. Each schedule has a runtime, which creates its runs. All runtimes are discarded
- * when this process stops being the leader.
+ * Reconciles SearchExportSchedules. For each schedule, a `ScheduleRuntime` object creates the runs. All these objects
+ * are discarded when this process stops being the leader.
  */
 import type { AwaitedSecrets } from '../account/awaited-secrets.ts';
 import type { SearchExportSchedule } from '../api/kinds.ts';

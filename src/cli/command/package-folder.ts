@@ -1,4 +1,6 @@
-/** Finds logfleet's own files, such as `crds/`, and its version, in a checkout and in an installed package. */
+/**
+ * Finds logfleet's own files, such as `crds/`, and reads its version. Works in a checkout and in an installed package.
+ */
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 

@@ -90,7 +90,10 @@ function exportByFlags(secrets: readonly SourceFile[], options: ExportOptions, c
   return { sources: [source], volumes, sink };
 }
 
-/** Returns the only Secret that has the key `baseURL`. Secrets of object stores do not have this key. */
+/**
+ * Returns the Secret for the log service: the only Secret that has the key `baseURL`. Secrets of object stores do not
+ * have this key.
+ */
 function serviceSecret(sources: readonly SourceFile[], { namespace }: ExportOptions): GivenSecret | undefined {
   const all = decodeSources(sources, namespace ?? defaultNamespace).flatMap(({ secrets }) => secrets);
   const [one, ...others] = all.filter(({ members }) => members.has('baseURL'));

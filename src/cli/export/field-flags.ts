@@ -67,7 +67,7 @@ export const fieldFlags: readonly FieldFlag[] = [
   ),
   field('output.fields', '<a,b>', 'Fields to write, in this order (default: all).', nameList),
   field('output.maxPartSize', '<size>', 'Maximum size of a file (default: 256Mi).'),
-  choice('output.partitionBy', '<period>', 'Write the files to a folder per period; None with -o -', ['None', 'Day', 'Hour']),
+  choice('output.partitionBy', '<period>', 'Use a folder for each period; None with -o -', ['None', 'Day', 'Hour']),
   field('parallelism', '<n>', 'Maximum number of concurrent search jobs (default: 4).', wholeNumber),
   field('limits.maxMessages', '<n>', 'Start no more searches once the export has this many rows.', wholeNumber),
   field(

@@ -114,7 +114,10 @@ function hasFailures(resource: CollectorVersionPolicy): boolean {
   return (status?.collectors?.failed ?? 0) > 0 || (status?.stages?.some(({ failed }) => failed > 0) ?? false);
 }
 
-/** Skip reasons that `logfleet retry` overrides: the operator then tries to upgrade these collectors again. */
+/**
+ * Skip reasons that `logfleet retry` overrides. After a retry, the operator tries again to upgrade collectors that it
+ * skipped for one of these reasons.
+ */
 const refusals: readonly (string | undefined)[] = ['RefusedByService', 'NotPermitted', 'Contested'];
 
 /**

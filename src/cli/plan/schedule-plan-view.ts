@@ -18,7 +18,7 @@ export function renderSchedulePlan(
   ];
 }
 
-/** Renders the title of a schedule's plan, which gives the number of runs or says that the schedule has ended. */
+/** Renders the title of a schedule's plan. The title gives the number of runs, or says that the schedule has ended. */
 export function scheduleTitle(planned: ScheduleOutlook): string {
   const { nextDay, pending } = planned;
   const isEnded = planned.nextDueMs === undefined;

@@ -42,7 +42,7 @@ export interface ScheduleRuns {
 /** Run of a schedule that is planned like a single export. The costs of all runs are estimated from its plan. */
 export interface ScheduleSample {
   readonly span: TimeRange;
-  /** True if no run has complete data yet, so that the sample is a period before the first run. */
+  /** True if no run has complete data yet. In that case, the sample is a period before the first run. */
   readonly isOlder: boolean;
   readonly export: SearchExport;
 }

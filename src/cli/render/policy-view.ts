@@ -111,8 +111,8 @@ function policyWait(status: CollectorVersionPolicyStatus): string | undefined {
 }
 
 /**
- * Removes the numbers of collectors from a status with the state `Progressing`. They are outdated until the current
- * process has listed the collectors.
+ * Removes the numbers of collectors from a status with the state `Progressing`. These numbers are outdated until the
+ * current process has listed the collectors.
  */
 export function withoutOldFigures(status: CollectorVersionPolicyStatus = {}): CollectorVersionPolicyStatus {
   const { conditions, summary: { state } = {} } = status;

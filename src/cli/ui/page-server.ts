@@ -2,7 +2,7 @@
  * HTTP server of `logfleet ui`, for a browser on the same machine.
  *
  * - It listens on 127.0.0.1 only, answers only GET and HEAD, and changes nothing.
- * - It refuses requests with a foreign `Host` or `Origin`, which protects against DNS rebinding.
+ * - It refuses requests with a foreign `Host` or `Origin`, to protect against DNS rebinding.
  * - It sends at most four messages about changes per second.
  */
 import { createHash } from 'node:crypto';
@@ -133,7 +133,7 @@ export class PageServer {
 
   #withStartData(): string {
     const start: StartData = { list: this.#options.model.list({ text: '' }, 0, startRows), place: this.#place };
-    // Escapes `<`, so that no text in the JSON can end the HTML element around it.
+    // Escapes `<`, so that no text in the JSON can end the HTML element around the JSON.
     const json = JSON.stringify(start).replaceAll('<', '\\u003c');
     return this.#options.html.replace(startElement, () => `${startElement}${json}`);
   }

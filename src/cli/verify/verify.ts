@@ -1,5 +1,5 @@
 /**
- * `logfleet verify MANIFEST`: checks the files of exports against the lists in their `manifest.json` files. It writes
+ * `logfleet verify MANIFEST`: checks the files of each export against the list in its `manifest.json`. It writes
  * nothing, and does not use the log service.
  */
 

@@ -105,7 +105,7 @@ const coveredKeys = [
   { label: 'not exported yet', colour: 'var(--missing)' },
 ];
 
-/** Compares exported time with pending time. Not shown while nothing is pending. */
+/** Bar that compares the exported time with the pending time. Not shown if nothing is pending. */
 function Backfill({ status }: { status: SearchExportScheduleStatus }) {
   const { startTime, lastScheduleTime, covered = [], pendingRuns = 0 } = status;
   if (pendingRuns === 0 || startTime === undefined || lastScheduleTime === undefined || covered.length >= maxCovered)
