@@ -167,10 +167,10 @@ LOGFLEET_ACCESS_KEY and LOGFLEET_CA_FILE.
     ],
     help: `
 With --dir or the flags for a cluster (-n, -A, --context, --kubeconfig), the
-plan includes the current rollouts and the other policies there. The credentials
-come from a Secret in the files, or in the cluster or directory. Without a
-cluster, they can also come from the environment variables LOGFLEET_BASE_URL,
-LOGFLEET_ACCESS_ID, LOGFLEET_ACCESS_KEY and LOGFLEET_CA_FILE.
+plan includes the current rollouts and the other policies of the directory or
+cluster. The credentials come from a Secret in the files, the directory or the
+cluster. Without a cluster, they can also come from the environment variables
+LOGFLEET_BASE_URL, LOGFLEET_ACCESS_ID, LOGFLEET_ACCESS_KEY and LOGFLEET_CA_FILE.
 `,
     examples: ['plan ./policies', 'plan new.yaml --dir ./policies --exit-code -o wide'],
     load: async () => (await import('./plan/plan.ts')).planCommand,

@@ -79,7 +79,7 @@ class ZstdStream implements Packer {
 
 /** Header of a gzip file. It contains no file name and no time, so identical rows always produce identical files. */
 const gzipHeader = Uint8Array.of(0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff);
-/** Empty last block of deflate data. */
+/** Empty deflate block that is marked as the last block. */
 const lastBlock = Uint8Array.of(3, 0);
 const gzipTrailerBytes = 8;
 

@@ -74,18 +74,15 @@ export interface ScheduleSnapshot {
 export interface ScheduleDecision {
   /** Complete runs that need a schedule record. */
   readonly record: readonly Run[];
-  /**
-   * Failed and stalled runs to delete because the user has requested a retry. They are deleted before the status is
-   * written.
-   */
+  /** Failed and stalled runs to delete before the status is written, because the user has requested a retry. */
   readonly repeat: readonly Run[];
   /** Old runs to delete after the status is written. */
   readonly remove: readonly Run[];
   /** Time ranges of the runs to create, in the order of creation. */
   readonly create: readonly TimeRange[];
-  /** Failed time ranges that the status shows, in ascending order. */
+  /** Gaps (time ranges of failed runs) for the status, in ascending order. */
   readonly gaps: readonly Gap[];
-  /** Names of due runs that are already taken by other SearchExports. */
+  /** Names of due runs that cannot be created, because other SearchExports already have these names. */
   readonly taken: readonly string[];
   /** Number of due runs that do not exist yet, including the runs in `create`. Counting stops at `maxCounted`. */
   readonly pending: number;
@@ -143,16 +140,16 @@ export function decideSchedule(snapshot: ScheduleSnapshot): ScheduleDecision {
 /** Settings that determine the time range and the due time of each run. */
 export type ScheduleTimes = Pick<ScheduleSettings, 'calendar' | 'startMs' | 'endMs' | 'settleDelayMs'>;
 
-/** Due time ranges without a run. */
+/** Time ranges for which runs are due but have not been created yet. */
 export interface DueTime {
-  /** Due time ranges without a run, in ascending order. */
+  /** Time ranges for which runs are due but have not been created yet, in ascending order. */
   readonly open: readonly TimeRange[];
   /** Time up to which runs are due. It is never later than the end of the schedule. */
   readonly untilMs: number;
 }
 
 /**
- * Returns the due time ranges without a run.
+ * Returns the time ranges for which runs are due but have not been created yet.
  *
  * @param taken time ranges that are exported, have failed or belong to an existing run, sorted and without overlaps
  */

@@ -38,6 +38,6 @@ export const exitStatus = {
   failed: 1,
   /** Exit status for wrong usage or invalid input. */
   usage: 2,
-  /** Exit status after a signal. The next run continues from the stored state. */
+  /** Exit status after a signal. The next start of the command continues from the stored state. */
   interrupted: 130,
 } as const;

@@ -40,7 +40,8 @@ function readContainerAddress(text: string, endpoint: string | undefined): Store
     );
   }
   const service = (endpoint ?? url.origin).replace(/\/+$/, '');
-  if (!text.startsWith(`${service}/`)) throw new UsageError(`'${text}' is not below --endpoint ${service}`);
+  if (!text.startsWith(`${service}/`))
+    throw new UsageError(`'${text}' is not below --endpoint ${service}: change the address or --endpoint`);
   const [container = '', ...folders] = text
     .slice(service.length + 1)
     .split('/')

@@ -38,7 +38,7 @@ interface Shown {
   readonly updates: UpdatePace;
   /** State and numbers of the resource in the last printed line. A new line is printed only when they change. */
   lineKey: string | undefined;
-  /** Most recently printed reason for waiting. */
+  /** Reason for waiting that was printed most recently. */
   message: string | undefined;
   reminder: Timer | undefined;
 }

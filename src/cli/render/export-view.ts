@@ -21,7 +21,7 @@ import {
 } from './text.ts';
 import { type KindView, type Moment, renderView, type ViewOptions } from './view-layout.ts';
 
-/** Maximum number of lines for each kind of detail. */
+/** Maximum number of lines for each kind of detail, such as search jobs. */
 interface Detail {
   readonly jobs: number;
   readonly problems: number;

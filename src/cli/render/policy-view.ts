@@ -17,7 +17,7 @@ import { aligned } from './table.ts';
 import { clip, type Paint, printable, renderAgeSince, renderEnd, renderExamples, widthOf, wrap } from './text.ts';
 import { type KindView, type Moment, renderView, type ViewOptions } from './view-layout.ts';
 
-/** Maximum number of lines for each kind of detail. */
+/** Maximum number of lines for each kind of detail, such as stages. */
 interface Detail {
   readonly stages: number;
   readonly versions: number;

@@ -12,7 +12,7 @@ import { columnWidths, type Fact, renderFacts, renderRow } from './table.ts';
 import { paintWith, printable, renderAgeSince, renderBytes, renderCount, renderMoment } from './text.ts';
 import { type KindView, type Moment, renderView, type ViewOptions } from './view-layout.ts';
 
-/** Maximum number of lines for each kind of detail. */
+/** Maximum number of lines for each kind of detail, such as runs. */
 interface Detail {
   readonly runs: number;
   readonly gaps: number;

@@ -48,7 +48,8 @@ export async function runInCluster(
     listen &&
     (await startHealthServer({
       ...{ listen, metrics },
-      unhealthy: () => (host.healthy() ? [] : ['a loop has made no progress for two minutes']),
+      unhealthy: () =>
+        host.healthy() ? [] : ['a background loop of the operator has made no progress for two minutes'],
       unready: () => host.unready(),
     }));
   host.start();

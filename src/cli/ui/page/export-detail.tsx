@@ -88,7 +88,7 @@ const coverageKeys = [
   { label: 'not exported yet', colour: 'var(--missing)' },
 ];
 
-/** Returns the exported time ranges, in whole slices of the row histogram. */
+/** Returns the exported time ranges, computed from the slices of the row histogram. */
 function exportedSpans({ rowHistogram = [], manifest }: SearchExportStatus, range: TimeRange): readonly TimeSpan[] {
   const whole = { ...range, colour: 'var(--updated)', title: 'exported' };
   if (manifest) return [whole];
