@@ -55,12 +55,12 @@ function checksOf({ verification, manifestsOnly }: ScheduleResult): readonly (re
     check(
       'records',
       has('damagedRecord', 'misnamedRecord'),
-      `${renderCount(runs, 'run record')} of complete runs, with ${renderCount(rows, 'row')} and ${renderBytes(bytes)}`,
+      `${renderCount(runs, 'schedule record')} of complete runs, with ${renderCount(rows, 'row')} and ${renderBytes(bytes)}`,
     ),
     check(
       'manifests',
       has('missingManifest', 'changedManifest', 'contradictoryManifest', 'incomplete'),
-      `${groupedText(manifests)} of ${renderCount(runs, 'export manifest')} match the SHA-256 and time range in the run record`,
+      `${groupedText(manifests)} of ${renderCount(runs, 'export manifest')} match the SHA-256 and time range in the schedule record`,
     ),
     manifestsOnly
       ? ['files', 'not read', 'left out by --manifests-only']
@@ -117,11 +117,11 @@ function adviceOf({ gaps, overlaps }: ScheduleVerification): readonly string[] {
   return [
     ...(gaps.length > 0
       ? [
-          `Remedy for a gap: run ${invocation('retry')} for the schedule. This repeats failed runs and rewrites missing run records. Restore older run records from a backup. To verify only a part of the time range, add --from and --to.`,
+          `Remedy for a gap: run ${invocation('retry')} for the schedule. This repeats failed runs and rewrites missing schedule records. Restore older schedule records from a backup. To verify only a part of the time range, add --from and --to.`,
         ]
       : []),
     ...(overlaps.length > 0
-      ? ['Remedy for an overlap between two runs: remove the run record and the folder of one run.']
+      ? ['Remedy for an overlap between two runs: remove the schedule record and the folder of one run.']
       : []),
   ];
 }
