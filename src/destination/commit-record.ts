@@ -54,7 +54,7 @@ export type CountSource = Stored<typeof countSource>;
 
 /** Total size and time range of the written messages (E6). */
 export const messageFigures = {
-  /** Sum of the message sizes (`_size`) in bytes. Absent if a message has no size. */
+  /** Sum of the message sizes (`_size`) in bytes. Absent if any message has no size. */
   bytes: optional(integer()),
   /** Smallest and largest `_messagetime` in ms since the epoch. Absent if no message was written. */
   oldestMs: optional(instant),
@@ -90,7 +90,7 @@ const repeatedMessage = object({
 });
 export type RepeatedMessage = Stored<typeof repeatedMessage>;
 
-/** Maximum number of repeated messages that a commit record can list. If there are more, it lists none. */
+/** Maximum number of repeated messages that a commit record can list. If there are more, the record lists none. */
 export const maxRepeatedMessages = 100;
 
 const recordForm = object({
@@ -106,8 +106,8 @@ const recordForm = object({
   /** Number of duplicate rows (E9). Duplicates are not written. */
   duplicates: integer(),
   /**
-   * Number of received rows that are not written, because the service returned only some of the results (E4). The next
-   * search returns these rows again.
+   * Number of rows that were received but not written, because the service cut the search short (E4). The next search
+   * returns these rows again.
    */
   left: integer(),
   count: object({ rows: integer(), source: countSource }),
@@ -148,7 +148,10 @@ export type CommitOutcome =
   /** Another process has already written this commit record. */
   | { readonly kind: 'taken'; readonly existing: CommitRecord };
 
-/** Writes a commit record, or returns the existing one. The call can be retried after an error. */
+/**
+ * Writes a commit record. If the record already exists, returns it, and removes the caller's data files that are not in
+ * it. The call can be retried after an error.
+ */
 export async function commit(
   destination: Destination,
   layout: ExportLayout,
@@ -204,7 +207,8 @@ export async function readRecords(
 }
 
 async function readRecord(destination: Destination, layout: ExportLayout, name: string): Promise<CommitRecord> {
-  if (!layout.isCommit(name)) throw damaged({ name, advice: 'remove it' }, 'no commit record can have this name');
+  if (!layout.isCommit(name))
+    throw damaged({ name, advice: 'remove it' }, 'this is not a valid name for a commit record');
   const record = await recordKind.read(destination, name);
   if (!record) throw disappeared(name, destination.url);
   if (layout.commit(record.segment, record.toMs) === name) return record;

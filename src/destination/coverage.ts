@@ -43,14 +43,17 @@ export function coverageOf(
   return { intervals, remaining, strays: [...byKey.values()].filter((record) => !known.has(record)), voided };
 }
 
-/** Returns the plan's segments, followed by the segments that digests added for repeated searches. */
+/**
+ * Returns the plan's segments, followed by those that digests (comparisons with the service's counts) added for
+ * repeated searches.
+ */
 export function allSegmentsOf(plan: ExportPlan, verdicts: readonly DigestVerdict[] = []): readonly Segment[] {
   return roundsOf(plan, verdicts).flatMap(({ segments }) => segments);
 }
 
 interface Round {
   readonly segments: readonly Segment[];
-  /** Time ranges that later rounds search again, in chronological order. */
+  /** Time ranges that the segments of later rounds search again, in chronological order. */
   readonly holes: readonly TimeRange[];
 }
 

@@ -3,7 +3,7 @@ import { type MessageFigures, sumOfFigures } from './commit-record.ts';
 import { type SliceFigures, SliceSums } from './slice-figures.ts';
 
 export interface FileFigures extends MessageFigures {
-  /** Message counts, sizes and times for each short period. Absent if a message has no time. */
+  /** Message counts, sizes and times for each short period. Absent if any message has no time. */
   readonly slices?: readonly SliceFigures[];
 }
 
@@ -21,7 +21,7 @@ export type FigureColumn = (typeof figureColumns)[number];
 /** Summarises the sizes and times of a file's rows. */
 export class FigureSum {
   readonly #slices: SliceSums;
-  /** Sum of the message sizes in bytes. NaN if a message has no size. */
+  /** Sum of the message sizes in bytes. NaN if any message has no size. */
   #bytes = 0;
   #hasTimes = true;
 

@@ -33,7 +33,7 @@ const oneChunk = { chunkSize: 256 * 1024, writableHighWaterMark: 1 };
 
 interface TextReader {
   add(chunk: Uint8Array): void;
-  /** Ends the file, and returns the number of rows. */
+  /** Marks the end of the file, and returns its number of rows. */
   end(): number;
 }
 

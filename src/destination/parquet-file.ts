@@ -5,7 +5,7 @@ import { type FigureSum, type FileContent, type FileFigures, figureColumns } fro
 
 /** Maximum size of a Parquet footer in bytes. */
 const maxFooterBytes = 8 * 1024 * 1024;
-/** Length in bytes of the end of a Parquet file: the footer's size and `PAR1`. */
+/** Length in bytes of the last two fields of a Parquet file: the footer's size, and the text `PAR1`. */
 const trailerBytes = 8;
 const mark = 'PAR1';
 
@@ -20,7 +20,7 @@ export async function readParquet(file: AsyncIterable<Uint8Array>, sum: FigureSu
   return { rows: Number(metadata.num_rows), figures: (again) => figuresOf(metadata, again, bytes, sum) };
 }
 
-/** Reads a whole Parquet file, but keeps only its last bytes in memory, because they contain the metadata (footer). */
+/** Reads a whole Parquet file, but keeps only its last bytes in memory. These bytes contain the metadata (footer). */
 async function readTail(file: AsyncIterable<Uint8Array>) {
   const chunks: Uint8Array[] = [];
   let [bytes, keptBytes] = [0, 0];

@@ -15,8 +15,8 @@ export class Partitions {
   readonly #partitionBy: Partitioning;
   readonly #zone: NonNullable<ReturnType<typeof timeZone>>;
   /**
-   * Folder for rows with times from `#fromMs` (inclusive) to `#toMs` (exclusive). Stored because most calls need the
-   * same folder as the call before.
+   * Folder for rows with times from `#fromMs` (inclusive) to `#toMs` (exclusive). It is stored because most calls need
+   * the same folder as the previous call.
    */
   #folder = '';
   #fromMs = Number.NaN;

@@ -7,7 +7,7 @@ import type { ExportLayout } from './export-layout.ts';
 import type { Destination } from './store/destination.ts';
 import { checked, list, moment, object, optional, type Stored, StoredKind, text } from './stored-json.ts';
 
-/** Maximum number of segments in a plan. It also limits the size of the manifest. */
+/** Maximum number of segments in a plan. This number also limits the size of the manifest. */
 export const maxSegments = 10_000;
 
 const plannedField = object({ name: text(), fieldType: optional(text()) });

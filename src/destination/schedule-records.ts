@@ -1,6 +1,7 @@
 /**
  * A schedule's records. `start.json` contains the time from which the schedule exports (S2). A file such as
- * `runs/20261122t120000z-130000z.json` shows that its time range was exported (S1). Records are never removed.
+ * `runs/20261122t120000z-130000z.json` shows that the time range in its name was exported (S1). Records are never
+ * removed.
  */
 import type { Destination } from './store/destination.ts';
 import { folderSegments } from './store/object-name.ts';
@@ -76,7 +77,7 @@ export async function readStart(destination: Destination, layout: ScheduleLayout
   return (await startKind.read(destination, layout.start))?.fromMs;
 }
 
-/** Writes the record of a complete run, or returns the existing record. */
+/** Writes the record of a completed run, or returns the existing record. */
 export function recordRun(
   destination: Destination,
   layout: ScheduleLayout,

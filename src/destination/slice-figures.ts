@@ -12,7 +12,7 @@ const sliceFigures = object({
   /** Start of the time slice in ms since the epoch. */
   fromMs: instant,
   rows: integer(1),
-  /** Sum of the message sizes (`_size`) in bytes. Absent if a message has no size. */
+  /** Sum of the message sizes (`_size`) in bytes. Absent if any message has no size. */
   bytes: optional(integer()),
   /** Times (`_messagetime`) of the first and last message in ms since the epoch. */
   oldestMs: instant,
@@ -70,8 +70,8 @@ export function isSummable(name: SliceFigureName): name is SummableName {
 const weightedSum = text(/^[0-9a-f]{16}$/);
 
 /**
- * Weighted sums of message counts, sizes and times, for intervals by receipt time. They are used instead of hashes,
- * because the sums of several intervals can be added.
+ * Weighted sums of message counts, sizes and times, for intervals that are searched by receipt time. Sums are used
+ * instead of hashes, because the sums of several intervals can be added.
  */
 export const weightedSums = object({
   lengthMs: integer(1),
@@ -89,7 +89,7 @@ interface Range {
 class SliceSum {
   readonly #fromMs: number;
   #rows = 0;
-  /** Sum of the message sizes in bytes. NaN if a message has no size. */
+  /** Sum of the message sizes in bytes. NaN if any message has no size. */
   #bytes = 0;
   #oldestMs = Number.POSITIVE_INFINITY;
   #newestMs = Number.NEGATIVE_INFINITY;
@@ -185,7 +185,7 @@ export function summaryOf({ lengthMs, slices }: SlicedFigures, interval: Range):
   };
 }
 
-/** Computes the weighted sums that replace hashes for an interval by receipt time. */
+/** Computes the weighted sums that replace the hashes if an interval is searched by receipt time. */
 export function weightedSumsOf({ lengthMs, slices }: SlicedFigures): WeightedSums {
   const sumOf = (name: SummableName) => {
     const values = slices.map((each) => [each.fromMs, each[name]] as const);

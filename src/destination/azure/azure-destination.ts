@@ -99,7 +99,7 @@ export class AzureDestination extends ObjectStore<AzureSettings> {
   async *#items(prefix: string, includeUncommitedBlobs: boolean): AsyncIterable<BlobItem> {
     const options = { prefix, includeMetadata: true, includeUncommitedBlobs };
     for await (const item of this.#connection.container.listBlobsFlat(options)) {
-      // Skips the markers of folders, which Azure may list as blobs without content.
+      // Skips folder markers, which Azure may list as blobs without content.
       if (item.metadata?.['hdi_isfolder'] !== 'true' && !item.name.endsWith('/')) yield item;
     }
   }

@@ -18,7 +18,7 @@ export class AzureUpload implements UploadRequests {
   readonly #mark: string;
   #blockCount = 0;
 
-  /** `mark` is a unique value in the blob's metadata that identifies this upload. */
+  /** `mark` is a unique value that identifies this upload in the blob's metadata. */
   constructor(blob: BlockBlobClient, mark: string) {
     this.#blob = blob;
     this.#mark = mark;
@@ -81,7 +81,7 @@ function blockId(number: number): string {
 }
 
 /**
- * Removes the uncommitted blocks of a blob. Returns false if the blob exists.
+ * Removes the uncommitted blocks of a blob. If the blob itself already exists, does nothing and returns false.
  *
  * Azure cannot remove blocks directly. Therefore, this function commits an empty blob, which discards the blocks, and
  * then deletes the empty blob.

@@ -122,7 +122,7 @@ export class GcsDestination extends ObjectStore<GcsSettings> {
     return JSON.parse(text) as Page;
   }
 
-  /** Returns the error for a missing object. Throws if the bucket is missing. */
+  /** Returns the error to report for a missing object. Throws if the bucket itself is missing. */
   async #absent(name: string, cause: unknown): Promise<LogfleetError> {
     await this.#page(this.prefix(''), 1, '').catch((problem) => {
       throw this.error('read', name, problem);

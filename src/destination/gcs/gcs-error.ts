@@ -70,7 +70,7 @@ export function tokenError(cause: unknown): GcsError {
   return new GcsError(isConnection ? code : noToken, text);
 }
 
-/** Returns the error for an upload session that the store no longer knows. */
+/** Returns the error to report when the store no longer recognizes an upload session. */
 export function sessionError({ message, status }: GcsError): GcsError {
   return new GcsError(sessionEnded, message, status);
 }

@@ -14,7 +14,7 @@ const audience = `${defaultEndpoint}/`;
 export type AuthorizationHeaders = () => Promise<Headers>;
 
 /**
- * Prepares the authorization for later requests without sending a request. Throws the error `destination.invalid` or
+ * Prepares the authorization for later requests, but sends no request itself. Throws the error `destination.invalid` or
  * `destination.credentials`.
  */
 export function authorizationOf({ credentials }: GcsSettings, endpoint: string): AuthorizationHeaders {
@@ -30,8 +30,8 @@ function ambientAuthorization(): AuthorizationHeaders {
     try {
       return await auth.getRequestHeaders(audience);
     } catch {
-      // If the metadata server is slow, for example while a pod starts, the library decides that there is none. It would
-      // remember this until the process ends.
+      // If the metadata server is slow, for example while a pod starts, the library decides that there is none. Without
+      // this reset, it would keep to that decision until the process ends.
       gcpMetadata.resetIsAvailableCache();
       auth = new GoogleAuth({ scopes: scope });
       return await auth.getRequestHeaders(audience);
@@ -40,7 +40,7 @@ function ambientAuthorization(): AuthorizationHeaders {
 }
 
 /**
- * Returns headers with tokens that logfleet signs itself with the service account key, without a request to a token
+ * Returns headers with tokens. logfleet signs these tokens itself with the service account key, so it needs no token
  * service.
  */
 function authorizationOfKey({ clientEmail, privateKey, keyId }: GcsCredentials): AuthorizationHeaders {

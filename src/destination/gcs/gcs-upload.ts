@@ -79,8 +79,8 @@ export class GcsUpload implements UploadRequests {
   }
 
   async removeParts(): Promise<void> {
-    // If no expected size is given, `hasMark` also returns true for an object of the wrong size, so that the object is
-    // removed too.
+    // Without an expected size, `hasMark` returns true even for an object of the wrong size. So this object is removed
+    // too.
     this.#totalBytes = undefined;
     try {
       await this.#options.client.send({ method: 'DELETE', path: this.#session });
@@ -167,7 +167,10 @@ function isGone(cause: unknown): boolean {
   return httpStatus(cause) === 404 || httpStatus(cause) === 410;
 }
 
-/** Returns the error for an unexpected number of stored bytes. Its status 503 makes the caller retry the upload. */
+/**
+ * Returns the error for an unexpected number of stored bytes. The error has the status 503, so the caller retries the
+ * upload.
+ */
 function unexpected(storedBytes: number): GcsError {
   return new GcsError(
     'UploadIncomplete',
@@ -176,7 +179,10 @@ function unexpected(storedBytes: number): GcsError {
   );
 }
 
-/** Returns the error for a stored object of the wrong size. Its status 409 makes the caller retry the upload. */
+/**
+ * Returns the error for a stored object of the wrong size. The error has the status 409, so the caller retries the
+ * upload.
+ */
 function wrongSize(): GcsError {
   return new GcsError(
     'UploadIncomplete',

@@ -34,7 +34,7 @@ export async function abortUploads(owner: UploadOwner, prefix: string, choice: L
   return aborted;
 }
 
-/** Lists unfinished uploads. Does not use the SDK's paginators, because with some stores they never end. */
+/** Lists unfinished uploads. Does not use the SDK's paginators, because they never end with some stores. */
 async function* uploadsOf({ client, bucket: Bucket }: UploadOwner, Prefix: string): AsyncIterable<MultipartUpload> {
   let [KeyMarker, UploadIdMarker]: (string | undefined)[] = [];
   do {

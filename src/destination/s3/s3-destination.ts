@@ -49,8 +49,8 @@ export class S3Destination extends ObjectStore<S3Settings> {
     const outcome = await this.#putOnce(name, content);
     const isUnproven = outcome !== 'refused' && !this.#respectsCondition;
     if (isUnproven && (await this.#putOnce(name, nothing)) === 'created') {
-      // The store accepted a second, empty object with the same name, and may have overwritten the first object with
-      // it. Removes the object.
+      // The store accepted a second, empty object with the same name, so the first object may be overwritten. Removes
+      // the object.
       await this.remove(name).catch(() => {});
       const what = `the store at ${this.url} overwrites existing objects, although the request forbids it (If-None-Match)`;
       throw destinationError(
@@ -83,7 +83,7 @@ export class S3Destination extends ObjectStore<S3Settings> {
     }
   }
 
-  /** Reports whether the object exists. Returns false if the request fails. */
+  /** Reports whether the object exists. Also returns false if the request fails. */
   async #exists(name: string): Promise<boolean> {
     try {
       await this.#client.send(new HeadObjectCommand(this.#at(name)));
@@ -163,7 +163,7 @@ export class S3Destination extends ObjectStore<S3Settings> {
     }
   }
 
-  /** Reports whether a retention policy or a legal hold locks the object. Returns false if the request fails. */
+  /** Reports whether a retention policy or a legal hold locks the object. Also returns false if the request fails. */
   async #isLocked(name: string): Promise<boolean> {
     try {
       const found = await this.#client.send(new HeadObjectCommand(this.#at(name)));

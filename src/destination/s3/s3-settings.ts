@@ -25,8 +25,8 @@ export interface S3Settings {
   /** Storage class for data files. Other objects use the default class. */
   readonly storageClass?: string;
   /**
-   * Retention settings for objects, counted from the upload. The bucket must have object lock enabled. Temporary files
-   * are not locked.
+   * Retention settings for objects. The retention period begins with the upload. The bucket must have object lock
+   * enabled. Temporary files are not locked.
    */
   readonly objectLock?: { readonly mode: 'Governance' | 'Compliance'; readonly retainUntilDays: number };
   /** True to allow a URL that begins with `http://`. */

@@ -107,8 +107,8 @@ export class S3Upload implements UploadRequests {
   }
 
   mayExist(cause: unknown): boolean {
-    // Status 403 can mean that the object exists and is locked because an earlier request created it, but the response
-    // was lost.
+    // Status 403 can mean that the object exists and is locked. In that case, an earlier request created the object,
+    // but the response was lost.
     return s3Errors.mayHaveCreated(cause) || isAbsent(cause) || httpStatus(cause) === 403;
   }
 }

@@ -57,8 +57,8 @@ export function nameTaken(name: string): LogfleetError {
 }
 
 /**
- * Returns the error for an object that a user or another program has removed, although logfleet itself never removes
- * it.
+ * Returns the error for a missing object that logfleet itself never removes, so a user or another program must have
+ * removed it.
  */
 export function disappeared(name: string, url: string): LogfleetError {
   return destinationError('away', `${name} has disappeared from ${url}, although logfleet did not remove it`);

@@ -10,7 +10,7 @@ import type { Writer } from './writer.ts';
 
 export interface DestinationPorts {
   readonly clock: Clock;
-  /** Identity of this process. Unfinished uploads carry it, to show which process writes them (E15). */
+  /** Identity of this process. The names of unfinished uploads contain it, to show which process writes them (E15). */
   readonly writer: Writer;
   /** Environment variables for proxies (`HTTPS_PROXY`, `NO_PROXY`) and Azure credentials (`AZURE_STORAGE_*`). */
   readonly environment: Environment;

@@ -6,7 +6,7 @@
  */
 import { destinationError } from './destination-error.ts';
 
-/** Maximum length in bytes of the text between two slashes, as in file systems. */
+/** Maximum length in bytes of the text between two slashes of a name. File systems have the same limit. */
 const maxSegmentBytes = 255;
 const maxNameBytes = 1_024;
 

@@ -177,7 +177,7 @@ export class PartedUpload implements FileUpload {
     }
   }
 
-  /** Uploads one part. If the upload fails, the next call to this object throws. */
+  /** Uploads one part. Never rejects: if the upload fails, the next method call on this object throws. */
   async #upload(number: number, content: Uint8Array): Promise<void> {
     try {
       await this.#requests.sendPart(number, content, this.#stop.signal);

@@ -11,7 +11,7 @@ export interface StoreErrorRules {
   /** HTTP status of the response; undefined if there was none. */
   readonly statusOf: (cause: unknown) => number | undefined;
   readonly failureOfCode: (code: string) => DestinationFailure | undefined;
-  /** Failures for HTTP statuses that have another meaning in this store than in other stores. */
+  /** Failures for HTTP statuses that mean something else in this store than in other stores. */
   readonly failureByStatus?: Readonly<Record<number, DestinationFailure>>;
   readonly advice: Advice;
   /** Returns the part of the error's message that users see. The default is the whole message. */
@@ -115,7 +115,7 @@ function reasonOf(code: string, text: string): string {
   return message === '' || message === code || message === 'UnknownError' ? code : `${code}: ${message}`;
 }
 
-/** Maximum length of a store's own message within an error message, so that the advice stays visible. */
+/** Maximum length of the store's own message within an error message. The limit keeps the advice visible. */
 const longestMessage = 300;
 
 function shortened(message: string): string {

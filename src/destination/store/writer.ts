@@ -1,7 +1,7 @@
 /**
- * Identifies the process that writes a file by a token in the names of files and uploads (E15). The token contains a
- * hash of the machine or container, the process id, the process start time and a random number. Only a process on the
- * same machine or container can be checked.
+ * Identifies the process that writes a file (E15). For this purpose, the names of files and uploads contain a token.
+ * The token contains a hash of the machine or container, the process id, the process start time and a random number.
+ * Only a process on the same machine or in the same container can be checked.
  */
 import { createHash } from 'node:crypto';
 import { isRunning, ownIdentity, type ProcessIdentity } from '../../base/process-identity.ts';

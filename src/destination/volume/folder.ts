@@ -125,7 +125,7 @@ export class Folder {
     return link(this.#at(from), this.#at(to));
   }
 
-  /** Returns the status of a file, or undefined if it does not exist. Does not follow symbolic links. */
+  /** Returns a file's metadata (`lstat`), or undefined if the file does not exist. Does not follow symbolic links. */
   async stat(name: string): Promise<BigIntStats | undefined> {
     try {
       return await lstat(this.#at(name), { bigint: true });

@@ -174,7 +174,9 @@ describe('a record that is read back', () => {
   test('is refused if the folder contains another file, which the message says to remove', async () => {
     const destination = new MemoryDestination();
     destination.objects.set(`${layout.commit(1, endMs)}.bak`, recordKind.encode(record));
-    await expect(readRecords(destination, layout)).rejects.toThrow('no commit record can have this name; remove it');
+    await expect(readRecords(destination, layout)).rejects.toThrow(
+      'this is not a valid name for a commit record; remove it',
+    );
   });
 
   test('is refused under the name of another record', async () => {
