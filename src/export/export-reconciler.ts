@@ -1,6 +1,6 @@
 /**
- * Reconciles SearchExports. Each export with work to do has a runtime, which does this work (C1). When the process
- * loses leadership, all runtimes end.
+ * Reconciles SearchExports. Each export with work to do has a runtime, an object that does this work (C1). When the
+ * process loses leadership, all runtimes end their work.
  */
 import type { Accounts } from '../account/accounts.ts';
 import type { WorkerShares } from '../account/worker-shares.ts';
@@ -51,7 +51,9 @@ export class ExportReconciler implements Reconciler {
   readonly #quirks = new QuirksOfServices();
   readonly #runtimes = new Map<string, ExportRuntime | JobRuntime>();
   readonly #jobShares: JobShares | undefined;
-  /** Work that has not ended yet, although the runtimes of its exports have been dropped. */
+  /**
+   * Promises for the work of runtimes that have been dropped. Each promise resolves when its runtime's work has ended.
+   */
   readonly #endings = new Set<Promise<void>>();
   readonly #unsubscribe: readonly (() => void)[];
   #writer: Promise<Writer> | undefined;
@@ -97,7 +99,7 @@ export class ExportReconciler implements Reconciler {
     try {
       return await runtime.reconcile(resource);
     } finally {
-      // Drops a runtime that has no work, to save memory.
+      // To save memory, drops a runtime that has no work.
       if (runtime.isDormant && this.#runtimes.get(name) === runtime) this.#runtimes.delete(name);
       this.#options.onReconciled?.(key);
     }
@@ -125,7 +127,8 @@ export class ExportReconciler implements Reconciler {
   }
 
   /**
-   * Drops all runtimes when leadership changes, because another leader may have worked on the exports in the meantime.
+   * Drops the runtimes of all exports when leadership changes. In the meantime, another leader may have worked on these
+   * exports.
    */
   #followLeadership(): void {
     const { leadership } = this.#options.host;
@@ -145,8 +148,8 @@ export class ExportReconciler implements Reconciler {
       draining: () => this.#isDraining,
     };
     if (resource.spec.execution.mode === 'Job') {
-      // An export in a Kubernetes Job may use the pod's own ServiceAccount to access the object store, so it needs no
-      // Secret.
+      // An export in a Kubernetes Job may access the object store as the pod's ServiceAccount. In that case, the export
+      // needs no Secret for the store.
       const ofPod = { ...places, allowAmbientCredentials: true };
       const choice = { ...options, ...this.#settings, secrets: accounts.secrets, places: ofPod };
       const destination = new DestinationChoice(choice);

@@ -100,8 +100,8 @@ export class ExportRuntime {
    */
   #lastCredentialsFailure: LogfleetError | undefined;
   /**
-   * Error shown in the status while the service rejects the access key (401). It names the Secret instead of the
-   * rejected request.
+   * Error shown in the status while the service rejects the access key (401). This error names the Secret instead of
+   * the rejected request.
    */
   #rejection: LogfleetError | undefined;
   #newsTimer: Timer | undefined;
@@ -137,7 +137,7 @@ export class ExportRuntime {
       : this.#goOn(resource);
   }
 
-  /** True if no work is left and there is no status to write. The runtime can then be dropped. */
+  /** True if no work is left and there is no status to write. In that case, this object can be dropped. */
   get isDormant(): boolean {
     const { heldBack } = this.#publisher;
     return !this.#begun && !this.#ending && !this.#newsTimer && !heldBack && !this.#isClosed;
@@ -302,7 +302,7 @@ export class ExportRuntime {
     return Math.min(delayMs, this.#estimateDelayMs(resource));
   }
 
-  /** If a change to a Secret may resolve the export's error, waits for a change to its Secrets (C2). */
+  /** If a change to one of the export's Secrets may resolve the error, waits for such a change (C2). */
   #awaitSecrets(resource: SearchExport, error: LogfleetError | undefined, changes: number): void {
     const { accounts, enqueue } = this.#options;
     const isForPeople = error !== undefined && (error.handling.kind === 'stall' || refusals.has(error.code));
@@ -336,8 +336,7 @@ export class ExportRuntime {
   }
 
   /**
-   * Returns the time in ms until the status needs a new estimated end. This is shortly before the end that it shows
-   * now.
+   * Returns the time in ms until the status needs a new estimated end. The new one is due shortly before the shown one.
    */
   #estimateDelayMs(resource: SearchExport): number {
     const { estimatedCompletionTime: end } = this.#publisher.latest(resource).status ?? {};
@@ -394,8 +393,8 @@ export class ExportRuntime {
 }
 
 /**
- * The status gets a new estimated end this many ms before the estimated end that it shows. The margin allows for
- * rounding, because times in the status are whole seconds.
+ * Margin in ms: the status gets a new estimated end this long before the estimated end that it shows. The margin allows
+ * for rounding, because times in the status are whole seconds.
  */
 const estimateMarginMs = 1_000;
 

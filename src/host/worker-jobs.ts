@@ -1,4 +1,7 @@
-/** Interface to the Kubernetes Jobs in which exports run, and to their pods. Not available for manifest directories. */
+/**
+ * Interface to the Kubernetes Jobs in which exports run, and to their pods. It is not available when the operator reads
+ * its resources from manifest directories.
+ */
 import type { LogfleetError } from '../base/errors.ts';
 
 /** Label on Jobs and pods whose value is the uid of the export to which the Job or pod belongs. */

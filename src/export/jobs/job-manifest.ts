@@ -1,5 +1,5 @@
 /**
- * Builds the Kubernetes Job for an export. Its pods run `logfleet export`, with Secrets mounted as files. They comply
+ * Builds the Kubernetes Job for an export. Its pods run `logfleet export`, read Secrets from mounted files, and comply
  * with the Pod Security Standard `restricted`.
  */
 import { createHash } from 'node:crypto';
@@ -34,7 +34,10 @@ const usageStatus = 2;
 const userId = 65_532;
 /** Default limits of a Job (`spec.execution.job`). */
 const jobDefaults = { backoffLimitPerIndex: 6, ttlSecondsAfterFinished: 3_600 } as const;
-/** Rules for pod failures that are ignored or that end the Job. After any other failure, the pod is replaced. */
+/**
+ * Rules for pod failures: some failures are ignored, and others end the Job. After any other failure, the pod is
+ * replaced.
+ */
 const podFailurePolicy = {
   rules: [
     { action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] },
@@ -114,7 +117,8 @@ export function buildJob(input: JobInput): object {
       ...{ completions: share.workers, parallelism: share.workers, backoffLimitPerIndex, ttlSecondsAfterFinished },
       // The Kubernetes Job succeeds as soon as one worker has written the manifest.
       successPolicy: { rules: [{ succeededCount: 1 }] },
-      // A replacement pod starts only after the pod it replaces has ended, because both use the same request limits.
+      // A replacement pod starts only after the pod it replaces has ended, because both pods use the same request
+      // limits.
       podReplacementPolicy: 'Failed',
       podFailurePolicy,
       ...(spec.activeDeadlineSeconds === undefined ? {} : { activeDeadlineSeconds: spec.activeDeadlineSeconds }),

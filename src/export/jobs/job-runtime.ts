@@ -92,8 +92,8 @@ export class JobRuntime {
   }
 
   /**
-   * True if the export has ended or is waiting for a user, and there is no status to write. The runtime can then be
-   * dropped.
+   * True if the export has ended or is waiting for a user, and there is no status to write. In that case, this object
+   * can be dropped.
    */
   get isDormant(): boolean {
     return this.#isDormant && !this.#publisher.heldBack;
@@ -342,7 +342,8 @@ export class JobRuntime {
 }
 
 /**
- * Returns the status of a Job's workers, and the most recent progress among them: the one with the highest row count.
+ * Returns the status of a Job's workers, and the most recent progress that a worker has reported. The progress with the
+ * highest row count is the most recent.
  */
 function describeWorkers(
   { status }: SearchExport,

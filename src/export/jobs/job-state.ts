@@ -21,7 +21,10 @@ export interface JobState {
   /** Reason and message shown in the export's status until a pod has reported a result. */
   readonly reason: string;
   readonly message: string;
-  /** Report of one pod, which decides the Job's result. Undefined until this pod has reported. */
+  /**
+   * Report that decides the Job's result, sent by one of its pods. Undefined while the Job is running, or if no pod has
+   * sent a report.
+   */
   readonly report: WorkerReport | undefined;
   readonly failedPods: number;
   /** True if none of the running pods can continue. */

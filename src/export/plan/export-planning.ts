@@ -29,7 +29,7 @@ import { countSlices } from './slice-counts.ts';
 export type PlanningTools = Pick<SearchTools, 'definition' | 'quirks' | 'log'>;
 
 export interface PlanOptions {
-  /** Minimum age in ms of rows that are searched, because newer rows may still be arriving (E11). */
+  /** Age in ms that rows must have before they are searched, because newer rows may still be arriving (E11). */
   readonly settleDelayMs: number;
   /** Search jobs opened during planning. If planning fails, the caller closes them. */
   readonly jobs: JobSet;
@@ -39,7 +39,7 @@ export interface PlanOptions {
 
 /** State of planning while it waits for the export's time range to become old enough to be searched (E11). */
 export interface PlanningWait {
-  /** Wall-clock time at which planning continues; undefined if it is not waiting. */
+  /** Wall-clock time at which planning continues; undefined if planning is not waiting. */
   readonly settlesAtMs: number | undefined;
   /** True if a test search has shown that the service accepts the credentials and the query. */
   readonly isTried: boolean;
@@ -311,8 +311,8 @@ class RangePlanning {
   }
 
   /**
-   * Returns the estimated message limit: the smallest row count at which the service has cut a search short. If it has
-   * not cut any search short, returns the row count of this search.
+   * Returns the estimated message limit: the smallest row count at which the service has cut a search short. If the
+   * service has not cut any search short, returns the row count of `job`.
    */
   #limitOf(job: SearchJob): number {
     return this.#tools.quirks.smallestLimit ?? Math.max(1, job.progress.messageCount);
@@ -335,8 +335,8 @@ function asOne(job: SearchJob, range: Interval): Segmentation {
 }
 
 /**
- * Returns the newest part of a search's time range. The search found all rows of this part, although the service cut
- * the search short.
+ * Returns the newest part of a time range in which a search found all rows, even though the service cut the search
+ * short. Returns undefined if there is no such part.
  */
 function newestOf(job: SearchJob, range: Interval): SegmentCount | undefined {
   const whole = wholeBuckets(job.histogram(), range);
@@ -344,8 +344,8 @@ function newestOf(job: SearchJob, range: Interval): SegmentCount | undefined {
 }
 
 /**
- * Returns the part of the range before the newest segment. Its row count is estimated from the row density in the
- * newest segment.
+ * Returns the part of the range before the newest segment. The row count of this part is estimated from the row density
+ * in the newest segment.
  */
 function restOf({ fromMs }: Interval, newest: SegmentCount): SegmentCount {
   const rows = Math.ceil((newest.rows / (newest.toMs - newest.fromMs)) * (newest.fromMs - fromMs));

@@ -18,7 +18,7 @@ export type SliceCounts =
   | { readonly kind: 'none'; readonly reason: string };
 
 export interface SliceTools {
-  /** Returns the search job for an interval. */
+  /** Returns the settings of a search job for an interval. */
   readonly order: (interval: Interval) => JobOrder;
   readonly jobs: JobSet;
   readonly wishes: OpenWishes;
@@ -55,7 +55,7 @@ export function slicesOf(
     const rows = figureOf(record, '_count');
     if (startMs === undefined || rows === undefined || seen.has(startMs)) return undefined;
     seen.add(startMs);
-    // Ignores rows at the end of the interval, because some services include the end (E10).
+    // Ignores rows at the end of the interval, because some services return rows at the exclusive end of a range (E10).
     if (rows === 0 || startMs >= toMs) continue;
     // A counted period may begin before the interval. In that case, its rows count as rows at the start of the
     // interval.

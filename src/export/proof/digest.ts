@@ -289,7 +289,7 @@ function agreementOf(
   return isRounded ? 'unknown' : 'differs';
 }
 
-/** Returns the service's values without the additional copies of messages that the service stores. */
+/** Returns the service's values as if it stored only one copy of each of the `confirmed` messages. */
 function withoutRepeats(
   slices: readonly DigestSlice[],
   confirmed: readonly ConfirmedMessage[],

@@ -40,7 +40,7 @@ export interface DigestResult {
   readonly proven: readonly ProvenRange[];
   readonly differing: readonly DifferingRange[];
   /**
-   * Ranges with too many repeated rows to query each of them. Therefore, it is unknown whether the service stores these
+   * Ranges with more repeated rows than one query can list. Therefore, it is unknown whether the service stores these
    * rows more than once.
    */
   readonly unconfirmed: ReadonlySet<DifferingRange>;
@@ -64,8 +64,8 @@ export async function prove(
 ): Promise<DigestResult> {
   const { definition, quirks } = tools;
   const { byReceiptTime } = definition.identity;
-  // A commit record can show that the service also returns rows at the exclusive end of a range. In that case, the
-  // aggregations end one millisecond earlier (E10).
+  // A commit record can show that the service also returns rows at the exclusive end of a range. In that case, the time
+  // ranges of the aggregations end 1 ms earlier (E10).
   if (intervals.some(({ endInclusive }) => endInclusive)) quirks.isEndInclusive = true;
   const compared: ComparedGroup[] = [];
   for (const run of runsOf(intervals)) compared.push(...(await compareRun(run, tools)));
@@ -94,8 +94,8 @@ async function compareRun(run: readonly CommitRecord[], tools: ProvingTools): Pr
   const halves = [...(await compareRun(run.slice(0, middle), tools)), ...(await compareRun(run.slice(middle), tools))];
   const isFound = halves.some(({ comparison }) => comparison.kind === 'differs');
   const groups = halves.map(({ group }) => group);
-  // The results of two halves without a difference are used only if the service's counts are consistent. Its row counts
-  // of the halves must add up to that of the whole range.
+  // If neither half shows a difference, the results of the halves are used only if the service's counts are consistent.
+  // That means that its row counts for the halves add up to its row count for the whole range.
   return isFound || areWhole(whole.group, groups) ? halves : [whole];
 }
 

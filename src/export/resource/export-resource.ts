@@ -58,7 +58,7 @@ export async function resolveDefinition(
   throw failure('stall', 'export.spec', message, { reason: reasons.invalidSpec });
 }
 
-/** Returns the identifier of an export that waits for changes to its Secrets. */
+/** Returns the identifier under which an export waits for changes to its Secrets. */
 export function waiterOf({ namespace, name }: ResourceKey): string {
   return `SearchExport ${namespace}/${name}`;
 }

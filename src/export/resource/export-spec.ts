@@ -48,8 +48,8 @@ export function limitsOf(
 }
 
 /**
- * Parses a duration or a number of bytes. Throws if it is invalid, because falling back to a delay of 0 could lose late
- * rows.
+ * Parses a duration or a number of bytes. Throws if the text is invalid, because falling back to a delay of 0 could
+ * lose late rows.
  */
 function read(text: string, parse: (text: string) => number | undefined): number {
   const value = parse(text);

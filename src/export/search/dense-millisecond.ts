@@ -54,7 +54,7 @@ export type DenseOutcome =
 /**
  * Searches the millisecond by the last digits of message ids. If the service or the destination fails, removes all
  * files and rejects.
- * @param dividesDoubtful true if a search counts as cut short even if its number of rows is the only sign
+ * @param dividesDoubtful true if a search counts as cut short even when its number of rows is the only sign
  */
 export async function searchDense(
   dense: DenseMillisecond,
@@ -179,8 +179,8 @@ class DenseSearch {
     if (isAsCounted) return { kind: 'found', record: this.#record(), files: this.files };
     const hasLostStatus = this.#read.some((part) => part.hasLostStatus);
     const message = `the searches by the last digits of _messageid found ${written} rows in total`;
-    // A lost status response may have contained an error that explains the different number of rows (E5). In that case,
-    // the attempt does not count as a failure.
+    // A lost status response may have contained an error that explains why the numbers of rows differ (E5). In that
+    // case, the attempt does not count as a failure.
     return {
       kind: 'again',
       isFailure: !hasLostStatus,

@@ -50,7 +50,10 @@ export class IntervalFiles {
     );
   }
 
-  /** Writes a row to the export's folder, outside of any partition. Throws the error if an earlier write failed. */
+  /**
+   * Writes a row to the export's folder, outside of any partition. If an earlier write failed, throws the error of that
+   * write.
+   */
   row(row: RawRow): void {
     this.#parts.row(row);
   }

@@ -265,7 +265,7 @@ export class IntervalSearch implements RunningSearch {
         return this.#again(false, 'the service includes the end of a time range, although it should be exclusive');
       case 'bisect':
         if (verdict.atMs <= fromMs)
-          return this.#again(false, 'the service cut the search short before it reached the interval');
+          return this.#again(false, 'the service cut the search short before the search reached the interval');
         return { kind: 'narrowed', order: { segment, fromMs: verdict.atMs, toMs } };
       case 'dense':
         return this.#searchDense(judged, verdict);

@@ -75,7 +75,7 @@ export interface RowOrder {
   readonly isDisordered: boolean;
 }
 
-/** What to search next in an interval after the service has cut a search short. */
+/** Next step for an interval after the service has cut its search short. */
 export type Cut =
   /** All rows at or after `atMs` have been found. The part of the interval before `atMs` is searched next. */
   | { readonly kind: 'at'; readonly atMs: number }
@@ -95,8 +95,8 @@ export function cutOf({ fromMs, toMs }: Interval, { byReceiptTime, oldestMs, isD
 }
 
 /**
- * Returns the start of the newest part of a time range. A search has found all rows of this part, although the service
- * cut the search short (E6).
+ * Finds the newest part of a time range in which a search found all rows, even though the service cut the search short
+ * (E6). Returns the start and the row count of this part, or undefined if there is no such part.
  */
 export function wholeBuckets(
   histogram: MessageHistogram,

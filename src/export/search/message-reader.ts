@@ -37,7 +37,7 @@ export class MessageReader extends ResultReader {
   #counted: IndependentCount | undefined;
   #areBucketsUsed = false;
   #readings = 0;
-  /** Result of the complete read before the latest one. */
+  /** Result of the previous read. Undefined if there was none, or if it read only some of the rows. */
   #figuresBefore: RowFigures | undefined;
 
   constructor(options: MessageReaderOptions) {

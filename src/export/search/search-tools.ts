@@ -53,7 +53,9 @@ export interface SearchTools extends ExportTools {
   readonly incompletePolicy: () => 'Fail' | 'Keep';
   /** Returns the number of earlier searches that could not show that the interval is complete. */
   readonly failedBefore: (order: SearchOrder) => number;
-  /** Returns the minimum age in ms of rows that are searched, because newer rows may still be arriving (E11). */
+  /**
+   * Returns the age in ms that rows must have before they are searched, because newer rows may still be arriving (E11).
+   */
   readonly settleDelayMs: () => number;
   /** Returns true if the limit on scanned bytes has been reached. */
   readonly isScannedOut: () => boolean;

@@ -134,8 +134,8 @@ export function judge(run: SearchFacts): Verdict {
   if (!figures) return judgeUnread(run, cut);
   const { received, written, outside, duplicates, left } = figures;
   assert(received === written + outside + duplicates + left, 'some rows of a search have not been counted');
-  // Rows at the exclusive end of the range also count towards the message limit. If the search ends 1 ms earlier, the
-  // service returns rows of the interval in their place.
+  // Rows at the exclusive end of the range also count towards the message limit. If the searched range ends 1 ms
+  // earlier, the service returns rows of the interval in their place.
   if (cut && cut.kind !== 'at' && showsInclusiveEnd(run)) return { kind: 'endsInclusive' };
   const isWrong = strays(run, figures) > 0 || lacksRows(run, figures);
   // The result pages may have been wrong, so the rows are reread with different page sizes.
@@ -255,7 +255,7 @@ function judgeDense(run: SearchFacts, figures: RowFigures, atMs: number): Verdic
   // the search is repeated.
   if (counted.rows <= run.jobCount) return again(run, 'CountDiffers', record, differenceOf(counted.rows, figures));
   const moment = isoText(atMs);
-  const message = `the millisecond ${moment} has ${counted.rows} rows, but a search returns only ${figures.written} of these rows`;
+  const message = `the millisecond ${moment} has ${counted.rows} rows, but a search can return at most ${figures.written} of them`;
   return { kind: 'dense', record: flagged(record, 'MillisecondTooDense'), message };
 }
 

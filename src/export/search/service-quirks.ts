@@ -4,8 +4,8 @@ import type { JobProgress } from '../../service/jobs/job-gathering.ts';
 import { smallestLimitAfter } from './message-limit.ts';
 
 /**
- * Factor that lowers the expected duration of a search. It applies if a search had already ended at its first status
- * request, because this search was probably shorter than expected.
+ * Factor that lowers the expected duration of a search. It applies if a search had already ended when its status was
+ * first requested. Such a search was probably shorter than expected.
  */
 const soonerRatio = 0.99;
 
@@ -24,8 +24,8 @@ export interface BegunSearch {
 
 export class ServiceQuirks {
   /**
-   * True if the service returns rows at the end of a range, although the end is exclusive. Later searches then end 1 ms
-   * earlier (E10).
+   * True if the service returns rows at the end of a range, although the end is exclusive. In that case, the time
+   * ranges of later searches end 1 ms earlier (E10).
    */
   isEndInclusive = false;
   /** Duration in ms of the latest aggregation that counted rows; undefined until one has ended. */

@@ -18,7 +18,7 @@ import type { ExportWording } from './export-wording.ts';
 
 export interface ExportHealth extends Health {
   readonly isComplete: boolean;
-  /** True if the export has failed. It continues when a user changes the limit or the policy that ended it. */
+  /** True if the export has failed. The export continues when a user changes the limit or the policy that ended it. */
   readonly isFailed: boolean;
 }
 

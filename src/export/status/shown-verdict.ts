@@ -19,8 +19,8 @@ const ofSpecAndSecrets: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Reasons of conditions that only a success ends. The status keeps these conditions until this process has committed an
- * interval.
+ * Reasons of conditions that end only after a success. The status keeps these conditions until this process has
+ * committed an interval.
  */
 const ofAnInterval: ReadonlySet<string> = new Set([
   reasons.intervalIncomplete,
@@ -34,8 +34,9 @@ const ofAnInterval: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Reports whether the status keeps the conditions that an earlier process wrote. It keeps them until this process finds
- * a reason to replace them. `doneAtFirst` is the number of intervals that had been committed when this process started.
+ * Reports whether the status keeps the conditions that an earlier process wrote. The status keeps them until this
+ * process finds a reason to replace them. `doneAtFirst` is the number of intervals that had been committed when this
+ * process started.
  */
 export function stillHolds(
   { metadata, status }: SearchExport,

@@ -53,7 +53,8 @@ function describeKind(state: DecidedState, facts: ViewFacts): Described {
   const deadlineDelayMs = (limits.deadlineMs ?? Number.POSITIVE_INFINITY) - now.wallMs;
   switch (state.kind) {
     case 'loading': {
-      // Ignores the deadline unless a failure has occurred, because the export may already be complete.
+      // Until the destination has been read, the export may already be complete. So the deadline counts only after a
+      // failure.
       const waitsFor = facts.lastError && isOver(limits, now.wallMs) ? ({ kind: 'deadline' } as const) : undefined;
       return { stage: 'loading', progress: undefined, intervals: [], waitsFor, delaysMs: [deadlineDelayMs] };
     }

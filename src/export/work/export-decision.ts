@@ -126,7 +126,7 @@ export interface ExportDecision<S extends RunningSearch = RunningSearch> {
 }
 
 /**
- * Used instead of a segment number for the delay of the digest. The digest compares the rows of several segments with
+ * Replaces the segment number in a delay of the digest, because the digest compares the rows of several segments with
  * the service's counts.
  */
 export const digestSegment = -1;

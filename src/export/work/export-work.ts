@@ -95,7 +95,7 @@ export class ExportWork {
     });
   }
 
-  /** True while a search job opened for planning is open and its results are still needed. */
+  /** True while planning has an open search job whose results are still needed. */
   get isPlanning(): boolean {
     const { step, settlesAtMs, jobs } = this.#run ?? {};
     // While planning waits, only a test search can be open. Its rows are not used.

@@ -1,6 +1,6 @@
 /**
- * Reads and writes an export's objects at its destination: plan, commit records, comparison results, and manifest. It
- * does not keep them in memory. `work-state.ts` contains the known objects.
+ * Reads and writes an export's objects at its destination: plan, commit records, comparison results, and manifest. This
+ * file keeps none of them in memory: `work-state.ts` contains the known objects.
  */
 import { assert } from '../../base/assert.ts';
 import { crossing } from '../../base/boundary.ts';
@@ -34,7 +34,10 @@ export class StoredExport {
   readonly #open: () => Promise<Destination>;
   readonly #definition: ExportDefinition;
   #destination: Destination | undefined;
-  /** Name of the probe file. It changes only if the store locks the file. */
+  /**
+   * Name of the probe file, which is written to test the destination. The name changes only if the store locks the
+   * file.
+   */
   #probeName: string | undefined;
   /** True if the probe file may exist. */
   #mayProbeStand = false;

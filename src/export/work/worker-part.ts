@@ -25,8 +25,8 @@ export function replacesFirstAtMs(othersSeenAtMs: number, { index }: WorkerPart)
 }
 
 /**
- * Maximum time in ms between a worker's last read of other workers' objects and its next search. After a longer time,
- * the worker first reads the objects again.
+ * Maximum age in ms of a worker's last read of other workers' objects when the worker starts a search. If the last read
+ * is older, the worker first reads the objects again.
  */
 export const rereadMs = 3_000;
 /** Interval in ms at which a worker reads new commit records of other workers while its own searches are running. */

@@ -17,8 +17,8 @@ export interface Place {
 }
 
 /**
- * Manifest for which logfleet has never seen a valid version. It may concern any collector, so no policy starts
- * upgrades as long as it exists (D1).
+ * Manifest for which logfleet has never seen a valid version. The manifest may concern any collector, so no policy
+ * starts upgrades as long as the manifest exists (D1).
  */
 export interface UnusableManifest extends Place {
   /** True if the manifest may contain the operator's settings, in which case exports are paused as well. */

@@ -19,7 +19,7 @@ import { type Outline, outlineOf } from './manifest-outline.ts';
 import { identify } from './record-cache.ts';
 import { isResourceName } from './state-directory.ts';
 
-/** Namespace of a resource whose manifest does not specify one, the same as `kubectl apply` uses by default. */
+/** Namespace of a resource whose manifest does not specify one. `kubectl apply` has the same default. */
 export const defaultNamespace = 'default';
 
 export interface DecodedResource {

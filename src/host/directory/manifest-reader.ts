@@ -69,8 +69,8 @@ export interface Reading {
   /** True if all manifests must be read again soon, because some file may not be completely written yet. */
   readonly isUnfinished: boolean;
   /**
-   * Reports whether an object may still have a manifest although none was found. This is the case if its manifest is
-   * invalid, or if some file is unreadable.
+   * Reports whether an object may still have a manifest, even though none was found. This is the case if its manifest
+   * is invalid, or if some file is unreadable.
    */
   mayExist(id: string): boolean;
 }
@@ -86,8 +86,8 @@ interface ManifestReaderOptions {
   readonly directories: readonly string[];
   readonly clock: Clock;
   /**
-   * True for the operator, which uses a file only when it is completely written. Other commands read each file
-   * immediately.
+   * True for the operator, which uses a file only once the file has been completely written. Other commands read each
+   * file immediately.
    */
   readonly isOperator: boolean;
 }

@@ -80,8 +80,8 @@ export class ResourceCache<R extends CachedResource> implements ResourceSource<R
   }
 
   /**
-   * Reports whether a write by this process caused a watch event. Call this method only once per event, because it
-   * returns true only once.
+   * Reports whether the watch event with this resource version was caused by a write of this process. Call this method
+   * only once per event, because it returns true only once.
    */
   takeOwnWrite(resourceVersion: string): boolean {
     return this.#unreportedWrites.delete(resourceVersion);

@@ -33,7 +33,7 @@ export async function writeStatus<R extends AnyResource>(client: ApiClient, reso
   return { ...resource, metadata: { ...resource.metadata, resourceVersion: response.metadata.resourceVersion } };
 }
 
-/** Limits the number of concurrent tasks. Tasks beyond the limit wait in order of arrival. */
+/** Limits the number of concurrent operations. Operations beyond the limit wait in order of arrival. */
 export class ConcurrencyLimit {
   #free: number;
   readonly #waiting: (() => void)[] = [];
