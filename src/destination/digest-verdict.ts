@@ -48,7 +48,10 @@ export type ComparableFigure = (typeof comparableFigures)[number];
 const repeatedRows = object({ rows: integer(1), bytes: optional(integer()) });
 export type RepeatedRows = Stored<typeof repeatedRows>;
 
-/** Names of the values that differ in some short periods, although their totals for the whole time range are equal. */
+/**
+ * Names of the values that differ in some short periods, even though the totals of these values for the whole time
+ * range are equal.
+ */
 export const inSlices = optional(list(choice(sliceFigureNames)));
 
 /** Time range in which the service's counts match the written rows. */
@@ -81,10 +84,10 @@ const digestVerdict = object({
   /** Time ranges in which the service's counts match the written rows, in chronological order. */
   proven: list(checked(provenRange, rangeProblem)),
   differing: list(checked(differingRange, rangeProblem)),
-  /** Time ranges that are searched again, because they have differences. */
+  /** Time ranges whose rows do not match the service's counts. They are searched again. */
   segments: list(checked(timeRange, rangeProblem)),
   /**
-   * Time ranges whose rows still do not match the service's counts after the last search. They are marked as
+   * Time ranges whose rows still do not match the service's counts after the last search. These ranges are marked as
    * incomplete.
    */
   incomplete: list(checked(differingRange, rangeProblem)),

@@ -7,7 +7,7 @@ import type { Destination, DestinationPorts } from './store/destination.ts';
 export type DestinationSettings =
   | {
       readonly kind: 'volume';
-      /** Directory of the volume, which must exist. */
+      /** Directory of the volume. The directory must exist. */
       readonly directory: string;
       /** Root folder in the directory. logfleet creates the folder if it is missing. */
       readonly root: string;

@@ -217,7 +217,7 @@ export class ExportRuntime {
     const shownView = view && this.#rejection ? { ...view, lastError: this.#rejection } : view;
     this.#awaitSecrets(resource, problem ?? view?.lastError, changes);
     if (view?.searches === 0 && this.#isOutdated) this.#end();
-    // A restarted process shows a complete export as complete until it has read the destination.
+    // A restarted process keeps showing a complete export as complete until the process has read the destination.
     const isUnread = problem === undefined && (view === undefined || view.stage === 'loading');
     const complete = isUnread ? shownComplete(resource) : undefined;
     const health = complete

@@ -135,7 +135,7 @@ export interface Leadership {
   /** Reports whether this process is the leader. Its leadership ends before another process can become the leader. */
   isLeader(): boolean;
   /**
-   * Number of times this process has become the leader. Once this number increases, data read earlier may be outdated.
+   * Number of times this process has become the leader. When this number increases, data read earlier may be outdated.
    */
   term(): number;
   /** True if the former leader did not release the Lease or lock, for example because it crashed (B6). */

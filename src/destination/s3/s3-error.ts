@@ -57,7 +57,7 @@ export function httpStatus(cause: unknown): number | undefined {
   return typeof $metadata?.httpStatusCode === 'number' ? $metadata.httpStatusCode : undefined;
 }
 
-/** Reports whether the bucket exists, but the object or upload does not. */
+/** Reports whether the error means that the bucket exists, but not the object or the upload. */
 export function isAbsent(cause: unknown): boolean {
   return ['NoSuchKey', 'NoSuchUpload', 'NotFound'].includes(errorCode(cause));
 }

@@ -5,7 +5,7 @@
 import { type Handling, LogfleetError } from '../../base/errors.ts';
 
 const kinds = {
-  /** The destination is full. The export continues once space is available again. */
+  /** The destination is full. The export continues when space is available again. */
   full: { reason: 'DestinationFull', handling: { kind: 'wait' } },
   /** The destination does not respond. */
   away: { reason: 'DestinationUnavailable', handling: { kind: 'backoff' } },

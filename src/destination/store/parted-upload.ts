@@ -37,7 +37,7 @@ export interface UploadRequests {
   /** Reports whether this upload created the existing object. */
   hasMark(): Promise<boolean>;
   removeObject(): Promise<unknown>;
-  /** Reports whether the store may have created the object, although the request failed with this error. */
+  /** Reports whether the store may have created the object, even though the request failed with this error. */
   mayExist(cause: unknown): boolean;
 }
 

@@ -23,7 +23,7 @@ const failureByCode: ReadonlyMap<string, DiskFailure> = new Map([
   ['EROFS', { failure: 'denied', advice: 'mount the volume with write access' }],
 ]);
 
-/** Matches the path at the end of Node.js error messages, which users do not need. */
+/** Matches the path at the end of Node.js error messages. Users do not need this path. */
 const ownPlace = /, \w+ '[^']*'(?: -> '[^']*')?$/;
 
 /** Returns an error with a remedy. `act` is the action that failed, such as `write`. */

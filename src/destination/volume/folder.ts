@@ -38,7 +38,10 @@ export class Folder {
     this.#base = base;
   }
 
-  /** Opens the folder named in the settings, which may be a symbolic link. Returns undefined if it does not exist. */
+  /**
+   * Opens the folder that the settings name. This folder may be a symbolic link. Returns undefined if it does not
+   * exist.
+   */
   static async openRoot(path: string): Promise<Folder | undefined> {
     try {
       return await Folder.#held(path, await open(path, folderFlags));

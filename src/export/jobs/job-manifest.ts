@@ -55,7 +55,10 @@ export interface JobInput {
   readonly share: HeldShare;
   /** Hash of the credentials for the service and the store. */
   readonly credentials: string;
-  /** True if the pods get a token for their ServiceAccount. They need it to write progress to the export's status. */
+  /**
+   * True if the pods get a token for their ServiceAccount. The pods need the token to write progress to the export's
+   * status.
+   */
   readonly showsProgress?: boolean;
   /** Environment variables with the operator's proxy settings. */
   readonly proxy?: readonly ProxyVariable[];

@@ -382,7 +382,7 @@ function podsOf(store: WorkerJobs, { metadata }: WorkerJob) {
 
 function healthOf({ end, reason, message: text }: WorkerReport): ExportHealth {
   // The reason `userChanged` means that the Secret now has the credentials of another user. In this case, the Job is
-  // replaced, although no user has requested it.
+  // replaced even without a user's request.
   const needsRequest = end === 'stalled' && reason !== reasons.userChanged;
   return endedHealth(end, reason, needsRequest ? `${text.replace(/\.?$/, '.')} ${againText}` : text);
 }

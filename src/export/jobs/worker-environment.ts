@@ -4,7 +4,9 @@
 export const workerVariables = {
   /** File to which the worker writes its report. If this variable is set, `logfleet export` runs as a worker. */
   report: 'LOGFLEET_WORKER_REPORT',
-  /** Folder with the export's Secrets. It has a subfolder for each Secret, which contains a file for each key. */
+  /**
+   * Folder with the export's Secrets. It has a subfolder for each Secret, and each subfolder has a file for each key.
+   */
   secrets: 'LOGFLEET_WORKER_SECRETS',
   /** User of the log service. The worker gets a share of this user's request limits. */
   user: 'LOGFLEET_WORKER_USER',
@@ -31,5 +33,5 @@ export const manifestFile = 'export.json';
 /** Name of the volume for the PersistentVolumeClaim. */
 export const claimVolume = 'claim';
 
-/** Exit status of a pod if a user must correct something. Kubernetes then starts no replacement pod. */
+/** Exit status of a pod when a user must correct something. After this status, Kubernetes starts no replacement pod. */
 export const needsPersonStatus = 3;

@@ -79,7 +79,7 @@ export interface ExportForecast {
 }
 
 export interface PlannedExport {
-  /** Plan at the destination, which this process or another process has written. */
+  /** Plan that this process or another process has written to the destination. */
   readonly plan: ExportPlan;
   /**
    * First search of the export, whose job is still open. Undefined if another process wrote a plan with other segments.

@@ -76,8 +76,8 @@ export function requestsOfSegments(segments: readonly SegmentCount[], limit: num
 }
 
 /**
- * Returns the minimum number of requests for a segment. A segment with more rows than one search returns needs several
- * searches, and a count after each search that the service cuts short.
+ * Returns the minimum number of requests for a segment. A segment with more rows than one search can return needs
+ * several searches, and a count after each search that the service cuts short.
  */
 function requestsOfSegment(rows: number, limit: number): number {
   const cuts = Math.floor(rows / limit);

@@ -376,7 +376,7 @@ export function againOf(
   }
   const range = rangeOf(intervals);
   // The service's message limit is not known here. The number of rows in the largest interval is used instead, because
-  // one search has returned all of them.
+  // one search has returned all rows of that interval.
   const min = Math.ceil(maxPageRows / 2 ** (round - 1));
   const limit = intervals.reduce((max, { written }) => Math.max(max, written), min);
   const counts = slices

@@ -114,8 +114,8 @@ async function requestDigest(
   const { text, lengthMs } = digestSliceLength(definition.identity);
   for (;;) {
     const isMoved = quirks.isEndInclusive;
-    // Some services return rows at the end of a range, although the end is exclusive. For such a service, the query
-    // excludes these rows (E10).
+    // Some services return rows at the end of a range, although the end should be exclusive. For such a service, the
+    // query excludes these rows (E10).
     const before = isMoved ? `where ${byReceiptTime ? '_receipttime' : '_messagetime'} < ${range.toMs} | ` : '';
     const { records, messageCount } = await request(
       definition.order(range, false),

@@ -1,6 +1,7 @@
 /**
- * Reads a millisecond that has more rows than one search returns. Ten searches, one for each last digit of the message
- * id, together find each row once. A search that is cut short is replaced by ten searches for the last two digits.
+ * Reads a millisecond that has more rows than one search can return. Ten searches, one for each last digit of the
+ * message id, together find each row once. A search that is cut short is replaced by ten searches for the last two
+ * digits.
  *
  * Rows are returned only if their number equals the count from an aggregation (E6). If the number of rows is the only
  * sign that a search was cut short, the search initially counts as complete. If rows then turn out to be missing, all
@@ -138,8 +139,8 @@ class DenseSearch {
   }
 
   /**
-   * Runs one search for each ending, which consists of the last digits of message ids. Resolves to the endings whose
-   * searches were cut short.
+   * Runs one search for each ending. An ending is the last one or two digits of a message id. Resolves to the endings
+   * whose searches were cut short.
    */
   async #searchAll(endings: readonly string[]): Promise<readonly string[]> {
     const cut: string[] = [];
@@ -246,8 +247,8 @@ class DenseSearch {
       if (progress.errors.length > 0) return broughtErrors(job);
       const sign = cutSign(progress, tools.quirks.smallestLimit);
       const isCertain = sign !== 'roundCount' && sign !== 'smallestLimit';
-      // With the maximum number of digits, the search cannot be divided further. It counts as complete, because the
-      // count from an aggregation will show whether rows are missing.
+      // With the maximum number of digits, the search cannot be divided further. The search counts as complete, because
+      // the count from an aggregation will show whether rows are missing.
       const isDoubtful = !isCertain && ending.length < maxDigits;
       if (sign !== undefined && (isCertain || (isDoubtful && this.#dividesDoubtful))) return { kind: 'cut' };
       this.#isAnyDoubtful ||= isDoubtful;

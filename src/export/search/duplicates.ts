@@ -10,7 +10,7 @@ import type { PageRow } from '../../service/pages/page-row.ts';
 export type KnownRow = Pick<PageRow, 'bytes' | 'messageTimeMs' | 'messageId'>;
 
 export interface Duplicates {
-  /** False if rows arrived out of order. Some repeated rows may then be undetected. */
+  /** False if rows arrived out of order. In that case, some repeated rows may be undetected. */
   readonly isSure: boolean;
   /** Stores a row. Returns true if the same row has been received before. */
   comesAgain(row: KnownRow): boolean;

@@ -337,7 +337,7 @@ export class IntervalSearch implements RunningSearch {
         return await commit(destination, definition.layout, record);
       } catch (thrown) {
         const isLasting = !mayPass(asLogfleetError(thrown));
-        // Reads the commit record back, because the destination may have stored it although the write failed.
+        // Reads the commit record back, because the destination may have stored it even though the write failed.
         if (isLasting && tries === 1) this.#areFilesNamed = await this.#mayStand(record);
         if (isLasting || tries === commitTries) throw thrown;
         await sleep(clock, doubledMs(firstCommitDelayMs, tries - 1), this.#stop.signal);

@@ -76,7 +76,7 @@ export class JobPages {
 
   /**
    * Returns true if rows changed their positions while the job's pages were being read (E9). To find out, requests the
-   * last row of a short page again, and compares it.
+   * last row of a short page again, and compares it with the row received before.
    */
   async #hasMoved(offset: number): Promise<boolean> {
     const end = this.#shortEnd;

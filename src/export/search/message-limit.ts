@@ -69,8 +69,8 @@ export interface RowOrder {
   /** Oldest time among the rows in the interval. */
   readonly oldestMs: number | undefined;
   /**
-   * True if the rows were not in chronological order. Rows may then be missing between the returned rows, not only
-   * before the oldest row.
+   * True if the rows were not in chronological order. In that case, rows may be missing between the returned rows, not
+   * only before the oldest row.
    */
   readonly isDisordered: boolean;
 }
@@ -81,7 +81,7 @@ export type Cut =
   | { readonly kind: 'at'; readonly atMs: number }
   /** Rows may be missing anywhere in the interval. The newer half, from `atMs`, is searched first. */
   | { readonly kind: 'bisect'; readonly atMs: number }
-  /** The millisecond `atMs` alone has more rows than one search returns. */
+  /** The millisecond `atMs` alone has more rows than one search can return. */
   | { readonly kind: 'dense'; readonly atMs: number };
 
 export function cutOf({ fromMs, toMs }: Interval, { byReceiptTime, oldestMs, isDisordered }: RowOrder): Cut {

@@ -18,7 +18,7 @@ import type { Interval } from './message-limit.ts';
  */
 export interface RowFigures {
   readonly received: number;
-  /** Number of rows that appeared in two pages, although the service stores them only once. */
+  /** Number of rows that appeared in two pages, even though the service stores each of these rows only once. */
   readonly overlapping: number;
   readonly written: number;
   readonly outside: number;
@@ -68,7 +68,7 @@ export const noRows = {
 export class RowFilter {
   readonly #options: RowFilterOptions;
   readonly #figures = { ...noRows };
-  /** True while every row of the current page so far has already appeared in an earlier page. */
+  /** True as long as each row received from the current page has already appeared in an earlier page. */
   #isPageRepeated = true;
   /** Number of rows at the start of the current page that have already appeared in earlier pages. */
   repeatedAtStart = 0;

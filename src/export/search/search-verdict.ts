@@ -81,15 +81,15 @@ export type Verdict =
   /** The interval must be searched again. `isFailure` is true if the finished search counts as failed. */
   | { readonly kind: 'searchAgain'; readonly isFailure: boolean; readonly message: string }
   /**
-   * The service includes the end of a range, although the end is exclusive. The search is repeated with an end 1 ms
-   * earlier (E10).
+   * The service includes the end of a range, although the end should be exclusive. The search is repeated with an end 1
+   * ms earlier (E10).
    */
   | { readonly kind: 'endsInclusive' }
   /** The interval is halved. The newer half, which begins at `atMs`, is searched first. */
   | { readonly kind: 'bisect'; readonly atMs: number }
   /**
-   * One millisecond has more rows than one search returns. Several searches divide its rows by the last digits of their
-   * message ids.
+   * One millisecond has more rows than one search can return. These rows are divided among several searches by the last
+   * digits of their message ids.
    */
   | { readonly kind: 'dense'; readonly record: RecordFigures; readonly message: string }
   /**

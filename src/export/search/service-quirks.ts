@@ -24,8 +24,8 @@ export interface BegunSearch {
 
 export class ServiceQuirks {
   /**
-   * True if the service returns rows at the end of a range, although the end is exclusive. In that case, the time
-   * ranges of later searches end 1 ms earlier (E10).
+   * True if the service returns rows at the end of a range, although the end should be exclusive. In that case, the
+   * time ranges of later searches end 1 ms earlier (E10).
    */
   isEndInclusive = false;
   /** Duration in ms of the latest aggregation that counted rows; undefined until one has ended. */

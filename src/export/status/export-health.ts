@@ -225,7 +225,7 @@ function inDisorder({ view }: ExportHealthInput): ExportHealth | undefined {
   return { ...stalled, reason: reasons.destinationDamaged, message };
 }
 
-/** Reports that a limit has been reached, once no search is running. */
+/** Reports that a limit has been reached, but only after all running searches have ended. */
 function limitReached({ view, limits, wording }: ExportHealthInput): ExportHealth | undefined {
   if (!view || !limits || view.searches > 0) return undefined;
   const { kind } = view.waitsFor ?? {};
@@ -264,7 +264,7 @@ function adviceFor(intervals: readonly Unproven[], wording: ExportWording): stri
   const where = wording.startedAs === 'resource' ? ' in another SearchExport' : '';
   const has = (...reasons: readonly Shortcoming[]) => intervals.some(({ reason }) => reasons.includes(reason));
   if (has('CountDiffers', 'RowsOutside', 'MillisecondTooDense')) return `${keep}, or ${again}.`;
-  // Another search of the same range would be cut short again.
+  // Another search of the same range would be cut short too.
   if (has('LimitReached')) return `${keep}, or export a smaller range${where}.`;
   // `incompletePolicy: Keep` does not help if the query has an aggregation, because the results of an aggregation that
   // ended early are never written (E5).

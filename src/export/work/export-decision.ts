@@ -71,7 +71,7 @@ export interface ExportMoment {
   readonly clockBehindMs: number;
 }
 
-/** Reason why no search starts although part of the time range has not been exported yet. */
+/** Reason why no search starts, even though part of the time range has not been exported yet. */
 export type Wait =
   /** Commit records contradict each other. */
   | { readonly kind: 'disorder'; readonly strays: readonly CommitRecord[] }

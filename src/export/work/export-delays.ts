@@ -40,7 +40,7 @@ const lastingReasons: ReadonlySet<string> = new Set([
   reasons.countMissing,
   reasons.invalidSpec,
 ]);
-/** Number of consecutive failures that are not reported yet, because many failures end after a few attempts. */
+/** Number of consecutive failures that are not yet reported. Many failures end after a few attempts. */
 const toleratedFailures = 3;
 /** Maximum number of times that a search is repeated without a delay. */
 const hastySearches = 2;

@@ -11,7 +11,7 @@ interface RowSpan extends Interval {
 }
 
 export const rowSlices = 60;
-/** Row count of a period without a commit record: unknown. */
+/** Row count that marks a period as unknown, because no commit record covers the period. */
 export const unknownRows = -1;
 
 export class RowHistogram {

@@ -133,7 +133,7 @@ export class StoredExport {
 
   /**
    * Reads the commit records and comparison results: all of them, or only new ones. If a commit record has disappeared,
-   * the plan may also be missing, so it is rewritten (E2).
+   * the plan may also be missing, so the plan is rewritten (E2).
    */
   async readRecords(before: Known, which: RecordsReading['which']): Promise<RecordsReading> {
     const { layout } = this.#definition;

@@ -53,7 +53,7 @@ export interface WorkView {
   /** Number of searches that have waited unusually long for their search job. */
   readonly waitingSearches: number;
   readonly jobs: readonly JobView[];
-  /** Reason why no search starts although part of the time range has not been exported yet. */
+  /** Reason why no search starts, even though part of the time range has not been exported yet. */
   readonly waitsFor: Wait | undefined;
   /** Time in ms by which the service's clock is behind logfleet's clock; at least 0. */
   readonly clockBehindMs: number;

@@ -11,7 +11,7 @@ export interface WorkerPart {
   readonly workers: number;
 }
 
-/** The only process that works on an export. */
+/** Index and number of workers for a process that works on an export alone. */
 export const onlyWorker: WorkerPart = { index: 0, workers: 1 };
 
 /** Maximum time in ms that a worker waits for another worker that is writing no new objects. */

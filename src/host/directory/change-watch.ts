@@ -1,5 +1,5 @@
 /**
- * Watches manifest folders. Calls `onChange` once a folder has changed and then stayed the same for `debounceMs`. Also
+ * Watches manifest folders. Calls `onChange` when a folder has changed and then stayed the same for `debounceMs`. Also
  * calls `onChange` every `pollMs`, because the operating system can lose file watches. Calls to `onChange` never
  * overlap. A change during a call triggers another call.
  */

@@ -289,7 +289,7 @@ export class DirectoryContents {
     for (const found of reading.resources.values()) {
       await collectFailure(failures, found, () => this.#adopt(found, reading));
     }
-    // Processes owners first. If an owner is deleted, the resources that the operator created for it are then deleted
+    // Processes owners first. If an owner is deleted, the resources that the operator created for the owner are deleted
     // too.
     const all = [...this.cache.all()].sort((a, b) => Number(isOwned(a)) - Number(isOwned(b)));
     for (const record of all) {

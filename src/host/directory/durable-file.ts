@@ -126,8 +126,8 @@ export async function makeFolder(folder: string): Promise<void> {
 }
 
 /**
- * Reports whether the path is a folder. Returns false if the path cannot be read. A later `mkdir` then reports the
- * error.
+ * Reports whether the path is a folder. Returns false if the path cannot be read. In that case, a later `mkdir` reports
+ * the error.
  */
 export async function isFolder(path: string): Promise<boolean> {
   return await stat(path).then(

@@ -16,7 +16,7 @@ import type { KubeApi, KubeRequest, KubeResponse, WatchRequest } from './kube-ap
 const defaultDeadlineMs = 10_000;
 
 export interface Call extends Omit<KubeRequest, 'signal'> {
-  /** Signal that aborts the call. The call then rejects with the signal's reason. */
+  /** Signal that aborts the call. An aborted call rejects with the signal's reason. */
   readonly signal?: AbortSignal;
   readonly deadlineMs?: number;
 }

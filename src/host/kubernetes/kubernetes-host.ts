@@ -30,12 +30,18 @@ const eventGraceMs = 2_000;
  * writes per second.
  */
 const writesAtOnce = 4;
-/** Maximum duration in ms of a list, watch or Lease renewal. After this time, its background loop counts as hung. */
+/**
+ * Maximum duration in ms of a list, watch or Lease renewal. After this time, the background loop that waits for it
+ * counts as hung.
+ */
 const longestStepMs = 120_000;
 
 interface KubernetesHostOptions extends Ports {
   readonly api: KubeApi;
-  /** Namespaces that the operator watches. If these are listed explicitly, the operator needs only Roles in them. */
+  /**
+   * Namespaces that the operator watches. If they are listed explicitly, the operator needs only Roles in these
+   * namespaces.
+   */
   readonly namespaces: 'all' | readonly string[];
   /** Namespace of the operator's Lease and settings. */
   readonly operatorNamespace: string;
@@ -58,7 +64,7 @@ type AnyReflector = Pick<Reflector<never>, 'run' | 'steppedAtMs' | 'checkVersion
 /** Cache for one kind of resource, and the reflectors that keep it up to date. */
 interface Followed<K extends KindName> {
   readonly cache: ResourceCache<ResourceOf<K>>;
-  /** Resources in the cache that no other operator manages. */
+  /** Resources in the cache on which no other operator acts. */
   readonly ours: ResourceSource<ResourceOf<K>>;
   readonly reflectors: readonly AnyReflector[];
 }
@@ -78,7 +84,7 @@ export class KubernetesHost implements Host {
   readonly #entries: OperatorEntries;
   readonly #election: LeaseElection | undefined;
   readonly #ended = new AbortController();
-  /** Promises of the background loops, which resolve when the host is stopped. */
+  /** Promises of the background loops. These promises resolve when the host is stopped. */
   readonly #running: Promise<void>[] = [];
 
   constructor(options: KubernetesHostOptions) {

@@ -92,8 +92,8 @@ export class LeaseElection implements Leadership {
   #renewedAt: Instant | undefined;
   #expiry: Timer | undefined;
   /**
-   * True if this process has sent a write to the Lease. The Lease may then name this process, even if there was no
-   * response.
+   * True if this process has sent a write to the Lease. In that case, the Lease may name this process, even if there
+   * was no response.
    */
   #wrote = false;
   #term = 0;

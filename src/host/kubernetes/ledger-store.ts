@@ -248,8 +248,8 @@ export class LedgerStartList {
   }
 
   /**
-   * Returns the list of Ledgers for the current term as the leader, and starts the list if necessary. Returns undefined
-   * if this process has never been the leader.
+   * Returns the list of Ledgers for the current term as the leader, and starts to read it if necessary. Returns
+   * undefined if this process has never been the leader.
    */
   #current(owner: OwnerRef): Listing | undefined {
     const { leadership, clock } = this.#options;

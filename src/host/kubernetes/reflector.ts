@@ -40,7 +40,7 @@ const shortestGoodWatchMs = 5_000;
 const failuresUntilRelist = 3;
 const backoff = { firstMs: 250, capMs: 8_000 };
 
-/** Finds the resource version in the text of a watch event, which is faster than decoding the event. */
+/** Finds the resource version in the text of a watch event. This is faster than decoding the event. */
 const versionInEvent = /"resourceVersion":"([^"]+)","uid":"/;
 
 type RelistReason = 'start' | 'interval' | 'expired' | 'failures' | 'conflict' | 'request';

@@ -136,7 +136,7 @@ export class ResourceCache<R extends CachedResource> implements ResourceSource<R
   }
 
   /**
-   * Calls `send`, which writes a resource, and stores the written resource in the cache, unless the cache already has a
+   * Calls `send` to write a resource. Then stores the written resource in the cache, unless the cache already has a
    * newer version.
    */
   async write(basedOn: R['metadata'], send: () => Promise<R>): Promise<R> {

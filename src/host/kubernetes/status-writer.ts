@@ -1,6 +1,6 @@
 /**
  * Writes the complete status of a resource. If another program has changed the status, the write fails with
- * `host.conflict` and overwrites nothing. The next reconcile then decides again.
+ * `host.conflict` and overwrites nothing. The next reconcile decides again, based on the changed status.
  */
 import { reasons } from '../../api/conditions.ts';
 import { type AnyResource, apiVersion, type KindName } from '../../api/kinds.ts';
