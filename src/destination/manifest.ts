@@ -42,7 +42,7 @@ const exportManifest = object({
   /** True if no interval is incomplete. */
   complete: boolean,
   totals: manifestTotals,
-  /** Time ranges, each with the strongest check that it has passed (E6), in chronological order and without gaps. */
+  /** Time ranges in chronological order and without gaps, each with the strongest check that it has passed (E6). */
   proof: list(proofRange),
   /** Intervals in chronological order, without gaps. */
   intervals: list(commitRecord),

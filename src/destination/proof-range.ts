@@ -31,7 +31,7 @@ export const proofLevels = [
 ] as const;
 export type ProofLevel = (typeof proofLevels)[number];
 
-/** Time range of an export, with its level of proof. */
+/** Part of an export's time range, and the strongest check for missing rows that this part has passed. */
 export const proofRange = object({
   ...provenMembers,
   level: choice(proofLevels),

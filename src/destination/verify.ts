@@ -265,7 +265,7 @@ async function compareFile(
   return { exists: true, rows, bytes, differences: [...differences, ...unreadable], figures };
 }
 
-/** Size and SHA-256 of the chunks that pass through. */
+/** Computes the size and the SHA-256 of a stream of chunks. */
 class Checksum {
   bytes = 0;
   readonly #hash = createHash('sha256');

@@ -16,7 +16,7 @@ export interface ResourceKey {
   readonly name: string;
 }
 
-/** Cache of all resources of one kind, which the host keeps up to date until the host is closed. */
+/** Cache of all resources of one kind. The host keeps the cache up to date until the host is closed. */
 export interface ResourceSource<R> {
   /** True once the cache contains all resources. Until then, `list` and `get` may miss some of them. */
   synced(): boolean;

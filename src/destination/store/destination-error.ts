@@ -44,7 +44,7 @@ export function destinationError(failure: DestinationFailure, message: string, c
 export function tooLarge(name: string, bytes: string, maxBytes: number): LogfleetError {
   return destinationError(
     'damaged',
-    `the object ${name} has ${bytes} bytes, but logfleet writes objects of this kind with at most ${maxBytes} bytes`,
+    `the object ${name} has ${bytes} bytes, but objects of this kind that logfleet writes have at most ${maxBytes} bytes`,
   );
 }
 

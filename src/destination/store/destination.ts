@@ -35,7 +35,7 @@ export interface ListedObject {
  */
 export type LeftoverChoice = 'ofTheDead' | 'all';
 
-/** Lifetime of a file. The store must not lock a `temporary` file, because it will soon be removed. */
+/** Lifetime of a file. The store must not lock a `temporary` file, because the file will soon be removed. */
 export type FileLifetime = 'permanent' | 'temporary';
 
 export interface Destination {

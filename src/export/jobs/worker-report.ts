@@ -26,7 +26,7 @@ export function renderReport(report: WorkerReport): string {
   const known = Object.fromEntries(
     reportedMembers.flatMap((name) => (report.status[name] === undefined ? [] : [[name, report.status[name]]])),
   );
-  // Drops the manifest and the fingerprint last, because a schedule needs both.
+  // Omits the manifest and the fingerprint last, because a schedule needs both.
   const { manifest, fingerprint } = known;
   const candidates = [
     { ...report, message: report.message.slice(0, maxMessage), status: known },

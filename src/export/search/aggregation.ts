@@ -13,8 +13,8 @@ const maxTries = 3;
 const retryDelayMs = 2_000;
 
 /**
- * Runs the aggregation `operators` on the rows of the interval in `order`. Rejects with the signal's reason, the
- * service's error, or the error `export.notCounted`.
+ * Runs the aggregation `operators` on the rows that `order` selects. Rejects with the signal's reason, the service's
+ * error, or the error `export.notCounted`.
  */
 export async function aggregate(
   order: JobOrder,
@@ -61,7 +61,7 @@ export type IntervalCount =
   /** The search job reported errors, so its count is not reliable. */
   | { readonly kind: 'errors'; readonly errors: readonly string[] };
 
-/** Counts the rows of the interval in `order`. Rejects like `aggregate`, or with the error `export.countRefused`. */
+/** Counts the rows that `order` selects. Rejects like `aggregate`, or with the error `export.countRefused`. */
 export async function countInterval(order: JobOrder, jobs: JobSet): Promise<IntervalCount> {
   const counted = await aggregate(order, 'count', jobs).catch((thrown: unknown) => {
     throw isRefused(thrown) ? countRefused(thrown) : thrown;

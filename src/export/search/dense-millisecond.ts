@@ -84,7 +84,7 @@ const maxDigits = 2;
 const maxTries = 3;
 const retryDelayMs = 2_000;
 
-/** Result of one search by last digits. */
+/** Result of one search by the last digits of message ids. */
 type ClassResult = ReadClass | { readonly kind: 'cut' } | ClassFailure;
 type ClassFailure = Extract<DenseOutcome, { kind: 'again' | 'tooDense' }>;
 type AgainOutcome = Extract<ClassFailure, { kind: 'again' }>;

@@ -81,7 +81,7 @@ export class JobSet {
     this.#options.quirks.countMs = job.tookMs;
   }
 
-  /** Adds a search job that another owner opened. */
+  /** Adds a search job that other code has opened. */
   add(job: SearchJob, purpose: JobView['purpose']): void {
     this.#open.set(job, purpose);
     this.#options.onProgress();

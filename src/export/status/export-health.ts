@@ -197,7 +197,7 @@ const needsAnother: ReadonlySet<string> = new Set([
 ]);
 
 const unchangeable =
-  'The settings to correct cannot be changed in an existing SearchExport: create another one with a different name.';
+  'The settings that must be corrected cannot be changed in an existing SearchExport: create a new one with a different name.';
 
 /** Reports the export's last failure if a user must correct its cause. The report ends when a search succeeds. */
 function stalledByTrouble({ view, wording }: ExportHealthInput): ExportHealth | undefined {

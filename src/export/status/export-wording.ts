@@ -1,6 +1,6 @@
 /** Words that differ between messages about a SearchExport and messages about an export on the command line. */
 
-/** Path below `spec` of a field that messages name. */
+/** Path, below `spec`, of a field that messages mention. */
 export type WordedField =
   | 'activeDeadlineSeconds'
   | 'incompletePolicy'

@@ -56,7 +56,7 @@ const noLimits: WorkLimits = {
   ...{ maxMessages: undefined, maxBytesScanned: undefined, deadlineMs: undefined },
 };
 
-/** A running step, its search jobs, and the promise that resolves at its end. */
+/** A running step with its search jobs, and a promise that resolves when the step has ended. */
 interface StepRun extends RunningStep {
   readonly jobs: JobSet;
   readonly abort: AbortController;

@@ -1,4 +1,4 @@
-/** The limits of `ExportWork`, and the state of the work as used for the status. */
+/** Limits of the work on an export, and the state of this work as used for the export's status. */
 import type { LogfleetError } from '../../base/errors.ts';
 import type { CommitRecord } from '../../destination/commit-record.ts';
 import type { Manifest } from '../../destination/manifest.ts';

@@ -12,7 +12,7 @@ const pollMs = 10_000;
 
 interface ChangeWatchOptions {
   readonly clock: Clock;
-  /** Reads the current content of the folders. The promise must not reject. */
+  /** Reads the current content of the folders. The returned promise must not reject. */
   readonly onChange: () => Promise<void>;
 }
 

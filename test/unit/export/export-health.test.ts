@@ -345,7 +345,7 @@ describe('the wording of an export by the command line', () => {
       (wording) => exportHealth(input({ wording, view: viewOf({ lastError }) })).message,
     );
     expect(messages).toEqual([
-      'the service answered 400; correct the query. The settings to correct cannot be changed in an existing SearchExport: create another one with a different name.',
+      'the service answered 400; correct the query. The settings that must be corrected cannot be changed in an existing SearchExport: create a new one with a different name.',
       'the service answered 400; correct the query',
     ]);
   });
