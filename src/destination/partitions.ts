@@ -1,7 +1,7 @@
 /**
- * Assigns rows to folders by local day or hour, such as `dt=2026-11-01/hour=13` (Hive partitioning), so that query
- * engines such as DuckDB read only the folders they need. If a clock change repeats an hour, both hours use the same
- * folder.
+ * Assigns rows to folders by local day or hour, such as `dt=2026-11-01/hour=13` (Hive partitioning). With these
+ * folders, query engines such as DuckDB read only the folders they need. If a clock change repeats an hour, both hours
+ * use the same folder.
  */
 import { assert } from '../base/assert.ts';
 import { hourMs } from '../base/time-units.ts';

@@ -270,8 +270,8 @@ class RangePlanning {
     if (!isCut || !definition.isSplittable) return asOne(job, range);
     const limit = this.#limitOf(job);
     const { byReceiptTime } = definition.identity;
-    // If the service cut a search by receipt time short, rows may be missing anywhere in its range. Therefore, its
-    // result cannot show a newest segment in which all rows were found.
+    // If a search by receipt time was cut short, rows may be missing anywhere in its range. Therefore, the result of
+    // such a search cannot show a newest segment in which all rows were found.
     const newest = byReceiptTime ? undefined : newestOf(job, range);
     const rest = newest && restOf(range, newest);
     if (rest && rest.rows < limit) {

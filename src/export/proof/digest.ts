@@ -3,7 +3,8 @@
  * a digest (E6). The functions are pure; `proving.ts` sends the requests.
  *
  * A commit record contains a hash over the values of all periods, or a weighted sum for searches by receipt time. A
- * number such as `1.788E12` is rounded. If rounding may explain a difference, the value counts as not compared.
+ * number from the service, such as `1.788E12`, is rounded. If rounding may explain a difference, the value counts as
+ * not compared.
  */
 import { defined } from '../../base/record.ts';
 import type { CommitRecord, RepeatedMessage } from '../../destination/commit-record.ts';
@@ -227,7 +228,8 @@ function outcomesBySlice(
 }
 
 /**
- * Compares the weighted sums of an export by receipt time. Returns undefined if a commit record has no comparable sums.
+ * Compares the weighted sums of an export that searches by receipt time. Returns undefined if a commit record has no
+ * comparable sums.
  */
 function outcomesBySums(
   intervals: readonly CommitRecord[],

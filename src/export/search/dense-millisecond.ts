@@ -4,8 +4,8 @@
  * digits.
  *
  * Rows are returned only if their number equals the count from an aggregation (E6). If the number of rows is the only
- * sign that a search was cut short, the search initially counts as complete. If rows then turn out to be missing, all
- * searches are repeated, and such searches count as cut short.
+ * sign that a search was cut short, the search initially counts as complete. If rows turn out to be missing, all
+ * searches are repeated. In this repetition, such searches count as cut short.
  */
 import { sleep } from '../../base/clock.ts';
 import { asLogfleetError, mayPass } from '../../base/errors.ts';

@@ -13,7 +13,7 @@ const lengths = [
   counts.map((count) => ({ text: `${count}${suffix}`, lengthMs: count * unitMs })),
 );
 
-/** Minimum length in ms of the periods for exports by receipt time. */
+/** Minimum length in ms of the periods for exports that search by receipt time. */
 const minByReceiptMs = 600_000;
 
 export interface SliceLength {

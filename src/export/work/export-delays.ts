@@ -28,8 +28,8 @@ export interface Trouble {
 
 const longestIntervalHoldMs = 300_000;
 /**
- * Reasons for failures that repeat until the user creates another SearchExport. The delays between attempts are long
- * after such a failure.
+ * Reasons for failures that repeat until the user creates another SearchExport. After such a failure, the delays
+ * between attempts are long.
  */
 const lastingReasons: ReadonlySet<string> = new Set([
   reasons.queryRefused,

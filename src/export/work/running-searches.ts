@@ -157,7 +157,7 @@ export class RunningSearches {
   }
 }
 
-/** Usual maximum time in ms until a search job is created. */
+/** Time in ms within which a search job is usually created. */
 const usualCreationMs = 10_000;
 
 /**

@@ -213,8 +213,8 @@ export class KubernetesHost implements Host {
   }
 
   /**
-   * Starts listing and watching a kind of resource only when it is first used, because the CRD of an unused kind may be
-   * missing, or the operator may not have permission to list it.
+   * Starts listing and watching a kind of resource only when the kind is first used. The CRD of an unused kind may be
+   * missing, or the operator may not have permission to list that kind.
    */
   #follow<K extends KindName>(kind: K): Followed<K> {
     const known = this.#followed.get(kind);

@@ -9,9 +9,9 @@
  *
  * Invariants:
  * - This process measures times with its own clocks, never with a time in the Lease. It measures the age of another
- *   process's Lease from the last change that it has seen, and the age of its own Lease from the moment at which the
- *   last renewal was *sent*. Age is measured on two clocks (wall clock and monotonic clock), and the higher value
- *   counts, because the monotonic clock stops while the machine sleeps.
+ *   process's Lease from the last change that it has seen. It measures the age of its own Lease from the moment at
+ *   which the last renewal was *sent*. Age is measured on two clocks (wall clock and monotonic clock), and the higher
+ *   value counts, because the monotonic clock stops while the machine sleeps.
  * - This process stops leading 5 s before another process may start, even if this process was suspended.
  * - Each write has an optimistic lock, so only one of two concurrent writes succeeds.
  * - The name of each process has a random suffix, so a process recognizes its own Lease even if the response to its
