@@ -122,7 +122,7 @@ const recordForm = object({
   sliceSums: optional(weightedSums),
   /** Messages that were received more than once. Absent if there are none, or too many to list. */
   repeated: optional(list(repeatedMessage)),
-  /** True if the search returned rows whose time is exactly the exclusive end of its time range (E10). */
+  /** True if the search returned rows whose time is exactly the (exclusive) end of the search's time range (E10). */
   endInclusive: trueOrAbsent,
   /** Reason why rows may be missing. Present only if `incompletePolicy` is `Keep`. */
   incomplete: optional(object({ reason: text() })),

@@ -26,7 +26,7 @@ const silenceTimeoutMs = 60_000;
 const tokenTimeoutMs = 15_000;
 /** Maximum number of connections to the store. */
 const maxConnections = 32;
-/** HTTP status of the response that requests the next chunk of an upload. */
+/** HTTP status with which the store asks for the next chunk of an upload. */
 export const sessionIncomplete = 308;
 
 export interface GcsRequest {

@@ -115,7 +115,7 @@ export class PartedUpload implements FileUpload {
     this.#ended = true;
   }
 
-  /** Sends the request that makes the object visible. Succeeds if this upload already created the object. */
+  /** Sends the request that makes the object visible. Also succeeds if this upload has already created the object. */
   async #makeVisible(send: () => Promise<unknown>): Promise<void> {
     this.#finishTried = true;
     try {

@@ -88,9 +88,7 @@ const commonAdvice: Advice = {
   unsupported: 'this store lacks a feature that logfleet needs; use another store, or a volume',
 };
 
-/**
- * Returns a function that returns the kind of failure for an error code. `codes` lists the error codes of each kind.
- */
+/** Returns a function that maps an error code to a kind of failure. `codes` lists the error codes of each kind. */
 export function failuresByCode(
   codes: Readonly<Partial<Record<DestinationFailure, readonly string[]>>>,
 ): StoreErrorRules['failureOfCode'] {

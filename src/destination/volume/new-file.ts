@@ -132,7 +132,7 @@ export class NewFile {
     return diskError('write', join(this.#options.folder.path, this.#options.target), cause);
   }
 
-  /** Updates the file's change time regularly, to show other processes that its writer is alive. */
+  /** Updates the file's change time regularly, to show other processes that the file's writer is alive. */
   #scheduleHeartbeat(): void {
     this.#timer = this.#options.clock.after(heartbeatMs, () => {
       const nowSeconds = this.#options.clock.now() / 1000;

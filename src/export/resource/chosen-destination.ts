@@ -140,7 +140,7 @@ export class DestinationChoice {
       const advice = `create the Secret with the store's keys ${wanted.join(' and ')}`;
       throw mendable(reasons.secretNotFound, `${name} does not exist: ${advice}.`);
     }
-    // Removes the trailing line break of Secret values, because they often come from files.
+    // Removes the trailing line break of a Secret value. Such values often come from files that end with a line break.
     return { name, text: (member) => members.get(member)?.reveal().trim() || undefined };
   }
 }

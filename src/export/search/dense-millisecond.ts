@@ -46,7 +46,7 @@ export type DenseOutcome =
   | { readonly kind: 'found'; readonly record: RecordFigures; readonly files: IntervalFiles }
   /**
    * The searches by last digits failed, or found a different number of rows than an aggregation counted. Another
-   * attempt may succeed. `isFailure` is false if the cause may be that a status response from the service was lost.
+   * attempt may succeed. `isFailure` is false if the cause may be a lost status response from the service.
    */
   | { readonly kind: 'again'; readonly isFailure: boolean; readonly message: string }
   /** The searches cannot find all rows of the millisecond. `message` is the user-facing reason, without a full stop. */

@@ -1,5 +1,5 @@
 /**
- * Detects rows that a search has returned before, with the same `_messageid` and bytes (E9).
+ * Detects repeated rows: rows with the same `_messageid` and the same bytes as an earlier row of the search (E9).
  *
  * - `InOrder` compares rows of the same millisecond, and needs little memory.
  * - `AnyOrder` compares all rows, and needs about 100 bytes of memory per row.

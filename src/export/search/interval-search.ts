@@ -180,8 +180,8 @@ export class IntervalSearch implements RunningSearch {
     const finishing = job.whenFinished(this.#stop.signal);
     const finished = await Promise.race([finishing, this.#cutShort.promise.then(() => undefined)]);
     finishing.catch(() => {});
-    // Ignores the duration of a job with a longer range than this interval, because it says nothing about shorter
-    // searches.
+    // Ignores the duration of a job with a longer range than this interval, because this duration says nothing about
+    // shorter searches.
     if (finished && job.tookMs !== undefined && job.order.fromMs === this.fromMs)
       quirks.took(job.tookMs, finished.statuses);
     this.#begun?.ends();
@@ -274,7 +274,10 @@ export class IntervalSearch implements RunningSearch {
     }
   }
 
-  /** Searches a millisecond that has too many rows by the last digits of the message ids, and commits the rows. */
+  /**
+   * Searches a millisecond with too many rows. Divides the rows by the last digits of their message ids, and commits
+   * them.
+   */
   async #searchDense(judged: Judged, verdict: Extract<Verdict, { kind: 'dense' }>): Promise<SearchOutcome> {
     const { fromMs, count } = verdict.record;
     // Checks the limit on scanned bytes first, because searches by the last digits of message ids may scan many bytes.

@@ -1,6 +1,6 @@
 /**
- * Reads the messages found by a finished search job into files (E7). If the messages are read again, they are written
- * to new files.
+ * Reads the messages that a finished search job has found, and writes them to files (E7). If the messages are read
+ * again, they are written to new files.
  */
 import { failure, type LogfleetError } from '../../base/errors.ts';
 import { AnyOrder, InOrder } from './duplicates.ts';

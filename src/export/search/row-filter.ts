@@ -27,7 +27,7 @@ export interface RowFigures {
   readonly duplicatesOfWritten: number;
   /** Number of rows that are left to the next search, because the service cut this search short (E4). */
   readonly left: number;
-  /** Number of rows whose time is exactly the exclusive end of the interval (E10). */
+  /** Number of rows whose time is exactly the (exclusive) end of the interval (E10). */
   readonly atEnd: number;
   /**
    * Time of the first row outside the interval, or undefined if there is none. Rows exactly at the end of the interval

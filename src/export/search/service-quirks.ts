@@ -1,4 +1,4 @@
-/** Stores observed behaviour of the service in cases where its specification allows several variants. */
+/** Stores observed behaviour of the service where the service's specification allows several variants. */
 import { getOrAdd } from '../../base/get-or-add.ts';
 import type { JobProgress } from '../../service/jobs/job-gathering.ts';
 import { smallestLimitAfter } from './message-limit.ts';

@@ -81,7 +81,7 @@ const noteworthyBehindMs = 60_000;
 const namedFields = 3;
 
 /**
- * Reports a complete export as failed if it has incomplete intervals and the user has since changed `incompletePolicy`
+ * Reports a finished export as failed if it has incomplete intervals and the user has since changed `incompletePolicy`
  * to `Fail`.
  */
 function unwantedIncomplete({ view, limits, wording }: ExportHealthInput): ExportHealth | undefined {
@@ -182,7 +182,9 @@ function hindered({ problem }: ExportHealthInput): ExportHealth | undefined {
   return { ...stalled, reason: problem.reason, message: problem.message };
 }
 
-/** Error codes of failures that require another SearchExport, because the query and the time range cannot change. */
+/**
+ * Error codes of failures that require another SearchExport, because the query and the time range cannot be changed.
+ */
 const needsAnother: ReadonlySet<string> = new Set([
   ...['export.countRefused', 'export.receiptTimeMissing', 'destination.tooMuch'],
   ...(

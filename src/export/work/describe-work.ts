@@ -85,7 +85,7 @@ function destinationDelaysMs(state: Planning | Decided, facts: WorkFacts): reado
   return [state.tidyAtMs - facts.now.monotonicMs, rereadDelayMs(state, facts)];
 }
 
-/** Returns the reason why the export has no plan yet, or undefined if it is being planned. */
+/** Returns the reason why the export has no plan yet, or undefined if the export is being planned. */
 function waitBeforePlan(state: Planning, facts: ViewFacts): Wait | undefined {
   const { limits, now, running, fromMs } = facts;
   const firstMs = fromMs + settlingMs(limits.settleDelayMs, now.clockBehindMs);

@@ -109,8 +109,8 @@ export interface ExportDecision<S extends RunningSearch = RunningSearch> {
   /** Running searches that must stop without writing a commit record. */
   readonly stop: readonly S[];
   /**
-   * Searches that have almost reached the service's maximum duration. They are ended now, and the rows they have found
-   * are committed (E13).
+   * Searches that have almost reached the service's maximum duration. These searches are ended now, and the rows found
+   * so far are committed (E13).
    */
   readonly endAsCut: readonly S[];
   /** True if commit records cover the whole time range. */

@@ -45,7 +45,8 @@ export interface ExportWorkOptions extends ExportTools {
 }
 
 /**
- * Text appended to a message about repeated rows if logfleet could not ask the service how many copies it stores (E6).
+ * Text appended to a message about repeated rows if logfleet could not ask the service how many copies the service
+ * stores (E6).
  */
 const repeatsText =
   `; result pages repeated more than ${maxConfirmed} rows, so logfleet cannot ask the service whether it stores these rows more than once. ` +
@@ -321,7 +322,7 @@ export class ExportWork {
 
   /**
    * Stores the result of a comparison with the service's counts. With `incompletePolicy: Fail`, differences that remain
-   * after the last search are only reported.
+   * after the last search are reported, but not stored.
    */
   async #judge(shown: DigestResult, round: number): Promise<void> {
     const isLast = shown.differing.length > 0 && round > this.#exporting.maxRounds;

@@ -18,7 +18,7 @@ export interface Search extends RunningSearch {
   /** Outcome of the search. Never rejects. */
   readonly done: Promise<SearchOutcome>;
   readonly jobs: readonly JobView[];
-  /** Returns the row counts over time that the search job has found so far. */
+  /** Returns the number of rows that the search job has found so far in each period. */
   histogram(): MessageHistogram | undefined;
   stop(): void;
   endAsCut(): void;

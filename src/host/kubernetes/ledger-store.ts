@@ -238,7 +238,10 @@ export class LedgerStartList {
     return shard;
   }
 
-  /** Called when an owner's listed Ledgers may be outdated, so that they are read by name. */
+  /**
+   * Called when the list may lack the current content of an owner's Ledgers. From then on, these Ledgers are read by
+   * name.
+   */
   outdate(owner: OwnerRef): void {
     this.#listings.get(this.#scopeOf(owner))?.byName.add(owner.uid);
   }
