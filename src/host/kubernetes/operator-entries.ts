@@ -397,7 +397,7 @@ function messageOf(operators: readonly OperatorEntry[]): string {
   const [noun, verb] = others.length === 1 ? ['operator', 'waits'] : ['operators', 'wait'];
   return (
     `The operators in the namespaces ${andList.format(names)} manage this resource. ` +
-    `The operator in ${first} acts on it, because its status.operators[].since is the earliest; the ${noun} in ${andList.format(others)} ${verb}. ` +
+    `The operator in ${first} acts on this resource, because this operator has the earliest status.operators[].since; the ${noun} in ${andList.format(others)} ${verb}. ` +
     'Keep only one of the operators, or give them different --namespaces.'
   );
 }

@@ -83,7 +83,7 @@ test('the operator that came first acts, the other one waits, and both report th
     reason: 'OtherOperator',
     message:
       'The operators in the namespaces zz-first and aa-second manage this resource. ' +
-      'The operator in zz-first acts on it, because its status.operators[].since is the earliest; the operator in aa-second waits. ' +
+      'The operator in zz-first acts on this resource, because this operator has the earliest status.operators[].since; the operator in aa-second waits. ' +
       'Keep only one of the operators, or give them different --namespaces.',
   });
   expect(stored(world)?.operators?.map(({ name }) => name)).toEqual(['zz-first', 'aa-second']);
@@ -96,7 +96,7 @@ test('the conflict of three operators names all of them', async () => {
   await world.clock.advance(5_000);
   expect(findCondition(stored(world)?.conditions, 'OtherOperator')?.message).toBe(
     'The operators in the namespaces zz-first, aa-second and mm-third manage this resource. ' +
-      'The operator in zz-first acts on it, because its status.operators[].since is the earliest; the operators in aa-second and mm-third wait. ' +
+      'The operator in zz-first acts on this resource, because this operator has the earliest status.operators[].since; the operators in aa-second and mm-third wait. ' +
       'Keep only one of the operators, or give them different --namespaces.',
   );
 });
