@@ -39,21 +39,21 @@ export interface Account {
   readonly searches: SearchJobs;
   /** Maximum number of requests per second. Defaults to 4, the service's limit. */
   readonly requestsPerSecond: number;
-  /** Identity of the user. The service applies its rate limits per user. */
+  /** Identity of the credentials' user at the service, which applies its rate limits per user. */
   readonly user: string;
-  /** Digest of the credentials, which does not reveal them. */
+  /** Digest that identifies the credentials without revealing them. */
   readonly fingerprint: string;
 }
 
 /** Maximum age, in ms, of a Secret's content in memory. After that, the Secret is read again. */
 const secretMaxAgeMs = 60_000;
 /**
- * Time in ms after which an unused Secret is forgotten. The Secret's client is closed, unless another Secret uses it.
+ * Time in ms after which an unused Secret is forgotten. Its client is closed, unless another Secret uses that client.
  */
 const idleMs = hourMs;
 /**
- * Time in ms after the delay that follows the rejection of an access key. If the service rejects the key again within
- * this time, the next delay is longer.
+ * Time in ms that begins when the delay after the rejection of an access key ends. If the service rejects the key again
+ * within this time, the next delay is longer.
  */
 const recheckMs = 60_000;
 
@@ -82,13 +82,14 @@ interface Shared {
  */
 interface Refusal {
   /**
-   * Number of earlier rejections of the same key, excluding rejections that arrive during the delay after a rejection.
+   * Number of earlier rejections of the same key. A rejection that arrives during the delay after another is not
+   * counted.
    */
   readonly earlier: number;
   readonly untilMs: number;
 }
 
-/** State of one Secret, with the client that uses its credentials. */
+/** State of one Secret, and the client that uses the Secret's credentials. */
 interface SecretEntry {
   shared: Shared | undefined;
   readAtMs: number;
@@ -162,10 +163,10 @@ export class Accounts {
     const nowMs = this.#options.clock.monotonic();
     entry.staleAtMs = nowMs;
     const { untilMs = Number.NEGATIVE_INFINITY, earlier = 0 } = shared.refusal ?? {};
-    // Several requests may have been in flight when the service rejected the key. All their rejections count as one.
+    // Several requests may have been in flight when the service rejected the key. Their rejections count as one.
     if (nowMs < untilMs) return shown;
     // The number of rejections increases only if the key is rejected again soon after the delay. A later rejection
-    // starts a new count, because the service accepted the key in the meantime.
+    // starts a new count, because the service must have accepted the key in the meantime.
     const repeated = nowMs < untilMs + recheckMs ? earlier + 1 : 0;
     shared.refusal = { earlier: repeated, untilMs: nowMs + retryDelayMs(shown, repeated) };
     return shown;
@@ -181,7 +182,7 @@ export class Accounts {
     return leftMs > 0 ? leftMs : Number.POSITIVE_INFINITY;
   }
 
-  /** Ends the delay of a rejected access key, because a user asked for a retry. */
+  /** Allows a rejected access key to be sent again immediately, because a user asked for a retry. */
   tryAgain(key: ResourceKey): void {
     const entry = this.#entries.get(keyText(key));
     const { refusal } = entry?.shared ?? {};

@@ -135,15 +135,15 @@ export class AwaitedSecrets {
     const name = keyText(key);
     const members = this.#options.secrets.get(key);
     const read = { sentAtMs, members };
-    // Deletes the earlier read first, so that the map stays ordered by the time of the read.
+    // Deletes the earlier read first, so that the new read is added at the end, and the map stays ordered by time.
     this.#reads.delete(name);
     this.#reads.set(name, read);
     this.#dropStale(sentAtMs);
     members.then(
       (found) => this.#note(name, digestOf(found)),
       (error: unknown) => {
-        // A temporary error is not reused, so the next caller reads the Secret again. An error that a user must fix is
-        // returned to all callers for five seconds.
+        // After a temporary error, the next caller reads the Secret again. An error that a user must fix is returned to
+        // all callers for five seconds.
         if (needsPerson(error)) this.#note(name, `failed: ${error.code}`);
         else if (this.#reads.get(name) === read) this.#reads.delete(name);
       },

@@ -56,7 +56,7 @@ export class Budgets {
 
   /**
    * Sets the limits of each user's budget to the smallest limits in the user's Secrets. Removes the budget of a user
-   * without a Secret and without requests in flight.
+   * who has neither a Secret nor requests in flight.
    * @param leaving credentials that are no longer in any Secret, but that still have requests in flight; their limits
    * apply only if the user has no other Secret
    */
@@ -141,7 +141,7 @@ function effective(spenders: readonly Spender[], leaving: readonly Spender[]): r
   return spenders.length > 0 ? spenders : leaving;
 }
 
-/** Allows this process to send requests to the service only while it is the leader (L1). */
+/** Allows this process to send requests to the service only while the process is the leader (L1). */
 export class LeadershipRight implements SendRight {
   readonly #leadership: Leadership;
   readonly #clock: Clock;

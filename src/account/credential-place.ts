@@ -4,7 +4,7 @@ import type { ResourceKey } from '../host/host.ts';
 import { type SettingNames, secretNames } from '../service/requests/service-failure.ts';
 import { type CredentialMember, requiredMembers } from './credential-rules.ts';
 
-/** Joins texts: `a`, `a and b`, `a, b and c`. */
+/** Joins texts into an English list: `a`, `a and b`, `a, b and c`. */
 const andList = new Intl.ListFormat('en-GB');
 
 export interface CredentialPlace {
@@ -13,7 +13,9 @@ export interface CredentialPlace {
   readonly key: ResourceKey;
 }
 
-/** Environment variables that replace keys of the Secret. `LOGFLEET_CA_FILE` names a file. */
+/**
+ * Environment variables that replace keys of the Secret. `LOGFLEET_CA_FILE` contains the name of a certificate file.
+ */
 export const variables = {
   baseURL: 'LOGFLEET_BASE_URL',
   accessId: 'LOGFLEET_ACCESS_ID',

@@ -19,8 +19,8 @@ const maxWorkers = 4;
  */
 const minConcurrent = 2;
 /**
- * Number of steps that equal one request per second. Request rates are stored as whole numbers of steps to avoid
- * rounding errors.
+ * Number of steps in a rate of one request per second. Rates are stored as whole numbers of steps to avoid rounding
+ * errors.
  */
 const stepsPerRequest = 1_000;
 
@@ -74,7 +74,7 @@ function stepsOf(requestsPerSecond: number): number {
 
 /** Request limits used by the workers of one Kubernetes Job. */
 export interface HeldShare {
-  /** User of the service, from `userIdOf`. */
+  /** Identity of the user of the service, from `userIdOf`. */
   readonly user: string;
   readonly workers: number;
   /** Share of each worker. */

@@ -6,7 +6,7 @@ import { channel } from 'node:diagnostics_channel';
 
 /**
  * Message about an external effect, such as a request. In phase `before`, the request has not been sent yet. In phase
- * `after`, the response has arrived, but no code has used it yet.
+ * `after`, the response has arrived but has not been processed yet.
  */
 export interface BoundaryMessage {
   readonly name: string;

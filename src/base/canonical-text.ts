@@ -1,4 +1,4 @@
-/** Renders and compares JSON values regardless of field order, which an API server may change. */
+/** Renders and compares JSON values. The order of fields is ignored, because an API server may change it. */
 import { isRecord } from './record.ts';
 export function canonicalText(value: unknown): string {
   return JSON.stringify(value, inOrder);

@@ -1,6 +1,6 @@
 /**
- * Interface for time. Tests and simulations run on a virtual clock. Use `monotonic()` for ages and deadlines, and
- * `now()` for times that users or other machines see. Use `elapsedMs` for an age that must not be underestimated.
+ * Interface for clocks and timers. Tests and simulations use a virtual clock. Use `monotonic()` for ages and deadlines,
+ * and `now()` for times that users or other machines see. Use `elapsedMs` for an age that must not be underestimated.
  */
 import { performance } from 'node:perf_hooks';
 
@@ -29,8 +29,8 @@ export function instant(clock: Clock): Instant {
 }
 
 /**
- * Returns the time since `start`, in ms: the longer of the times that the two clocks show. Each clock can show too
- * short a time. The monotonic clock of Linux stops while the machine sleeps, and the wall clock can be set back.
+ * Returns the time since `start`, in ms. Each of the two clocks can show too short a time, so the longer one is
+ * returned. The monotonic clock of Linux stops while the machine sleeps, and the wall clock can be set back.
  */
 export function elapsedMs(clock: Clock, start: Instant): number {
   return Math.max(clock.monotonic() - start.monotonicMs, clock.now() - start.wallMs);

@@ -1,11 +1,11 @@
 /**
- * Cron schedules: minute, hour, day of month, month, day of week. The library Croner finds the days, in UTC.
- * `time-zone.ts` converts local times, because Croner treats clock changes differently.
+ * Cron schedules: minute, hour, day of month, month, day of week. The library Croner finds the days. `time-zone.ts`
+ * converts the local times, because logfleet does not handle clock changes in the same way as Croner.
  */
 import { Cron, CronPattern } from 'croner';
 import { dayMs, minuteMs } from './time-units.ts';
 
-/** Maximum number of days in a schedule's cache. This is more than a year. */
+/** Maximum number of days in a schedule's cache, enough for more than a year. A full cache is cleared. */
 const maxDays = 500;
 
 /** Parsed cron schedule, in local times without a time zone. */

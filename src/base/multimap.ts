@@ -11,7 +11,7 @@ export class Multimap {
     return this.#sets.keys();
   }
 
-  /** Returns the values of a key in insertion order. Do not change the map while iterating. */
+  /** Returns the values of a key in insertion order. Do not change the map while you iterate over these values. */
   get(key: string): Iterable<string> {
     const values = this.#sets.get(key);
     return values === undefined ? [] : typeof values === 'string' ? [values] : values;
@@ -26,7 +26,7 @@ export class Multimap {
     return typeof values === 'string' ? values === value : (values?.has(value) ?? false);
   }
 
-  /** Adds a value. Reports whether it is new. */
+  /** Adds a value to a key. Reports whether the value is new. */
   add(key: string, value: string): boolean {
     if (this.has(key, value)) return false;
     const values = this.#sets.get(key);
@@ -36,7 +36,7 @@ export class Multimap {
     return true;
   }
 
-  /** Removes a value. Reports whether it existed. */
+  /** Removes a value from a key. Reports whether the value existed. */
   delete(key: string, value: string): boolean {
     const values = this.#sets.get(key);
     if (typeof values !== 'object') return values === value && this.#sets.delete(key);

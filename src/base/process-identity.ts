@@ -1,6 +1,6 @@
 /**
  * Identity of a process across machines, containers and reboots. A pid alone is not enough, because pids are reused,
- * and differ between containers. Only a process with the same `scope` can check a pid.
+ * and each container has its own pids. Only a process with the same `scope` can check whether a pid is in use.
  */
 import { readFile, readlink } from 'node:fs/promises';
 import { hostname as machineName } from 'node:os';

@@ -12,10 +12,7 @@ import type { Counter, Gauge, Histogram, Metrics, Sample } from './metrics.ts';
 /** Sampling interval of the event-loop delay in ms. The default of prom-client, 10 ms, costs a lot of CPU time. */
 const loopPrecisionMs = 500;
 
-/**
- * Gauges of prom-client that are not exported, because their names end in `_total`, which Prometheus reserves for
- * counters.
- */
+/** Gauges of prom-client that are not exported. Their names end in `_total`, which Prometheus reserves for counters. */
 const misnamed = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
 interface MetricOptions {
@@ -24,7 +21,7 @@ interface MetricOptions {
   readonly labelNames: readonly string[];
   /** Upper bounds of a histogram's buckets. */
   readonly buckets?: number[];
-  /** Computes the series of a gauge at each scrape. */
+  /** Returns the series of a gauge. Called at each scrape. */
   readonly collect?: () => void;
   readonly registers: Registry[];
 }

@@ -26,7 +26,7 @@ export function randomHex(random: Random, digits: number): string {
   return Array.from({ length: digits }, () => Math.floor(random.next() * 16).toString(16)).join('');
 }
 
-/** Returns a version 4 UUID, like those from an API server. */
+/** Returns a version 4 UUID, such as an API server assigns to a new object. */
 export function createUid(random: Random): string {
   const variant = (8 + Math.floor(random.next() * 4)).toString(16);
   const [first, second, third, fourth, last] = [8, 4, 3, 3, 12].map((digits) => randomHex(random, digits));

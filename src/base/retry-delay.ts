@@ -1,10 +1,10 @@
-/** Delays before a retry, for all parts of logfleet. */
+/** Computes delays before retries, for all parts of logfleet. */
 import type { LogfleetError } from './errors.ts';
 import type { Random } from './random.ts';
 
 /**
- * Delay in ms before a retry after an error that a user must fix. logfleet retries, because it is not notified when the
- * error is fixed.
+ * Delay in ms before a retry after an error that a user must fix. logfleet retries because nothing notifies it when the
+ * user has fixed the error.
  */
 export const stallRetryMs = 30_000;
 /**
@@ -25,8 +25,8 @@ export function isRefusal(error: LogfleetError | undefined): boolean {
 }
 
 /**
- * Returns the delay in ms until a resource with this error is checked again. The delay is short if the error is about a
- * rejected access key that may be sent again by now.
+ * Returns the delay in ms until a resource with this error is checked again. The delay is short if the error reports a
+ * rejected access key, and this key may now be sent again.
  * @param heldForMs time in ms for which a rejected access key must not be sent, or Infinity if no key is rejected
  */
 export function holdMs(error: LogfleetError | undefined, heldForMs: number): number {
@@ -76,8 +76,8 @@ export class FailureRecord {
   }
 
   /**
-   * Ends the current delay, so that the next request can be sent immediately. The count of failures does not change, so
-   * the next failure causes a longer delay.
+   * Ends the current delay, so that the next request can be sent immediately. The number of failures is kept, so the
+   * next failure causes a longer delay.
    */
   tryAgain(): void {
     this.#untilMs = Number.NEGATIVE_INFINITY;
@@ -95,8 +95,8 @@ export function countBefore(error: LogfleetError, before: LogfleetError | undefi
 /**
  * Returns the delay in ms before a retry. If the error contains a longer delay, returns that delay.
  *
- * If the service refused the credentials, the delay is long only if the service had already refused them before. The
- * service sometimes refuses valid credentials (section 10.1 of docs/service.md).
+ * After refused credentials, the delay is long only if an earlier request was also refused. The service sometimes
+ * refuses valid credentials (section 10.1 of docs/service.md).
  * @param failures number of consecutive failures before this one
  */
 export function retryDelayMs(error: LogfleetError, failures: number, longestMs?: number): number {

@@ -1,4 +1,4 @@
-/** Sorts texts by UTF-16 code units, regardless of the locale. */
+/** Sorts texts by UTF-16 code units, so that the order does not depend on the locale. */
 
 /** Compares two texts for sorting. Returns a negative number if `left` comes first. */
 export function compareText(left: string, right: string): number {

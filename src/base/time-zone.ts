@@ -8,7 +8,7 @@ import { dayMs, hourMs } from './time-units.ts';
 /** Maximum number of cached time zones. */
 const maxZones = 1_000;
 /**
- * Distance, in ms, before and after a local time at which UTC offsets are compared. If the two offsets differ, clocks
+ * UTC offsets are compared at this distance, in ms, before and after a local time. If the two offsets differ, clocks
  * change near the local time.
  */
 const changeDistanceMs = 36 * hourMs;
@@ -66,14 +66,14 @@ export class TimeZone {
     this.name = this.#format.resolvedOptions().timeZone;
   }
 
-  /** Returns the local time at an instant. An instant is in ms since the epoch. */
+  /** Converts an instant, in ms since the epoch, to a local time. */
   localMs(wallMs: number): number {
     const beforeMs = this.#dayOffsetMs(wallMs);
     const afterMs = this.#dayOffsetMs(wallMs + dayMs);
     return wallMs + (beforeMs === afterMs || wallMs < this.#changeMs(wallMs) ? beforeMs : afterMs);
   }
 
-  /** Returns the instant of a local time, in ms since the epoch. */
+  /** Converts a local time to an instant, in ms since the epoch. */
   instantOf(localMs: number): number {
     const steadyMs = this.steadyOffsetMs(localMs);
     if (steadyMs !== undefined) return localMs - steadyMs;
@@ -86,8 +86,8 @@ export class TimeZone {
   }
 
   /**
-   * Returns a local time that exists: the given one or, if clocks skip it, the time later by the length of the clock
-   * change.
+   * Returns the given local time if it exists. If clocks skip this local time, returns a time that is later by the
+   * length of the clock change.
    */
   readingOf(localMs: number): number {
     return this.steadyOffsetMs(localMs) === undefined ? this.localMs(this.instantOf(localMs)) : localMs;

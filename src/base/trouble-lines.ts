@@ -1,6 +1,6 @@
 /**
- * Writes messages about a failure that logfleet retries: when it starts, then less and less often, and when it ends
- * (H2).
+ * Writes messages about a failing operation that logfleet retries. Writes one when the failure begins, then one at
+ * increasing intervals, and one when the operation works again (H2).
  */
 import type { Clock } from './clock.ts';
 import { renderDuration } from './duration.ts';
@@ -28,7 +28,7 @@ export class TroubleLines {
     this.#write = write;
   }
 
-  /** Reports a failure of `subject` that logfleet retries. `message` says what fails, why, and what to do. */
+  /** Reports that `subject` has failed and that logfleet will retry. `message` says what fails, why, and what to do. */
   failed(subject: string, message: string): void {
     const nowMs = this.#clock.monotonic();
     const known = this.#troubles.get(subject);

@@ -113,7 +113,8 @@ export class Controller {
     };
     const stops = [source.subscribe(changed), leadership.subscribe(() => this.#followLeadership())];
     this.#followLeadership();
-    // No listener is called if the first list is empty. Reconciles that waited for this list can start now.
+    // No listener is called if the first list of resources is empty, so reconciles that waited for this list are
+    // started here.
     void source.whenSynced().then(() => this.#startSoon());
     await aborted(signal);
     this.#state = 'ended';
@@ -130,8 +131,8 @@ export class Controller {
    */
   enqueue(key: ResourceKey, isActive = false): void {
     this.#queue.add(keyText(key), isActive);
-    // Tries to start reconciles even if the key was already in the queue. Keys wait there until the first list of
-    // resources is complete.
+    // Tries to start reconciles even if the key was already in the queue, because keys wait in the queue until the
+    // first list of resources is complete.
     this.#startSoon();
   }
 
@@ -221,7 +222,8 @@ export class Controller {
   }
 
   /**
-   * Requeues the key of an aborted reconcile, so that the resource is reconciled when this process is the leader again.
+   * Adds the key of an aborted reconcile to the queue again. The resource is reconciled when this process next becomes
+   * the leader.
    */
   #takeBack(key: string): ReconcileOutcome {
     this.#queue.add(key);

@@ -3,7 +3,7 @@
 import { type Condition, findCondition, reasons, removeCondition, setCondition } from '../api/conditions.ts';
 import type { ResourceEvent } from '../host/host.ts';
 
-/** Reasons of conditions that logfleet finds in the spec or in Secrets, without a request to the service. */
+/** Condition reasons for problems that logfleet finds in the spec or in Secrets, without a request to the service. */
 export const reasonsOfSpecAndSecrets: readonly string[] = [
   reasons.paused,
   reasons.invalidSpec,
@@ -89,8 +89,8 @@ export function outageDueMs({ conditions, outageStartTime }: Partial<ShownHealth
 }
 
 /**
- * Reasons of the `Ready` condition that need a user's attention although the resource is not stalled. Their Events are
- * warnings.
+ * Reasons of the `Ready` condition that need a user's attention even if the resource is not stalled. An Event with one
+ * of these reasons is a warning.
  */
 const needsAttention: ReadonlySet<string> = new Set([
   reasons.awaitingApproval,

@@ -27,8 +27,8 @@ export interface Reconciler {
 const shortestDelayMs = 1;
 
 /**
- * Returns the result of a reconcile. If the delay is infinite although the resource still has work to do, the delay is
- * `stallRetryMs` instead, so that the resource is not forgotten.
+ * Returns the result of a reconcile. An infinite delay is replaced with `stallRetryMs` if the resource still has work
+ * to do, so that the resource is not forgotten.
  */
 export function requeue(delayMs: number, finished: boolean): Result {
   const isForgotten = delayMs === Number.POSITIVE_INFINITY && !finished;

@@ -1,6 +1,6 @@
 /**
- * Decides when the status of a resource is written. Changes in health are written immediately, and changed counts at
- * limited intervals.
+ * Decides when the status of a resource is written. Changes in health are written immediately. Between writes that only
+ * change counts, there is a minimum interval.
  */
 import type { KindName, ResourceOf } from '../api/kinds.ts';
 import { sameValue } from '../base/canonical-text.ts';
@@ -16,7 +16,7 @@ export interface StatusRules<K extends KindName> {
   /** Returns the status fields whose changes are written immediately. */
   readonly verdicts: (status: StatusOf<K>) => unknown;
   /**
-   * Reports whether the counts in two statuses differ so much that the new status must be written. If this function is
+   * Reports whether the counts in two statuses differ enough for the new status to be written. If this function is
    * missing, every change is written.
    */
   readonly differs?: (before: StatusOf<K>, status: StatusOf<K>, wallMs: number) => boolean;
@@ -46,8 +46,8 @@ export class StatusWriter<K extends KindName> {
   #heldBack = false;
   #isOutdated = false;
   /**
-   * Status from before a failed write. The API server may have stored that write nevertheless, so the next Events also
-   * report its change.
+   * Status before a failed write. The API server may still have stored the new status, so the next Events also report
+   * that change.
    */
   #unreported: { readonly status: StatusOf<K> | undefined } | undefined;
 
@@ -125,8 +125,8 @@ export class StatusWriter<K extends KindName> {
   }
 
   /**
-   * Tells the host that the resource already shows this status, and returns the delay in ms until the next check.
-   * Returns undefined if the status must be written instead.
+   * Tells the host (cluster or directory) that the resource already shows this status, and returns the delay in ms
+   * until the next check. If the resource shows another status, returns undefined, and the status must be written.
    */
   confirm(resource: ResourceOf<K>, essentials: StatusOf<K>, figures: StatusOf<K>): number | undefined {
     const before = this.known(resource);
@@ -159,8 +159,8 @@ export class StatusWriter<K extends KindName> {
       this.#isOutdated =
         error instanceof LogfleetError && (error.code === 'host.conflict' || error.code === 'host.gone');
       if (this.#isOutdated) return;
-      // The API server may have stored the status although the write failed. The next call therefore uses the status in
-      // the cache.
+      // The API server may have stored the status even though the write failed, so the next call uses the status in the
+      // cache.
       this.#written = undefined;
       this.#unreported ??= { status: before };
       throw error;

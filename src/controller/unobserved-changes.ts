@@ -32,8 +32,8 @@ export class UnobservedChanges {
     const text = keyText({ namespace, name });
     const resource = this.#read({ namespace, name });
     const { generation: earlier = Number.POSITIVE_INFINITY } = this.#unobserved.get(text) ?? {};
-    // The host does not report this process's own writes, so the status may already contain the generation of the
-    // earlier change.
+    // The host (cluster or directory) does not report this process's own writes. The status may therefore already
+    // contain the generation of the earlier change.
     if (!isUnobserved(resource) || (resource?.status?.observedGeneration ?? 0) >= earlier)
       this.#unobserved.delete(text);
     if (!isUnobserved(resource) || this.#unobserved.has(text)) return;

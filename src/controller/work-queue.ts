@@ -12,17 +12,14 @@ import type { Counter, Histogram } from '../base/metrics.ts';
 import type { Ports } from '../base/ports.ts';
 import { doubledMs, scatteredMs } from '../base/retry-delay.ts';
 
-/**
- * Maximum delay in ms after the first failure. The actual delay is random, between half of this maximum and the
- * maximum.
- */
+/** Maximum delay in ms after the first failure. The actual delay is random, and is at least half of this maximum. */
 const firstDelayMs = 500;
 const maxDelayMs = 300_000;
 
 export interface WorkQueueOptions extends Omit<Ports, 'log'> {
   /** Label of the queue in metrics. */
   readonly name: string;
-  /** Called when a key becomes ready, possibly during a call to `add` or `done`. */
+  /** Called when a key becomes ready to be taken, possibly during a call to `add` or `done`. */
   readonly onReady: () => void;
 }
 
@@ -84,7 +81,7 @@ export class WorkQueue {
   }
 
   /**
-   * Adds a key, so that its resource is reconciled. If this key is being reconciled now, the next reconcile starts
+   * Adds the key of a resource that must be reconciled. If this key is being reconciled now, the next reconcile starts
    * after the call to `done`.
    * @param isActive true if the resource has work in progress
    */

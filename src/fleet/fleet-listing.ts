@@ -21,8 +21,8 @@ import { chooseView, type View } from './listing-view.ts';
 import { defaultRows, PageSize, refusesBuild } from './page-size.ts';
 
 /**
- * Minimum interval between reads of the whole collector list for idle policies, as a multiple of the duration of one
- * read (U9).
+ * Minimum interval between reads of the whole collector list for idle policies (U9). The unit is the duration of one
+ * read.
  */
 export const idleShare = 10;
 
@@ -41,12 +41,12 @@ export interface ListingUser {
   readonly secret: string;
   /** Maximum age of the rows in ms. */
   readonly resyncMs: number;
-  /** Called when new rows, builds or problems require the policy to be reconciled. */
+  /** Called when the policy must be reconciled because of new rows, builds or problems. */
   readonly onNews: () => void;
 }
 
 interface User extends ListingUser {
-  /** Minimum interval between reads of the whole collector list, as a multiple of the duration of one read (U9). */
+  /** Minimum interval between reads of the whole collector list (U9). The unit is the duration of one read. */
   share: number;
   /** True if the policy is idle. An idle policy is notified only of changes to its own collectors. */
   isIdle: boolean;
@@ -58,12 +58,13 @@ export class FleetListing {
   readonly #pageSize = new PageSize();
   readonly #users = new Map<string, User>();
   /**
-   * Secrets for which `doubtSecret` has already notified the policies. Each scheduled read of the whole list clears
-   * this set.
+   * Secrets whose policies `doubtSecret` has already notified. Each scheduled read of the whole list clears this set.
    */
   readonly #notifiedSecrets = new Set<string>();
   #resync: { readonly atMs: number; readonly timer: Timer } | undefined;
-  /** True if policies were notified of a failed read. They must then also be notified when reads succeed again. */
+  /**
+   * True if policies were notified of a failed read. In that case, they must also be notified when reads succeed again.
+   */
   #isProblemKnown = false;
   readonly #abort = new AbortController();
   #builds: { readonly list: readonly Build[]; readonly sentAtMs: number } | undefined;
@@ -79,7 +80,7 @@ export class FleetListing {
   readonly #wantPages = new Map<number, number>();
   readonly #pageReads = new Map<number, number>();
   /**
-   * Merged order of the collectors in the lists for two builds. Undefined while the list for one build shows all
+   * Order of all collectors, merged from the lists for two builds. Undefined while the list for one build shows all
    * collectors.
    */
   #order: ListOrder | undefined;
@@ -129,10 +130,7 @@ export class FleetListing {
     return this.#lastSweepMs;
   }
 
-  /**
-   * Returns the error of a failed read and the time of the next attempt. Returns undefined if no read has failed, or if
-   * all failed reads have since succeeded.
-   */
+  /** Returns the error of a failed read, and the time of the next attempt. Returns undefined if no read is failing. */
   problem(): Pick<FailureRecord, 'error' | 'untilMs'> | undefined {
     return Object.values(this.#failures).find(({ error }) => error !== undefined);
   }
@@ -149,7 +147,9 @@ export class FleetListing {
     return this.#pageSize.rows();
   }
 
-  /** Computes which page of the list shows each collector. After changes, call this method before `pageOf`. */
+  /**
+   * Computes which page of the list shows each collector. After changes to the list, call this method before `pageOf`.
+   */
   locatePages(): void {
     const { rows } = this;
     const hidden = this.#view?.builds[0];
@@ -211,8 +211,7 @@ export class FleetListing {
   }
 
   /**
-   * Adds or updates a policy that uses the collector list. The policy is notified of every read until the policy is
-   * idle.
+   * Adds or updates a policy that uses the collector list. While the policy is not idle, it is notified of every read.
    */
   attend(id: string, user: ListingUser): void {
     const share = this.#users.get(id)?.share ?? idleShare;
@@ -223,8 +222,8 @@ export class FleetListing {
   /**
    * Sets what a policy needs until its next decision: how often the whole list is read, and which changes are reported
    * to the policy.
-   * @param needs `share`: minimum interval between two reads, as a multiple of the duration of one read; `isIdle`: true
-   * if the policy is notified only of changes to its own collectors
+   * @param needs `share`: minimum interval between two reads, in units of the duration of one read; `isIdle`: true if
+   * the policy is notified only of changes to its own collectors
    */
   setNeeds(id: string, needs: { readonly share: number; readonly isIdle: boolean }): void {
     const user = this.#users.get(id);
@@ -239,8 +238,8 @@ export class FleetListing {
   }
 
   /**
-   * Notifies all policies that use this Secret, so that they check the Secret. Further calls have no effect until the
-   * next scheduled read of the whole list.
+   * Makes all policies that use this Secret check the Secret. Further calls have no effect until the next scheduled
+   * read of the whole list.
    */
   doubtSecret(secret: string): void {
     if (this.#notifiedSecrets.has(secret)) return;
@@ -302,8 +301,8 @@ export class FleetListing {
   }
 
   /**
-   * Notifies one policy for each Secret. That policy reads the Secret and checks that the Secret still belongs to this
-   * account, so the other policies need not read it (U9).
+   * Notifies one policy for each Secret. That policy reads the Secret and checks that it still belongs to this account.
+   * The other policies then need not read the Secret (U9).
    */
   #checkSecrets(): void {
     this.#notifiedSecrets.clear();
@@ -321,7 +320,7 @@ export class FleetListing {
   async #run(): Promise<void> {
     let kind: ReadKind = 'builds';
     try {
-      // Waits for a microtask, so that the caller can request several reads before the first request is sent.
+      // Waits for a microtask, so that the first request is sent only after the caller has requested all its reads.
       await Promise.resolve();
       while (!this.#abort.signal.aborted && this.#options.active()) {
         const step = this.#nextStep();
@@ -332,8 +331,7 @@ export class FleetListing {
     } catch (thrown) {
       if (!this.#abort.signal.aborted) this.#backOff(kind, asLogfleetError(thrown));
     } finally {
-      // No requested read is missed, because there is no `await` between the loop's last check for requests and this
-      // line.
+      // No read can be requested between the loop's last check and this line, because there is no `await` between them.
       this.#running = false;
     }
   }
@@ -361,7 +359,7 @@ export class FleetListing {
     const { clock, log } = this.#options;
     if (refusesBuild(error)) this.#wantBuildsAfter = clock.monotonic();
     const delayMs = this.#failures[kind].failed(error, clock.monotonic());
-    // Status 429 (too many requests) is not logged as a warning, because its response says when to send the next
+    // A response with status 429 (too many requests) is not a reason for a warning. It says when to send the next
     // request.
     const level = error.handling.kind === 'retryAfter' ? 'info' : 'warn';
     log[level]('the list of collectors will be read again later', { error, retryInMs: delayMs });
@@ -375,8 +373,8 @@ export class FleetListing {
   }
 
   /**
-   * Notifies all policies that are not idle. Also notifies the idle policies whose collectors have changed.
-   * @param isForAll true to notify all idle policies
+   * Notifies all policies that are not idle, and the idle policies whose collectors have changed.
+   * @param isForAll true to notify all policies, even if they are idle
    */
   #notify(isForAll: boolean): void {
     const concerned = this.rows.members.takeConcerned();
@@ -402,7 +400,9 @@ export class FleetListing {
     this.#replan();
   }
 
-  /** Requests a new read of the list if the service no longer offers a build for which the list is requested. */
+  /**
+   * Requests a new read of the collector list if the list is requested for a build that the service no longer offers.
+   */
   #dropWithdrawn(offered: readonly Build[]): void {
     if (this.#sweep?.view.isOutdated(offered)) {
       this.#wantSweepAfter = Math.max(this.#wantSweepAfter ?? 0, this.#sweep.startedAtMs);
@@ -466,7 +466,7 @@ export class FleetListing {
   }
 
   /**
-   * Called after the last page: checks whether the list shows all collectors. If not, prepares to read another list and
+   * Checks, after the last page, whether the list shows all collectors. If not, prepares to read another list and
    * returns undefined.
    *
    * The list for a build shows all collectors that do not run this build. If every build runs on at least one
@@ -490,8 +490,8 @@ export class FleetListing {
   }
 
   /**
-   * Reports whether the collector list may lack collectors. Also returns true if no other list can confirm that this
-   * list is complete, because the service offers no suitable build.
+   * Reports whether the collector list may lack collectors. Also returns true if the service offers no build whose list
+   * could confirm that this list is complete.
    */
   async #leavesOut({ view, seen }: Sweep, counts: ReadonlyMap<string, number>): Promise<boolean> {
     if (this.rows.missesAny(seen)) return true;
@@ -506,8 +506,7 @@ export class FleetListing {
     const response = await this.#unlessTooLarge(size, this.#list(build, offset, size));
     this.#failures.page.succeeded();
     if (!response) {
-      // Drops all requested pages, because the same page number refers to different rows after the page size has
-      // changed.
+      // Drops all requested pages. After a change of the page size, the same page number refers to different rows.
       this.#wantPages.clear();
       this.#pageReads.clear();
       this.#notify(false);
@@ -522,8 +521,8 @@ export class FleetListing {
   }
 
   /**
-   * Reports whether the list for `build` shows collectors that this sweep has not seen. Reads only the page at which
-   * the list would end if it showed no such collectors.
+   * Reports whether the list for `build` shows collectors that this sweep (read of the whole list) has not seen. Reads
+   * only the page that would be empty if there were no such collectors.
    */
   async #showsMore(build: string, seen: ReadonlySet<string>): Promise<boolean> {
     const runs = (collector: Collector | undefined) => collector?.collectorVersion === build;
@@ -557,8 +556,8 @@ export class FleetListing {
 
   #sweepAnswered(): void {
     this.#failures.sweep.succeeded();
-    // A sweep reads all pages, so its success also clears the error of single-page reads. The error is kept if a
-    // requested page has not been read yet.
+    // A sweep (read of the whole list) also reads the single pages, so its success clears their error. The error is
+    // kept if a requested page has not been read yet.
     if (this.#wantPages.size === 0) this.#failures.page.succeeded();
   }
 
@@ -569,8 +568,8 @@ export class FleetListing {
 }
 
 /**
- * Kinds of reads: the list of builds, one page of the collector list, or the whole collector list. Failures are counted
- * separately for each kind.
+ * What a read returns: the list of builds, one page of the collector list, or the whole collector list. Failures are
+ * counted separately for each kind of read.
  */
 type ReadKind = 'builds' | 'page' | 'sweep';
 
@@ -583,10 +582,10 @@ interface Sweep {
   readonly view: View;
   readonly startedAtMs: number;
   readonly seen: Set<string>;
-  /** Collectors in the order in which the service returned them, for each build whose list is being read. */
+  /** For each build whose list is being read, the collectors in the order in which the service returned them. */
   readonly lists: readonly [Listed[], Listed[]];
   offset: number;
-  /** Index of the build whose listing is being read. */
+  /** Index of the build whose list is being read. */
   build: number;
   /** True if no collector runs the build for which the list was requested, so that the list shows all collectors. */
   readonly proven: boolean;

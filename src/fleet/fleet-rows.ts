@@ -1,6 +1,6 @@
 /**
- * Last known row of each collector in an account. Each changed row is reported to the policies that select its
- * collector. A response that is older than a stored row does not overwrite that row.
+ * Last known row (entry in the service's list) of each collector in an account. Each changed row is reported to the
+ * policies that select its collector. An older response never overwrites a newer row.
  */
 import type { Collector } from '../service/collectors/upgrade-service.ts';
 import { type Anchor, fieldText, MemberIndex, type SelectorField } from './member-index.ts';
@@ -21,11 +21,11 @@ export class FleetRows {
   readonly #rows = new Map<string, MutableRow>();
   /** Collector id at each position of the list. */
   readonly #places: string[] = [];
-  /** Finds the policies that a changed row concerns. */
+  /** Finds the policies that select or observe a changed collector. */
   readonly members = new MemberIndex();
   /**
-   * Collector ids sorted by the text of a field, for each field. The lists are created when needed, and dropped after a
-   * change.
+   * For each field, the collector ids, sorted by the text of that field. These lists are created when needed, and
+   * dropped after a change.
    */
   #sorted: Map<SelectorField, readonly string[]> | undefined;
   #revision = 0;
@@ -90,8 +90,8 @@ export class FleetRows {
   }
 
   /**
-   * Ends a read of the whole list, which contained the collectors `seen`. Removes each row that was missing from two
-   * successive reads (U7).
+   * Call this method after each read of the whole list. `seen` contains the ids of the listed collectors. Removes each
+   * row that was missing from two successive reads (U7).
    */
   endSweep(seen: ReadonlySet<string>): void {
     for (const [id, row] of this.#rows) {
@@ -106,7 +106,7 @@ export class FleetRows {
     }
   }
 
-  /** Reports whether a collector is missing from `seen` although the previous read of the list contained it. */
+  /** Reports whether any collector in the previous read of the list is missing from `seen`. */
   missesAny(seen: ReadonlySet<string>): boolean {
     for (const [id, row] of this.#rows) if (row.missedSweeps === 0 && !seen.has(id)) return true;
     return false;
@@ -171,8 +171,8 @@ export class FleetRows {
   }
 
   /**
-   * Updates the row of a collector. Keeps the stored strings that have not changed, because each string from the new
-   * page would keep the whole page in memory.
+   * Updates the row of a collector. Keeps stored strings that are equal to the new ones, because a string from the new
+   * page keeps the whole page in memory.
    */
   #renew(row: MutableRow, collector: Collector): void {
     const known = row.collector;
@@ -190,7 +190,7 @@ export class FleetRows {
   }
 }
 
-/** Reports whether two rows agree in all fields except `lastSeenAliveMs`, which changes constantly. */
+/** Reports whether two rows are equal in all fields except `lastSeenAliveMs`, which changes constantly. */
 function sameCollector(left: Collector, right: Collector): boolean {
   const fields = Object.keys(right) as (keyof Collector)[];
   return fields.every((field) => field === 'lastSeenAliveMs' || left[field] === right[field]);

@@ -1,5 +1,5 @@
 /**
- * Collector lists (one for each account) and ownership tables (one for each service). All policies of this process
+ * Holds one collector list for each account, and one ownership table for each service. All policies of this process
  * share them (U9, U13).
  */
 
@@ -29,7 +29,7 @@ export interface Bound {
 export class Fleets {
   readonly #options: FleetsOptions;
   readonly #listings = new Map<Account, { readonly listing: FleetListing; readonly users: Set<string> }>();
-  /** Ownership tables by the service's hostname. A table is kept until this process stops being the leader. */
+  /** Ownership tables by the service's hostname. Each table is kept as long as this process is the leader. */
   readonly #ownerships = new Map<string, Ownership>();
 
   constructor(options: FleetsOptions) {
@@ -74,8 +74,8 @@ export class Fleets {
   }
 
   /**
-   * Removes a deleted policy. Each of its collectors gets another owner as soon as the deleted policy has no running
-   * upgrade of that collector (U13).
+   * Removes a deleted policy. Another policy can own each of its collectors as soon as the deleted policy is no longer
+   * upgrading that collector (U13).
    */
   retire(policy: string): void {
     for (const ownership of this.#ownerships.values()) ownership.retire(policy);

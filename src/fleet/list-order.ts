@@ -1,10 +1,10 @@
 /**
- * Predicts a collector's position in the service's list after the collector's upgrade. The service's list for a build
+ * Predicts the position of each collector in the service's list after the collector's upgrade. The list for a build
  * omits the collectors that run this build. If each build runs on at least one collector, no single list shows all
  * collectors. The lists for two builds are then merged.
  *
- * The prediction may be wrong, because the service does not document the order of its lists (section 4.6 of the
- * service's specification).
+ * The prediction may be wrong, because the service does not document the order of its lists (section 4.6 of
+ * docs/service.md).
  */
 import type { Collector } from '../service/collectors/upgrade-service.ts';
 
@@ -14,7 +14,7 @@ export type Listed = Pick<Collector, 'id' | 'name'>;
 export class ListOrder {
   readonly #listed: readonly Listed[];
   readonly #places = new Map<string, number>();
-  /** For each index in the merged order, the number of earlier collectors that the first list shows. */
+  /** For each index in the merged order, the number of collectors before this index that the first list shows. */
   #shownBefore: Readonly<Int32Array> = new Int32Array();
   #revision = -1;
 
@@ -55,9 +55,8 @@ export class ListOrder {
   }
 
   /**
-   * Returns the position of a collector in the first list, as `locate` last computed it. If the first list does not show
-   * the collector yet, returns the position that it will have there. Returns undefined if neither list has shown the
-   * collector.
+   * Returns the position of a collector in the first list, as `locate` last computed it. If the first list does not
+   * show the collector yet, returns its future position. Returns undefined if neither list has shown the collector.
    */
   position(id: string): number | undefined {
     const place = this.#places.get(id);

@@ -1,6 +1,6 @@
 /**
  * Chooses the build for which the collector list is requested (U7). The list for a build may lack the collectors that
- * already run that build. The best choice is therefore a build that no collector runs.
+ * already run that build, so a build that no collector runs is the best choice.
  */
 
 import { compareBuildVersions, parseBuildVersion } from '../base/build-version.ts';
@@ -84,7 +84,7 @@ export class View {
 /**
  * Chooses the builds for which the collector list is requested next.
  * @param counts number of known collectors by version
- * @param present current view; its build is kept if no policy targets it and no collector runs it
+ * @param present current view; its build is kept if no policy targets that build and no collector runs it
  */
 export function chooseView(
   offered: readonly Build[],

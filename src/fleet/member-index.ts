@@ -1,7 +1,7 @@
 /**
- * Finds the policies that select a changed collector, so that other policies need not be evaluated. Most selectors
- * contain an anchor: a condition on one field that every matching collector meets. Selectors with an anchor are looked
- * up in a table. All other selectors are evaluated for each change.
+ * Finds the policies that select a changed collector, so that no other policy is evaluated. Most selectors contain an
+ * anchor: a condition on one field that every matching collector meets. A table lookup finds the selectors whose anchor
+ * the changed collector meets. Selectors without an anchor are evaluated after each change.
  */
 import { getOrAdd } from '../base/get-or-add.ts';
 import { Multimap } from '../base/multimap.ts';
@@ -43,7 +43,7 @@ export class MemberIndex {
   readonly #fields = new Map<SelectorField, FieldIndex>();
   /** Policies whose selectors have no anchor. These selectors must be checked for each changed collector. */
   readonly #unanchored = new Set<string>();
-  /** Policies that observe each collector, by the collector's id. Their selectors need not match the collector. */
+  /** For each collector id, the policies that observe the collector even if their selectors do not match it. */
   readonly #followers = new Multimap();
   /** For each policy, the collectors that have changed since the policy last called `takeChanged`. */
   readonly #changed = new Multimap();
@@ -74,7 +74,10 @@ export class MemberIndex {
     this.#concerned.delete(policy);
   }
 
-  /** Starts recording each change to a collector for a policy, even if the policy does not select the collector. */
+  /**
+   * Makes a policy observe a collector. Each change to the collector is then recorded for this policy, even if the
+   * policy does not select the collector.
+   */
   follow(policy: string, id: string): void {
     this.#followers.add(id, policy);
   }
@@ -102,7 +105,7 @@ export class MemberIndex {
     }
   }
 
-  /** Returns the changed collectors that concern this policy, and clears their list. */
+  /** Returns the changed collectors that were recorded for this policy, and clears the record. */
   takeChanged(policy: string): Iterable<string> {
     return this.#changed.take(policy);
   }

@@ -1,5 +1,5 @@
 /**
- * Table of a service's collectors: the policy that owns each collector, and the running upgrades (U13). All policies of
+ * Table that shows the owner (a policy) and the running upgrade of each collector of a service (U13). All policies of
  * the service share the table. A collector has at most one owner. A collector's owner does not change while the owner
  * is upgrading the collector.
  */
@@ -36,8 +36,8 @@ export class Ownership {
   readonly #claimed = new Multimap();
   readonly #flights = new Map<string, Flight>();
   /**
-   * Most recently ended upgrade of each collector. Another policy must not upgrade the collector until a later
-   * collector list shows the result.
+   * Last ended upgrade of each collector. Another policy must not upgrade the collector until a later collector list
+   * shows the result.
    */
   readonly #landings = new Map<
     string,
@@ -152,7 +152,10 @@ export class Ownership {
     return this.#flights.get(id);
   }
 
-  /** Returns the running upgrade of this collector if a deleted policy started it. */
+  /**
+   * Returns the running upgrade of this collector if a policy started it that has since been deleted. Otherwise returns
+   * undefined.
+   */
   orphan(id: string): Flight | undefined {
     const flight = this.#flights.get(id);
     return flight && !this.#claimants.has(flight.policy) ? flight : undefined;
@@ -166,8 +169,8 @@ export class Ownership {
   /**
    * Returns the monotonic time in ms at which another policy's upgrade of this collector ended. Returns undefined if
    * there was no such upgrade.
-   * @param isForgotten true if this policy's ledger has no entry for the collector; then an accepted upgrade by this
-   * policy counts like an upgrade by another policy
+   * @param isForgotten true if this policy's ledger has no entry for the collector; in that case, an accepted upgrade
+   * by this policy counts as an upgrade by another policy
    */
   landedMs(id: string, policy: string, isForgotten = false): number | undefined {
     const landing = this.#landings.get(id);
@@ -209,7 +212,8 @@ export class Ownership {
    * @param seenMs monotonic time in ms; the collector list shows the results of upgrades that ended before it (U8)
    */
   forgetOrphans(beforeMs: number, seenMs: number): void {
-    // The map is sorted by the end times of the upgrades, so the loop stops at the first upgrade that must be kept.
+    // The map is sorted by the time at which the upgrades ended, so the loop stops at the first upgrade that must be
+    // kept.
     for (const [id, { atMs }] of this.#landings) {
       if (atMs >= Math.min(beforeMs, seenMs)) break;
       this.#landings.delete(id);
@@ -239,8 +243,8 @@ export class Ownership {
 }
 
 /**
- * Orders policies by precedence: first those that may start upgrades, then by priority (highest first), by age (oldest
- * first), and by namespace and name.
+ * Orders policies by precedence. Policies that may start upgrades come first. The next criteria are the priority
+ * (highest first), the age (oldest first), and the namespace and name.
  */
 export function compareClaimants(left: Claimant, right: Claimant): number {
   return (

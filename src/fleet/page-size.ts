@@ -4,7 +4,7 @@
  */
 import { ServiceError } from '../service/requests/service-error.ts';
 
-/** Default number of rows per page, as documented by the service. */
+/** Default number of rows per page, according to the service's documentation. */
 export const defaultRows = 50;
 const limits = [defaultRows, 100, 500, 1_000, 10_000] as const;
 /**
@@ -49,8 +49,8 @@ export class PageSize {
   }
 
   /**
-   * Updates the page size from the number of rows in a response. Returns true if the page is empty, because only an
-   * empty page ends the list.
+   * Updates the page size from the number of rows in a response. Returns true if the page is empty, which means that
+   * the list has ended.
    */
   learn(limit: number, rows: number, offset: number): boolean {
     const continues = offset > 0 && this.#wasShort;
@@ -67,7 +67,7 @@ export class PageSize {
   }
 }
 
-/** Reports whether the service rejected a request for collectors because of an unknown build. */
+/** Reports whether the service rejected a request for collectors because it does not know the requested build. */
 export function refusesBuild(error: unknown): boolean {
   return error instanceof ServiceError && error.serviceCode === 'collector.version.invalid';
 }

@@ -43,7 +43,7 @@ export async function applyDecision(
     decidedAtMs: input.now.monotonicMs,
     moreWait,
   });
-  // If no collector needs an upgrade, only the Event `AllUpdated` is published.
+  // A rollout in which no collector needs an upgrade is announced only by the Event `AllUpdated`.
   if (began && decision.health.reason !== reasons.allUpdated) host.events.publish(owner, rolloutStarted(before));
   for (const event of stageEvents(before, decision.header)) host.events.publish(owner, event);
   for (const kind of ['posts', 'reads'] as const) if (!decision.needs[kind]) binding.unneeded(kind);
@@ -83,7 +83,7 @@ export async function reportUnready(
   });
   const waits = tooYoung !== undefined && found.reason === reasons.progressing;
   const health = waits ? { ...found, reason: reasons.waitingForBuildAge, message: tooYoung.message } : found;
-  // If the conditions are still correct, writes the status only to confirm a requested reconcile.
+  // If the conditions are still correct, the status is written only to confirm a reconcile that a user requested.
   if (soFar && stillHolds(policy, health, soFar)) return requeue(await publisher.publishEcho(policy), false);
   const statusDelayMs = await publisher.publishHealth(policy, health, targetVersion);
   const recheckDelayMs = Math.min(recheckMs(health, problem), holdMs(problem, binding.heldForMs()));
@@ -105,7 +105,7 @@ async function write(runtime: PolicyRuntime, { bound: { ownership } }: Ready, de
   try {
     await policyLedger.write(decision, ownership);
   } catch (error) {
-    // If storing the attempts fails, the upgrades must not be requested, because the ledger might not contain their
+    // The attempts could not be stored, so the upgrades must not be requested. The ledger might not contain their
     // attempts.
     posting.withdraw(post);
     throw error;
@@ -132,7 +132,7 @@ function read(
   for (const [page, sentAfterMs] of watch.pages) listing.requestPage(page, sentAfterMs);
   if (watch.sweepAfterMs !== undefined) listing.requestSweep(watch.sweepAfterMs);
   messages.count(account.searches, analysis);
-  // `tasks` is read only after `freeMemory`, which can replace it.
+  // This line must follow the call of `freeMemory`, which can replace `runtime.tasks`.
   const { tasks } = runtime;
   for (const id of watch.tasks.slice(0, binding.capacityFor('reads', tasks.inFlight))) {
     const taskId = policyLedger.known?.entry(id)?.open?.taskId;

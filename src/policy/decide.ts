@@ -53,8 +53,8 @@ export interface Decision extends LedgerChange {
   /** Ledger entries of the upgrades that are requested after `changes` has been stored (U2). */
   readonly post: readonly Entry[];
   /**
-   * Whether the policy needs more upgrade requests (`posts`) or task reads (`reads`). Earlier failures of requests that
-   * it no longer needs are forgotten.
+   * Whether the policy needs more upgrade requests (`posts`) or task reads (`reads`). If the policy no longer needs one
+   * kind of request, earlier failures of that kind are forgotten.
    */
   readonly needs: Readonly<Record<Asked, boolean>>;
   /** Plan of the next reads: pages of the collector list, and upgrade tasks. */
@@ -68,8 +68,8 @@ export interface Decision extends LedgerChange {
   /** Status of the policy without counts and estimates. */
   readonly essentials: Essentials;
   /**
-   * Counts and estimates for the status after this decision. They take a long time to compute, so they are undefined if
-   * the status is not written now.
+   * Counts and estimates for the status after this decision. Undefined if the status is not written now, because
+   * computing them takes a long time.
    */
   readonly figures: FiguresNow | undefined;
   readonly requeueAfterMs: number;
@@ -91,12 +91,12 @@ export function decide(input: DecideInput): Decision {
   const header = headerOf(input, found, health);
   const changes = pending.changes();
   const isLedgerNeeded = observation.isLedgerWritten || ledger.size > 0 || changes.length > 0 || needsLedger(header);
-  // If a stage was started or a user retried the rollout, the next decision is made immediately.
+  // After the start of a stage or a user's retry, the next decision follows immediately.
   const isFollowed = state.started !== undefined || applied.retried;
   // A decision starts at most one stage. The next decision may start another.
   const isContinued = header !== ledger.header && (policy.spec.strategy.stages ?? []).length > 0;
   const isAtEnd = isFinished(input, health, pending.openCount, fleet.counts) || isLeftToPeople(found, health);
-  // A check after a rollback can finish without a user, unless a user must correct its error.
+  // A check after a rollback can finish without a user's help, unless it failed with an error that a user must correct.
   const isChecking = state.recovery !== undefined && state.recovery.error?.handling.kind !== 'stall';
   const decided = { ...found, state: { ...state, header } };
   return {
@@ -120,8 +120,9 @@ export function decide(input: DecideInput): Decision {
 
 /**
  * Reports whether the policy still needs upgrade requests (`posts`) and task reads (`reads`).
- * - A policy whose upgrade requests are on hold after a failure still needs them if it has collectors left to upgrade.
- * - A policy without running upgrades needs task reads if it needs upgrade requests, because an upgrade needs both.
+ * - After a failure, upgrade requests are on hold. The policy still needs them if it has collectors left to upgrade.
+ * - A policy that needs upgrade requests but has no running upgrades also needs task reads, because each upgrade needs
+ *   both.
  */
 function needsOf(input: DecideInput, { admission, pending, state, watch }: Found): Record<Asked, boolean> {
   const open = [...pending.open()].map((entry) => entry.open?.state);
@@ -135,8 +136,8 @@ function needsOf(input: DecideInput, { admission, pending, state, watch }: Found
 }
 
 /**
- * Describes the policy for its status. If the status is not written now, leaves out counts and estimates, because
- * computing them requires reading the whole ledger.
+ * Builds the policy's status. Leaves out counts and estimates if the status is not written now, because computing them
+ * requires reading the whole ledger.
  */
 function statusOf(
   input: DecideInput,
@@ -277,7 +278,7 @@ const measuredMs = 15 * 60_000;
 
 /**
  * Returns the number of upgrades per ms that ended in the last 15 minutes, or undefined if none ended. Time without
- * running upgrades is not counted, because the rollout was waiting then, for example for the end of a pause.
+ * running upgrades is not counted, because the rollout was waiting at that time, for example for the end of a pause.
  */
 export function measureThroughput(entries: Iterable<Entry>, wallMs: number): number | undefined {
   const sinceMs = wallMs - measuredMs;

@@ -28,8 +28,8 @@ export interface Unready {
   /** Reason why the service does not offer the target version; undefined if it does. */
   readonly notOffered: string | undefined;
   /**
-   * Build that becomes the target as soon as it reaches `minAge`, and a message about this build for the status. Set
-   * only while the policy has no target, because all builds are too young.
+   * Build that becomes the target as soon as its age reaches `minAge`, and a message about this build for the status.
+   * Set only while all builds are too young and the policy therefore has no target.
    */
   readonly tooYoung?: { readonly nextBuild: NextBuild; readonly message: string };
   /**
@@ -47,14 +47,14 @@ export interface Ready {
   /** True if this decision begins a new rollout. */
   readonly began: boolean;
   /**
-   * True if other policies have not yet reported which collectors they select (U13). Until then, this policy may count
-   * too many collectors.
+   * True while other policies have not yet reported which collectors they select (U13). Until then, this policy may
+   * count collectors that belong to other policies.
    */
   readonly awaitsClaims: boolean;
   readonly input: DecideInput;
   /**
-   * Responses to upgrade requests and statuses of upgrade tasks that the decision uses. They are discarded after the
-   * decision is stored.
+   * Responses to upgrade requests, and statuses of upgrade tasks, that the decision uses. Both are discarded after the
+   * decision has been stored.
    */
   readonly received: {
     readonly posted: ReadonlyMap<string, ReceivedOutcome>;
@@ -73,7 +73,7 @@ export class Gatherer {
   readonly #seenBuilds: SeenBuilds;
   #seenSinceMs: ReadonlyMap<string, number> | undefined;
   #handledRequest: string | undefined;
-  /** Annotation values from the user's last request to repeat failed requests. */
+  /** Annotation values with which the user last asked for failed requests to be repeated. */
   #asked: string;
 
   constructor(runtime: PolicyRuntime, policy: CollectorVersionPolicy) {
@@ -106,7 +106,7 @@ export class Gatherer {
     return bound;
   }
 
-  /** Collects the data for a decision. It does not wait for anything, so all data describes the same moment. */
+  /** Collects the data for a decision. This method contains no `await`, so all data describes the same moment. */
   gather(policy: CollectorVersionPolicy, bound: Bound): Ready | Unready {
     const { binding, policyLedger, memberIndex: memberIndexCache, owner } = this.#runtime;
     const { turns } = this.#runtime.environment;
@@ -239,7 +239,7 @@ export class Gatherer {
   }
 
   /**
-   * Returns the result for a policy with a problem that prevents decisions. Makes other policies stop waiting for this
+   * Returns the result for a policy with a problem that prevents decisions. Other policies then stop waiting for this
    * policy to claim its collectors.
    */
   #unusable(policy: CollectorVersionPolicy, problem: LogfleetError): Unready {

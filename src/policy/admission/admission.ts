@@ -1,7 +1,7 @@
 /**
  * Selects the upgrades that a policy starts now, in this order:
  *
- * - repeats of requests whose first response was lost;
+ * - requests that are repeated because the first response was lost;
  * - retries of failed upgrades;
  * - upgrades of collectors that left the target version;
  * - upgrades of pending collectors.
@@ -24,7 +24,7 @@ import {
   stageNotReached,
 } from './start-rules.ts';
 
-/** Reason why some collectors cannot be upgraded yet, with the number of collectors that are waiting. */
+/** Reason why some collectors cannot be upgraded yet, and the number of these collectors. */
 export interface Wait extends Refusal {
   readonly waitsFor: string;
   readonly collectors: number;
@@ -39,8 +39,8 @@ export interface Admission {
   readonly post: readonly Entry[];
   readonly attempts: number;
   /**
-   * Collectors whose version must be read before their next upgrade, each with the earliest monotonic time in ms for
-   * that read.
+   * Collectors whose version must be read again before their next upgrade. The value is the earliest monotonic time in
+   * ms at which to request that read.
    */
   readonly listingsNeeded: ReadonlyMap<string, number>;
   /** Earliest monotonic time in ms at which a waiting collector may be upgraded. */
@@ -48,8 +48,8 @@ export interface Admission {
   /** True if a collector waits because `maxInProgress` upgrades are running. */
   readonly pressed: boolean;
   /**
-   * True if a collector is waiting only briefly, for example for the response to a request. The status does not report
-   * such a short wait.
+   * True if a collector is waiting only briefly, for example for the response to a request. The status does not show a
+   * wait that is so short.
    */
   readonly isBrisk: boolean;
   readonly waits: readonly Wait[];
@@ -101,7 +101,10 @@ class Batch {
     };
   }
 
-  /** Takes over running upgrades from deleted policies, so that no collector gets two upgrades at once (U13). */
+  /**
+   * Takes over the running upgrades of deleted policies, so that this policy does not upgrade the same collectors at
+   * the same time (U13).
+   */
   #adoptOrphans(): void {
     const { memberIndex, pending } = this.#input;
     if (memberIndex.members('inProgress').size <= pending.openCount) return;
@@ -112,7 +115,8 @@ class Batch {
       // If the running upgrade has no task id, its request must be repeated. The repeated request may start the
       // upgrade, so the stage must have started (R2).
       if (orphan.taskId === undefined && stageNotReached({ id, because: 'pending' }, this.#known())) continue;
-      // The age of an upgrade without a task id is counted from now, because its request may only just have been sent.
+      // The age of an upgrade without a task id counts from now, because its request may have been sent only a moment
+      // ago.
       const { taskId, sinceMs, toVersion } = orphan;
       const known =
         taskId === undefined ? { state: 'unknown' as const } : { state: 'accepted' as const, taskId, sinceMs };
@@ -232,8 +236,8 @@ class Batch {
     const { target } = ledger.header;
     const entry = this.#started(id);
     const drifts = entry.drifts + Number(drifted);
-    // A collector that ran the target version before needs a grace period, because an outdated listing that still shows
-    // this version must not end the new attempt.
+    // If the collector ran the target version before, the attempt needs a grace period. Otherwise, an outdated listing
+    // that still shows the target version would end the new attempt too early.
     const needsGrace = drifts > 0 || memberIndex.row(id)?.formerVersion === target;
     const used = drifted ? 1 : entry.used + 1;
     this.#write({ ...entry, used, drifts, open: this.#attempt(target, needsGrace) });
@@ -242,8 +246,8 @@ class Batch {
   #beginBack(id: string): void {
     const entry = this.#input.pending.entry(id);
     if (entry?.before === undefined) return;
-    // The attempt needs a grace period. Otherwise, an outdated listing that still shows the former version would end
-    // the rollback too early.
+    // The rollback needs a grace period. Otherwise, an outdated listing that still shows the former version would end
+    // the attempt too early.
     const open = this.#attempt(entry.before, true);
     this.#write({ ...entry, used: entry.back ? entry.used + 1 : 1, back: true, open });
   }

@@ -1,6 +1,6 @@
 /**
- * Plans what a policy reads next, using as few requests as possible: pages of the collector list, upgrade tasks, or the
- * whole list (U9).
+ * Plans what a policy reads next: pages of the collector list, upgrade tasks, or the whole list. The plan uses as few
+ * requests as possible (U9).
  */
 import { idleShare } from '../../fleet/fleet-listing.ts';
 import { monotonicOf } from '../attempts/attempt.ts';
@@ -10,13 +10,13 @@ import type { DecideInput } from '../rollout/decide-input.ts';
 import type { Admission } from './admission.ts';
 
 /**
- * Minimum interval between two reads of the whole collector list while upgrades are waiting, as a multiple of the
- * duration of one read (U9).
+ * Minimum interval between two reads of the whole collector list while upgrades are waiting (U9). The unit is the
+ * duration of one read.
  */
 export const workingShare = 50;
 
 export interface ReadPlan extends WatchPlan {
-  /** Minimum interval between reads of the whole collector list, as a multiple of the duration of one read. */
+  /** Minimum interval between reads of the whole collector list. The unit is the duration of one read. */
   readonly sweepShare: number;
 }
 

@@ -1,7 +1,7 @@
 /**
- * Rules that decide whether an upgrade may start. If several rules forbid it, the status shows the reason given by the
- * first of them. `refusalOfAll` checks the rules for the whole policy, and `refusalOf` checks the rules for one
- * collector.
+ * Rules that decide whether an upgrade may start. If several rules forbid the upgrade, the status shows the reason from
+ * the first of these rules. `refusalOfAll` checks the rules for the whole policy, and `refusalOf` checks the rules for
+ * one collector.
  */
 import { reasons } from '../../api/conditions.ts';
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
@@ -61,7 +61,7 @@ export interface AdmissionInput extends DecideInput {
   readonly state: RolloutState;
 }
 
-/** Input to the rules that decide whether a collector may be upgraded now. */
+/** Input of the rules that decide whether a collector may be upgraded now. */
 export interface AdmissionState extends AdmissionInput {
   /** Number of upgrades that this decision has started so far. */
   readonly batched: number;
@@ -106,7 +106,7 @@ function waitOfAll({ policy, observation, stop }: KnownOfAll): string | undefine
   return ledgerFull ? 'free space in the ledger' : undefined;
 }
 
-/** What an upgrade can wait for, worded to follow "waiting for". */
+/** Texts that follow "waiting for" in messages about upgrades that must wait. */
 export const waits = {
   backOff: 'the back-off after a failed upgrade',
   versionAfterFailure: 'a new list of collectors, to check the version after the failed upgrade',
@@ -152,8 +152,8 @@ export function stageNotReached(
   const isFirst = because === 'pending' || !isStageStarted(stage, state);
   if (state.rollback || !isFirst || mayJoin(stage, state)) return undefined;
   const { gate } = state;
-  // If nothing blocks the stage, this decision starts it, and the next decision upgrades its collectors. The status
-  // does not report such a short wait.
+  // If nothing blocks the stage, this decision starts the stage, and the next decision upgrades its collectors. The
+  // status does not show a wait that is so short.
   if (!gate) return { waitsFor: undefined };
   return { waitsFor: gate.waitsFor, reason: gate.reason, untilMs: monotonicOf(gate.untilMs, now) };
 }
@@ -230,7 +230,7 @@ function waitForEnd(cause: string): Refusal {
   return { waitsFor: `a running upgrade to end, because ${cause}`, forAll: true };
 }
 
-/** Makes an upgrade wait if this decision has already started its maximum number of upgrades (U2). */
+/** Makes an upgrade wait if this decision has already started as many upgrades as one decision may start (U2). */
 function batchFull(_: Candidate, { batched, observation }: AdmissionState): Refusal | undefined {
   return batched < observation.batchCapacity ? undefined : { waitsFor: undefined, forAll: true };
 }

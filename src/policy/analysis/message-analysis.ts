@@ -15,7 +15,7 @@ import type { PolicySettings } from '../attempts/settings.ts';
 import type { AnalysisOutcome, StageAnalysis } from '../ledger/ledger.ts';
 
 /**
- * Returns the delay in ms between the end of a period and the count of its messages, because messages can arrive late.
+ * Returns how long, in ms, to wait after the end of a period before its messages are counted. Messages can arrive late.
  * Default: 3 minutes.
  */
 export function settleMs({ graceMs }: Pick<PolicySettings, 'graceMs'>): number {
@@ -25,11 +25,11 @@ export function settleMs({ graceMs }: Pick<PolicySettings, 'graceMs'>): number {
 /** Typical number of requests for one search job, excluding requests for its result pages. */
 const requestsOfSearch = 4;
 
-/** Maximum length of a stage's list of collectors that stopped sending logs. */
+/** Maximum number of collectors in a stage's list of collectors that sent too few messages. */
 const maxListed = 10;
-/** Maximum error in ms of stored upgrade times, which are rounded to whole seconds. */
+/** Maximum error, in ms, of a stored upgrade time. These times are rounded to whole seconds. */
 const roundingMs = 1_000;
-/** Maximum length, in characters, of a collector name in the list of collectors that stopped sending logs. */
+/** Maximum length, in characters, of a name in the list of collectors that sent too few messages. */
 const maxNameLength = 256;
 
 export interface AnalysisPeriods {
@@ -71,8 +71,8 @@ export function analysisPeriods(
   const latestMs = Math.min(baselineBeforeMs ?? startedAtMs, resultMs);
   const isBefore = baseline === 'BeforeUpgrade';
   const cycleMs = baseline === 'DayBefore' ? dayMs : 7 * dayMs;
-  // The baseline lies a whole number of days or weeks before the result period, so that both cover the same time of
-  // day. `cycles` is large enough that the baseline ends before the upgrades.
+  // The baseline begins a whole number of days or weeks before the result period, so both cover the same time of day.
+  // `cycles` is the smallest number with which the baseline ends before the upgrades.
   const cycles = Math.ceil((resultMs + durationMs - latestMs) / cycleMs);
   const baselineMs = isBefore ? latestMs - durationMs : resultMs - cycles * cycleMs;
   return {
@@ -82,7 +82,7 @@ export function analysisPeriods(
 }
 
 /**
- * Returns the typical number of requests needed to count a stage's messages before and after its upgrades.
+ * Returns how many requests are typically needed to count a stage's messages before and after its upgrades.
  * @param collectors number of collectors in the service's list; a search result has at most this number of rows
  */
 export function requestsOfAnalysis(collectors: number): number {
@@ -101,7 +101,8 @@ export function verdictOf({ judged, quiet }: AnalysisOutcome): 'Passed' | 'Faile
 }
 
 /**
- * Describes the collectors that stopped sending logs, in text without a full stop. Returns undefined if there are none.
+ * Describes, without a full stop at the end, the collectors that sent too few messages. Returns undefined if there are
+ * none.
  */
 export function quietText({ durationMs, outcome }: StageAnalysis): string | undefined {
   if (!outcome || outcome.quiet === 0) return undefined;
@@ -155,7 +156,7 @@ export function judgeMembers(
   return { judged, quiet: quiet.length, unjudged, quietest: quietest.slice(0, maxListed) };
 }
 
-/** Reports whether a collector sends too few messages after its upgrade, compared with the baseline. */
+/** Reports whether a collector sent too few messages after its upgrade, compared with the baseline. */
 export function isQuiet({ minRatio }: StageAnalysis, messages: number, baseline: number): boolean {
   return messages * 100 < minRatio * baseline;
 }

@@ -34,8 +34,8 @@ export type AnalysisReading = { readonly order: AnalysisOrder } & (
 /** Maximum delay in ms before a failed search is repeated. */
 const longestRetryMs = 5 * 60_000;
 /**
- * Maximum tolerated difference between the clocks of the service and logfleet: a time in ms or a fraction of the
- * period, whichever is smaller.
+ * Maximum tolerated difference between the clocks of the service and logfleet. The smaller of two limits applies: a
+ * time in ms, or a fraction of the period.
  */
 const maxSkewMs = 60_000;
 const maxSkewShare = 0.1;
@@ -67,7 +67,7 @@ export class MessageCounter {
     this.#run = order && new CounterRun(this.#clock, () => this.#policy.noteNews(), searches, order);
   }
 
-  /** Repeats a failed search immediately, because a user asked for it. */
+  /** Repeats a failed search immediately, because a user asked for a retry. */
   tryAgain(): void {
     this.#run?.tryAgain();
   }
@@ -119,7 +119,7 @@ class CounterRun {
     const { order } = this;
     this.#retry = undefined;
     try {
-      // After a failed search, only the periods that have no counts yet are counted.
+      // After a failed search, messages are counted only in the periods that have no counts yet.
       for (const period of order.periods.slice(this.#counts.length)) this.#counts.push(await this.#countPeriod(period));
       this.reading = { order, kind: 'counted', counts: this.#counts, scannedBytes: this.#scannedBytes };
     } catch (thrown) {

@@ -1,7 +1,7 @@
 /**
- * Checks after a rollback whether collectors that had stopped sending logs are sending them again (R11). The check
- * counts the messages from a period after the rollback, and compares the counts with those from before the upgrade. The
- * result is only displayed to the user.
+ * Checks, after a rollback, whether the collectors that had sent too few messages are sending enough again (R11). The
+ * check compares their messages in a period after the rollback with those before the upgrade. The result is displayed
+ * to the user and has no other effect.
  */
 
 import type { QuietMember } from '../../api/generated/collector-version-policy.ts';
@@ -22,7 +22,7 @@ export interface PendingCheck {
   readonly stage: string;
   /** Wall-clock time in ms at which the messages can be counted. Absent once the count has begun. */
   readonly untilMs?: number;
-  /** Error from the last search for message counts; absent if the search succeeded. */
+  /** Error from the last search that counted messages; absent if the search succeeded. */
   readonly error?: LogfleetError;
 }
 
@@ -72,14 +72,16 @@ export function recoveryPeriod({
   return { fromMs: recovery.fromMs, toMs: recovery.fromMs + durationMs };
 }
 
-/** Returns the number of collectors whose messages were counted after a rollback, excluding deleted collectors. */
+/**
+ * Returns the number of collectors whose messages were counted after a rollback. Deleted collectors are not included.
+ */
 export function comparedAfterRollback(quietest: readonly QuietMember[]): number {
   return quietest.filter(({ messagesAfterRollback }) => messagesAfterRollback !== undefined).length;
 }
 
 /**
- * Describes, in text without a full stop, whether collectors are sending logs again after the rollback. Returns
- * undefined until a check begins.
+ * Describes, without a full stop at the end, whether collectors are sending enough messages again after the rollback.
+ * Returns undefined until a check begins.
  */
 export function recoveryText({ stages = [] }: LedgerHeader, check: PendingCheck | undefined): string | undefined {
   const checked = stages.map(checkedOf).filter((analysis) => analysis !== undefined);
@@ -127,7 +129,7 @@ function stillQuiet(analysis: CheckedAnalysis): string | undefined {
 }
 
 /**
- * Starts the check after a rollback for each stage with collectors that stopped sending logs. Returns the changed
+ * Starts the check after a rollback for each stage in which collectors sent too few messages. Returns the changed
  * header.
  */
 function begun(header: LedgerHeader, fromMs: number): LedgerHeader {

@@ -31,8 +31,8 @@ export interface Evidence {
   /** True if the service can list a collector that already runs the version of this upgrade (U7). */
   readonly observable: boolean;
   /**
-   * True if the service lists collectors that run the version from before the upgrade. In this case, an unlisted
-   * collector no longer exists.
+   * True if the service lists collectors that run this collector's version from before the upgrade. In this case, an
+   * unlisted collector no longer exists.
    */
   readonly showsOrigin: boolean;
   /** Monotonic time in ms at which the newest complete read of the collector list began. */
@@ -44,10 +44,7 @@ export interface Instant {
   readonly wallMs: number;
 }
 
-/**
- * Converts a wall-clock time to a monotonic time, both in ms. The result is only approximate if the wall clock was
- * adjusted.
- */
+/** Converts a wall-clock time to a monotonic time, both in ms. The result is inexact if the wall clock was adjusted. */
 export function monotonicOf(wallMs: number, now: Instant): number;
 export function monotonicOf(wallMs: number | undefined, now: Instant): number | undefined;
 export function monotonicOf(wallMs: number | undefined, now: Instant): number | undefined {
@@ -63,8 +60,8 @@ interface Known {
 }
 
 /**
- * Returns the collector's next ledger entry: the same object if nothing has changed, or undefined if the entry can be
- * deleted.
+ * Returns the collector's next ledger entry. Returns the same object if nothing has changed, and undefined if the entry
+ * can be deleted.
  */
 export function evaluateEntry(
   entry: Entry,
@@ -87,8 +84,8 @@ export function evaluateEntry(
 }
 
 /**
- * Reports whether an upgrade request with an unknown outcome may be repeated. Before that, a later listing must show
- * that the collector is still running another version (U3).
+ * Reports whether an upgrade request with an unknown outcome may be repeated. A later listing must first show that the
+ * collector is still running another version (U3).
  */
 export function probeIsDue(attempt: Attempt, row: Row | undefined, settings: PolicySettings): boolean {
   if (attempt.state !== 'unknown' || row === undefined) return false;
@@ -111,7 +108,7 @@ function afterPost(known: Known): Entry | undefined {
   const { entry, open, evidence, now } = known;
   const { posted, inFlight } = evidence;
   const hasUnknownOutcome = () => reopen(known, { state: 'unknown', sinceMs: now.monotonicMs });
-  // Another process stored this attempt and may have sent the request, so the outcome is unknown.
+  // This process has not sent the request, but another process may have sent it, so the outcome is unknown.
   if (!posted) return inFlight ? entry : hasUnknownOutcome();
   switch (posted.kind) {
     case 'accepted':
@@ -215,8 +212,8 @@ function timedOut(known: Known): Entry | undefined {
 }
 
 /**
- * Returns the ledger entry after a repeated request that was refused, not sent or not answered. This does not extend
- * the time limit of the attempt (U5).
+ * Returns the ledger entry after a repeated request that was refused, not sent or not answered. The time limit of the
+ * attempt is not extended (U5).
  */
 function unprobed(known: Known, silence: Pick<Attempt, 'silentSinceMs'> = {}): Entry {
   return reopen(known, { state: 'unknown', probedAtMs: known.now.monotonicMs, ...silence });
@@ -226,7 +223,7 @@ function reopen({ entry, open }: Pick<Known, 'entry' | 'open'>, change: Partial<
   return { ...entry, open: { ...open, ...change } };
 }
 
-/** Removes an open attempt whose upgrade never started, and decreases the attempt and drift counts accordingly. */
+/** Removes an open attempt whose upgrade never started, and no longer counts it as an attempt or a drift. */
 function withdraw(entry: Entry): Entry | undefined {
   const { ending } = entry;
   const corrects = ending?.kind === 'updated' || ending?.kind === 'left';

@@ -19,9 +19,9 @@ export interface PostingPolicy {
    * @param generation generation of the policy's spec for which the upgrade was stored
    */
   stillWanted(entry: Entry, generation: number): boolean;
-  /** Called when the response to a request has arrived. */
+  /** Called when a response to an upgrade request has arrived, or when a request has failed. */
   noteNews(): void;
-  /** Called after a full batch, as soon as the next decision may start more upgrades. */
+  /** Called as soon as a decision may start more upgrades, if the last batch was full. */
   enqueue(): void;
   noteAccepted(entry: Entry, taskId: string): void;
 }
@@ -38,7 +38,7 @@ export interface Batch {
   readonly entries: readonly Entry[];
   /** Generation (`metadata.generation`) of the policy's spec when the upgrades were started. */
   readonly generation: number;
-  /** Monotonic time in ms of the decision to start these upgrades. */
+  /** Monotonic time in ms at which it was decided to start these upgrades. */
   readonly decidedAtMs: number;
   /** True if more upgrades could have started, but the batch was full. */
   readonly moreWait: boolean;
@@ -59,8 +59,8 @@ export class Posting {
   /** Ledger entries of stored upgrades that have not been requested yet, by collector id. */
   readonly #waiting = new SparseMap<string, Entry>();
   /**
-   * Maximum number of stored attempts whose requests have not been sent yet. The maximum decreases when an attempt
-   * expires because its request was delayed.
+   * Maximum number of stored attempts whose requests have not been sent yet. This limit is lowered when an attempt
+   * expires before its request is sent.
    */
   #batch: number;
   #moreWait = false;
@@ -93,8 +93,8 @@ export class Posting {
   }
 
   /**
-   * Returns the number of upgrades that the next decision may start. Returns 0 while more than a fifth of a batch is
-   * unsent.
+   * Returns the number of upgrades that the next decision may start. Returns 0 while more than a fifth of a full batch
+   * has not been sent yet.
    */
   capacity(): number {
     return this.#waiting.size <= this.#batch / 5 ? this.#batch - this.#waiting.size : 0;
@@ -119,7 +119,7 @@ export class Posting {
     for (const entry of entries) this.#received.set(entry.collectorId, { entry, outcome: { kind: 'notSent' } });
   }
 
-  /** Yields the collectors whose upgrade is stored in the ledger but was never requested. */
+  /** Yields the collectors with an upgrade that is stored in the ledger but was never requested. */
   *neverSent(): IterableIterator<string> {
     for (const [id, { open }] of this.#waiting) if (!open?.probe) yield id;
     for (const [id, { entry, outcome }] of this.#received)
@@ -142,7 +142,7 @@ export class Posting {
     });
     const beforeSend = () => {
       if (!this.#policy.stillWanted(entry, generation)) throw withdrawn('it is no longer wanted');
-      // A request that is redirected counts only once.
+      // A redirected request is sent twice but counts only once.
       if (!sent) this.#left(collectorId, true);
       sent = true;
     };
@@ -176,7 +176,7 @@ export class Posting {
       if (error.serviceCode === 'collector.version.invalid') this.#binding.doubtBuilds();
       return { kind: 'refused', serviceCode: error.serviceCode ?? '', message: error.message };
     }
-    // After a failure, no requests are sent for a while, to keep the number of upgrades with an unknown outcome small.
+    // After a failure, no requests are sent for a while, so that few upgrades have an unknown outcome.
     this.#binding.holdFor(error, 'posts');
     return { kind: error.effect === 'unknown' ? 'unknown' : 'notSent' };
   }
@@ -198,8 +198,8 @@ export class Posting {
 const withdrawnCode = 'attempt.withdrawn';
 
 /**
- * Reports whether the service refused only this collector (section 7.5). A response with status 400 and without an error
- * code may come from a proxy.
+ * Reports whether the service refused to upgrade only this collector (section 7.5 of docs/service.md). A response with
+ * status 400 but without an error code does not count, because it may come from a proxy.
  */
 function refusesCollector({ effect, status, serviceCode }: ServiceError): boolean {
   if (effect !== 'none' || serviceCode === undefined) return false;

@@ -12,7 +12,10 @@ import type { Bound, Fleets } from '../../fleet/fleets.ts';
 import type { OwnerRef, ResourceKey } from '../../host/host.ts';
 import { ServiceError } from '../../service/requests/service-error.ts';
 
-/** Requests that a policy does not share with other policies: upgrade requests and reads of upgrade tasks. */
+/**
+ * Kinds of requests that each policy sends for itself: upgrade requests (`posts`), and reads of upgrade tasks
+ * (`reads`).
+ */
 export type Asked = 'posts' | 'reads';
 
 const asked: readonly Asked[] = ['posts', 'reads'];
@@ -23,7 +26,7 @@ const toleratedFailures = 3;
 /** Objects shared by the bindings of all policies in this process. */
 export interface BindingEnvironment {
   /**
-   * Accounts for the log service. All policies share them, so that each user of the service has only one request
+   * Accounts for the log service. All policies share these accounts, so each user of the service has only one request
    * budget.
    */
   readonly accounts: Accounts;
@@ -107,7 +110,10 @@ export class ServiceBinding {
     return undefined;
   }
 
-  /** Returns the reason why the policy starts no upgrade now, as text for the status. */
+  /**
+   * Returns the reason why the policy starts no upgrade now, worded to follow "waiting for" in the status. Returns
+   * undefined if there is no such reason.
+   */
   heldBy(): string | undefined {
     const listedMs = this.#bound?.listing.builds()?.sentAtMs ?? 0;
     if (listedMs < this.#buildsDoubtedMs)
@@ -122,8 +128,8 @@ export class ServiceBinding {
   }
 
   /**
-   * Returns the number of requests of this kind (`posts` or `reads`) that may be sent now. After a failure, the number
-   * is 0 for a while, and then 1 at a time until a request succeeds.
+   * Returns the number of requests of this kind (`posts` or `reads`) that may be sent now. After a failure, no request
+   * may be sent for a while. After that, only one at a time may be sent until a request succeeds.
    * @param inFlight number of unanswered requests of this kind
    */
   capacityFor(kind: Asked, inFlight: number): number {
@@ -143,11 +149,11 @@ export class ServiceBinding {
     const error = this.#noteRefusal(given);
     if (this.#isHeld(kind)) return;
     const failures = this.#failures[kind];
-    // Shows the first error until the error code changes. Later errors can differ in details such as an address, which
-    // would change the status each time.
+    // Shows the first error until the error code changes. Later errors can differ in details, such as an address, and
+    // showing these would change the status each time.
     const shown = failures.error?.code === error.code ? failures.error : error;
     const delayMs = failures.failed(error, clock.monotonic(), shown);
-    // A 429 response (too many requests) says when to continue, so no warning is needed.
+    // A 429 response (too many requests) says when to send the next request, so no warning is needed.
     const level = error.handling.kind === 'retryAfter' ? 'info' : 'warn';
     log[level]('requests to the service are sent again later', { namespace, policy, error, retryInMs: delayMs });
     this.#onNews();
@@ -184,7 +190,7 @@ export class ServiceBinding {
     return Math.min(refusedForMs, ...heldMs.map((untilMs) => untilMs - clock.monotonic()));
   }
 
-  /** Allows failed requests to be sent again immediately, because a user asked for a retry. */
+  /** Allows requests to be sent immediately after a failure, because a user asked for a retry. */
   tryAgain(secret: ResourceKey): void {
     this.#environment.accounts.tryAgain(secret);
     for (const failures of Object.values(this.#failures)) failures.tryAgain();

@@ -1,7 +1,10 @@
 /** Time and size limits of the upgrade protocol (rules U1 to U14). Tests and demos can change them. */
 
 export interface PolicySettings {
-  /** Time in ms from a change until every new listing shows the change. Earlier listings may be outdated. */
+  /**
+   * Time in ms after a change until every new listing shows that change. A listing from within this time may be
+   * outdated.
+   */
   readonly graceMs: number;
   /** Time limit for a running upgrade, in ms. After that, the next listing decides how the upgrade ended (U5). */
   readonly openLimitMs: number;
@@ -20,7 +23,7 @@ export interface PolicySettings {
    * is known.
    */
   readonly firstReadMs: number;
-  /** Maximum time in ms for which the read of a list page is delayed so that it shows the ends of several upgrades. */
+  /** Maximum time in ms for which the read of a list page is delayed to show the ends of several upgrades at once. */
   readonly pageWaitMs: number;
 }
 
@@ -37,8 +40,8 @@ export const policySettings: PolicySettings = {
 };
 
 /**
- * Returns the settings that depend on the grace period. A short grace period, as in a simulator, also shortens the
- * delay before the first read of a task.
+ * Returns the settings that depend on the grace period. A short grace period (for example in a simulation) also
+ * shortens the delay before the first read of a task.
  */
 export function settingsForGrace(graceMs: number): Pick<PolicySettings, 'graceMs' | 'firstReadMs'> {
   return { graceMs, firstReadMs: Math.min(policySettings.firstReadMs, 5 * graceMs) };

@@ -1,6 +1,6 @@
 /**
- * Reads the statuses of upgrade tasks (section 4.8 of the service's specification). Each status is kept until a stored
- * decision has evaluated it.
+ * Reads the statuses of upgrade tasks (section 4.8 of docs/service.md). Each status is kept until it has been evaluated
+ * by a decision that was stored.
  */
 import type { Clock } from '../../base/clock.ts';
 import { asLogfleetError } from '../../base/errors.ts';
@@ -44,7 +44,7 @@ export class TaskReadings {
     return [...this.#readings.values()].some(({ status }) => status === 'failed');
   }
 
-  /** How often and when each open upgrade task has been read, by collector id. */
+  /** Number and times of the reads of each open upgrade task, by collector id. */
   get reads(): ReadonlyMap<string, TaskReads> {
     return this.#reads;
   }

@@ -1,5 +1,5 @@
 /**
- * Plans the reads that show when running upgrades have ended (U9). Reading a page of the collector list can cover
+ * Plans the reads that show whether running upgrades have ended (U9). Reading a page of the collector list can cover
  * several upgrades, whereas reading an upgrade task covers only one.
  */
 import { doubledMs } from '../../base/retry-delay.ts';
@@ -8,7 +8,7 @@ import type { Attempt, Entry } from '../ledger/ledger.ts';
 import { evidenceFromMs } from './attempt.ts';
 import type { PolicySettings } from './settings.ts';
 
-/** Reads of one upgrade task by this process. */
+/** Number and times of this process's reads of one upgrade task. */
 export interface TaskReads {
   readonly count: number;
   readonly lastMs: number;
@@ -50,8 +50,8 @@ export const samples = 3;
 /** Number of frequent reads of one upgrade task before another task is read instead. */
 const readsPerTurn = 20;
 /**
- * A page of the collector list is read if at least this many upgrades of its collectors should have ended. For fewer
- * upgrades, the upgrade tasks are read instead.
+ * A page of the collector list is read if at least this many upgrades of the page's collectors should have ended. For
+ * fewer upgrades, the upgrade tasks are read instead.
  */
 const pageWorth = 2;
 const shortestRereadMs = 10_000;
@@ -67,12 +67,12 @@ const pressedWaitShare = 1 / 20;
 interface DuePage {
   due: number;
   /**
-   * Number of upgrades that should end before this page must be read at the latest. The upgraded collectors are on this
-   * page.
+   * Number of upgrades of this page's collectors that have not reached their expected end, but should end soon enough
+   * for the read of the page to be delayed until then.
    */
   soon: number;
   oldestDueMs: number;
-  /** Latest expected end, as monotonic time in ms, among the upgrades that should have ended already. */
+  /** Latest expected end of the upgrades that should have ended already, as monotonic time in ms. */
   latestDueMs: number;
   readonly ids: string[];
 }
@@ -149,11 +149,11 @@ class PlanBuilder {
     const dueMs = Math.max(open.sinceMs + typicalMs, evidenceFromMs(open, settings));
     const read = reads.get(id);
     const page = listing.observes(open.toVersion) ? listing.pageOf(id) : undefined;
-    // The service's list might omit the collector. The read of its page counts anyway, so that the upgrade task is read
-    // next instead of the same page again.
+    // A read of the collector's page counts even if the page did not show the collector. The upgrade task is then read
+    // next, instead of the same page once more.
     const seenMs = Math.max(listing.row(id)?.seenAtMs ?? 0, page === undefined ? 0 : (listing.pageReadMs(page) ?? 0));
     if (read !== undefined || seenMs >= dueMs) {
-      // The task of a slow upgrade is read less and less often.
+      // The task of a slow upgrade is read at increasing intervals.
       const reads = read?.count ?? 0;
       const waitMs = Math.max(shortestRereadMs, doubledMs(typicalMs / 4, reads, longestRereadMs));
       this.#readTaskAt(id, Math.max(dueMs, read?.lastMs ?? 0) + waitMs);
@@ -177,7 +177,7 @@ class PlanBuilder {
   }
 
   /**
-   * Plans the read of a page of the collector list. The read is delayed, up to a maximum, while upgrades of more
+   * Plans the read of a page of the collector list. The read is delayed, up to a maximum, while more upgrades of
    * collectors on the page should end soon.
    */
   #planPage(page: number, { due, soon, oldestDueMs, latestDueMs, ids }: DuePage): void {
