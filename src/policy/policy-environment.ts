@@ -18,7 +18,8 @@ export interface PolicyEnvironment extends BindingEnvironment {
 }
 
 /**
- * Endings that can replace the ending `updated` after an attempt has ended. The metric does not count them as outcomes.
+ * Endings that can replace the ending `updated` after an attempt has ended. The metric does not count them, because the
+ * attempt has already been counted.
  */
 const endsLater: ReadonlySet<EndingKind> = new Set(['died', 'left']);
 
@@ -32,7 +33,7 @@ export class AttemptCounter {
       'Upgrade attempts that have ended, by outcome. Upgrades that other tools started are not counted.',
       ['outcome'],
     );
-    // Creates each series with the value 0. Otherwise, a query for the counter's increase would miss the first attempt
+    // Creates all series with the value 0. Otherwise, a query for the counter's increase would miss the first attempt
     // with each outcome.
     for (const outcome of endingKinds.filter((kind) => !endsLater.has(kind))) this.#attempts.add({ outcome }, 0);
   }

@@ -15,8 +15,8 @@ import { PolicyRuntime } from './policy-runtime.ts';
 import { measurePolicies } from './status/policy-metrics.ts';
 
 /**
- * Callback that receives the data about a policy. A process with this callback makes no decisions: it starts no upgrade
- * and writes no status.
+ * Callback that receives the data gathered about a policy. A process with this callback makes no decisions: it starts
+ * no upgrades and writes no status.
  */
 export type GatheredListener = (policy: CollectorVersionPolicy, gathered: Ready | Unready) => void;
 
@@ -95,7 +95,7 @@ export class PolicyReconciler implements Reconciler {
   async #decide(policy: CollectorVersionPolicy, { runtime, gatherer }: Running): Promise<Result> {
     const { onGathered, decide: decideWith = decide } = this.#options;
     const bound = await gatherer.prepare(policy);
-    // There is no `await` from here to the end of `decide`, so the data for the decision cannot change.
+    // There is no `await` between this line and the end of `decide`, so the data for the decision cannot change.
     const gathered = 'kind' in bound ? bound : gatherer.gather(policy, bound);
     if (onGathered) {
       onGathered(policy, gathered);

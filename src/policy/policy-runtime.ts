@@ -63,7 +63,7 @@ export class PolicyRuntime implements PostingPolicy {
     return this.#tasks;
   }
 
-  /** Discards idle objects for upgrade requests and task reads to save memory. */
+  /** Saves memory: discards the objects for upgrade requests and task reads if they are idle. */
   freeMemory(): void {
     if (this.#posting?.isIdle) this.#posting = undefined;
     if (this.#tasks?.isIdle) this.#tasks = undefined;
@@ -80,7 +80,7 @@ export class PolicyRuntime implements PostingPolicy {
     return this.#posting?.isIdle !== false && !this.publisher.heldBack;
   }
 
-  /** Stops the runtime. Upgrades whose requests have not been sent are removed from the ownership table (U13). */
+  /** Stops the runtime. Removes upgrades from the ownership table if their requests have not been sent (U13). */
   close(): void {
     const { binding } = this;
     this.#closed = true;
@@ -97,7 +97,7 @@ export class PolicyRuntime implements PostingPolicy {
     if (!this.#closed) this.environment.enqueue(this.owner);
   }
 
-  /** Checks right before an upgrade request whether the policy still wants the upgrade (U2). */
+  /** Reports whether the policy still wants an upgrade. Called right before the upgrade is requested (U2). */
   stillWanted(entry: Entry, generation: number): boolean {
     const { binding, policyLedger, tasks, owner } = this;
     const { host, clock, settings, turns, draining } = this.environment;
@@ -130,7 +130,7 @@ export class PolicyRuntime implements PostingPolicy {
       !tasks.hasFailures &&
       this.#isWindowOpen(newest, bound, collectorId) &&
       (open.probe || clock.monotonic() - open.sinceMs <= settings.intentLifeMs) &&
-      // Until its upgrade is requested, a collector can still move to a policy that takes precedence (U13).
+      // Until the upgrade is requested, the collector can still move to a policy that takes precedence (U13).
       (open.probe ? bound.ownership.owner(collectorId) : bound.ownership.first(collectorId))?.uid === owner.uid
     );
   }
@@ -140,7 +140,9 @@ export class PolicyRuntime implements PostingPolicy {
     return this.calendar.current(spec).verdict(this.environment.clock.now(), zone).kind === 'open';
   }
 
-  /** Records the running upgrade in the ownership table. It remains there even if the policy is deleted (U13). */
+  /**
+   * Records the running upgrade in the ownership table. The upgrade remains there even if the policy is deleted (U13).
+   */
   noteAccepted({ collectorId, open }: Entry, taskId: string): void {
     const { binding, policyLedger, owner } = this;
     binding.succeeded('posts');

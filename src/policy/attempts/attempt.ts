@@ -108,7 +108,7 @@ function afterPost(known: Known): Entry | undefined {
   const { entry, open, evidence, now } = known;
   const { posted, inFlight } = evidence;
   const hasUnknownOutcome = () => reopen(known, { state: 'unknown', sinceMs: now.monotonicMs });
-  // This process has not sent the request, but another process may have sent it, so the outcome is unknown.
+  // This process has no request in flight, but an earlier process may have sent one, so the outcome is unknown.
   if (!posted) return inFlight ? entry : hasUnknownOutcome();
   switch (posted.kind) {
     case 'accepted':

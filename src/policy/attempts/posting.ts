@@ -19,7 +19,7 @@ export interface PostingPolicy {
    * @param generation generation of the policy's spec for which the upgrade was stored
    */
   stillWanted(entry: Entry, generation: number): boolean;
-  /** Called when a response to an upgrade request has arrived, or when a request has failed. */
+  /** Called when a decision must evaluate a new response or the failure of a request. */
   noteNews(): void;
   /** Called as soon as a decision may start more upgrades, if the last batch was full. */
   enqueue(): void;
@@ -142,7 +142,7 @@ export class Posting {
     });
     const beforeSend = () => {
       if (!this.#policy.stillWanted(entry, generation)) throw withdrawn('it is no longer wanted');
-      // A redirected request is sent twice but counts only once.
+      // A request that is sent again because of a redirect counts only once.
       if (!sent) this.#left(collectorId, true);
       sent = true;
     };

@@ -1,7 +1,7 @@
 /**
- * Converts a policy's ledger to text and back. Ledger entries are stored as short arrays, because a large fleet has
- * many of them. Monotonic times are not stored. After a restart, the age of each upgrade counts from the moment at
- * which the ledger is read (U5).
+ * Converts a policy's ledger to text and back. A large fleet has many ledger entries, so each entry is stored as a
+ * short array. Monotonic times are not stored. After a restart, the age of each upgrade counts from the moment at which
+ * the ledger is read (U5).
  */
 import { failure, type LogfleetError } from '../../base/errors.ts';
 import { maxShardBytes } from '../../host/host.ts';
@@ -22,8 +22,8 @@ type PackedRest = [(number | null)?, (number | null)?, (1 | null)?, (1 | null)?]
  */
 type PackedEntry = [string, string | null, number, number, (PackedEnding | null)?, (PackedRest | null)?];
 /**
- * Open attempt as a stored array: number, target version, state, task id, whether logfleet started it, whether its
- * request was repeated, start time in ms.
+ * Open attempt as a stored array: number, target version, state, task id, whether logfleet started the upgrade, whether
+ * the request was repeated, start time in ms.
  */
 type PackedAttempt = [number, string, number, string | null, 0 | 1, 0 | 1, number];
 
@@ -33,8 +33,8 @@ export interface ShardNumbers {
   /** Number of `members-STAGE-N` objects for each started stage. */
   readonly memberShards: readonly number[];
   /**
-   * Number of times that ledger objects other than `head` have been written. Each written object contains the current
-   * number, which makes its content unique.
+   * Number of times that ledger objects other than `head` have been written. Each of these objects contains the number
+   * from its last write, so its content is unique.
    */
   readonly shardWrites: number;
 }
@@ -42,9 +42,7 @@ export interface ShardNumbers {
 interface Head extends ShardNumbers {
   readonly format: number;
   readonly header: LedgerHeader;
-  /**
-   * Collectors whose ledger entry was deleted, but is still in a `log-N` object. The entry in that object is ignored.
-   */
+  /** Collectors with a deleted ledger entry that is still in a `log-N` object. The entry in that object is ignored. */
   readonly forgotten: readonly string[];
   readonly ended: readonly PackedEntry[];
   readonly open: readonly (readonly [PackedEntry, PackedAttempt])[];
@@ -117,7 +115,7 @@ export function encodeMembers({ rolloutId }: LedgerHeader, shardWrites: number, 
   return JSON.stringify({ format: formatVersion, rolloutId, shardWrites, members } satisfies Members);
 }
 
-/** Decodes a ledger object with the collectors of a stage. Throws if the object is missing. */
+/** Decodes a ledger object that contains collectors of a stage. Throws if the object is missing. */
 export function decodeMembers(name: string, text: string | undefined, rolloutId: string): readonly string[] {
   const { members } = counted<Members>(name, text, rolloutId);
   return unpacked(() => members.map(String));
@@ -139,7 +137,7 @@ export function decodeHead(text: string, takeoverMs: number): DecodedHead {
   });
 }
 
-/** Decodes a ledger object with ended upgrade attempts. Throws if the object is missing. */
+/** Decodes a ledger object that contains ended upgrade attempts. Throws if the object is missing. */
 export function decodeLog(
   name: string,
   text: string | undefined,
@@ -159,8 +157,8 @@ function counted<T extends OtherShard>(name: string, text: string | undefined, r
 }
 
 /**
- * Calls `unpack`. If `unpack` throws, the stored ledger is damaged, so the error for an unreadable ledger is thrown
- * instead.
+ * Calls `unpack`. If `unpack` throws, the stored ledger is damaged, so this function throws the error for an unreadable
+ * ledger.
  */
 function unpacked<T>(unpack: () => T): T {
   try {

@@ -43,7 +43,7 @@ export class LedgerFile {
   readonly #store: LedgerStore;
   readonly #owner: OwnerRef;
   readonly #versions = new SparseMap<string, string>();
-  /** Entries of the ledger object `head` with an open attempt, encoded as text, by collector id. */
+  /** Encoded text of each entry in `head` that has an open attempt, by collector id. */
   readonly #open = new SparseMap<string, string>();
   readonly #ended = new SparseMap<string, string>();
   readonly #logged = new SparseSet<string>();
@@ -64,7 +64,7 @@ export class LedgerFile {
     return this.#full;
   }
 
-  /** True if this process knows of a stored ledger for this policy. */
+  /** True if, as far as this process knows, a ledger is stored for this policy. */
   get isWritten(): boolean {
     return this.#versions.has('head');
   }
@@ -93,8 +93,8 @@ export class LedgerFile {
   }
 
   /**
-   * Stores a ledger that already contains the changes. Throws the error `host.conflict` if another process has changed
-   * the stored ledger.
+   * Stores the ledger, which already contains the changes. Throws the error `host.conflict` if another process has
+   * changed the stored ledger.
    * @param changes entries that differ from the stored ledger
    * @param started collectors of the stage that starts now; empty if no stage starts
    */
@@ -208,7 +208,7 @@ export class LedgerFile {
   }
 
   /**
-   * Writes ledger objects other than `head`. Overwrites existing objects with the same names, because they are not in
+   * Writes ledger objects other than `head`. An existing object with the same name is overwritten, because it is not in
    * use.
    * @param before header without the new objects; it is stored first
    */

@@ -37,19 +37,16 @@ export interface Attempt {
   readonly startedAtMs: number;
   /** Monotonic time in ms from which the age of the attempt counts (U5). This time is not stored in the ledger. */
   readonly sinceMs: number;
-  /**
-   * True if only a listing that is requested at least a grace period after `sinceMs` is reliable. Not stored in the
-   * ledger.
-   */
+  /** True if listings are unreliable until a grace period after `sinceMs` has passed. Not stored in the ledger. */
   readonly needsGrace: boolean;
   /**
-   * Monotonic time in ms of the last repeated request. The request is not repeated again until a grace period has
-   * passed. Not stored in the ledger.
+   * Monotonic time in ms at which the request was last repeated. It is repeated once more only after a grace period.
+   * Not stored in the ledger.
    */
   readonly probedAtMs?: number;
   /**
-   * `lastSeenAlive` in ms of an offline collector. Its upgrade request is repeated only after the service reports a
-   * newer value (U11). Not stored in the ledger.
+   * `lastSeenAlive` in ms of an offline collector. The collector's upgrade request is repeated only after the service
+   * reports a newer value (U11). Not stored in the ledger.
    */
   readonly silentSinceMs?: number;
 }
@@ -57,11 +54,11 @@ export interface Attempt {
 /**
  * Ways in which an upgrade attempt can end.
  * - `updated`: the collector runs the target version (U7).
- * - `failed`: the upgrade task reports a failure.
+ * - `failed`: the upgrade task reported a failure.
  * - `timedOut`: the attempt did not end within the time limit (U5).
- * - `refused`: the service refuses to upgrade this collector (U11).
- * - `offline`: the service refused the upgrade because the collector is not running.
- * - `invalid`: the service does not know the collector, or denies access (U11).
+ * - `refused`: the service refused to upgrade this collector (U11).
+ * - `offline`: the service refused the upgrade because the collector was offline.
+ * - `invalid`: the service did not know the collector, or denied access (U11).
  * - `unobservable`: no listing can show the version of the collector (U7).
  * - `died`: the collector was upgraded, but went offline before its stage ended.
  * - `left`: the collector was upgraded, but left the target version before its stage ended.
@@ -103,7 +100,7 @@ export interface Ending {
   readonly lastSeenAliveMs: number | undefined;
 }
 
-/** Identifies the counts that include an ended attempt: those of the rollout, and those of one of its stages. */
+/** Shows which counts include an ended attempt: the counts of the rollout, and those of a stage. */
 export interface Counted {
   /**
    * Value of `tally.number` when the attempt was counted. The number increases when the counts are reset, for example
@@ -125,8 +122,8 @@ export interface Entry {
   /** Set if the rollout's counts already include the last ended attempt, so that it is not counted twice. */
   readonly counted?: Counted;
   /**
-   * Set if the collector went offline after its upgrade and a user has since retried the rollout. The failure is then
-   * not counted again.
+   * Set if a user retried the rollout after the upgraded collector had gone offline. In that case, the failure is not
+   * counted again.
    */
   readonly forgiven?: true;
   /**
@@ -197,7 +194,7 @@ export interface StageAnalysis {
   readonly recovery?: RecoveryCheck;
 }
 
-/** Result of the check after a rollback. The check counts the messages of the collectors in `quietest` again. */
+/** Result of the check after a rollback. The check recounts the messages of the collectors in `quietest`. */
 export interface RecoveryCheck {
   /** Wall-clock time in ms from which messages are counted after the rollback. */
   readonly fromMs: number;
@@ -210,8 +207,8 @@ export interface RecoveryCheck {
 
 export interface AnalysisOutcome {
   /**
-   * Number of collectors whose messages were compared. `quiet` is the number of those that have sent too few messages
-   * since their upgrade.
+   * Number of collectors whose messages were compared. `quiet` is the number of these collectors that have sent too few
+   * messages since their upgrade.
    */
   readonly judged: number;
   readonly quiet: number;
@@ -237,7 +234,7 @@ export interface Tally {
 
 export const emptyTally: Tally = { finished: 0, failed: 0 };
 
-/** Counts of failed and ended upgrades in the stage or rollout that exceeded its `maxFailures`. */
+/** Numbers of failed and ended upgrades in the stage or rollout whose `maxFailures` was exceeded. */
 export interface Exceeded extends Tally {
   readonly tolerated: Share;
   readonly stage?: string;
@@ -248,8 +245,7 @@ export interface RolloutStop {
   /**
    * Why the rollout was stopped.
    * - `failures`: more upgrades failed than `maxFailures` tolerates.
-   * - `rollback`: more upgrades failed than `maxFailures` tolerates, and upgraded collectors return to their former
-   *   versions.
+   * - `rollback`: the same, and the upgraded collectors return to their former versions.
    * - `inconclusive`: no collector of the stage reached the target version, or the message analysis could judge no
    *   collector.
    * - `abort`: a user stopped the rollout.
@@ -274,7 +270,10 @@ export interface ActionRecord {
 }
 
 export interface LedgerHeader {
-  /** Identity of the service to which the ledger belongs. Only this service knows the task ids in the ledger (U1). */
+  /**
+   * Identity of the service to which the ledger belongs. The task ids in the ledger are valid only for this service
+   * (U1).
+   */
   readonly service: string;
   readonly rolloutId: string;
   /** Number of this rollout. The rollouts of a policy are numbered from 1. */
@@ -299,8 +298,8 @@ export interface LedgerHeader {
   /** Names of the stages that a user has approved. */
   readonly approved?: readonly string[];
   /**
-   * Set if an earlier rollout to this version was not completed, or if the policy's ledger was lost. Every stage of
-   * this rollout must then soak (R6).
+   * Set if an earlier rollout to this version was not completed, or if the policy's ledger was lost. In that case,
+   * every stage of this rollout must soak (R6).
    */
   readonly unproven?: true;
   /**
@@ -315,13 +314,16 @@ export interface LedgerHeader {
    */
   readonly actions?: readonly ActionRecord[];
   /**
-   * Annotation values that have already been applied and are not applied again. `liftedAtMs` is the wall-clock time in
-   * ms of the newest stop that a retry ended.
+   * Annotation values that have already been applied and are never applied again. `liftedAtMs` is the wall-clock time
+   * in ms of the newest stop that was ended by a retry.
    */
   readonly handled?: {
     readonly retry?: string;
     readonly abort?: string;
-    /** Value of an approval annotation that is no longer valid, for example after a rollback. This value is ignored. */
+    /**
+     * Value of the approval annotation that is ignored because the approval is no longer valid, for example after a
+     * rollback.
+     */
     readonly approve?: string;
     readonly liftedAtMs?: number;
   };
@@ -351,7 +353,7 @@ export type EntryChange = { readonly collectorId: string; readonly entry: Entry 
 export interface LedgerChange {
   readonly header: LedgerHeader;
   readonly changes: readonly EntryChange[];
-  /** Collectors of the stage that this decision starts. Empty if it starts no stage. */
+  /** Collectors of the stage that this decision starts. Empty if the decision starts no stage. */
   readonly started: readonly string[];
 }
 

@@ -32,8 +32,8 @@ export class PolicyLedger {
   /** Ledger header that this process stored last. */
   #written: LedgerHeader | undefined;
   /**
-   * State of the stored ledger: not read yet, read, or missing. If the ledger is missing, only the status shows running
-   * upgrades (U1).
+   * State of the stored ledger: not read yet, read, or missing. If it is missing, only the status shows which upgrades
+   * are running (U1).
    */
   #stored: 'unread' | 'read' | 'missing' = 'unread';
 
@@ -48,8 +48,8 @@ export class PolicyLedger {
   }
 
   /**
-   * Reports whether a new rollout must begin: the target has changed, or the status shows a later rollout than the
-   * ledger.
+   * Reports whether a new rollout must begin, because the target has changed, or because the status shows a later
+   * rollout than the ledger.
    */
   isBehind({ status }: CollectorVersionPolicy, target: string): boolean {
     const { header } = this.#ledger ?? {};
@@ -84,7 +84,7 @@ export class PolicyLedger {
     const { clock, owner } = this.#options;
     const nowMs = clock.monotonic();
     let ledger = await this.#file.load(nowMs);
-    // If no ledger is stored, and the status shows that none was needed, builds the header from the status (U1).
+    // If no ledger is stored, and the status shows that none was needed, the header is built from the status (U1).
     const header = ledger ? undefined : headerFromStatus(policy, clock.now());
     if (header) ledger = new Ledger(header);
     this.#stored = ledger ? 'read' : 'missing';
@@ -127,8 +127,8 @@ export class PolicyLedger {
   }
 
   /**
-   * Replaces the ledger header in memory without storing it, because the status shows everything that another process
-   * needs (U1).
+   * Replaces the ledger header in memory. The header is not stored, because the status shows everything that another
+   * process needs (U1).
    */
   note(header: LedgerHeader): void {
     this.#ledger?.setHeader(header);
@@ -145,8 +145,8 @@ export class PolicyLedger {
     try {
       await this.#file.save(ledger, changes, started);
     } catch (error) {
-      // The write failed, so upgrades that this decision took over from deleted policies may not be stored. Records
-      // them again, so that the next decision takes them over.
+      // This decision may have taken over upgrades from deleted policies, but the write failed. The upgrades are
+      // recorded in the ownership table again, so that the next decision takes them over.
       for (const [id, orphan] of adopted) if (orphan) ownership.began(id, orphan);
       throw error;
     }

@@ -1,4 +1,4 @@
-/** Begins, continues and ends rollouts in the ledger's header. Each new target version begins a rollout. */
+/** Updates the ledger's header when a rollout begins, continues or ends. Each new target version begins a rollout. */
 import type { CollectorVersionPolicyStatus } from '../../api/generated/collector-version-policy.ts';
 import { emptyTally, type LedgerHeader, type RolloutHistory, type RolloutStop, withNewTally } from './ledger.ts';
 
@@ -18,7 +18,10 @@ export function withHistory(history: readonly RolloutHistory[], ended: RolloutHi
  */
 const maxServiceLength = 1024;
 
-/** Reports whether a ledger must be stored, because the policy's status does not show everything in the header (U1). */
+/**
+ * Reports whether a ledger must be stored. A ledger is needed if the policy's status does not show everything in the
+ * header (U1).
+ */
 export function needsLedger({ service, attempts, stages = [], actions, stop, unproven }: LedgerHeader): boolean {
   const isPlain = attempts === 0 && stages.length === 0 && !actions && !stop && !unproven;
   return !isPlain || service.length > maxServiceLength;
@@ -54,7 +57,7 @@ export function nextRollout(
     startedAtMs: wallMs,
     completedAtMs: undefined,
     attempts: before?.attempts ?? 0,
-    // Keeps the digest of an earlier selector, because running upgrades may have been started for that selector (U12).
+    // Keeps the digest of the earlier selector, because running upgrades may have been started for that selector (U12).
     ...(before?.selection !== undefined && { selection: before.selection }),
     tally: { ...emptyTally, number: 0 },
     history: shown.reduceRight(withHistory, before ? historyAfter(before, counts, wallMs) : []),
@@ -62,8 +65,8 @@ export function nextRollout(
 }
 
 /**
- * Carries the results of earlier rollouts to the same version over to the header of a new rollout. If the last of these
- * rollouts was stopped, the new rollout begins as stopped (R6).
+ * Copies the results of earlier rollouts to the same version into the header of a new rollout. If the last of these
+ * earlier rollouts was stopped, the new rollout begins as stopped (R6).
  */
 function takeUp(header: LedgerHeader): LedgerHeader {
   const former = header.history.filter(({ targetVersion }) => targetVersion === header.target);
@@ -85,8 +88,8 @@ function takeUp(header: LedgerHeader): LedgerHeader {
 function stopOf({ id, outcome, startedAtMs, endedAtMs, stop }: RolloutHistory): RolloutStop | undefined {
   const kind = stop?.kind ?? stopKinds[outcome];
   if (kind === undefined) return undefined;
-  // The earlier rollout had itself taken over this stop, so the message already names the rollout that was stopped
-  // first.
+  // The earlier rollout had taken over this stop from another rollout, so the message already names the rollout that
+  // was stopped first.
   if (stop && stop.atMs < startedAtMs) return stop;
   const reported = `The earlier rollout ${id} to the same target version was ${stopWords[kind]}`;
   if (!stop) return { kind, message: reported, atMs: endedAtMs };
@@ -121,7 +124,8 @@ export function headerAfter(header: LedgerHeader, progress: Progress): LedgerHea
   // In a completed rollout, the number of failures returns to 0 whenever all collectors run the target version (R5).
   const isAtTarget = isUpdated && counts.failed === 0;
   if (header.completedAtMs !== undefined) return isAtTarget && header.tally.finished > 0 ? withNewTally(next) : next;
-  // A rollout is not marked as completed while no collector runs the target version, for example while all are offline.
+  // A rollout is not marked as completed while no collector runs the target version, for example while all collectors
+  // are offline.
   if (!isOver || header.stop || counts.updated === 0) return next;
   const ended = endOf(header, 'Completed', counts, wallMs);
   const history = withHistory(header.history, ended);

@@ -65,9 +65,9 @@ function entryOf(task: TaskSample, known: Entry | undefined, nowMs: number): Ent
 
 /**
  * Adds to the ledger header the data that only the policy's status shows (U1).
- * - If the status shows a stop, the rollout is stopped. The current annotations count as already applied, so that an
- *   old retry does not resume the rollout.
- * - If the ledger lacks a started stage, every stage must soak again.
+ * - If the status shows a stop, the rollout is stopped. The current annotations count as already applied, so that a
+ *   retry from before the stop does not resume the rollout.
+ * - If the status shows a started stage that the ledger lacks, every stage must soak again.
  * @param written header that this process stored last, if any
  */
 export function adoptRolloutState(
@@ -116,7 +116,7 @@ export function shownHistory(
   before: LedgerHeader | undefined,
 ): readonly RolloutHistory[] {
   const known = before?.rolloutNumber ?? 0;
-  // If the status shows that the ledger's own rollout was stopped, the ledger comes from an older backup.
+  // If the status shows that the rollout in the ledger was stopped, the ledger comes from an older backup.
   const isNews = ({ id, outcome }: ShownRollout) =>
     rolloutNumber(id) > known || (id === before?.rolloutId && outcome !== 'Completed' && outcome !== 'Superseded');
   return (status?.history ?? []).filter(isNews).map(endedRollout);
@@ -154,7 +154,7 @@ function isStageLost({ stages = [] }: CollectorVersionPolicyStatus, { stages: kn
   });
 }
 
-// An inconclusive stop is restored as a stop for failures, because the restored header lacks the inconclusive stage.
+// The stop of an inconclusive stage is restored as a stop for failures, because the restored header lacks that stage.
 const stopKinds = {
   RolloutStopped: 'failures',
   StageInconclusive: 'failures',
@@ -189,8 +189,8 @@ export function headerFromStatus(policy: CollectorVersionPolicy, wallMs: number)
     completedAtMs: own?.endedAtMs,
     attempts: 0,
     tally: { ...emptyTally, number: 0 },
-    // If the spec was edited since, newly selected collectors belong to the completed rollout, so they are not late
-    // joiners.
+    // If the spec was edited after this status was written, newly selected collectors belong to the completed rollout,
+    // and are not late joiners.
     ...(!isSameSpec && { selection: unknownSelection }),
     history,
   };

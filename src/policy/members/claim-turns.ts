@@ -1,5 +1,6 @@
 /**
- * Makes all policies that use a service claim their collectors before any of these policies starts an upgrade (U13).
+ * Makes sure that all policies of a service have claimed their collectors before any of these policies starts an
+ * upgrade (U13).
  *
  * ```
  *   unknown ──► claiming ──► claimed
@@ -14,7 +15,7 @@ import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import { keyText } from '../../base/key-text.ts';
 import type { ResourceKey } from '../../host/host.ts';
 
-/** Collector list that may be unreadable. */
+/** Collector list that the policy may be unable to read. */
 export interface FailingListing {
   readonly problem: () => unknown;
 }
@@ -45,7 +46,7 @@ export class ClaimTurns {
   readonly #troubled = new Set<string>();
   /** Policies that wait for other policies, by the service's hostname and by policy name. */
   readonly #waiters = new Map<string, Map<string, ResourceKey>>();
-  /** True if all existing policies are registered. */
+  /** True once all policies that already existed have been registered. */
   #isListed = false;
 
   constructor(options: ClaimTurnsOptions) {
@@ -61,14 +62,14 @@ export class ClaimTurns {
   }
 
   /**
-   * Makes the service's other policies wait until this policy has claimed its collectors. Does nothing if this policy
-   * is excused.
+   * Makes the other policies of the service wait until this policy has claimed its collectors. Does nothing if this
+   * policy is excused.
    */
   claiming(policy: CollectorVersionPolicy, serviceId: string): void {
     if (this.#policies.get(policy.metadata.uid)?.turn.kind !== 'excused') this.resumes(policy, serviceId);
   }
 
-  /** Makes other policies wait until this policy has claimed its collectors, even if it was excused before. */
+  /** Makes other policies wait until this policy has claimed its collectors, even if this policy was excused before. */
   resumes({ metadata }: CollectorVersionPolicy, serviceId: string): void {
     const host = new URL(serviceId).host;
     const turn = this.#policies.get(metadata.uid)?.turn;
@@ -76,7 +77,10 @@ export class ClaimTurns {
     if (!isSame) this.#set(metadata.uid, metadata, { kind: 'claiming', host });
   }
 
-  /** Records that the policy has claimed all collectors that it selects, so that other policies do not wait for it. */
+  /**
+   * Records that the policy has claimed all collectors that it selects. Other policies then no longer wait for this
+   * policy.
+   */
   claimed({ metadata }: CollectorVersionPolicy, serviceId: string): void {
     const host = new URL(serviceId).host;
     const turn = this.#policies.get(metadata.uid)?.turn;
@@ -103,8 +107,8 @@ export class ClaimTurns {
   }
 
   /**
-   * Records that the policy can use its service again. Excused policies, for which other policies did not wait, then
-   * try again to claim their collectors.
+   * Records that the policy can use its service again. In that case, all excused policies try once more to claim their
+   * collectors.
    */
   usable(uid: string): void {
     if (!this.#troubled.delete(uid)) return;
@@ -116,8 +120,8 @@ export class ClaimTurns {
   }
 
   /**
-   * Returns text for the status that names a policy that has not yet claimed its collectors. Returns undefined if all
-   * policies have claimed their collectors.
+   * Returns text for the status, worded to follow "waiting for", about a policy that has not yet claimed its
+   * collectors. Returns undefined if there is no such policy.
    */
   heldBy(serviceId: string): string | undefined {
     const awaited = this.#awaited(new URL(serviceId).host);
@@ -158,7 +162,7 @@ export class ClaimTurns {
     return undefined;
   }
 
-  /** Registers the policies that already exist. */
+  /** Registers all policies that already exist. */
   #list(): void {
     if (this.#isListed) return;
     this.#isListed = true;
@@ -188,7 +192,7 @@ export class ClaimTurns {
 
 function isAwaited(turn: Turn, host: string): boolean {
   if (turn.kind === 'claiming') return turn.host === host;
-  // If a policy was excused because the collector list was unreadable, other policies wait for it again as soon as the
-  // list can be read.
+  // If a policy was excused because the collector list was unreadable, other policies wait for that policy again as
+  // soon as the list can be read.
   return turn.kind === 'unknown' || (turn.kind === 'excused' && turn.listing !== undefined && !turn.listing.problem());
 }

@@ -1,6 +1,6 @@
 /**
- * Keeps the index of a policy's collectors between decisions. A change to the selector, the target or the ledger
- * requires a new index. The policy claims exactly the collectors that the index selects (U13).
+ * Keeps the index of a policy's collectors between decisions. If the selector, the target or the ledger is replaced, a
+ * new index is built. The policy claims exactly the collectors in the index (U13).
  */
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
@@ -53,7 +53,10 @@ export class MemberIndexCache {
     this.#isOutdated = true;
   }
 
-  /** Updates the state of a collector and the policy's claim on the collector after its ledger entry has changed. */
+  /**
+   * After a change to a collector's ledger entry, updates the collector's state and the policy's claim on the
+   * collector.
+   */
   update(id: string): void {
     this.#members?.update(id);
   }
@@ -65,8 +68,8 @@ export class MemberIndexCache {
   }
 
   /**
-   * Claims the policy's collectors while the service does not offer the target build, so that no other policy upgrades
-   * them (U13).
+   * Claims the policy's collectors even though the service does not offer the target build, so that no other policy
+   * upgrades them (U13).
    */
   claim(policy: CollectorVersionPolicy, target: string, bound: Bound): void {
     if (this.#blank?.header.target !== target) {
@@ -91,7 +94,8 @@ export class MemberIndexCache {
     }
     const seenMs = (listing.completeSinceMs() ?? 0) - settings.graceMs;
     ownership.forgetOrphans(clock.monotonic() - settings.openLimitMs, seenMs);
-    // Lets all other policies update their claims first, so that this policy does not claim their collectors (U13).
+    // Lets all other policies update their claims first, so that this policy does not become the owner of their
+    // collectors (U13).
     ownership.catchUp(policy);
     members.sync();
     ownership.announce();

@@ -44,15 +44,15 @@ export interface MemberInput {
   readonly entry: Entry | undefined;
   /** True if this policy owns the collector. */
   readonly owned: boolean;
-  /** True if this policy becomes the owner of the collector once the current owner's upgrade has ended (U13). */
+  /** True if this policy will own the collector as soon as the current owner's upgrade has ended (U13). */
   readonly awaited: boolean;
-  /** True if the collector may have a running upgrade that is not in this policy's ledger (U13). */
+  /** True if an upgrade of the collector that is not in this policy's ledger may be running (U13). */
   readonly busyElsewhere: boolean;
   /** True if the collector reached the target version in this rollout and later left it (U8). */
   readonly drifted: boolean;
   /** True if the policy has stages, but no stage takes the collector. */
   readonly unstaged: boolean;
-  /** True if maintenance windows need the collector's time zone, but the time zone is missing or unknown. */
+  /** True if a maintenance window needs the collector's time zone, but the collector reports none or an unknown one. */
   readonly zoneless: boolean;
 }
 
@@ -71,7 +71,8 @@ export function memberStateOf(input: MemberInput, context: MemberContext): Membe
   const ending = entry?.ending;
   // A failed collector that reached the target version and then left it has the state `drifting` (U6).
   if (entry && hasFailed(ending) && !input.drifted) {
-    // A collector that went offline at the target version is not upgraded again, because that version may be the cause.
+    // A collector that went offline while it ran the target version is not upgraded again, because that version may be
+    // the cause.
     if (ending?.kind === 'died') return 'failed';
     return entry.used > context.retryLimit ? 'failed' : isOffline(row, ending) ? 'offline' : 'retrying';
   }
@@ -79,7 +80,7 @@ export function memberStateOf(input: MemberInput, context: MemberContext): Membe
   return input.drifted || wasUpdated(ending, context) ? 'drifting' : 'pending';
 }
 
-/** Reports whether a collector can be upgraded or was upgraded. A stage counts only these collectors. */
+/** Reports whether a collector can be upgraded or has been upgraded. A stage counts only such collectors. */
 export function isEligible(
   memberState: MemberState,
   { offlinePolicy }: Pick<CollectorVersionPolicySpec, 'offlinePolicy'>,
@@ -138,7 +139,7 @@ function isUpdated(row: Row | undefined, ending: Ending | undefined, context: Me
   return wasUpdated(ending, context) && !isOffTarget(row, ending, context);
 }
 
-/** Reports whether an upgraded collector is no longer alive. */
+/** Reports whether a listing shows that an upgraded collector is no longer alive. */
 export function isSilent({ row, entry }: Pick<MemberInput, 'row' | 'entry'>, context: MemberContext): boolean {
   const ending = entry?.ending;
   if (!row || ending?.kind !== 'updated' || entry?.open || entry?.back || !isAtTarget(row, context)) return false;
@@ -152,8 +153,8 @@ export function isMended({ row, entry }: Pick<MemberInput, 'row' | 'entry'>, con
 }
 
 /**
- * Reports whether a listing shows a version other than the target. A listing soon after an upgrade may be outdated
- * (U8).
+ * Reports whether a listing shows a version other than the target. A listing from within a grace period after the
+ * upgrade does not count, because it may be outdated (U8).
  */
 function isOffTarget(row: Row | undefined, ending: Ending | undefined, context: MemberContext): boolean {
   if (!row || row.collector.collectorVersion === context.targetVersion) return false;
@@ -222,7 +223,7 @@ export function driftSinceMs(
   { targetVersion, settings }: MemberContext,
 ): number | undefined {
   if (row.collector.collectorVersion === targetVersion || entry?.open) return undefined;
-  // A rollback changes the version on purpose.
+  // A rollback makes the collector leave the target version on purpose.
   if (knownMs !== undefined || entry?.back) return knownMs;
   const ending = entry?.ending;
   const after = ending?.kind === 'updated' ? ending.sinceMs + settings.graceMs : 0;

@@ -26,7 +26,7 @@ export class PendingChanges {
   /** Indexes of the stages in which an upgrade succeeded. */
   readonly #upgraded = new Set<number | undefined>();
 
-  /** @param changes unsaved changes at the beginning */
+  /** @param changes changes that already exist but have not been stored */
   constructor(ledger: LedgerView, memberIndex: MemberView, changes: readonly EntryChange[] = []) {
     this.#ledger = ledger;
     this.#memberIndex = memberIndex;
@@ -61,7 +61,8 @@ export class PendingChanges {
   }
 
   /**
-   * Returns the collector's state after the unsaved changes, or undefined if they remove the collector from the policy.
+   * Returns the collector's state after the unsaved changes, or undefined if the collector no longer belongs to the
+   * policy after them.
    */
   stateOf(collectorId: string): MemberState | undefined {
     if (!this.#changes.has(collectorId)) return this.#memberIndex.member(collectorId)?.memberState;
@@ -109,7 +110,7 @@ export class PendingChanges {
     for (const id of this.#changes.keys()) {
       if (!isIn(id)) continue;
       const before = this.#memberIndex.member(id)?.memberState;
-      // The collector was not in the policy, so no count includes it.
+      // A collector that was not in the policy is in none of the counts.
       if (before === undefined) continue;
       counts[before]--;
       const after = this.stateOf(id);

@@ -16,7 +16,7 @@ export interface PendingMember {
   readonly id: string;
   readonly stage: number;
   readonly version: string | undefined;
-  /** Name of the collector, if the strategy orders by name. */
+  /** Name of the collector, if `strategy.order` orders collectors by name. */
   readonly name: string;
   /** Position of the collector in the service's list. */
   readonly place: number;
@@ -51,9 +51,7 @@ export class PendingOrder {
     this.#returned.delete(id);
   }
 
-  /**
-   * Removes collectors that are no longer pending from the start of the list, so that `upTo` does not read them again.
-   */
+  /** Removes collectors at the start of the list that are no longer pending, so that `upTo` need not read them. */
   trim(memberOf: MemberOf): void {
     for (const id of this.#returned) if (!isPending(memberOf(id))) this.#returned.delete(id);
     const sorted = this.#sorted;

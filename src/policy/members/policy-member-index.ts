@@ -86,9 +86,9 @@ export class PolicyMemberIndex {
   readonly #zones = new SparseSet<string>();
   /** Number of collectors in each state, by index of their stage. Empty if the policy has no stages. */
   readonly #stageCounts = new SparseMap<number, MutableCounts>();
-  /** Functions that report whether a stage may choose a collector, one for each stage that has not started. */
+  /** For each stage that has not started, a function that reports whether the stage may choose a collector. */
   #stageFilters: readonly ((row: Row | undefined) => boolean)[] = [];
-  /** Stage index of the collectors that no started stage lists. */
+  /** Stage index of the collectors that are in no started stage's list. */
   #unlisted = noStage;
   #started = -1;
   /** Pending collectors in the order of their upgrades. Undefined until they are sorted. */
@@ -97,8 +97,8 @@ export class PolicyMemberIndex {
   #orderRevision = -1;
   readonly #listed = new SparseSets<ListedState | RowNote, string>();
   /**
-   * Collectors that left the target version, with the monotonic time in ms of the first listing that showed another
-   * version.
+   * Collectors that left the target version. The value is the monotonic time in ms of the first listing that showed
+   * another version.
    */
   readonly #drifts = new SparseMap<string, number>();
 
@@ -239,8 +239,8 @@ export class PolicyMemberIndex {
   }
 
   /**
-   * Returns the state that the collector would have with this ledger entry. Returns undefined if the collector would not
-   * belong to the policy.
+   * Returns the state that the collector would have with this ledger entry. Returns undefined if, with this entry, the
+   * collector would not belong to the policy.
    */
   stateOf(id: string, entry: Entry | undefined): MemberState | undefined {
     return this.#membership(id, entry) === 'none' ? undefined : memberStateOf(this.#input(id, entry), this.context);
@@ -255,8 +255,8 @@ export class PolicyMemberIndex {
   }
 
   /**
-   * Returns the ids of the collectors with a state such as `failed`, or with a note such as `silent` (offline after
-   * their upgrade).
+   * Returns the ids of the collectors that have this state, such as `failed`, or this note, such as `silent` (offline
+   * after the upgrade).
    */
   members(label: ListedState | RowNote): SetView<string> {
     return this.#listed.get(label);
@@ -292,8 +292,8 @@ export class PolicyMemberIndex {
   }
 
   /**
-   * Sorts the pending collectors if their order may have changed. Called before a decision, because a decision must not
-   * change the index.
+   * Sorts the pending collectors if their order may have changed. A decision must not change the index, so this method
+   * is called before the decision.
    */
   sortPending(): void {
     const revision = this.#options.listing.orderRevision();
@@ -317,7 +317,8 @@ export class PolicyMemberIndex {
   }
 
   /**
-   * Reports whether the policy selects a collector. A collector stays selected if an upgrade changes its version (U12).
+   * Reports whether the policy selects a collector. A collector stays selected even if the selector does not match the
+   * version after its upgrade (U12).
    */
   #selects({ collector }: Row, entry: Entry | undefined, before: Member | undefined): boolean {
     if (this.matches(collector)) return true;
@@ -326,7 +327,10 @@ export class PolicyMemberIndex {
     return this.matches({ ...collector, collectorVersion: entry.before });
   }
 
-  /** Reports whether the policy keeps an unlisted collector, for example while the collector is being upgraded (U7). */
+  /**
+   * Reports whether a collector that the service does not list remains in the policy, for example during its upgrade
+   * (U7).
+   */
   #isUnseenMember(entry: Entry | undefined): boolean {
     if (!entry) return false;
     return entry.open !== undefined || !this.#options.listing.observes(this.context.targetVersion);
@@ -336,8 +340,8 @@ export class PolicyMemberIndex {
     const { listing, ownership, policy } = this.#options;
     const flight = ownership.flight(id);
     const isOurs = flight?.policy === policy;
-    // If `entry` has no open attempt, this policy's upgrade has ended, even if the ownership table does not show that
-    // yet.
+    // If `entry` has no open attempt, this policy's upgrade has ended, even if the ownership table still shows it as
+    // running.
     const hasEnded = isOurs && entry?.open === undefined;
     const mayHaveLanded = hasEnded && entry === undefined && flight.taskId !== undefined;
     const row = listing.row(id);

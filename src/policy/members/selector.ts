@@ -2,7 +2,7 @@
  * Compiles collector selectors into functions. A collector matches if all fields of the selector match. An absent field
  * matches only `NotIn` and `DoesNotExist`. Names are case-sensitive.
  *
- * Globs are matched without regular expressions, so that no pattern is slow to match.
+ * Globs are matched without regular expressions, because some regular expressions are very slow to match.
  */
 import { hash } from 'node:crypto';
 import type {
@@ -48,7 +48,7 @@ function anchorOn(key: string, texts: readonly string[]): Anchor {
 }
 
 /**
- * Returns the anchor for patterns of names. The collector's name must equal one of the patterns, or begin with the text
+ * Returns the anchor for name patterns: the collector's name must equal one of the patterns, or begin with the text
  * before a pattern's first wildcard.
  */
 function anchorOnNames(patterns: readonly string[]): Anchor {

@@ -2,7 +2,7 @@
  * Chooses the collectors of a rollout's stages (R1).
  *
  * - A stage chooses its collectors when it starts. It never takes a collector that an earlier stage has chosen.
- * - A stage with `size` prefers collectors that can be upgraded. It orders collectors by a hash of their ids, so the
+ * - A stage with `size` prefers collectors that can be upgraded. Collectors are ordered by a hash of their ids, so the
  *   order stays the same after a restart.
  * - A last stage without `size` and `selector` takes all remaining collectors.
  */
@@ -31,7 +31,10 @@ export interface StageCandidate {
   readonly collector: Collector | undefined;
 }
 
-/** Returns the stages of the spec that have not started, in order. Stages are compared by name. */
+/**
+ * Returns the stages of the spec that have not started, in order. A stage counts as started if a started stage has the
+ * same name.
+ */
 export function waitingStages(
   { strategy }: Pick<CollectorVersionPolicySpec, 'strategy'>,
   { stages: started = [] }: Pick<LedgerHeader, 'stages'>,
@@ -130,7 +133,7 @@ function inStageOrder(candidates: readonly StageCandidate[], unproven: boolean):
   return sorted.map(({ candidate }) => candidate);
 }
 
-/** Returns the ledger record of a stage that starts now. Later changes to the spec do not affect it. */
+/** Returns the ledger record of a stage that starts now. Later changes to the spec do not affect the record. */
 export function stageStarted(
   stage: Stage,
   startedAtMs: number,
@@ -173,8 +176,8 @@ export function stageOrder(id: string): number {
 }
 
 /**
- * Converts a share to a number of collectors. A percentage is taken of the number `of`. The result is rounded up and is
- * at least 1.
+ * Converts a share, which is a number of collectors or a percentage of `of`, to a number of collectors. For a
+ * percentage, the result is rounded up and is at least 1.
  */
 export function shareOf(share: number | string, of: number): number {
   if (typeof share === 'number') return share;

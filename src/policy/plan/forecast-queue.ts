@@ -10,7 +10,7 @@ export interface ForecastMember {
 
 interface Place {
   readonly calendar: MaintenanceCalendar;
-  /** Number of collectors in the service's list, on pages of `pageRows` collectors. */
+  /** Number of collectors in the service's list. A full page of the list has `pageRows` collectors. */
   readonly listed: number;
   readonly pageRows: number;
 }
@@ -57,7 +57,9 @@ export class ForecastQueue {
     return { page: Math.floor(row / pageRows), zone: batch.zone };
   }
 
-  /** Wall-clock time in ms at which the next collector may be upgraded. Infinity if none ever may. */
+  /**
+   * Wall-clock time in ms at which the next collector may be upgraded. Infinity if no collector can ever be upgraded.
+   */
   get opensAtMs(): number {
     return this.#closedUntilMs;
   }

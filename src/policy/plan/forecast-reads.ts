@@ -1,6 +1,6 @@
 /**
- * Simulates the reads that show that upgrades have ended, following the rules in `watch-plan.ts`. All upgrades are
- * assumed to take the same time.
+ * Simulates the reads that show that upgrades have ended. The simulation follows the rules in `watch-plan.ts`, and
+ * assumes that all upgrades take the same time.
  */
 
 import { policySettings } from '../attempts/settings.ts';
@@ -10,13 +10,13 @@ export class ForecastReads {
   /** Time in ms from the start of an upgrade until a read shows that it has ended. */
   readonly #typicalMs: number;
   /**
-   * Times at which running upgrades should end, by page of the collector list that shows their collectors. The times of
-   * a page are wall-clock times in ms, in ascending order.
+   * For each page of the collector list, the times at which running upgrades of the page's collectors should end. These
+   * are wall-clock times in ms, in ascending order.
    */
   readonly #pages = new Map<number, number[]>();
   /**
    * Started upgrades, sorted by the time at which they should end (`dueMs`). `#nextDue` is the index of the first
-   * upgrade that should not have ended yet.
+   * upgrade that is not expected to have ended yet.
    */
   readonly #due: { readonly page: number; readonly dueMs: number }[] = [];
   #nextDue = 0;
@@ -34,7 +34,7 @@ export class ForecastReads {
     this.#typicalMs = Math.min(openLimitMs, seenMs);
   }
 
-  /** Number of started upgrades that no read has yet shown to have ended. */
+  /** Number of started upgrades whose end has not been shown by a read yet. */
   get open(): number {
     return this.#open;
   }
@@ -79,7 +79,7 @@ export class ForecastReads {
   }
 
   /**
-   * Returns the wall-clock time in ms at which the page is read. The read is delayed while upgrades of more collectors
+   * Returns the wall-clock time in ms at which the page is read. The read is delayed while more upgrades of collectors
    * on the page should end soon.
    */
   #readAtMs(page: number, wallMs: number, pressed: boolean): number {

@@ -1,7 +1,7 @@
 /**
- * Predicts how long a rollout takes and how many requests it sends. Simulates each upgrade from its request until a
- * read shows that it has ended. The forecast assumes that no upgrade fails and that all upgrades take the same time. It
- * ignores late responses and other clients of the service.
+ * Predicts how long a rollout takes and how many requests it needs. Simulates each upgrade from its request to the read
+ * that shows its end. The forecast assumes that no upgrade fails and that all upgrades take the same time. It ignores
+ * late responses and other clients of the service.
  */
 import type { TimeRange } from '../../api/time-range.ts';
 import { idleShare } from '../../fleet/fleet-listing.ts';
@@ -35,7 +35,9 @@ export interface ForecastInput {
   readonly stages: readonly ForecastStage[];
   /** The policy's `strategy.maxInProgress`, as a number of upgrades. */
   readonly maxInProgress: number;
-  /** Maximum number of requests per second: 4, or less if the Secret sets a lower limit (section 8). */
+  /**
+   * Maximum number of requests per second: 4, or less if the Secret sets a lower limit (section 8 of docs/service.md).
+   */
   readonly requestsPerSecond: number;
   /** Duration of one upgrade in ms. */
   readonly upgradeMs: number;
@@ -54,7 +56,7 @@ export interface ForecastInput {
 export interface ForecastOfStage {
   /** Start of the stage as wall-clock time in ms. */
   readonly startMs: number;
-  /** Expected end of the stage's soak, as wall-clock time in ms. Undefined if the stage can never end. */
+  /** Expected end of the stage, as wall-clock time in ms. Undefined if the stage can never end. */
   readonly endMs: number | undefined;
   /** True if the expected times also depend on when a user approves this stage or an earlier one. */
   readonly afterApproval: boolean;
@@ -171,8 +173,8 @@ class Simulation {
   }
 
   /**
-   * Adds upgrades that are already running to the forecast. Assumes that their collectors are spread evenly over the
-   * list.
+   * Adds to the forecast the upgrades that are already running. Assumes that the collectors of these upgrades are
+   * spread evenly over the list.
    */
   #followUp(inFlight: readonly number[]): void {
     const { listed, pageRows, upgradeMs } = this.#input;
@@ -210,8 +212,8 @@ class Simulation {
     const due = Math.floor((wallMs - this.#sweptMs) / everyMs);
     if (due > 0) {
       this.#sweptMs += due * everyMs;
-      // Several reads may have been due by now. Only the last one can delay upgrades, so the earlier ones are only
-      // counted.
+      // Several reads may have been due by now. Only the last of them can delay upgrades, so the earlier ones are
+      // counted but not simulated.
       this.#requests.sweeps += (due - 1) * this.#sweepRequests;
       this.#spend('sweeps', this.#sweepRequests);
     }

@@ -1,6 +1,6 @@
 /**
- * Lists the collectors in a policy's plan: those to upgrade, by stage, and those that are not upgraded. Uses the same
- * functions as a real rollout.
+ * Lists the collectors in a policy's plan: the collectors to upgrade, by stage, and the collectors that are not
+ * upgraded. The plan uses the same functions as a real rollout.
  */
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
 import { getOrAdd } from '../../base/get-or-add.ts';
@@ -122,7 +122,7 @@ function isGoingOn(memberState: MemberState): boolean {
   return memberState === 'retrying' || memberState === 'drifting';
 }
 
-/** Reasons that a plan shows for collectors that are not upgraded, by state of the collector. */
+/** For each state of a collector, the reason that a plan shows if the collector is not upgraded. */
 const leftOutReasons: { readonly [S in MemberState]?: LeftOutReason } = {
   offline: 'Offline',
   newer: 'Newer',

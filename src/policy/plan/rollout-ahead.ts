@@ -1,4 +1,4 @@
-/** Lists the collectors in each stage that are left to upgrade. The plan and the forecast use these lists. */
+/** Lists, for each stage, the collectors that are left to upgrade. The plan and the forecast use these lists. */
 import { reasons } from '../../api/conditions.ts';
 import type { CollectorVersionPolicySpec, Stage } from '../../api/generated/collector-version-policy.ts';
 import { counted } from '../../base/number-text.ts';
@@ -18,8 +18,8 @@ export interface StageOfPlan extends StageMembers, Pick<StageRecord, 'soakMs' | 
   /** The stage's `maxInProgress`, as a number of collectors, if the stage sets it. */
   readonly maxInProgress: number | undefined;
   /**
-   * The stage in the policy's spec. Absent after the stage has started, because later changes to the spec do not affect
-   * it.
+   * The stage as the policy's spec describes it. Absent after the stage has started, because later changes to the spec
+   * do not affect a started stage.
    */
   readonly waiting?: Stage;
 }
@@ -94,8 +94,8 @@ function heldBy(
   { offlinePolicy }: CollectorVersionPolicySpec,
 ): string | undefined {
   if (!waiting && gate?.reason === reasons.collectorsFailed) return gate.waitsFor;
-  // A stage without collectors waits until it can choose one, unless it is a last stage that takes all remaining
-  // collectors.
+  // A stage without collectors waits until it can choose a collector. The exception is a last stage that takes all
+  // remaining collectors.
   if (waiting && !hasNoList(waiting) && totalOf(counts) === 0) return `a collector for stage ${name}`;
   const isAwaited = offlinePolicy === 'Wait' && counts.offline > 0;
   return isAwaited ? `${counted(counts.offline, 'collector')} to come back online` : undefined;

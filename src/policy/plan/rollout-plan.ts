@@ -1,7 +1,8 @@
 /**
  * Builds a policy's plan for display: its stages with their collectors, and the expected duration.
  *
- * The plan uses the operator's `decide` function for a policy that is not paused. It changes nothing.
+ * The plan comes from the operator's `decide` function, which is called as if the policy were not paused. Making a plan
+ * changes nothing.
  */
 import { annotations } from '../../api/annotations.ts';
 import type {
@@ -40,7 +41,7 @@ export interface RolloutPlan {
   readonly upgrade: UpgradeLength;
   /** Expected times and numbers of requests. Undefined if no more upgrades start. */
   readonly forecast: Forecast | undefined;
-  /** Sentences for the user: why no upgrade starts, or what needs attention. */
+  /** Sentences that tell the user why no upgrade starts, or what needs attention. */
   readonly hindrances: readonly string[];
 }
 
@@ -123,7 +124,7 @@ export function countUpgrades({ stages }: Pick<RolloutPlan, 'stages'>): number {
   return stages.reduce((sum, { upgrades }) => sum + upgrades.length, 0);
 }
 
-/** Returns a copy of the policy that is in mode Enforce and not paused, so that the plan contains upgrades. */
+/** Returns a copy of the policy with mode Enforce and without a pause, so that the plan contains upgrades. */
 function unhindered(policy: CollectorVersionPolicy): CollectorVersionPolicy {
   const { [annotations.paused]: _, ...others } = policy.metadata.annotations;
   return {
@@ -182,8 +183,8 @@ function upgradeLength(
 }
 
 /**
- * Returns the median duration, in ms, of the upgrades in the ledger or, if there are none, of those in the policy's
- * status.
+ * Returns the median duration, in ms, of the upgrades in the ledger. If there are none, uses the upgrades in the
+ * policy's status.
  */
 function measuredMs(ledger: LedgerView, status: CollectorVersionPolicyStatus | undefined): number | undefined {
   const tookMs: number[] = [];

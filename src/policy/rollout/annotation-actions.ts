@@ -55,7 +55,8 @@ export function applyAnnotations(
     const by = metadata.annotationWriters?.[annotations.abort]?.by;
     const message = `Aborted by ${by === undefined ? 'a person' : by}.`;
     const after = { ...note(before, 'Abort', annotations.abort), handled: { ...before.handled, abort } };
-    // The aborted rollback may already have changed versions, so a later retry begins with the first stage.
+    // The aborted rollback may already have changed the versions of collectors, so a later retry begins with the first
+    // stage.
     const known = after.stop?.kind === 'rollback' ? fromTheStart(after, approves) : after;
     return { ...known, stop: { kind: 'abort', message, atMs: wallMs } };
   };
@@ -104,8 +105,8 @@ function noted(header: LedgerHeader, action: ActionRecord): LedgerHeader {
 }
 
 /**
- * Reports whether the ledger must keep a user's action. The ledger may drop aborts, and actions that are replaced by a
- * later action of the same kind.
+ * Reports whether the ledger must keep a user's action. The ledger may drop an abort, and any action that was followed
+ * by another of the same kind.
  */
 function isNeeded({ action, stage }: ActionRecord, later: readonly ActionRecord[]): boolean {
   if (isOfPause(action)) return !later.some((one) => isOfPause(one.action));
@@ -147,7 +148,7 @@ function retried(header: LedgerHeader, { metadata, spec }: CollectorVersionPolic
   if (last?.analysis && isSoaked && (last.analysis.outcome || stop?.kind !== 'inconclusive')) {
     return { ...header, stages: stages.with(-1, analyzedAgain(last, last.analysis, spec, wallMs)) };
   }
-  // Removes the inconclusive stage, because it must start over and choose its collectors again.
+  // Removes the inconclusive stage, so that it starts over and chooses its collectors again.
   return stop?.kind === 'inconclusive'
     ? { ...header, stages: stages.filter(({ name }) => name !== stop.stage) }
     : header;

@@ -11,9 +11,9 @@ import type { LedgerView } from '../ledger/ledger.ts';
 import type { MemberView } from '../members/policy-member-index.ts';
 import type { WindowsNow } from '../schedule/maintenance-calendar.ts';
 
-/** Collectors that are selected by this policy but belong to other policies. */
+/** Collectors that this policy selects but that belong to other policies. */
 export interface Overlap {
-  /** Other policy (namespace/name) that owns most of the collectors that overlap. */
+  /** Other policy (namespace/name) that owns the largest number of these collectors. */
   readonly winner: string;
   readonly collectors: number;
 }
@@ -35,7 +35,10 @@ export interface Observation {
   /** Statuses of upgrade tasks that this decision evaluates, by collector id. */
   readonly tasks: ReadonlyMap<string, UpgradeTask>;
   readonly reads: ReadonlyMap<string, TaskReads>;
-  /** Newest message counts for a stage, or the error from the last count. Undefined until a count has ended. */
+  /**
+   * Newest message counts for a stage, or the error from the last attempt to count. Undefined until an attempt has
+   * ended.
+   */
   readonly messages: AnalysisReading | undefined;
   /** Collectors with an unsent or unanswered upgrade request from this process. */
   readonly inFlight: ReadonlySet<string>;
@@ -48,10 +51,10 @@ export interface Observation {
   /** Error that prevents the use of the service or its credentials. */
   readonly problem: LogfleetError | undefined;
   readonly ledgerFull: boolean;
-  /** True if a ledger has ever been stored for this policy. */
+  /** True if a ledger is stored for this policy, as far as this process knows. */
   readonly isLedgerWritten: boolean;
   readonly typicalMs: number | undefined;
-  /** True if the status may be written now even if only its counts have changed. */
+  /** True if the status may be written now, even though only its counts may have changed. */
   readonly areFiguresDue: boolean;
   readonly overlap: Overlap | undefined;
   /** Name of the setting that pauses all policies of this operator; undefined if there is no such pause. */

@@ -1,6 +1,6 @@
 /**
- * Evaluates a policy's open upgrades using responses, task statuses and listings. Also measures how long upgrades take.
- * `attempt.ts` contains the rules for a single upgrade.
+ * Evaluates a policy's open upgrades. The evidence is responses, task statuses and listings. Also measures how long
+ * upgrades take. `attempt.ts` contains the rules for a single upgrade.
  */
 import { evaluateEntry, type Instant } from '../attempts/attempt.ts';
 import type { DurationSample } from '../attempts/upgrade-duration.ts';
@@ -44,7 +44,7 @@ export function evaluateAttempts(input: DecideInput, pending: PendingChanges): r
     const evaluated = evaluateEntry(entry, evidence, now, settings);
     const sample = sampleOf(entry, evaluated, row?.seenAtMs, reads.get(collectorId), task !== undefined);
     if (sample) samples.push(sample);
-    // An ended attempt is forgotten if the target has changed or the policy no longer selects the collector (U12).
+    // An ended attempt is forgotten if the target has changed, or if the policy no longer selects the collector (U12).
     const stale =
       open.toVersion !== wantedVersion(entry, ledger.header.target) || !memberIndex.member(collectorId)?.selected;
     if (stale && !evaluated?.open) pending.set(collectorId, undefined);
@@ -74,7 +74,7 @@ function countIn({ ledger: { header } }: DecideInput, stage: number | undefined)
 
 /**
  * Returns the index of the stage that counts the collector's ended upgrade, or undefined if no stage counts it.
- * - The collector's own stage counts the upgrade while that stage is running.
+ * - While the collector's own stage is running, that stage counts the upgrade.
  * - After that, the last stage counts the upgrade while the last stage is running.
  */
 function talliedStage({ policy, ledger: { header }, memberIndex }: DecideInput, id: string): number | undefined {
@@ -113,7 +113,7 @@ export function evaluateEndings(input: DecideInput, pending: PendingChanges): vo
     const entry = pending.entry(id);
     if (!entry?.ending || entry.open || entry.ending.kind === 'updated') continue;
     const isKnown = isCounted(entry, ledger.header);
-    // The entry only recorded that the collector was offline, so it is deleted now that the collector is alive again.
+    // The entry only recorded that the collector was offline. The collector is alive again, so the entry is deleted.
     if (entry.ending.kind === 'died' && entry.used === 0) {
       if (isKnown) pending.count(entry.counted?.stage, { finished: -1, failed: -1 });
       pending.set(id, undefined);
@@ -161,7 +161,7 @@ function fall(input: DecideInput, pending: PendingChanges, id: string, kind: 'di
 }
 
 /**
- * Returns the collectors that already ran the target version before the rollout and went offline after their stage
+ * Returns the collectors that already ran the target version before the rollout, and went offline after their stage had
  * started (R6).
  */
 function* diedUntouched(
@@ -188,8 +188,8 @@ function deathOf(collectorId: string, toVersion: string, now: Instant): Entry & 
 const silentInSoak = 'went offline before its stage finished soaking';
 
 /**
- * Applies a user's retry: earlier failures no longer count, and collectors that were refused or rolled back may be
- * upgraded again.
+ * Applies a user's retry. Earlier failures no longer count. Collectors whose upgrades were refused or rolled back may
+ * be upgraded again.
  */
 export function forgive(input: DecideInput, pending: PendingChanges): void {
   const { ledger, memberIndex } = input;
@@ -221,7 +221,7 @@ function broughtThere(entry: Entry, target: string): Entry | undefined {
   return { ...entry, back: false, used: 1, ending: there };
 }
 
-/** Removes the service's refusal from a ledger entry. Returns undefined if this leaves the entry empty. */
+/** Removes the service's refusal from a ledger entry. Returns undefined if the entry is then empty. */
 function unrefused(entry: Entry): Entry | undefined {
   return entry.used === 0 && entry.drifts === 0 ? undefined : { ...entry, ending: undefined };
 }
@@ -257,8 +257,8 @@ export function selectionAfter({ ledger, memberIndex }: DecideInput, pending: Pe
 }
 
 /**
- * Deletes the refusals of a build that the service has withdrawn. If the service offers the build again, logfleet
- * retries the upgrades (U11).
+ * Deletes recorded refusals to upgrade to a build that the service has withdrawn. If the service offers the build
+ * again, logfleet then retries the upgrades (U11).
  */
 export function forgetRefusals(memberIndex: MemberView, pending: PendingChanges): void {
   for (const id of memberIndex.members('skipped')) {

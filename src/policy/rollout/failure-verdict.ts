@@ -1,8 +1,8 @@
 /**
  * Decides whether more upgrades in a rollout have failed than `maxFailures` allows (R5).
  *
- * With `maxFailures: N`, N failures are tolerated. A percentage refers to the upgrades that have ended. It is checked
- * once `minSamples` upgrades have ended, and at the end of a stage.
+ * With `maxFailures: N`, N failures are tolerated. A percentage refers to the number of upgrades that have ended.
+ * Percentages are checked as soon as `minSamples` upgrades have ended, and at the end of a stage.
  */
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
 import { counted } from '../../base/number-text.ts';
@@ -10,7 +10,7 @@ import { quietText } from '../analysis/message-analysis.ts';
 import type { Exceeded, LedgerHeader, Share, StageRecord, Tally } from '../ledger/ledger.ts';
 
 export interface Excess {
-  /** Sentence, without a full stop, that says which `maxFailures` is exceeded. */
+  /** Sentence that says which `maxFailures` is exceeded, without a full stop at the end. */
   readonly message: string;
   readonly exceeded: Exceeded;
 }
@@ -52,7 +52,7 @@ export function findExcess(
 
 /**
  * Reports whether the exceeded `maxFailures` stops the rollout. In a completed rollout, a percentage is checked only
- * after `minSamples` upgrades.
+ * after `minSamples` upgrades have ended.
  */
 export function isStopDue(
   { exceeded }: Excess,
@@ -80,9 +80,7 @@ function excess(exceeded: Exceeded, stages: readonly StageRecord[]): Excess {
   return { message, exceeded };
 }
 
-/**
- * Returns text with the number of failed collectors that stopped sending logs, or an empty string if there are none.
- */
+/** Returns text about the failed collectors that sent too few messages, or an empty string if there are none. */
 function quietAmong(failed: number, stages: readonly StageRecord[]): string {
   // A retry resets the failures of a stage, so only stages with failures since the last retry are described.
   const stage = stages.findLast(({ analysis, tally }) => tally.failed > 0 && (analysis?.outcome?.quiet ?? 0) > 0);

@@ -1,6 +1,6 @@
 /**
- * Plans the rollback of a rollout (R7): upgraded collectors return to their former version (U14). A collector without a
- * known former version keeps its version and is reported.
+ * Plans the rollback of a rollout (R7): upgraded collectors return to their former versions (U14). A collector whose
+ * former version is unknown keeps its version, and the status reports this collector.
  */
 import type { Row } from '../../fleet/fleet-rows.ts';
 import { type Entry, hasFailed } from '../ledger/ledger.ts';
@@ -16,9 +16,9 @@ export interface RollbackPlan {
   /** Number of running upgrades and rollbacks. */
   readonly inFlight: number;
   readonly rolledBack: number;
-  /** Collectors that cannot be rolled back, with reasons such as an unknown former version. */
+  /** Collectors that cannot be rolled back, each with a reason such as an unknown former version. */
   readonly left: readonly Left[];
-  /** Number of offline collectors, which are rolled back once they are alive again. */
+  /** Number of offline collectors. They are rolled back as soon as they are alive again. */
   readonly offline: number;
 }
 
@@ -63,7 +63,7 @@ export function planRollback(
   };
 }
 
-/** Reports whether the rollback of all collectors except offline ones has finished. */
+/** Reports whether the rollback has finished. Offline collectors that are still to be rolled back are ignored. */
 export function isRollbackOver({ candidates, inFlight }: RollbackPlan): boolean {
   return candidates.length === 0 && inFlight === 0;
 }
@@ -83,7 +83,8 @@ function placeOf(
   const row = memberIndex.row(collectorId);
   // Another policy takes precedence for this collector, so this policy does not roll it back (U13).
   if (!memberIndex.comesFirst(collectorId)) return 'elsewhere';
-  // If the service offers only one build, unlisted collectors may be running it (U7).
+  // An unlisted collector that is no longer in the policy is not rolled back. If the service offers only one build,
+  // unlisted collectors that may be running this build remain in the policy (U7).
   if (!row && memberIndex.member(collectorId)?.memberState === undefined) return 'elsewhere';
   if (before === undefined || before === target) return { why: 'no former version on record' };
   if (row?.collector.collectorVersion === before && row.seenAtMs >= (ending?.sinceMs ?? 0) + graceMs) return 'there';

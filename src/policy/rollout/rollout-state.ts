@@ -70,7 +70,7 @@ interface Progress {
   readonly header: LedgerHeader;
   /** Index of the active stage, if any. */
   readonly current: number | undefined;
-  /** Next stage, if it must wait although the stage before it has ended. */
+  /** Next stage, if the stage before it has ended but the next stage must still wait. */
   readonly next?: Stage;
   /** Collectors of the stage that this decision starts. */
   readonly started?: readonly string[];
@@ -87,7 +87,7 @@ interface Progress {
 export interface RolloutState extends Progress {
   /** True if every stage has started. Until then, late joiners are not upgraded. */
   readonly isLastStarted: boolean;
-  /** Exceeded `maxFailures` of a rollout that continues nevertheless; undefined if there is none. */
+  /** Exceeded `maxFailures` of a rollout that continues anyway; undefined if none is exceeded. */
   readonly excess: Excess | undefined;
   /** Current number of failures of the stopped stage or rollout. */
   readonly failedNow: number | undefined;
@@ -102,7 +102,7 @@ export interface RolloutState extends Progress {
 export interface Evaluation {
   /** Ledger header after the annotations were applied. */
   readonly header: LedgerHeader;
-  /** True if this decision applied a user's retry. The next stage then starts only in a later decision. */
+  /** True if this decision applied a user's retry. In that case, only a later decision starts the next stage. */
   readonly retried: boolean;
   /** True if the policy may start upgrades now. */
   readonly mayStart: boolean;
@@ -110,7 +110,7 @@ export interface Evaluation {
 
 /**
  * Maximum time in ms until a listing shows that a collector is offline. The service notices this after half an hour
- * (section 4.8).
+ * (section 4.8 of docs/service.md).
  */
 const deathSeenAfterMs = 35 * 60_000;
 
@@ -149,8 +149,8 @@ function currentOf({ stages = [] }: Pick<LedgerHeader, 'stages'>): number | unde
 }
 
 /**
- * Returns the number of collectors that a stage must wait for before it can end. With `offlinePolicy: Wait`, this
- * includes offline collectors.
+ * Returns the number of collectors for which a stage must wait before it can end. With `offlinePolicy: Wait`, offline
+ * collectors are included.
  */
 function heldUpBy(counts: Counts, { offlinePolicy }: Pick<CollectorVersionPolicySpec, 'offlinePolicy'>): number {
   return outstanding(counts) + (offlinePolicy === 'Wait' ? counts.offline : 0);
@@ -173,8 +173,8 @@ function judge(
 }
 
 /**
- * Returns the stop for an exceeded `maxFailures`. A completed rollout is not rolled back, because its collectors are in
- * use.
+ * Returns the stop for an exceeded `maxFailures`, or undefined if the rollout continues. A completed rollout is not
+ * rolled back, because its collectors are in use.
  */
 function stopFor(
   { failurePolicy }: CollectorVersionPolicySpec,
@@ -233,7 +233,8 @@ function rollbackOf(
 }
 
 function recoveryOf({ observation, memberIndex, now, settings }: DecideInput, header: LedgerHeader) {
-  // If the service offers only one build, its list may omit the collectors that run this build (U7).
+  // A collector in the policy counts as listed. If the service offers only one build, its list may omit the collectors
+  // that run this build (U7).
   const isListed = (id: string) => (memberIndex.row(id) ?? memberIndex.member(id)) !== undefined;
   return checkRecovery(header, observation.messages, now.wallMs, settings, isListed);
 }
@@ -248,14 +249,17 @@ function stopped(header: LedgerHeader): Progress {
 
 type SoakingStage = StageRecord & { readonly updatedAtMs: number };
 
-/** Adds collectors that stopped sending logs to the number of failures in a stage or rollout. */
+/** Adds the collectors that sent too few messages to the number of failures in a stage or rollout. */
 function withQuiet<T extends { readonly tally: Tally }>(counting: T, { judged, quiet }: AnalysisOutcome): T {
   const { tally } = counting;
   const counted = { finished: Math.max(tally.finished, judged), failed: tally.failed + quiet };
   return quiet === 0 ? counting : { ...counting, tally: { ...tally, ...counted } };
 }
 
-/** Yields the collectors of a stage that run the target version, except those that the service reports as not alive. */
+/**
+ * Yields the collectors of a stage that run the target version. Collectors that the service reports as not alive are
+ * left out.
+ */
 function* updatedMembers(memberIndex: MemberView, pending: PendingChanges, stage: number): IterableIterator<Member> {
   for (const id of memberIndex.ids()) {
     const isAlive = memberIndex.row(id)?.collector.alive !== false;
@@ -279,8 +283,8 @@ class StageProgress {
   }
 
   run(): Progress {
-    // If the selector matches no collectors, the stages do not change, because the selector may match collectors again
-    // later.
+    // While the selector matches no collectors, the stages do not change, because the selector may match collectors
+    // again later.
     if (this.#pending.matched === 0) return stopped(this.#header);
     const current = currentOf(this.#header);
     const held = current === undefined ? undefined : this.#advance(current);
@@ -342,8 +346,8 @@ class StageProgress {
         `The message analysis of stage ${name} has no result: all collectors sent too few messages before the stage, or were upgraded too late`,
       );
     }
-    // Collectors that failed the analysis now count as failures. The stage waits for the next decision, which may stop
-    // the rollout.
+    // Collectors that failed the analysis now count as failures. The stage waits until the next decision, which may
+    // stop the rollout.
     return verdict === 'Failed' ? { gate: gate(waitsFor, reasons.analyzing) } : undefined;
   }
 
@@ -394,7 +398,7 @@ class StageProgress {
       };
     }
     // A stage waits while a collector that left the target version must be upgraded again. A stage with a fixed list of
-    // collectors also waits while one of these collectors is being upgraded, or its upgrade will be retried.
+    // collectors also waits while one of its collectors is being upgraded, or while an upgrade is still to be retried.
     const busy = counts.drifting + (members === undefined ? 0 : counts.inProgress + counts.retrying);
     return busy > 0 ? { gate: gate(`the end of stage ${name}`, reasons.rollingOut) } : undefined;
   }

@@ -1,8 +1,8 @@
 /**
  * Records when the service first offered each build. The age of a build (`minAge`) counts from this time (U1).
  *
- * If the time is uncertain, the age counts from now, so that no build is rolled out too early. The time is uncertain:
- * - for a build that was missing from one list, because it may have been replaced;
+ * If this time is uncertain, the age counts from now, so that no build is rolled out too early. The time is uncertain:
+ * - for a build that was missing from one list, because the service may have replaced the build;
  * - for all builds when the stored times are lost, unreadable or from another service;
  * - for a build whose stored time is in the future.
  */
@@ -19,7 +19,7 @@ interface StoredBuilds {
   readonly format: number;
   /** Identity of the service that offers the builds. */
   readonly service: string;
-  /** Version of each build, and the wall-clock time in ms at which the service first offered the build. */
+  /** Each build's version, and the wall-clock time in ms at which the service first offered the build. */
   readonly seen: readonly (readonly [string, number])[];
 }
 

@@ -11,7 +11,10 @@ import { isoTime } from '../../controller/status-text.ts';
 import type { Build } from '../../service/collectors/upgrade-service.ts';
 import { matchesGlob } from '../members/selector.ts';
 
-/** Current target version and the ages of the builds. Both influence which version becomes the next target. */
+/**
+ * Current target version, and the time at which each build was first offered. Both influence which version becomes the
+ * next target.
+ */
 export interface TargetPast {
   /** Current target version of the policy, if it ever had one. */
   readonly current: string | undefined;
@@ -20,7 +23,7 @@ export interface TargetPast {
   readonly wallMs: number;
 }
 
-/** Build that is expected to become the target when its age reaches `minAge`. */
+/** Build that will probably become the target when its age reaches `minAge`. */
 export interface NextBuild {
   readonly version: string;
   /** Wall-clock time in ms at which the build reaches `minAge`. */

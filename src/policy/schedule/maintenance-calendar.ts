@@ -1,5 +1,5 @@
 /**
- * Computes when `spec.maintenance` allows upgrades to start (R8). The results are needed for every collector, so they
+ * Computes when `spec.maintenance` allows upgrades to start (R8). The result is needed for every collector, so results
  * are cached by time zone.
  */
 import { renderExplanation } from '../../api/finding.ts';
@@ -20,8 +20,8 @@ import { type Opening, spanStart, spansFrom, spansOfDay } from './window-spans.t
 
 export type WindowVerdict =
   /**
-   * Upgrades may start until `untilMs`, a wall-clock time in ms. This time is the end of the window minus the cutoff,
-   * or Infinity if the window never closes.
+   * Upgrades may start until `untilMs`, a wall-clock time in ms: the end of the window minus the cutoff, or Infinity if
+   * the window never closes.
    */
   | { readonly kind: 'open'; readonly untilMs: number }
   /**
@@ -37,7 +37,7 @@ export interface NextWindow extends TimeRange {
   readonly zone?: string;
 }
 
-/** Upgrades that a policy's maintenance windows allow at one moment. */
+/** Whether a policy's maintenance windows allow upgrades to start at one moment. */
 export interface WindowsNow {
   /** Error in the maintenance settings, with its remedy. With an error, no window opens. */
   readonly problem: string | undefined;
@@ -45,7 +45,10 @@ export interface WindowsNow {
   readonly everywhere: WindowVerdict | undefined;
   /** Whether upgrades may start in each time zone of the policy's collectors. Empty if `everywhere` is set. */
   readonly byZone: ReadonlyMap<string, WindowVerdict>;
-  /** Window that is open or opens next. Undefined if no window will open, or if the open window never closes. */
+  /**
+   * Maintenance window that is open or opens next. Undefined if no window will open, or if the open window never
+   * closes.
+   */
   readonly next: NextWindow | undefined;
 }
 
@@ -59,7 +62,7 @@ interface Window extends Omit<Opening, 'zone'> {
   readonly zone: TimeZone | undefined;
 }
 
-/** Several exclusions that overlap or touch, merged into one period. */
+/** Period in which no upgrade starts, merged from exclusions that overlap or touch. */
 interface Block extends TimeRange {
   /** Name of the exclusion in this period that ends last. */
   readonly name: string;
@@ -82,7 +85,7 @@ const maxCachedMs = dayMs;
  * as their time zone.
  */
 const maxZones = 1_000;
-/** Maximum number of time ranges to check when searching for a window that is longer than the cutoff. */
+/** Maximum number of time ranges that are checked in a search for a window that is longer than the cutoff. */
 const maxTries = 400;
 
 /** Returns the cutoff in ms: the time before the end of a maintenance window during which no upgrade starts. */
@@ -112,7 +115,7 @@ export class MaintenanceCalendar {
   }
 
   /**
-   * Returns the upgrades that the windows allow at this wall-clock time in ms.
+   * Returns which upgrades the windows allow to start at this wall-clock time in ms.
    * @param zones time zones of the policy's collectors
    */
   at(wallMs: number, zones: Iterable<string>): WindowsNow {
@@ -158,8 +161,8 @@ export class MaintenanceCalendar {
       return { value: { kind: 'open', untilMs }, untilMs };
     }
     const value = { kind: 'closed', opensAtMs: range?.fromMs, because: this.#reason(wallMs, range) } as const;
-    // The verdict is cached only until the next exclusion begins, because the reason for the wait may then be that
-    // exclusion.
+    // The result is cached only until the next exclusion begins, because that exclusion may then be the reason for the
+    // wait.
     const nextBlock = this.#blocks.find(({ fromMs }) => fromMs > wallMs);
     return { value, untilMs: Math.min(range?.fromMs ?? Infinity, nextBlock?.fromMs ?? Infinity) };
   }
@@ -268,7 +271,7 @@ function blocksOf(exclusions: readonly Exclusion[]): readonly Block[] {
   return blocks;
 }
 
-/** Calendar of all policies without maintenance windows. */
+/** Calendar for policies without maintenance settings. */
 const always = new MaintenanceCalendar(undefined);
 
 /** Maintenance calendar of a policy. Each change to the spec creates a new calendar. */

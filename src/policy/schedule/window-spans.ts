@@ -1,6 +1,6 @@
 /**
- * Computes the time ranges in which at least one of several maintenance windows is open. The ranges are sorted and do
- * not touch.
+ * Computes the time ranges in which at least one of several maintenance windows is open. The ranges are sorted, and do
+ * not overlap or touch.
  */
 import type { TimeRange } from '../../api/time-range.ts';
 import type { CronSchedule } from '../../base/cron.ts';
@@ -19,12 +19,13 @@ export interface Opening {
 
 const always: TimeRange = { fromMs: -Infinity, toMs: Infinity };
 
-/** Maximum time in ms by which a clock change makes a window open earlier or later. */
+/** Maximum time in ms by which a clock change can move the opening of a window. */
 const longestChangeMs = dayMs;
 /** Length in ms beyond which a time range counts as endless. */
 const endlessMs = 400 * dayMs;
 /**
- * Length in ms of the first period that is searched for the start of a time range. Each later period is twice as long.
+ * Length in ms of the first period in which the start of a time range is searched for. Each later period is twice as
+ * long.
  */
 const firstLookbackMs = hourMs;
 const maxLookbackMs = 2 ** 14 * firstLookbackMs;
@@ -32,8 +33,9 @@ const maxLookbackMs = 2 ** 14 * firstLookbackMs;
 const maxOpenings = 50_000;
 
 /**
- * Yields the time ranges after `afterMs` in which at least one window is open. The first range may begin after the time
- * at which its window opened. A very long range ends at Infinity. Without windows, one range covers all time.
+ * Yields the time ranges after `afterMs` in which at least one window is open. The start of the first range may be
+ * later than the time at which its window opened. A very long range ends at Infinity. Without windows, one range covers
+ * all time.
  */
 export function* spansFrom(openings: readonly Opening[] | undefined, afterMs: number): Generator<TimeRange, undefined> {
   if (!openings) {
@@ -74,9 +76,9 @@ export function spanStart(openings: readonly Opening[], atMs: number): number {
   return atMs - maxLookbackMs;
 }
 
-/** Yields the spans of one maintenance window that end after `afterMs`, in order. */
+/** Yields, in order, the time ranges after `afterMs` in which one maintenance window is open. */
 function* spansOf({ schedule, durationMs, daySpans, zone }: Opening, afterMs: number): Generator<TimeRange, undefined> {
-  // Local opening times that were moved to a later local time because a clock change skips them.
+  // Later local times that replace opening times that a clock change skips.
   const moved: number[] = [];
   for (const dayMs of schedule.days(zone.localMs(afterMs - durationMs) - longestChangeMs)) {
     const offsetMs = zone.steadyOffsetMs(dayMs);

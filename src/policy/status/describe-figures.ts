@@ -39,17 +39,18 @@ const maxAnalysisLength = 1_024;
 const maxTextLength = 256;
 const maxVersionLength = 64;
 /**
- * Maximum length of a task id in the status. A longer id is left out, because a shortened id could mean another task.
+ * Maximum length of a task id in the status. A longer id is left out, because a shortened id could be the id of another
+ * task.
  */
 const maxIdLength = 32;
 /** Maximum size in bytes of the upgrade tasks in the status. The limit keeps the whole status below 100 KB. */
 const maxTaskBytes = 17_000;
 const maxReasonBytes = 12_000;
 const maxVersionBytes = 6_000;
-/** Maximum size in bytes of a stage's list of collectors that stopped sending logs. */
+/** Maximum size in bytes of a stage's list of collectors that sent too few messages. */
 const maxQuietBytes = 1_800;
 
-/** Counts and lists of a policy's status. They change often, so they are written at limited intervals. */
+/** Counts and lists of a policy's status. They change often, so there is a minimum interval between writes. */
 export interface Figures {
   readonly summary: NonNullable<CollectorVersionPolicyStatus['summary']>;
   readonly collectors: CollectorCounts;
@@ -65,7 +66,7 @@ export interface FiguresInput {
   readonly pending: PendingChanges;
   /** Counts of the policy's collectors after this decision. */
   readonly fleet: Fleet;
-  /** Number of unsent upgrades that this decision withdraws. */
+  /** Number of upgrades that this decision cancels before their requests are sent. */
   readonly unsent: number;
   readonly health: Health;
   readonly spec: CollectorVersionPolicySpec;
@@ -204,7 +205,7 @@ function versionsNow(memberIndex: MemberView, pending: PendingChanges): Readonly
   return counts;
 }
 
-/** Reports whether the newest listing of the collector may be older than its last upgrade (U8). */
+/** Reports whether the newest listing may show the collector as it was before its last upgrade (U8). */
 function isAwaitingListing(memberIndex: MemberView, collectorId: string, { sinceMs }: Ending): boolean {
   const seenAtMs = memberIndex.row(collectorId)?.seenAtMs ?? Number.NEGATIVE_INFINITY;
   return seenAtMs < sinceMs + memberIndex.context.settings.graceMs;
@@ -278,7 +279,7 @@ function describeTask(taskId: string | undefined, to: string, entry: Entry, memb
   };
 }
 
-/** Describes failed upgrades, grouped by message. Collectors that could not be rolled back are included (U14). */
+/** Describes the failed upgrades, grouped by message. Collectors that could not be rolled back are included (U14). */
 function describeFailures(
   memberIndex: MemberView,
   pending: PendingChanges,
@@ -347,7 +348,7 @@ export function countLeftAlone(memberIndex: MemberView, pending: PendingChanges)
   return leftAlone;
 }
 
-/** Returns as many of a list's first items as fit into `maxBytes`. */
+/** Returns the first items of a list, as many as fit into `maxBytes`. */
 function within<T>(maxBytes: number, samples: readonly T[]): readonly T[] {
   let bytes = 0;
   const end = samples.findIndex((sample) => {

@@ -119,9 +119,9 @@ export function findOverlap(memberIndex: MemberView, ownership: Ownership): Over
 }
 
 /**
- * Returns the conditions that show the health of a policy, and whether its selector overlaps with other policies.
- * @param overlap `unread` if the collectors have not been read yet; the condition `Overlapping` is then kept unless the
- * policy was edited (H1)
+ * Returns the conditions that show a policy's health, and whether other policies own some of the selected collectors.
+ * @param overlap `unread` if the collectors have not been read yet; in that case, the condition `Overlapping` is kept
+ * unless the policy was edited (H1)
  */
 export function describeVerdict(
   before: Partial<ShownHealth> | undefined,

@@ -111,8 +111,7 @@ function stalledByProblem({ problem }: HealthInput): Health | undefined {
 }
 
 function notOffered({ notOffered: message, awaitsBuild, state }: HealthInput): Health | undefined {
-  // A rollback does not need the target build, which the service may have withdrawn because the build breaks
-  // collectors.
+  // A rollback does not need the target build. The service may have withdrawn that build because it breaks collectors.
   if (message === undefined || state?.header.stop?.kind === 'rollback') return undefined;
   if (awaitsBuild) return { ...atWork, reason: reasons.waitingForBuildAge, message };
   return { ...stalled, reason: reasons.versionNotOffered, message };
@@ -230,8 +229,8 @@ function observing({ spec, fleet, targetVersion }: HealthInput): Health | undefi
 const observesOnly = 'spec.mode is Observe, so no upgrade starts.';
 
 /**
- * Reports that searches for a message analysis are failing. If the user must act, the policy is stalled. Otherwise, the
- * failure counts as a service outage (H2).
+ * Returns the health if searches for a message analysis are failing. If the user must act, the policy is stalled.
+ * Otherwise, the failure counts as an outage of the service (H2).
  */
 function analysisUnavailable({ fleet, targetVersion, state }: HealthInput): Health | undefined {
   const gate = state?.gate;
@@ -240,7 +239,7 @@ function analysisUnavailable({ fleet, targetVersion, state }: HealthInput): Heal
   return { ...(gate.byPerson ? stalled : { ...atWork, outage: true }), reason: gate.reason, message };
 }
 
-/** Reports a stage with failures that waits for the user, because the spec sets no `maxFailures` (R5). */
+/** Returns the health if a stage with failures waits for the user, because the spec sets no `maxFailures` (R5). */
 function heldByFailures({ fleet, targetVersion, state }: HealthInput): Health | undefined {
   const gate = state?.gate;
   if (!fleet || gate?.reason !== reasons.collectorsFailed) return undefined;
@@ -268,7 +267,7 @@ function rollingOut({ fleet, targetVersion, wait, spec, state }: HealthInput): H
   return { ...atWork, reason, message };
 }
 
-/** Reports a stage that waits although all collectors run the target version. */
+/** Returns the health if a stage waits even though all collectors run the target version. */
 function soaking({ fleet, targetVersion, wait, state }: HealthInput): Health | undefined {
   const { reason } = wait ?? {};
   if (!fleet || !wait || reason === undefined || !stageReasons.has(reason)) return undefined;
@@ -284,7 +283,7 @@ function excessText(state: HealthInput['state']): string {
   return state?.excess ? `; ${state.excess.message}` : '';
 }
 
-/** Reasons of the `Ready` condition of a stage that waits even when all its collectors have been upgraded. */
+/** Reasons of the `Ready` condition for a stage that waits even though all its collectors have been upgraded. */
 export const stageReasons: ReadonlySet<string> = new Set([
   reasons.soaking,
   reasons.rollingOut,
@@ -310,7 +309,7 @@ function collectorsFailed(input: HealthInput): Health | undefined {
   return { ...stalled, reason: reasons.collectorsFailed, message };
 }
 
-/** Reports that too many collectors stopped sending logs, although every collector was upgraded. */
+/** Returns the health if all collectors were upgraded, but too many of them sent too few messages. */
 function wentQuiet({ state }: HealthInput): Health | undefined {
   const { excess, header } = state ?? {};
   const isQuiet = header?.stages?.some(({ analysis }) => (analysis?.outcome?.quiet ?? 0) > 0);

@@ -49,7 +49,7 @@ function analyzed(stage: string, analysis: StageAnalysis, outcome: AnalysisOutco
   }
 }
 
-/** Returns the Event that says whether collectors are sending logs again after a rollback. */
+/** Returns the Event that says whether collectors are sending enough messages again after a rollback. */
 function recoveryEvents(stage: string, { outcome, recovery: { recovered } = { fromMs: 0 } }: StageAnalysis) {
   if (recovered === undefined || !outcome) return [];
   const compared = comparedAfterRollback(outcome.quietest);

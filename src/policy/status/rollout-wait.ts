@@ -19,7 +19,9 @@ export interface DecisionSoFar {
   readonly now: Instant;
 }
 
-/** Returns the reason that the status shows while the rollout is waiting, or undefined if it is not waiting. */
+/**
+ * Returns the reason that the status shows while the rollout is waiting, or undefined if the rollout is not waiting.
+ */
 export function waitOf(found: DecisionSoFar): RolloutWait | undefined {
   return waitAtGate(found) ?? waitForRules(found);
 }

@@ -1,6 +1,6 @@
 /**
- * Decides whether the status keeps its conditions until this process has read the collectors, for example after a
- * restart (H1).
+ * Decides whether the conditions in the status stay unchanged until this process has read the collectors, for example
+ * after a restart (H1).
  */
 import { findCondition, reasons } from '../../api/conditions.ts';
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
@@ -47,7 +47,7 @@ const ofTheHost: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Reports whether the conditions in the status are still correct, because no newer data contradicts them.
+ * Reports whether the conditions in the status count as correct, because no newer data contradicts them.
  * @param found health that this process computed without reading the collectors
  */
 export function stillHolds(

@@ -1,7 +1,8 @@
 /**
- * Decides when the status of a policy is written. Writes are limited, because each write is an event for all watchers:
+ * Decides when the status of a policy is written. The number of writes is limited, because each write is an event for
+ * all watchers:
  * - A change to the conditions, target or rollout is written immediately.
- * - Changes to counts are written at limited intervals.
+ * - Between writes that only change counts, there is a minimum interval.
  * - A small change to the estimated end is not written.
  */
 import type { CollectorVersionPolicyStatus } from '../../api/generated/collector-version-policy.ts';
@@ -13,7 +14,7 @@ import { echoOfRequest, isoTime } from '../../controller/status-text.ts';
 import { StatusWriter, type StatusWriterOptions } from '../../controller/status-writer.ts';
 import { describeVerdict, type Essentials } from './describe.ts';
 
-/** Minimum change, in ms, to a rollout's estimated end. Smaller changes are not written to the status. */
+/** Minimum change, in ms, to a rollout's estimated end that is written to the status. */
 const minShiftMs = 60_000;
 const minShiftShare = 0.1;
 
@@ -39,8 +40,8 @@ export class StatusPublisher extends StatusWriter<'CollectorVersionPolicy'> {
   }
 
   /**
-   * Writes the policy's health to the status. Does not change counts, estimates, or the target version to which they
-   * belong (H3). If the status has no counts, writes `wantedVersion` as the target version.
+   * Writes the policy's health to the status. Does not change counts and estimates, or the target version to which the
+   * counts belong (H3). If the status has no counts, writes `wantedVersion` as the target version.
    */
   publishHealth(policy: CollectorVersionPolicy, health: Health, wantedVersion: string | undefined): Promise<number> {
     const before = this.known(policy);
