@@ -39,7 +39,7 @@ export interface Account {
   readonly searches: SearchJobs;
   /** Maximum number of requests per second. Defaults to 4, the service's limit. */
   readonly requestsPerSecond: number;
-  /** Identity of the credentials' user at the service, which applies its rate limits per user. */
+  /** Identity of the service user to whom the credentials belong. The service applies its rate limits per user. */
   readonly user: string;
   /** Digest that identifies the credentials without revealing them. */
   readonly fingerprint: string;
@@ -52,8 +52,8 @@ const secretMaxAgeMs = 60_000;
  */
 const idleMs = hourMs;
 /**
- * Time in ms that begins when the delay after the rejection of an access key ends. If the service rejects the key again
- * within this time, the next delay is longer.
+ * Time in ms for which the rejection of an access key still counts after its delay has ended. If the service rejects
+ * the key again within this time, the next delay is longer.
  */
 const recheckMs = 60_000;
 

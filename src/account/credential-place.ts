@@ -58,7 +58,7 @@ export function renderAbsent({ kind, key }: CredentialPlace): string {
 export function renderIncomplete({ kind, key }: CredentialPlace, missing: readonly Required[]): string {
   if (kind === 'secret') return `${secretOf(key)} lacks ${andList.format(missing)}: add the missing keys to the Secret`;
   const names = andList.format(missing.map((member) => variables[member]));
-  return `${names} ${missing.length === 1 ? 'is' : 'are'} not set, although other variables are: set all of ${andList.format(requiredVariables)}`;
+  return `${names} ${missing.length === 1 ? 'is' : 'are'} not set, but other variables are: set all of ${andList.format(requiredVariables)}`;
 }
 
 /** Returns the message for credentials that the service rejected with 401. */

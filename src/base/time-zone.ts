@@ -8,8 +8,8 @@ import { dayMs, hourMs } from './time-units.ts';
 /** Maximum number of cached time zones. */
 const maxZones = 1_000;
 /**
- * UTC offsets are compared at this distance, in ms, before and after a local time. If the two offsets differ, clocks
- * change near the local time.
+ * Distance in ms from a local time to an earlier and a later time whose UTC offsets are compared. If the two offsets
+ * differ, clocks change near the local time.
  */
 const changeDistanceMs = 36 * hourMs;
 /** Maximum number of days in each cache of a time zone. A cache that reaches this size is cleared. */

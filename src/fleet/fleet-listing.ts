@@ -359,8 +359,7 @@ export class FleetListing {
     const { clock, log } = this.#options;
     if (refusesBuild(error)) this.#wantBuildsAfter = clock.monotonic();
     const delayMs = this.#failures[kind].failed(error, clock.monotonic());
-    // A response with status 429 (too many requests) is not a reason for a warning. It says when to send the next
-    // request.
+    // A response with status 429 (too many requests) needs no warning, because it says when to send the next request.
     const level = error.handling.kind === 'retryAfter' ? 'info' : 'warn';
     log[level]('the list of collectors will be read again later', { error, retryInMs: delayMs });
     const isNews = !this.#isProblemKnown;
@@ -556,8 +555,8 @@ export class FleetListing {
 
   #sweepAnswered(): void {
     this.#failures.sweep.succeeded();
-    // A sweep (read of the whole list) also reads the single pages, so its success clears their error. The error is
-    // kept if a requested page has not been read yet.
+    // A sweep (read of the whole list) reads all pages, so its success also clears the error from reads of single
+    // pages. That error is kept if a requested page has not been read yet.
     if (this.#wantPages.size === 0) this.#failures.page.succeeded();
   }
 

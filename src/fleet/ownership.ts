@@ -153,8 +153,8 @@ export class Ownership {
   }
 
   /**
-   * Returns the running upgrade of this collector if a policy started it that has since been deleted. Otherwise returns
-   * undefined.
+   * Returns the running upgrade of this collector if the policy that started it has since been deleted. Otherwise
+   * returns undefined.
    */
   orphan(id: string): Flight | undefined {
     const flight = this.#flights.get(id);

@@ -101,8 +101,8 @@ export function verdictOf({ judged, quiet }: AnalysisOutcome): 'Passed' | 'Faile
 }
 
 /**
- * Describes, without a full stop at the end, the collectors that sent too few messages. Returns undefined if there are
- * none.
+ * Returns text about the collectors that sent too few messages, without a full stop at the end. Returns undefined if
+ * there are none.
  */
 export function quietText({ durationMs, outcome }: StageAnalysis): string | undefined {
   if (!outcome || outcome.quiet === 0) return undefined;

@@ -80,8 +80,8 @@ export function comparedAfterRollback(quietest: readonly QuietMember[]): number 
 }
 
 /**
- * Describes, without a full stop at the end, whether collectors are sending enough messages again after the rollback.
- * Returns undefined until a check begins.
+ * Returns text, without a full stop at the end, that says whether collectors are sending enough messages again after
+ * the rollback. Returns undefined until a check begins.
  */
 export function recoveryText({ stages = [] }: LedgerHeader, check: PendingCheck | undefined): string | undefined {
   const checked = stages.map(checkedOf).filter((analysis) => analysis !== undefined);
@@ -117,8 +117,8 @@ function finishedText(checked: readonly CheckedAnalysis[]): string {
 }
 
 /**
- * Describes one collector that is still sending too few messages. Returns undefined if all collectors are sending
- * enough again.
+ * Returns text about one collector that is still sending too few messages. Returns undefined if there is no such
+ * collector.
  */
 function stillQuiet(analysis: CheckedAnalysis): string | undefined {
   for (const { name, baseline, messagesAfterRollback: messages } of analysis.outcome.quietest) {

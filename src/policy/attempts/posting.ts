@@ -38,7 +38,7 @@ export interface Batch {
   readonly entries: readonly Entry[];
   /** Generation (`metadata.generation`) of the policy's spec when the upgrades were started. */
   readonly generation: number;
-  /** Monotonic time in ms at which it was decided to start these upgrades. */
+  /** Monotonic time in ms of the decision that started these upgrades. */
   readonly decidedAtMs: number;
   /** True if more upgrades could have started, but the batch was full. */
   readonly moreWait: boolean;
@@ -198,7 +198,7 @@ export class Posting {
 const withdrawnCode = 'attempt.withdrawn';
 
 /**
- * Reports whether the service refused to upgrade only this collector (section 7.5 of docs/service.md). A response with
+ * Reports whether the service's refusal affects only this collector (section 7.5 of docs/service.md). A response with
  * status 400 but without an error code does not count, because it may come from a proxy.
  */
 function refusesCollector({ effect, status, serviceCode }: ServiceError): boolean {

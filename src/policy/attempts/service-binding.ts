@@ -155,7 +155,7 @@ export class ServiceBinding {
     const delayMs = failures.failed(error, clock.monotonic(), shown);
     // A 429 response (too many requests) says when to send the next request, so no warning is needed.
     const level = error.handling.kind === 'retryAfter' ? 'info' : 'warn';
-    log[level]('requests to the service are sent again later', { namespace, policy, error, retryInMs: delayMs });
+    log[level]('requests to the service will be sent again later', { namespace, policy, error, retryInMs: delayMs });
     this.#onNews();
   }
 

@@ -9,8 +9,8 @@ export interface DurationSample {
 }
 
 /**
- * An upgrade that is shorter or longer than estimated changes the estimate by one of these fractions of the difference.
- * The estimate falls slowly and rises fast, so that nearly all upgrades take less time than estimated.
+ * After an upgrade that was shorter or longer than estimated, the estimate moves by one of these fractions of the
+ * difference. The estimate falls slowly and rises fast, so that nearly all upgrades take less time than estimated.
  */
 const downShare = 0.02;
 const upShare = 0.1;

@@ -67,8 +67,8 @@ const pressedWaitShare = 1 / 20;
 interface DuePage {
   due: number;
   /**
-   * Number of upgrades of this page's collectors that have not reached their expected end, but should end soon enough
-   * for the read of the page to be delayed until then.
+   * Number of upgrades of this page's collectors that should end soon. The read of the page is delayed until then, up
+   * to a maximum.
    */
   soon: number;
   oldestDueMs: number;

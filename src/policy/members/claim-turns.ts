@@ -15,7 +15,7 @@ import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import { keyText } from '../../base/key-text.ts';
 import type { ResourceKey } from '../../host/host.ts';
 
-/** Collector list that the policy may be unable to read. */
+/** Collector list whose reads may fail. */
 export interface FailingListing {
   readonly problem: () => unknown;
 }

@@ -61,8 +61,8 @@ export class PendingChanges {
   }
 
   /**
-   * Returns the collector's state after the unsaved changes, or undefined if the collector no longer belongs to the
-   * policy after them.
+   * Returns the collector's state after the unsaved changes. Returns undefined if these changes remove the collector
+   * from the policy.
    */
   stateOf(collectorId: string): MemberState | undefined {
     if (!this.#changes.has(collectorId)) return this.#memberIndex.member(collectorId)?.memberState;

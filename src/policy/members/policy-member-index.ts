@@ -311,7 +311,10 @@ export class PolicyMemberIndex {
     return this.#options.ownership.first(id)?.uid === this.#options.policy;
   }
 
-  /** Returns the collector's running upgrade if it was started by a policy that has since been deleted. */
+  /**
+   * Returns the collector's running upgrade if the policy that started it has since been deleted. Otherwise returns
+   * undefined.
+   */
   orphan(id: string): Flight | undefined {
     return this.#options.ownership.orphan(id);
   }

@@ -78,7 +78,7 @@ export function spanStart(openings: readonly Opening[], atMs: number): number {
 
 /** Yields, in order, the time ranges after `afterMs` in which one maintenance window is open. */
 function* spansOf({ schedule, durationMs, daySpans, zone }: Opening, afterMs: number): Generator<TimeRange, undefined> {
-  // Later local times that replace opening times that a clock change skips.
+  // Local times that replace opening times skipped by a clock change.
   const moved: number[] = [];
   for (const dayMs of schedule.days(zone.localMs(afterMs - durationMs) - longestChangeMs)) {
     const offsetMs = zone.steadyOffsetMs(dayMs);

@@ -229,8 +229,8 @@ function observing({ spec, fleet, targetVersion }: HealthInput): Health | undefi
 const observesOnly = 'spec.mode is Observe, so no upgrade starts.';
 
 /**
- * Returns the health if searches for a message analysis are failing. If the user must act, the policy is stalled.
- * Otherwise, the failure counts as an outage of the service (H2).
+ * Returns the health of a policy whose searches for a message analysis are failing, and undefined for any other policy.
+ * If the user must act, the policy is stalled. Otherwise, the failure counts as an outage of the service (H2).
  */
 function analysisUnavailable({ fleet, targetVersion, state }: HealthInput): Health | undefined {
   const gate = state?.gate;
@@ -239,7 +239,10 @@ function analysisUnavailable({ fleet, targetVersion, state }: HealthInput): Heal
   return { ...(gate.byPerson ? stalled : { ...atWork, outage: true }), reason: gate.reason, message };
 }
 
-/** Returns the health if a stage with failures waits for the user, because the spec sets no `maxFailures` (R5). */
+/**
+ * Returns the health if a stage with failures waits for the user because the spec sets no `maxFailures`, and otherwise
+ * undefined (R5).
+ */
 function heldByFailures({ fleet, targetVersion, state }: HealthInput): Health | undefined {
   const gate = state?.gate;
   if (!fleet || gate?.reason !== reasons.collectorsFailed) return undefined;
@@ -267,7 +270,7 @@ function rollingOut({ fleet, targetVersion, wait, spec, state }: HealthInput): H
   return { ...atWork, reason, message };
 }
 
-/** Returns the health if a stage waits even though all collectors run the target version. */
+/** Returns the health if a stage waits even though all collectors run the target version, and otherwise undefined. */
 function soaking({ fleet, targetVersion, wait, state }: HealthInput): Health | undefined {
   const { reason } = wait ?? {};
   if (!fleet || !wait || reason === undefined || !stageReasons.has(reason)) return undefined;
@@ -309,7 +312,10 @@ function collectorsFailed(input: HealthInput): Health | undefined {
   return { ...stalled, reason: reasons.collectorsFailed, message };
 }
 
-/** Returns the health if all collectors were upgraded, but too many of them sent too few messages. */
+/**
+ * Returns the health if all collectors were upgraded but too many of them sent too few messages, and otherwise
+ * undefined.
+ */
 function wentQuiet({ state }: HealthInput): Health | undefined {
   const { excess, header } = state ?? {};
   const isQuiet = header?.stages?.some(({ analysis }) => (analysis?.outcome?.quiet ?? 0) > 0);

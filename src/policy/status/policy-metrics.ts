@@ -20,7 +20,7 @@ const figures: readonly StatusFigure<CollectorVersionPolicy>[] = [
   ],
   [
     'logfleet_policy_rollout_state',
-    '1 while a policy has a rollout. The labels contain the current stage (empty if the policy has no stages) and its state, as in status.stages.',
+    'Always 1, for each policy that has a rollout. The labels show the current stage (empty if the policy has no stages) and the state of that stage, as in status.stages.',
     rolloutState,
     ['stage', 'state'],
   ],

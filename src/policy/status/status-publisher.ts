@@ -14,7 +14,7 @@ import { echoOfRequest, isoTime } from '../../controller/status-text.ts';
 import { StatusWriter, type StatusWriterOptions } from '../../controller/status-writer.ts';
 import { describeVerdict, type Essentials } from './describe.ts';
 
-/** Minimum change, in ms, to a rollout's estimated end that is written to the status. */
+/** A change to a rollout's estimated end is written to the status only if it is at least this long, in ms. */
 const minShiftMs = 60_000;
 const minShiftShare = 0.1;
 
