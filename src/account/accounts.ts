@@ -2,8 +2,8 @@
  * Accounts of the log service. An account consists of a client and a request budget for the credentials in a Secret.
  * Secrets with the same content share one client.
  *
- * As long as a Secret does not change, `resolve` returns the same `Account`. If the service rejects the credentials
- * (401), the caller must call `unauthorized`.
+ * As long as a Secret does not change, `resolve` returns the same `Account`. A caller whose request the service rejects
+ * with 401 must call `unauthorized`.
  */
 import { failure, type LogfleetError } from '../base/errors.ts';
 import { getOrAdd } from '../base/get-or-add.ts';
@@ -62,7 +62,7 @@ export interface AccountsOptions extends Omit<Ports, 'random'> {
   readonly connect: Connect;
   /** Leadership of this process. Only the leader sends requests (L1). */
   readonly leadership: Leadership;
-  /** Share of each user's request limits that worker pods use (B8). The operator does not use this share. */
+  /** Request limits that are set aside for worker pods (B8), for each user. The operator does not use them. */
   readonly shares?: WorkerShares;
   /** Request limits of this process if it is a worker. */
   readonly limits?: RequestLimits;

@@ -1,6 +1,6 @@
 /**
- * Request budgets, one per user, because the service counts requests per user. If a user's Secrets set different
- * limits, the smallest limit applies. A budget is kept while the user may have requests in flight.
+ * Request budgets. Each user has one budget, because the service counts requests per user. If a user's Secrets set
+ * different limits, the smallest limit applies. A budget is kept while the user may have requests in flight.
  */
 import { createHash } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
@@ -31,7 +31,7 @@ export interface BudgetsOptions {
   readonly clock: Clock;
   readonly metrics: Metrics;
   readonly right: SendRight;
-  /** Share of each user's request limits that worker pods use (B8). The operator does not use this share. */
+  /** Request limits that are set aside for worker pods (B8), for each user. The operator does not use them. */
   readonly shares?: WorkerShares;
   /** Request limits of this process. Defaults to the service's limits. */
   readonly limits?: RequestLimits;

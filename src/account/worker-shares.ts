@@ -168,7 +168,7 @@ export class WorkerShares {
   }
 }
 
-/** Reports whether enough of the request limits remains for the operator while workers use these shares. */
+/** Reports whether the operator keeps enough of the request limits for itself while workers use these shares. */
 function fits(limits: RequestLimits, shares: readonly HeldShare[]): boolean {
   const { steps, concurrent } = freeOf(limits, shares);
   return steps >= stepsOf(operatorMinimum.requestsPerSecond) && concurrent >= operatorMinimum.maxConcurrentRequests;

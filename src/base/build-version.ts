@@ -17,7 +17,9 @@ export function parseBuildVersion(text: string): BuildVersion | undefined {
   return { major: Number(match[1]), minor: Number(match[2]), build: Number(match[3]) };
 }
 
-/** Compares two build versions. Returns a negative number if `left` is older, and a positive number if it is newer. */
+/**
+ * Compares two build versions. Returns a negative number if `left` is older, and a positive number if `left` is newer.
+ */
 export function compareBuildVersions(left: BuildVersion, right: BuildVersion): number {
   return left.major - right.major || left.minor - right.minor || left.build - right.build;
 }

@@ -1,5 +1,5 @@
 /**
- * Interface for metrics. Tests can read them without Prometheus.
+ * Interface for metrics. Tests can read the metrics without Prometheus.
  *
  * Metric names end in a base unit or `_total`. Labels have few distinct values, and never contain ids or collector
  * names.

@@ -1,4 +1,4 @@
-/** JSON objects of unknown content. */
+/** Functions for JSON objects with unknown fields. */
 
 /** Reports whether a value is a JSON object, and not an array or null. */
 export function isRecord(value: unknown): value is Record<string, unknown> {

@@ -85,8 +85,9 @@ export class FailureRecord {
 }
 
 /**
- * Returns the number of failures from which to compute the next delay. This is `count`, or 0 if the credentials were
- * refused for the first time. The service sometimes refuses valid credentials (section 10.1 of docs/service.md).
+ * Returns the number of failures from which to compute the next delay. This number is `count`, or 0 if the service
+ * refused the credentials for the first time. The service sometimes refuses valid credentials (section 10.1 of
+ * docs/service.md).
  */
 export function countBefore(error: LogfleetError, before: LogfleetError | undefined, count: number): number {
   return isRefusal(error) && !isRefusal(before) ? 0 : count;

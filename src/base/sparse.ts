@@ -3,7 +3,7 @@
  * empty collections.
  */
 
-/** Read-only view of a set, without copying the set. */
+/** Read-only view of a set. The set is not copied. */
 export interface SetView<T> extends Iterable<T> {
   readonly size: number;
   has(value: T): boolean;

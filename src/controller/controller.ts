@@ -38,7 +38,7 @@ export interface ControllerOptions extends Ports {
   readonly leadership: Leadership;
 }
 
-/** Metric label and log message for a failed reconcile, by the handling of its error. */
+/** For each way to handle an error: the metric label and log message of a reconcile that failed with such an error. */
 const failures = {
   backoff: { outcome: 'backoff', level: 'warn', message: 'reconcile failed' },
   bug: { outcome: 'bug', level: 'error', message: 'reconcile failed unexpectedly' },

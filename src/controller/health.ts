@@ -20,7 +20,7 @@ export interface Health {
   readonly message: string;
   readonly reconciling: boolean;
   readonly stalled: boolean;
-  /** True while logfleet is retrying because the service or a destination does not work (H2). */
+  /** True while logfleet retries requests because the service or a destination does not work (H2). */
   readonly outage?: boolean;
   /**
    * True if `message` already contains the start time of the outage. In that case, the start time is not appended
@@ -109,7 +109,7 @@ export function transitionsTo(
 ): readonly ResourceEvent[] {
   const was = findCondition(before, 'Ready');
   const type = stalled || outage || needsAttention.has(reason) ? 'Warning' : 'Normal';
-  // The first status of a resource causes an Event only if work has begun or there is a problem.
+  // The first status of a resource causes an Event only if work has begun, or if there is a problem.
   const hasBegun = reconciling && reason !== reasons.progressing;
   const isNew = was ? was.reason !== reason || was.status !== ready : hasBegun || type === 'Warning';
   const lasting = findCondition(after, 'Outage');

@@ -1,6 +1,6 @@
 /**
- * Metrics of a kind, computed from the statuses of its resources: the number of resources in each state, and separate
- * series for at most 200 resources (C3).
+ * Metrics of a resource kind, computed from the statuses of its resources: the number of resources in each state, and
+ * separate series for at most 200 resources (C3).
  *
  * Resources in more urgent states get series first. The order is Stalled, Outage, Reconciling, NotReady, then all
  * others.

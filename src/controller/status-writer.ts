@@ -65,7 +65,7 @@ export class StatusWriter<K extends KindName> {
   }
 
   /**
-   * Returns the resource with its newest known status. The status in the cache may be older than the one that this
+   * Returns the resource with its newest known status. The status in the cache may be older than the status that this
    * process last wrote.
    */
   latest(resource: ResourceOf<K>): ResourceOf<K> {
@@ -74,8 +74,8 @@ export class StatusWriter<K extends KindName> {
   }
 
   /**
-   * Returns the newest known status: the one that this process last wrote, or the one in the cache if another program
-   * has changed the resource since then.
+   * Returns the newest known status. This is the status that this process last wrote or, if another program has changed
+   * the resource since then, the status in the cache.
    */
   known({ metadata, status }: ResourceOf<K>): StatusOf<K> | undefined {
     return this.#written?.versions.includes(metadata.resourceVersion)
@@ -154,8 +154,8 @@ export class StatusWriter<K extends KindName> {
     try {
       written = await host.writeStatus(rules.kind, { ...resource, status });
     } catch (error) {
-      // The write failed because another program changed the resource. The host reports that change to the controller,
-      // which then computes a new status.
+      // The write failed because another program had changed the resource. The host (cluster or directory) reports that
+      // change to the controller, which then computes a new status.
       this.#isOutdated =
         error instanceof LogfleetError && (error.code === 'host.conflict' || error.code === 'host.gone');
       if (this.#isOutdated) return;

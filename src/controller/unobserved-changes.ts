@@ -1,6 +1,6 @@
 /**
- * Measures the time from a change to a resource until its status shows the new generation. A long time means that the
- * operator is not reconciling the resource.
+ * Measures the time from a change to a resource until the resource's status shows the new generation. A long time means
+ * that the operator is not reconciling the resource.
  */
 import { keyText } from '../base/key-text.ts';
 import type { ResourceKey } from '../host/host.ts';

@@ -3,7 +3,8 @@
  *
  * - Coalescing: a key that is added many times is taken once.
  * - Exclusive: a key that is being processed is not taken a second time.
- * - Fair: keys are taken in the order in which they became ready. Keys with work in progress alternate with all others.
+ * - Fair: keys are taken in the order in which they became ready. Keys of resources with work in progress alternate
+ *   with other keys.
  * - Delayed: `addAfter` adds a key after a delay, `addBackoff` after a delay that grows until `forget` is called.
  * - Bounded: memory depends on the number of existing resources.
  */
@@ -93,7 +94,7 @@ export class WorkQueue {
     if (!this.#processing.has(key)) this.#makeReady(key);
   }
 
-  /** Adds a key after `delayMs`. If a key has several delays, the one that ends first applies. */
+  /** Adds a key after `delayMs`. If a key has several delays, the delay that ends first applies. */
   addAfter(key: string, delayMs: number): void {
     if (this.#closed) return;
     if (delayMs <= 0) {
@@ -155,7 +156,7 @@ export class WorkQueue {
     if (this.#dirty.has(key) && !this.#closed) this.#makeReady(key);
   }
 
-  /** Returns true if no key is ready or being processed. Keys with a delay do not count. */
+  /** Reports whether no key is ready or being processed. Keys with a delay are ignored. */
   idle(): boolean {
     return this.#dirty.size === 0 && this.#processing.size === 0;
   }

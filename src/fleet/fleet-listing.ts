@@ -102,8 +102,8 @@ export class FleetListing {
   }
 
   /**
-   * Returns the builds that the service offers (section 4.7), and the time at which their list was requested. Returns
-   * undefined until the first response.
+   * Returns the builds that the service offers (section 4.7 of docs/service.md), and the time at which their list was
+   * requested. Returns undefined until the first response.
    */
   builds(): { readonly list: readonly Build[]; readonly sentAtMs: number } | undefined {
     return this.#builds;
@@ -157,8 +157,8 @@ export class FleetListing {
   }
 
   /**
-   * Returns the index of the list page that shows this collector. If the list will not show the collector until its
-   * upgrade has ended, returns the page that will show it then.
+   * Returns the index of the list page that shows this collector. If the list will show the collector only after the
+   * collector's upgrade, returns the index of the page that will show it then.
    */
   pageOf(id: string): number | undefined {
     const position = this.#order ? this.#order.position(id) : this.rows.get(id)?.position;
@@ -166,8 +166,8 @@ export class FleetListing {
   }
 
   /**
-   * Counter that changes whenever the order of the collector list may have changed. Callers must then sort their
-   * collectors again.
+   * Counter that changes whenever the order of the collector list may have changed. After a change, callers must sort
+   * their collectors again.
    */
   orderRevision(): number {
     return this.#orderRevision + this.rows.orderRevision;
@@ -184,7 +184,7 @@ export class FleetListing {
 
   /**
    * Returns the monotonic time in ms at which the last successful request for this page was sent. Returns undefined if
-   * there has been none since the last read of the whole list.
+   * no request for this page has succeeded since the last read of the whole list.
    */
   pageReadMs(page: number): number | undefined {
     return this.#pageReads.get(page);
@@ -394,7 +394,7 @@ export class FleetListing {
     this.#builds = { list: response.value, sentAtMs: response.sentAtMs };
     if ((this.#wantBuildsAfter ?? 0) <= response.sentAtMs) this.#wantBuildsAfter = undefined;
     this.#dropWithdrawn(response.value);
-    // Before the first complete read of the list, policies cannot decide anything.
+    // Before the first complete read of the collector list, no decision about a policy is possible.
     if (this.#completeSinceMs !== undefined || this.#isProblemKnown) this.#notifyOfRead(isNews);
     this.#replan();
   }
@@ -532,8 +532,8 @@ export class FleetListing {
   }
 
   /**
-   * Returns the response to a list request. Returns undefined if the service refused the requested number of rows. The
-   * next request then asks for fewer rows.
+   * Returns the response to a list request. If the service refused the requested number of rows, returns undefined, and
+   * the next request asks for fewer rows.
    */
   async #unlessTooLarge<Response>(limit: number, response: Promise<Response>): Promise<Response | undefined> {
     try {
@@ -586,7 +586,9 @@ interface Sweep {
   offset: number;
   /** Index of the build whose list is being read. */
   build: number;
-  /** True if no collector runs the build for which the list was requested, so that the list shows all collectors. */
+  /**
+   * True if no collector runs the build for which the list was requested. In that case, the list shows all collectors.
+   */
   readonly proven: boolean;
 }
 

@@ -11,7 +11,7 @@ export interface Row {
   readonly seenAtMs: number;
   /** Position of the collector in the whole list, from 0; -1 if unknown. */
   readonly position: number;
-  /** Version before the last observed version change. Undefined if no change has been observed. */
+  /** Version before the last change of version that was observed. Undefined if no change has been observed. */
   readonly formerVersion: string | undefined;
 }
 

@@ -37,8 +37,8 @@ export class Fleets {
   }
 
   /**
-   * Returns the ownership table of a service. URLs that differ only in their paths share a table, because they show the
-   * same collectors (U13).
+   * Returns the ownership table of a service. URLs that differ only in their paths share a table, because the same
+   * collectors are listed at these URLs (U13).
    */
   ownership(serviceId: string): Ownership {
     const host = new URL(serviceId).host;
@@ -47,7 +47,7 @@ export class Fleets {
 
   /**
    * Returns the listing of an account. Each account has its own listing, because different accounts may see different
-   * collectors. The caller must call `release` when it no longer needs the listing.
+   * collectors. A caller that no longer needs the listing must call `release`.
    */
   use(account: Account, user: string): FleetListing {
     const { listing, users } = getOrAdd(this.#listings, account, () => this.#begin(account));

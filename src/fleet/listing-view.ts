@@ -42,7 +42,7 @@ export class View {
   }
 
   /**
-   * Returns a view with a different build, which no collector runs and no policy targets. Returns undefined if there is
+   * Returns a view with a different build that no collector runs and no policy targets. Returns undefined if there is
    * no such build, or if this view already has two builds.
    */
   alternative(counts: ReadonlyMap<string, number>): View | undefined {
@@ -54,8 +54,8 @@ export class View {
   }
 
   /**
-   * Returns another build whose list can show collectors that the list of this view does not show. Returns undefined if
-   * there is no such build.
+   * Returns a build whose list can show collectors that the list of this view does not show. Returns undefined if there
+   * is no such build.
    * @param counts number of known collectors by version
    * @param strict true to exclude builds that policies target
    */

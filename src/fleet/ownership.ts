@@ -15,7 +15,7 @@ export interface Claimant {
   readonly priority: number;
   /** Creation time of the policy (RFC 3339). Older policies take precedence. */
   readonly creationTimestamp: string;
-  /** True if the policy may start upgrades. It then takes precedence over every policy that only observes. */
+  /** True if the policy may start upgrades. Such a policy takes precedence over every policy that only observes. */
   readonly enforcing: boolean;
   readonly targetVersion: string | undefined;
 }
@@ -31,7 +31,7 @@ export interface Flight {
 
 export class Ownership {
   readonly #claimants = new Map<string, Claimant>();
-  /** For each collector, the policies that select it; and for each policy, the collectors that it selects. */
+  /** The policies that select each collector (`#claims`), and the collectors that each policy selects (`#claimed`). */
   readonly #claims = new Multimap();
   readonly #claimed = new Multimap();
   readonly #flights = new Map<string, Flight>();
@@ -66,7 +66,9 @@ export class Ownership {
     this.announce();
   }
 
-  /** Removes a policy that was deleted or now uses another service, but keeps its running upgrades. */
+  /**
+   * Removes a policy that was deleted or now uses another service. The policy's running upgrades remain in the table.
+   */
   retire(uid: string): void {
     if (!this.#claimants.delete(uid)) return;
     this.#outdated.delete(uid);
@@ -77,8 +79,8 @@ export class Ownership {
   }
 
   /**
-   * Records that a policy has not claimed new collectors yet. Before another policy claims collectors, `claimNew` is
-   * called to claim them.
+   * Records that a policy has new collectors that it has not claimed yet. `claimNew` is called to claim them before
+   * another policy claims collectors.
    */
   outdate(uid: string, claimNew: () => void): void {
     this.#outdated.set(uid, claimNew);

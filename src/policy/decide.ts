@@ -59,9 +59,9 @@ export interface Decision extends LedgerChange {
   readonly needs: Readonly<Record<Asked, boolean>>;
   /** Plan of the next reads: pages of the collector list, and upgrade tasks. */
   readonly watch: ReadPlan;
-  /** Reason why later stages wait, if they do. */
+  /** Reason why later stages are waiting; undefined if they are not waiting. */
   readonly gate: Gate | undefined;
-  /** Messages that must be counted for an analysis, if any. */
+  /** Messages that must be counted for an analysis; undefined if there are none. */
   readonly analysis: AnalysisOrder | undefined;
   readonly durations: readonly DurationSample[];
   readonly health: Health;
@@ -93,7 +93,7 @@ export function decide(input: DecideInput): Decision {
   const isLedgerNeeded = observation.isLedgerWritten || ledger.size > 0 || changes.length > 0 || needsLedger(header);
   // After the start of a stage or a user's retry, the next decision follows immediately.
   const isFollowed = state.started !== undefined || applied.retried;
-  // A decision starts at most one stage. The next decision may start another.
+  // A decision starts at most one stage. The next decision may start another stage.
   const isContinued = header !== ledger.header && (policy.spec.strategy.stages ?? []).length > 0;
   const isAtEnd = isFinished(input, health, pending.openCount, fleet.counts) || isLeftToPeople(found, health);
   // A check after a rollback can finish without a user's help, unless it failed with an error that a user must correct.

@@ -1,6 +1,6 @@
 /**
- * Collects the input of `decide` for one policy. Missing data is requested from the service, and the policy is
- * reconciled again when the data arrives.
+ * Collects the input of `decide` for one policy. If data is missing, requests it from the service. The policy is
+ * reconciled again when the data has arrived.
  */
 import { annotations } from '../api/annotations.ts';
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
@@ -25,7 +25,7 @@ import type { SoFar } from './status/shown-verdict.ts';
 export interface Unready {
   readonly kind: 'unready';
   readonly problem: LogfleetError | undefined;
-  /** Reason why the service does not offer the target version; undefined if it does. */
+  /** Message about a target version that the service does not offer; undefined if the service offers it. */
   readonly notOffered: string | undefined;
   /**
    * Build that becomes the target as soon as its age reaches `minAge`, and a message about this build for the status.
@@ -141,7 +141,8 @@ export class Gatherer {
   }
 
   /**
-   * Allows failed requests to be repeated immediately if a user has asked for that since this method was last called.
+   * Allows failed requests to be repeated immediately if a user has asked for a retry or a reconcile since this method
+   * was last called.
    */
   #repeatIfAsked(policy: CollectorVersionPolicy, secret: ResourceKey): void {
     const { binding, messages } = this.#runtime;
@@ -250,7 +251,7 @@ export class Gatherer {
     return { kind: 'unready', problem, notOffered: undefined };
   }
 
-  /** Requests the lists of builds and collectors if they are unknown, or if a user has asked for a refresh. */
+  /** Requests the lists of builds and collectors if these lists are unknown, or if a user has requested a reconcile. */
   #refresh(policy: CollectorVersionPolicy, listing: FleetListing): void {
     const nowMs = this.#runtime.environment.clock.monotonic();
     const requested = policy.metadata.annotations[annotations.requestedAt];
@@ -280,7 +281,8 @@ export class Gatherer {
   #begin(policy: CollectorVersionPolicy, bound: Bound, target: string): Ledger {
     const { policyLedger, memberIndex } = this.#runtime;
     const before = policyLedger.known;
-    // Computes the final counts of the former rollout before the new rollout begins, because the status keeps them.
+    // Computes the final counts of the former rollout before the new rollout begins, because the status continues to
+    // show these counts.
     const last = before && (memberIndex.known ?? memberIndex.current(policy, before, bound));
     const ledger = policyLedger.begin(policy, bound, target, last?.counts);
     memberIndex.forget();

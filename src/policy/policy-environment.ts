@@ -13,7 +13,7 @@ export interface PolicyEnvironment extends BindingEnvironment {
   readonly attempts: AttemptCounter;
   /** Requests another reconcile of this policy. */
   readonly enqueue: (key: ResourceKey) => void;
-  /** Reports whether this process is about to end. If so, it starts no new upgrades. */
+  /** Reports whether this process is about to end. A process that is about to end starts no new upgrades. */
   readonly draining: () => boolean;
 }
 

@@ -31,7 +31,7 @@ export interface PolicyReconcilerOptions
   extends Pick<PolicyEnvironment, 'host' | 'accounts' | 'clock' | 'log' | 'enqueue'> {
   readonly metrics: Metrics;
   readonly settings?: Partial<PolicySettings>;
-  /** If set, this process changes nothing. It calls this function instead of applying decisions. */
+  /** If this callback is set, the process changes nothing: it calls the callback instead of applying decisions. */
   readonly onGathered?: GatheredListener;
   /** Replaces `decide` in tests that check its input and output. */
   readonly decide?: typeof decide;

@@ -45,7 +45,7 @@ export interface Admission {
   readonly listingsNeeded: ReadonlyMap<string, number>;
   /** Earliest monotonic time in ms at which a waiting collector may be upgraded. */
   readonly nextMs: number;
-  /** True if a collector waits because `maxInProgress` upgrades are running. */
+  /** True if a collector is waiting because as many upgrades are running as `maxInProgress` allows. */
   readonly pressed: boolean;
   /**
    * True if a collector is waiting only briefly, for example for the response to a request. The status does not show a
@@ -127,7 +127,7 @@ class Batch {
   }
 
   /**
-   * Repeats an upgrade request whose response was lost, if the collector is still running another version (U3). The
+   * Repeats each upgrade request whose response was lost, if the collector is still running another version (U3). The
    * repeated request may start the upgrade, so all conditions for starting an upgrade apply.
    */
   #probe(): void {

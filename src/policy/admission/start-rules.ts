@@ -19,13 +19,12 @@ import { verdictIn, type WindowVerdict } from '../schedule/maintenance-calendar.
 
 export interface Refusal {
   /**
-   * Text that follows "waiting for" in the status message. Undefined for a brief wait, which the status does not
-   * report.
+   * Text that follows "waiting for" in the status message. Undefined for a brief wait that the status does not report.
    */
   readonly waitsFor: string | undefined;
   /**
    * Reason of the `Ready` condition while the rollout is waiting and no upgrade is running. Absent if the default
-   * reason applies.
+   * reason for a wait applies.
    */
   readonly reason?: string | undefined;
   /**
@@ -114,7 +113,7 @@ export const waits = {
   newerListing: 'a newer list of collectors, because the last list may show an outdated version',
 } as const;
 
-/** Returns the reason why this collector must not be upgraded now, or undefined if it may be. */
+/** Returns the reason why this collector must not be upgraded now, or undefined if it may be upgraded. */
 export function refusalOf(candidate: Candidate, known: AdmissionState): Refusal | undefined {
   for (const rule of rulesForOne) {
     const refusal = rule(candidate, known);
@@ -203,7 +202,7 @@ function versionUnconfirmed(candidate: Candidate, known: AdmissionState): Refusa
   }
 }
 
-/** Makes an upgrade wait while the stage has `maxInProgress` upgrades in flight. */
+/** Makes an upgrade wait while the stage has as many upgrades in flight as its `maxInProgress` allows. */
 function stageLimitReached({ id }: Candidate, { memberIndex, pending, state }: AdmissionState): Refusal | undefined {
   const stage = memberIndex.stageOf(id);
   const { name, maxInProgress, members, endedAtMs } = state.header.stages?.[stage] ?? {};
@@ -235,7 +234,7 @@ function batchFull(_: Candidate, { batched, observation }: AdmissionState): Refu
   return batched < observation.batchCapacity ? undefined : { waitsFor: undefined, forAll: true };
 }
 
-/** Returns the delay in ms before the next attempt. The delay grows with each failed attempt, up to its maximum. */
+/** Returns the delay in ms before the next attempt. The delay grows with each failed attempt, up to a maximum. */
 export function backOffMs(spec: CollectorVersionPolicySpec, used: number): number {
   const { duration, factor, cap } = spec.retryPolicy.backoff;
   const firstMs = parseDuration(duration) ?? 0;

@@ -116,7 +116,8 @@ export function quietText({ durationMs, outcome }: StageAnalysis): string | unde
 export interface Member {
   readonly id: string;
   /**
-   * Wall-clock time of the upgrade in ms, rounded to a second; undefined if this rollout did not upgrade the collector.
+   * Wall-clock time of the upgrade in ms, rounded to a whole second; undefined if this rollout did not upgrade the
+   * collector.
    */
   readonly upgradedAtMs: number | undefined;
 }
@@ -128,7 +129,7 @@ export interface PeriodCounts {
 
 /**
  * Compares how many messages each collector sent before and after its upgrade. A collector that was upgraded after
- * `resultFromMs` is not judged, because it sent some of the counted messages before its upgrade.
+ * `resultFromMs` is not judged, because some of its counted messages are from before the upgrade.
  */
 export function judgeMembers(
   analysis: StageAnalysis,

@@ -24,7 +24,7 @@ export type AnalysisReading = { readonly order: AnalysisOrder } & (
       readonly kind: 'counted';
       /** Message counts for each period. */
       readonly counts: readonly MessageCounts[];
-      /** Bytes scanned by the searches, including failed ones. 0 if the service does not report scanned bytes. */
+      /** Bytes scanned by all searches, including failed searches. 0 if the service does not report scanned bytes. */
       readonly scannedBytes: number;
     }
   /** Error from the last search job. The search job is repeated after a delay. */
@@ -161,7 +161,7 @@ class CounterRun {
   }
 }
 
-/** Matches the digits of a collector id. Also matches an empty id, which stands for messages without a collector. */
+/** Matches the digits of a collector id. Also matches an empty id, which means messages without a collector. */
 const collectorId = /^[0-9]*$/;
 
 /** Returns message counts by collector id. Throws if the counts do not add up to the service's message count. */

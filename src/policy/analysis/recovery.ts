@@ -16,7 +16,7 @@ import type { AnalysisOutcome, LedgerHeader, RecoveryCheck, StageAnalysis, Stage
 import { countQuery, isQuiet, type MessageCounts, settleMs } from './message-analysis.ts';
 import type { AnalysisOrder, AnalysisReading } from './message-counter.ts';
 
-/** Check that is running after a rollback. */
+/** A running check after a rollback. */
 export interface PendingCheck {
   /** Name of the stage being checked. */
   readonly stage: string;

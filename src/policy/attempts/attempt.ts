@@ -20,7 +20,7 @@ export type PostOutcome =
   | { readonly kind: 'notSent' }
   | { readonly kind: 'unknown' };
 
-/** Data about one collector that determines the outcome of its upgrade. */
+/** Data about one collector from which the outcome of the collector's upgrade is determined. */
 export interface Evidence {
   readonly row: Row | undefined;
   readonly posted: PostOutcome | undefined;
@@ -136,8 +136,8 @@ function afterRefusal(
   const { lastSeenAliveMs } = evidence.row?.collector ?? {};
   switch (serviceCode) {
     case 'collector.in.upgrading':
-      // The service is already upgrading this collector. If this request was repeated, the first request may have
-      // started the upgrade.
+      // The service is already upgrading this collector. If the refused request was a repeated one, the first request
+      // may have started that upgrade.
       return reopen(refused, { state: 'adopted', ours: open.probe, sinceMs: now.monotonicMs });
     case 'collector.not.alive':
       if (open.probe) return unprobed(refused, { silentSinceMs: lastSeenAliveMs ?? 0 });
@@ -190,7 +190,8 @@ function afterListing(known: Known): Entry | undefined {
   const version = row !== undefined && row.seenAtMs >= evidenceFromMs(open, settings) && row.collector.collectorVersion;
   if (version === open.toVersion) return close(known, 'updated');
   const hasChanged = version !== false && !entry.back && entry.before !== undefined && version !== entry.before;
-  // An upgrade that logfleet did not start may install any version, so any version change shows that it has ended.
+  // An upgrade that logfleet did not start may install any version, so any change of the version shows that the upgrade
+  // has ended.
   if (!open.ours && hasChanged) return forgetOpen(entry);
 
   const limitMs = open.sinceMs + settings.openLimitMs;

@@ -170,8 +170,8 @@ export class Posting {
     if (error.code === withdrawnCode) return { kind: 'notSent' };
     if (!(error instanceof ServiceError)) return { kind: sent ? 'unknown' : 'notSent' };
     if (refusesCollector(error)) {
-      // This refusal affects only one collector. It shows that the service is working, so earlier failures no longer
-      // count.
+      // This refusal affects only one collector, and shows that the service is working. Earlier failures therefore no
+      // longer count.
       this.#binding.succeeded('posts');
       if (error.serviceCode === 'collector.version.invalid') this.#binding.doubtBuilds();
       return { kind: 'refused', serviceCode: error.serviceCode ?? '', message: error.message };
@@ -182,8 +182,8 @@ export class Posting {
   }
 
   /**
-   * Removes an upgrade from the unsent upgrades and adjusts the batch size. A request that was sent in time increases
-   * the size by one; an expired request halves it.
+   * Removes an upgrade from the unsent upgrades, and adjusts the batch size. A request that was sent in time increases
+   * the size by one. An expired request halves the size.
    */
   #left(collectorId: string, inTime: boolean): void {
     this.#waiting.delete(collectorId);

@@ -99,7 +99,7 @@ export class ServiceBinding {
 
   /**
    * Returns the error that prevents the use of the service. Returns undefined if there is no error, or if the error may
-   * be temporary.
+   * still be temporary.
    */
   problem(): LogfleetError | undefined {
     const unlisted = this.#bound?.listing.problem()?.error;
@@ -122,7 +122,7 @@ export class ServiceBinding {
     return asked.some((kind) => this.#isHeld(kind)) ? 'the back-off after a failed request to the service' : undefined;
   }
 
-  /** Returns true while upgrade requests are paused because of an error that a user must correct. */
+  /** Reports whether upgrade requests are paused because of an error that a user must correct. */
   refusesPosts(): boolean {
     return this.#isHeld('posts') && this.#failures.posts.error?.handling.kind === 'stall';
   }

@@ -4,7 +4,9 @@
 export interface DurationSample {
   /** Age of the upgrade in ms when a read first showed that it had ended. */
   readonly endedByMs: number;
-  /** Age of the upgrade in ms when a read last showed that it was still running. 0 if no read showed that. */
+  /**
+   * Age of the upgrade in ms when a read last showed that it was still running. 0 if no read showed a running upgrade.
+   */
   readonly unendedAtMs: number;
 }
 
@@ -14,7 +16,9 @@ export interface DurationSample {
  */
 const downShare = 0.02;
 const upShare = 0.1;
-/** Maximum duration of an upgrade in ms: the service ends it after 30 minutes (section 8). */
+/**
+ * Maximum duration of an upgrade in ms. The service ends an upgrade after 30 minutes (section 8 of docs/service.md).
+ */
 const longestMs = 30 * 60_000;
 
 /**

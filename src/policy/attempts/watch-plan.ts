@@ -26,7 +26,7 @@ export interface WatchInput {
   readonly listing: Pick<FleetListing, 'row' | 'pageOf' | 'pageReadMs' | 'observes'>;
   readonly reads: ReadonlyMap<string, TaskReads>;
   readonly typicalMs: number | undefined;
-  /** True if collectors are waiting for running upgrades to end. Pages are then read sooner. */
+  /** True if collectors are waiting for running upgrades to end. In that case, pages are read sooner. */
   readonly pressed: boolean;
   readonly nowMs: number;
   readonly settings: PolicySettings;

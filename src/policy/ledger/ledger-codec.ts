@@ -92,7 +92,7 @@ export function encodeLog({ rolloutId, target }: LedgerHeader, shardWrites: numb
   return `${JSON.stringify(start).slice(0, -1)},"ended":[${[...ended].join()}]}`;
 }
 
-/** Size in bytes that is reserved in each ledger object for fields other than collector ids. */
+/** Number of bytes that are reserved in each ledger object for fields other than collector ids. */
 const spareBytes = 1024;
 
 /** Splits the collectors of a stage into groups that each fit into one ledger object. */

@@ -11,7 +11,7 @@ import { SparseMap } from '../../base/sparse.ts';
  * States of an open upgrade attempt.
  * - `intended`: stored before its request; a former process may have sent the request.
  * - `accepted`: the service answered 202 with a task id.
- * - `unknown`: the request was sent, but the response was lost or unclear (U3).
+ * - `unknown`: the request may have been sent, but the response was lost or unclear (U3).
  * - `adopted`: the service reported a running upgrade without its task id (U3, U10).
  */
 export type AttemptState = (typeof attemptStates)[number];
@@ -94,8 +94,8 @@ export interface Ending {
    */
   readonly sinceMs: number;
   /**
-   * `lastSeenAlive` in ms of a collector whose upgrade was refused because it was offline. The next attempt waits until
-   * the service reports a newer value (U11).
+   * `lastSeenAlive` in ms of a collector whose upgrade was refused because the collector was offline. The next attempt
+   * waits until the service reports a newer value (U11).
    */
   readonly lastSeenAliveMs: number | undefined;
 }
@@ -103,8 +103,8 @@ export interface Ending {
 /** Shows which counts include an ended attempt: the counts of the rollout, and those of a stage. */
 export interface Counted {
   /**
-   * Value of `tally.number` when the attempt was counted. The number increases when the counts are reset, for example
-   * by a retry.
+   * Value of `tally.number` when the attempt was counted. `tally.number` increases when the counts are reset, for
+   * example by a retry.
    */
   readonly tally: number;
   /** Index of the stage that counts the attempt. Undefined if no stage counts it. */
@@ -127,8 +127,8 @@ export interface Entry {
    */
   readonly forgiven?: true;
   /**
-   * True if this entry belongs to the rollback of the collector to its former version. `used` then counts only rollback
-   * attempts.
+   * True if this entry belongs to the rollback of the collector to its former version. In that case, `used` counts only
+   * rollback attempts.
    */
   readonly back: boolean;
   readonly open: Attempt | undefined;
@@ -145,12 +145,13 @@ export interface RolloutHistory {
   readonly failed: number;
   /** User actions in the rollout; absent in ledgers written by earlier versions of logfleet. */
   readonly actions?: readonly ActionRecord[];
-  /** Reason why the rollout was stopped; absent if it was not stopped. */
+  /** Reason why the rollout was stopped; absent if the rollout was not stopped. */
   readonly stop?: RolloutStop;
 }
 
 /**
- * A started stage of this rollout. Later changes to the spec do not affect it. All times are wall-clock times in ms.
+ * A started stage of this rollout. Later changes to the spec do not affect a started stage. All times are wall-clock
+ * times in ms.
  */
 export interface StageRecord {
   readonly name: string;
@@ -174,7 +175,7 @@ export interface StageRecord {
 
 /** Message analysis of a stage, with the settings that applied when the stage started. */
 export interface StageAnalysis {
-  /** Minimum number of messages after the upgrade, as a percentage of the number before the upgrade. */
+  /** Minimum number of messages after the upgrade, as a percentage of the number of messages before the upgrade. */
   readonly minRatio: number;
   readonly durationMs: number;
   readonly baseline: 'BeforeUpgrade' | 'DayBefore' | 'WeekBefore';
@@ -185,8 +186,8 @@ export interface StageAnalysis {
   /** Latest end of the baseline period as wall-clock time in ms. Default: the start of the stage. */
   readonly baselineBeforeMs?: number;
   /**
-   * Start of the counting period after the upgrades, as wall-clock time in ms. Set by a user's retry. If absent, the
-   * period ends at the end of the soak.
+   * Start of the counting period after the upgrades, as wall-clock time in ms. Set by a user's retry. If this time is
+   * absent, the counting period ends at the end of the soak.
    */
   readonly fromMs?: number;
   readonly outcome?: AnalysisOutcome;
@@ -199,7 +200,7 @@ export interface RecoveryCheck {
   /** Wall-clock time in ms from which messages are counted after the rollback. */
   readonly fromMs: number;
   /**
-   * Number of collectors in `quietest` that are sending enough messages again. Absent until their messages have been
+   * Number of collectors in `quietest` that are sending enough messages again. Absent until the messages have been
    * counted.
    */
   readonly recovered?: number;
@@ -213,11 +214,11 @@ export interface AnalysisOutcome {
   readonly judged: number;
   readonly quiet: number;
   /**
-   * Number of collectors that were not compared. They sent too few messages before the upgrade, or were upgraded too
-   * late.
+   * Number of collectors that were not compared, because they sent too few messages before the upgrade or were upgraded
+   * too late.
    */
   readonly unjudged: number;
-  /** Bytes scanned by the searches, if the service reports them. */
+  /** Number of bytes scanned by the searches, if the service reports this number. */
   readonly scannedBytes: number;
   /** The collectors that lost the largest fraction of their messages, at most 10. */
   readonly quietest: readonly QuietMember[];
@@ -226,7 +227,7 @@ export interface AnalysisOutcome {
 /** A number of collectors or attempts, or a percentage such as `10%`. */
 export type Share = number | string;
 
-/** How many upgrades in a stage or rollout have ended, and how many of those failed. */
+/** Number of ended upgrades in a stage or rollout, and how many of these upgrades failed. */
 export interface Tally {
   readonly finished: number;
   readonly failed: number;
@@ -283,15 +284,15 @@ export interface LedgerHeader {
   /** Wall-clock time in ms at which the rollout was first completed; undefined until then. */
   readonly completedAtMs: number | undefined;
   /**
-   * Numbers of ended and failed upgrades in the rollout. Both are reset to 0 by a retry and when the rollout is
-   * completed.
+   * Numbers of ended and failed upgrades in the rollout. Both numbers are reset to 0 by a retry, and when the rollout
+   * is completed.
    */
   readonly tally: Tally & { readonly number: number };
   /** Number of the newest upgrade attempt. The attempts in this ledger are numbered from 1. */
   readonly attempts: number;
   /** Digest of the selector that the policy had when the upgrades were started (U12). */
   readonly selection?: string;
-  /** Started stages of the rollout, in order. Only the last one can still be running. */
+  /** Started stages of the rollout, in order. Only the last of these stages can still be running. */
   readonly stages?: readonly StageRecord[];
   /** Number of selected collectors when the first stage started. Stage sizes given in percent refer to this number. */
   readonly selected?: number;
@@ -306,7 +307,7 @@ export interface LedgerHeader {
    * Start of the first incomplete rollout to this version, as wall-clock time in ms. Set only together with `unproven`.
    */
   readonly unprovenSinceMs?: number;
-  /** Reason why the rollout was stopped; absent while it continues. */
+  /** Reason why the rollout was stopped; absent while the rollout continues. */
   readonly stop?: RolloutStop;
   /**
    * The last 20 user actions, oldest first. The newest approvals, the newest retry, and the newest pause or resume are
@@ -394,7 +395,7 @@ export class Ledger {
     return this.#open;
   }
 
-  /** Returns the index of the started stage that lists the collector, or undefined if no stage lists it. */
+  /** Returns the index of the started stage that lists the collector, or undefined if there is no such stage. */
   listedIn(collectorId: string): number | undefined {
     return this.#members.get(collectorId);
   }
@@ -429,8 +430,8 @@ export class Ledger {
     this.#entries.clear();
     for (const { collectorId, open, back, before: former } of before) {
       if (!open) continue;
-      // A running upgrade to the new target counts as an attempt of the new rollout, so that a rollback includes its
-      // collector.
+      // A running upgrade to the new target counts as an attempt of the new rollout, so that a rollback includes the
+      // upgraded collector.
       const isOwn = !back && open.ours && open.toVersion === header.target;
       const blank = { drifts: 0, back: false, ending: undefined };
       this.#put({ collectorId, open, ...blank, used: Number(isOwn), before: back ? undefined : former });

@@ -56,7 +56,7 @@ export class PolicyLedger {
     return header?.target !== target || rolloutNumber(status?.rollout?.id) > header.rolloutNumber;
   }
 
-  /** Reports whether the stored ledger belongs to this service, or no ledger is stored. */
+  /** Reports whether the stored ledger belongs to this service. Also returns true if no ledger is stored. */
   tellsOf(serviceId: string): boolean {
     return this.#ledger ? this.#ledger.header.service === serviceId : this.#stored === 'missing';
   }
@@ -109,8 +109,8 @@ export class PolicyLedger {
   ): Ledger {
     const { clock } = this.#options;
     const before = this.#ledger?.header;
-    // If the stored ledger belongs to another service, the rollouts in the status may also belong to that service, so
-    // they are ignored.
+    // If the stored ledger belongs to another service, the rollouts in the status may also belong to that service.
+    // These rollouts are ignored.
     const isReported = before !== undefined || this.#stored === 'missing';
     const shown = isReported ? shownHistory(policy.status, before) : [];
     const beginning = { service: account.serviceId, target, counts, shown, wallMs: clock.now() };

@@ -7,7 +7,7 @@ type EndCounts = Pick<RolloutHistory, 'updated' | 'failed'>;
 
 const maxHistory = 10;
 
-/** Adds an ended rollout to the history, newest first. Each rollout is listed once. */
+/** Returns the history, newest rollout first, with one more ended rollout. Each rollout is listed only once. */
 export function withHistory(history: readonly RolloutHistory[], ended: RolloutHistory): readonly RolloutHistory[] {
   return [ended, ...history.filter(({ id }) => id !== ended.id)].slice(0, maxHistory);
 }
@@ -109,7 +109,7 @@ export interface Progress {
   readonly attempts: number;
   readonly selection: string;
   readonly counts: EndCounts;
-  /** True if all collectors run the target version. Failed collectors that `maxFailures` tolerates are ignored. */
+  /** True if all collectors run the target version, except failed collectors that `maxFailures` tolerates. */
   readonly isUpdated: boolean;
   /** True if the rollout can be marked as completed. */
   readonly isOver: boolean;

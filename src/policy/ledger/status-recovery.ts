@@ -98,8 +98,8 @@ export function adoptLostRolloutState(
 }
 
 /**
- * Adds the stop that the status shows, if any, to the ledger header, and returns the result. If the status shows a
- * stage that is not in the ledger, every stage must soak again.
+ * Returns the ledger header with the stop that the status shows, if any. If the status shows a stage that is not in the
+ * ledger, every stage must soak again.
  */
 function withShownState(status: CollectorVersionPolicyStatus, header: LedgerHeader): LedgerHeader {
   const { rollout } = status;
@@ -145,7 +145,7 @@ function shownStop(
   return { kind: stopKinds[reason], message, atMs, ...(stage === undefined ? {} : { stage }) };
 }
 
-/** Reports whether the status shows a running stage or a soak that is missing from the ledger. */
+/** Reports whether the status shows a running stage, or a soak, that is missing from the ledger. */
 function isStageLost({ stages = [] }: CollectorVersionPolicyStatus, { stages: known = [] }: LedgerHeader): boolean {
   return stages.some(({ name, state, startTime, soakedUntil }) => {
     if (startTime === undefined || state === 'Completed') return false;

@@ -44,7 +44,7 @@ export class ClaimTurns {
   /** Uids of the policies that have not yet claimed their collectors, grouped by state. */
   readonly #unclaimed = { unknown: new Set<string>(), claiming: new Set<string>(), excused: new Set<string>() };
   readonly #troubled = new Set<string>();
-  /** Policies that wait for other policies, by the service's hostname and by policy name. */
+  /** Policies that wait for other policies, by hostname of the service and by name of the policy. */
   readonly #waiters = new Map<string, Map<string, ResourceKey>>();
   /** True once all policies that already existed have been registered. */
   #isListed = false;
@@ -101,7 +101,7 @@ export class ClaimTurns {
     this.#release();
   }
 
-  /** Records that the policy cannot use its service until `usable` is called for it. */
+  /** Records that the policy cannot use its service. This remains so until `usable` is called for the policy. */
   troubled(uid: string): void {
     this.#troubled.add(uid);
   }

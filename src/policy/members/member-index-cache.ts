@@ -42,8 +42,8 @@ export class MemberIndexCache {
   }
 
   /**
-   * Index of collectors from the last decision. Undefined if there is none, or if the next decision must build a new
-   * index.
+   * Index of collectors from the last decision. Undefined if there is no such index, or if the next decision must build
+   * a new one.
    */
   get known(): PolicyMemberIndex | undefined {
     return this.#isOutdated ? undefined : this.#members?.index;

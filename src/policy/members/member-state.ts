@@ -12,7 +12,7 @@ import type { Counts } from './state-counts.ts';
  * - `inProgress`: an upgrade started by logfleet or by another tool is running.
  * - `pending`: the collector can be upgraded.
  * - `retrying`: an upgrade failed, and retries are left.
- * - `drifting`: the collector ran the target version and left it.
+ * - `drifting`: the collector ran the target version, but now runs another version.
  * - `failed`: an upgrade failed, and no retries are left.
  * - `offline`: the service has not heard from the collector for some time.
  * - `newer`: the collector is newer than the target, and downgrades are not allowed.
@@ -48,7 +48,7 @@ export interface MemberInput {
   readonly awaited: boolean;
   /** True if an upgrade of the collector that is not in this policy's ledger may be running (U13). */
   readonly busyElsewhere: boolean;
-  /** True if the collector reached the target version in this rollout and later left it (U8). */
+  /** True if the collector reached the target version in this rollout, and later left that version (U8). */
   readonly drifted: boolean;
   /** True if the policy has stages, but no stage takes the collector. */
   readonly unstaged: boolean;
@@ -69,7 +69,7 @@ export function memberStateOf(input: MemberInput, context: MemberContext): Membe
   if (input.busyElsewhere) return 'inProgress';
   if (isNewer(row, context)) return 'newer';
   const ending = entry?.ending;
-  // A failed collector that reached the target version and then left it has the state `drifting` (U6).
+  // A failed collector that reached the target version, and then left it, has the state `drifting` instead (U6).
   if (entry && hasFailed(ending) && !input.drifted) {
     // A collector that went offline while it ran the target version is not upgraded again, because that version may be
     // the cause.
@@ -186,7 +186,7 @@ export type RowNote = 'silent' | 'silentBefore' | 'mended' | 'contradicted';
 export const rowNotes: readonly RowNote[] = ['silent', 'silentBefore', 'mended', 'contradicted'];
 
 /**
- * Returns the notes that follow from the collector's row in the service's list.
+ * Returns the notes about a collector that follow from the collector's row in the service's list.
  * @param mayBeOutdated true if an upgrade outside this policy's ledger may have ended after the row was listed
  */
 export function notesOf(
@@ -211,7 +211,7 @@ export function notesOf(
 
 /**
  * Returns the monotonic time in ms at which a listing first showed that the collector had left the target version.
- * Returns undefined if the collector has not left it.
+ * Returns undefined if the collector has not left the target version.
  * @param knownMs result of the previous call for this collector
  * @param memberState state of the collector before `row` was received
  */

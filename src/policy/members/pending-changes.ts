@@ -90,7 +90,7 @@ export class PendingChanges {
     return { ...header, tally: { ...header.tally, ...addTally(header.tally, change) }, ...(stages && { stages }) };
   }
 
-  /** Yields the collectors that the next stage may choose, because no started stage contains them. */
+  /** Yields the collectors that no started stage contains. The next stage may choose these collectors. */
   *candidates(): IterableIterator<StageCandidate> {
     for (const { id, collector } of this.#memberIndex.unlisted()) {
       const memberState = this.stateOf(id);

@@ -1,6 +1,6 @@
 /**
- * Order in which a policy upgrades its collectors: by stage, then by `strategy.order`, then by position in the
- * service's list (U9).
+ * Sorts a policy's pending collectors in the order of their upgrades: by stage, then by `strategy.order`, then by
+ * position in the service's list (U9).
  */
 
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';

@@ -1,5 +1,5 @@
 /**
- * Index of a policy's collectors and their states. After a change, only the affected collectors are updated, so that
+ * Index of a policy's collectors and their states. A change updates only the affected collectors, so decisions about
  * large policies stay fast.
  *
  * Invariant: `counts` always equals a recount of all collectors (checked by a property test).
@@ -84,7 +84,7 @@ export class PolicyMemberIndex {
   readonly #counts: MutableCounts = emptyCounts();
   readonly #opensByCollector: boolean;
   readonly #zones = new SparseSet<string>();
-  /** Number of collectors in each state, by index of their stage. Empty if the policy has no stages. */
+  /** For each stage index, the number of collectors in each state. Empty if the policy has no stages. */
   readonly #stageCounts = new SparseMap<number, MutableCounts>();
   /** For each stage that has not started, a function that reports whether the stage may choose a collector. */
   #stageFilters: readonly ((row: Row | undefined) => boolean)[] = [];

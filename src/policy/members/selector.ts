@@ -25,8 +25,8 @@ export function compileSelection(selector: CollectorSelector, exclude: readonly 
 }
 
 /**
- * Returns the selector's anchor: a simple condition that every matching collector meets, so that fewer collectors need
- * to be checked. Returns undefined if the selector has no such condition.
+ * Returns the selector's anchor: a simple condition that every matching collector meets. Only collectors that meet the
+ * anchor need to be checked against the selector. Returns undefined if the selector has no such condition.
  */
 export function anchorOf(selector: CollectorSelector): Anchor | undefined {
   const { matchNames = [], matchFields = {}, matchExpressions = [] } = selector;

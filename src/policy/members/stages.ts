@@ -18,7 +18,7 @@ import type { Counts } from './state-counts.ts';
 
 /** Stage index of every collector in a policy without stages. */
 export const noStage = -1;
-/** Stage index of collectors that no started stage contains. It is greater than every other index. */
+/** Stage index of collectors that no started stage contains. This index is greater than all other stage indexes. */
 export const laterStage = Number.MAX_SAFE_INTEGER;
 
 type StagedSpec = Pick<CollectorVersionPolicySpec, 'strategy' | 'offlinePolicy'>;
@@ -90,8 +90,8 @@ export function expectedMembers(
 }
 
 /**
- * Returns the number of collectors in a stage. If the stage has no stored list, only collectors that can be upgraded or
- * were upgraded are counted.
+ * Returns the number of collectors in a stage. If the stage has no stored list of collectors, only collectors that can
+ * be upgraded or have been upgraded are counted.
  */
 export function countMembers(counts: Counts, spec: StagedSpec, record?: Pick<StageRecord, 'members'>): number {
   const states = Object.keys(counts) as MemberState[];
@@ -165,7 +165,8 @@ export function needsApproval({ name, approval }: Stage, { approved }: Pick<Ledg
 }
 
 /**
- * Returns the sort key for a collector: an FNV-1a hash of its id, mixed so that similar ids get very different keys.
+ * Returns the sort key for a collector: an FNV-1a hash of the collector's id, mixed so that similar ids have very
+ * different keys.
  */
 export function stageOrder(id: string): number {
   let hash = 0x811c9dc5;

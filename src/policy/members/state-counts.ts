@@ -31,7 +31,10 @@ export function outstanding(counts: Counts): number {
   return counts.pending + counts.inProgress + counts.retrying + counts.drifting;
 }
 
-/** Returns the counts after unsent upgrades are cancelled. Their collectors count as pending again. */
+/**
+ * Returns the counts after unsent upgrades have been cancelled. The collectors of these upgrades count as pending
+ * again.
+ */
 export function withdrawn(counts: Counts, unsent: number): Counts {
   const leaving = Math.min(unsent, counts.inProgress);
   return { ...counts, inProgress: counts.inProgress - leaving, pending: counts.pending + leaving };

@@ -4,7 +4,7 @@ import type { MaintenanceCalendar } from '../schedule/maintenance-calendar.ts';
 /** Collector to upgrade. */
 export interface ForecastMember {
   readonly version?: string | undefined;
-  /** Time zone of the collector; undefined if it reports none. */
+  /** Time zone of the collector; undefined if the collector reports none. */
   readonly zone: string | undefined;
 }
 
@@ -44,8 +44,8 @@ export class ForecastQueue {
   }
 
   /**
-   * Removes the next collector that may be upgraded now. Returns its time zone and its page in the service's list, or
-   * undefined if no collector may be upgraded now.
+   * Removes the next collector that may be upgraded now. Returns the collector's time zone, and its page in the
+   * service's list. Returns undefined if no collector may be upgraded now.
    */
   next(wallMs: number): { readonly page: number; readonly zone: string | undefined } | undefined {
     const batch = this.#open(wallMs);

@@ -7,7 +7,7 @@ import { policySettings } from '../attempts/settings.ts';
 import { pageWaitMs, samples } from '../attempts/watch-plan.ts';
 
 export class ForecastReads {
-  /** Time in ms from the start of an upgrade until a read shows that it has ended. */
+  /** Time in ms from the start of an upgrade until a read shows that the upgrade has ended. */
   readonly #typicalMs: number;
   /**
    * For each page of the collector list, the times at which running upgrades of the page's collectors should end. These

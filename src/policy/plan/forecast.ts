@@ -67,7 +67,7 @@ export interface Forecast {
   readonly startMs: number;
   /** Stages that start according to the forecast. */
   readonly stages: readonly ForecastOfStage[];
-  /** Duration of the rollout in ms; undefined if it never ends. */
+  /** Duration of the rollout in ms; undefined if the rollout never ends. */
   readonly totalMs: number | undefined;
   /** Reason why the rollout can never end, worded to follow "waiting for". Undefined if the rollout ends. */
   readonly waitsForEver: string | undefined;
@@ -106,8 +106,8 @@ class Simulation {
   constructor(input: ForecastInput) {
     this.#input = input;
     this.#slotMs = 1_000 / input.requestsPerSecond;
-    // A read of the whole list takes three requests besides those for its pages: an empty last page, the list of
-    // builds, and a check for hidden collectors (U7).
+    // Besides the requests for its pages, a read of the whole list takes three requests: for an empty last page, for
+    // the list of builds, and for a check for hidden collectors (U7).
     this.#sweepRequests = Math.ceil(input.listed / input.pageRows) + 3;
     this.#reads = new ForecastReads(input.upgradeMs, input.isMeasured ?? false);
     this.#nowMs = input.startMs;

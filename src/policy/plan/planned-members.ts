@@ -89,7 +89,7 @@ export function planMembers(
   return { matched: pending.matched, stages, leftOut: groupLeftOut(leftOut, memberIndex) };
 }
 
-/** Returns a function that finds a collector's stage: the stage that has chosen or would choose the collector. */
+/** Returns a function that finds the stage that has chosen, or would choose, a collector. */
 function assignStages(
   spec: CollectorVersionPolicySpec,
   memberIndex: MemberView,

@@ -26,7 +26,7 @@ export interface RolloutPlan {
   readonly rolloutId: string;
   /** True if the planned rollout has not begun yet. */
   readonly begins: boolean;
-  /** True if the rollout is complete. Newly selected collectors are then late joiners. */
+  /** True if the rollout is complete. In that case, newly selected collectors are late joiners. */
   readonly isComplete: boolean;
   readonly target: string;
   /** Build that becomes the target when its age reaches `minAge`. */
@@ -52,7 +52,9 @@ export interface PlannedStage
   readonly approval: 'none' | 'needed' | 'given';
   /** Progress of the stage: not started, running or ended. */
   readonly state: 'pending' | 'progressing' | 'ended';
-  /** Wall-clock time in ms at which the stage is expected to start. Undefined if it has started or never starts. */
+  /**
+   * Wall-clock time in ms at which the stage is expected to start. Undefined if the stage has started or never starts.
+   */
   readonly startMs: number | undefined;
   readonly endMs: number | undefined;
   /** True if the expected times also depend on when a user approves this stage or an earlier one. */

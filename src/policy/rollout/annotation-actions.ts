@@ -1,5 +1,5 @@
 /**
- * Applies the annotations with which users control a rollout: approve, retry, abort and pause (R9). Each value of an
+ * Applies the annotations by which users control a rollout: approve, retry, abort and pause (R9). Each value of an
  * annotation is applied only once.
  */
 import { annotations, parseApproval, parseRolloutRequest } from '../../api/annotations.ts';
@@ -24,7 +24,9 @@ export interface AppliedAnnotations {
   readonly retried: boolean;
 }
 
-/** Returns the ledger header after all new user actions. Returns the same object if there is no new action. */
+/**
+ * Returns the ledger header after all new user actions have been applied. Returns the same object if there are none.
+ */
 export function applyAnnotations(
   policy: CollectorVersionPolicy,
   before: LedgerHeader,
@@ -72,8 +74,8 @@ export function applyAnnotations(
 }
 
 /**
- * Returns the value of an abort or retry annotation that names this rollout and has not been applied yet. Also called
- * before each upgrade request (U2).
+ * Returns the value of an abort or retry annotation that names this rollout and has not been applied yet. Returns
+ * undefined if there is none. Also called before each upgrade request (U2).
  */
 export function newRequest(
   { annotations: values }: ObjectMeta,

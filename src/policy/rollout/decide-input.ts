@@ -26,7 +26,7 @@ export type ListingView = Pick<
 
 export interface Observation {
   readonly listing: ListingView;
-  /** Reason why the service does not offer the target version; undefined if it does. */
+  /** Message about a target version that the service does not offer; undefined if the service offers it. */
   readonly notOffered: string | undefined;
   /** True if a newer build becomes the target as soon as it reaches `minAge`. */
   readonly awaitsBuild?: boolean;
@@ -57,7 +57,7 @@ export interface Observation {
   /** True if the status may be written now, even though only its counts may have changed. */
   readonly areFiguresDue: boolean;
   readonly overlap: Overlap | undefined;
-  /** Name of the setting that pauses all policies of this operator; undefined if there is no such pause. */
+  /** Name of the setting that pauses all policies of this operator; undefined if no setting does so. */
   readonly pausedForAll: string | undefined;
   /** Reason why no policy may start upgrades, such as an unusable manifest (D1). */
   readonly upgradesBlocked?: string | undefined;

@@ -81,7 +81,7 @@ function placeOf(
   if (back && ending?.kind === 'updated' && ending.toVersion !== target) return 'rolledBack';
   if (!back && !wasBroughtThere(entry, target)) return 'elsewhere';
   const row = memberIndex.row(collectorId);
-  // Another policy takes precedence for this collector, so this policy does not roll it back (U13).
+  // Another policy takes precedence for this collector, so this policy does not roll the collector back (U13).
   if (!memberIndex.comesFirst(collectorId)) return 'elsewhere';
   // An unlisted collector that is no longer in the policy is not rolled back. If the service offers only one build,
   // unlisted collectors that may be running this build remain in the policy (U7).

@@ -2,7 +2,7 @@
  * Evaluates the state of a rollout: its stop, its active stage, and the reason why later stages wait (R2, R3, R5).
  *
  * - Failures are evaluated first.
- * - A stage ends when all its collectors that can be upgraded run the target version, and its soak has ended.
+ * - A stage ends when its soak has ended and all its collectors that can be upgraded run the target version.
  * - The next stage then chooses its collectors. One decision starts at most one stage.
  */
 
@@ -56,7 +56,7 @@ export interface Gate {
   readonly waitsFor: string;
   /**
    * Reason of the `Ready` condition while the rollout is waiting and no upgrade is running. Undefined if the default
-   * reason applies.
+   * reason for a wait applies.
    */
   readonly reason: string | undefined;
   /** Wall-clock time in ms at which the wait ends, if known. */
@@ -312,8 +312,8 @@ class StageProgress {
   }
 
   /**
-   * Evaluates a stage's message analysis after its soak (R11). Returns a reason if the stage must wait, and undefined
-   * otherwise.
+   * Evaluates a stage's message analysis after the soak (R11). Returns the reason why the stage must wait, or undefined
+   * if it need not wait.
    */
   #analyze(index: number, stage: SoakingStage): Held | undefined {
     const { now, observation, memberIndex, settings } = this.#input;
@@ -380,7 +380,7 @@ class StageProgress {
     return {};
   }
 
-  /** Returns the reason why the soak of a stage has not ended, or undefined if it has ended. */
+  /** Returns the reason why the soak of a stage has not ended, or undefined if the soak has ended. */
   #soak(stage: SoakingStage, counts: Counts, soakMs: number): Held | undefined {
     const { now, observation } = this.#input;
     const { name, members } = stage;
@@ -410,7 +410,7 @@ class StageProgress {
     this.#header = { ...this.#header, stages: stages.with(index, record) };
   }
 
-  /** Starts the next stage, or returns the reason why it must wait. */
+  /** Starts the next stage, or returns the reason why that stage must wait. */
   #startNext(): Progress {
     const { policy, memberIndex } = this.#input;
     const [stage] = waitingStages(policy.spec, this.#header);
@@ -434,7 +434,7 @@ class StageProgress {
     if ((isFilled || hasNoList(stage)) && needsApproval(stage, this.#header))
       return byPerson(`the approval of stage ${name}`, reasons.awaitingApproval);
     if (isFilled || this.#header.approved?.includes(name)) return undefined;
-    // The last stage takes all remaining collectors, and may be empty if none are left.
+    // The last stage takes all remaining collectors, and may be empty if no collectors are left.
     if (hasNoList(stage) && this.#pending.counts().updated > 0) return undefined;
     const waitsFor = `a collector that stage ${name} can upgrade: to skip this empty stage, approve it or remove it from the policy`;
     return byPerson(waitsFor, reasons.awaitingApproval);

@@ -34,7 +34,7 @@ export interface OfferedBuilds {
 export class SeenBuilds {
   readonly #store: LedgerStore;
   readonly #owner: OwnerRef;
-  /** Stored builds. Undefined until they have been read, and after a write whose outcome is unknown. */
+  /** Stored builds. Undefined until the builds have been read, and after a write whose outcome is unknown. */
   #known: StoredBuilds | undefined;
   #version: string | undefined;
 
@@ -60,7 +60,7 @@ export class SeenBuilds {
     return seenSinceMs;
   }
 
-  /** Reads the stored builds. If they are unreadable, every build counts as new. */
+  /** Reads the stored builds. If the stored data is unreadable, every build counts as new. */
   async #read(): Promise<StoredBuilds> {
     const stored = await this.#store.read(this.#owner, shard);
     this.#version = stored?.version;
@@ -76,8 +76,8 @@ export class SeenBuilds {
 }
 
 /**
- * Returns the builds to store, in this order: the latest build, builds that the policy may choose, and the other builds
- * with the newest first.
+ * Returns the builds to store, in this order: the latest build, builds that the policy may choose, and other builds
+ * (newest first).
  */
 function buildsToStore(builds: readonly Build[], isCandidate: (version: string) => boolean): readonly string[] {
   const latest = builds.filter((build) => build.latest).map(({ version }) => version);

@@ -1,5 +1,5 @@
 /**
- * Chooses the target version of a policy from the builds that the service offers (section 4.7).
+ * Chooses the target version of a policy from the builds that the service offers (section 4.7 of docs/service.md).
  *
  * The candidates are the latest build or, with `versionPattern`, all matching builds. If `minAge` is set, the newest
  * candidate that is old enough becomes the target. `minAge` never makes a policy return to an older version.
@@ -16,7 +16,7 @@ import { matchesGlob } from '../members/selector.ts';
  * next target.
  */
 export interface TargetPast {
-  /** Current target version of the policy, if it ever had one. */
+  /** Current target version of the policy, if the policy ever had a target. */
   readonly current: string | undefined;
   /** Wall-clock time in ms at which the service first offered each build. A build without a time counts as new. */
   readonly seenSinceMs: ReadonlyMap<string, number>;
@@ -58,8 +58,8 @@ export function minAgeMs({ minAge }: Target): number {
 }
 
 /**
- * Reports whether a version may become the target when it is old enough. If `versionPattern` is set, the version must
- * match it.
+ * Reports whether a version may become the target when the build is old enough. If `versionPattern` is set, the version
+ * must match this pattern.
  */
 export function isCandidate({ versionPattern }: Target, version: string): boolean {
   return versionPattern === undefined || matchesGlob(versionPattern, version);

@@ -68,7 +68,7 @@ interface Block extends TimeRange {
   readonly name: string;
 }
 
-/** Cached result, with the wall-clock time in ms until which it is valid. */
+/** Cached result, with the wall-clock time in ms until which the result is valid. */
 interface Found<Value> {
   readonly value: Value;
   readonly untilMs: number;
@@ -88,7 +88,9 @@ const maxZones = 1_000;
 /** Maximum number of time ranges that are checked in a search for a window that is longer than the cutoff. */
 const maxTries = 400;
 
-/** Returns the cutoff in ms: the time before the end of a maintenance window during which no upgrade starts. */
+/**
+ * Returns the cutoff in ms: the length of the period before the end of a maintenance window in which no upgrade starts.
+ */
 export function cutoffMs(maintenance: Maintenance | undefined): number {
   return parseDuration(maintenance?.cutoff ?? '0s') ?? 0;
 }
@@ -139,8 +141,8 @@ export class MaintenanceCalendar {
   }
 
   /**
-   * Finds the open maintenance window or, if none is open, the next one in one of the given time zones. Returns
-   * undefined if no window will open, or if the open window never closes.
+   * Finds the open maintenance window or, if no window is open, the window that opens next in one of the given time
+   * zones. Returns undefined if no window will open, or if the open window never closes.
    */
   nextWindow(wallMs: number, zones: Iterable<string>): NextWindow | undefined {
     if (!this.#windows) return undefined;
@@ -216,7 +218,7 @@ export class MaintenanceCalendar {
   }
 }
 
-/** Returns the cached result if it is still valid, or a new result. */
+/** Returns the cached result if that result is still valid, or otherwise a new result. */
 function cached<Value>(
   memory: Map<string, Cached<Value>>,
   key: string,
@@ -231,7 +233,10 @@ function cached<Value>(
   return value;
 }
 
-/** Returns the first error in the maintenance settings that the CRD's schema cannot detect, with its remedy. */
+/**
+ * Returns the first error in the maintenance settings that the CRD's schema cannot detect, and says how to correct the
+ * error.
+ */
 function problemOf(windows: readonly MaintenanceWindow[], exclusions: readonly Exclusion[]): string | undefined {
   for (const { schedule, timeZone: zone } of windows) {
     const ofSchedule = scheduleProblem(schedule);

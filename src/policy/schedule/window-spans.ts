@@ -61,8 +61,8 @@ export function* spansFrom(openings: readonly Opening[] | undefined, afterMs: nu
 }
 
 /**
- * Returns the start of the time range around `atMs` in which at least one window is open. If the start is too long ago,
- * returns the earliest time that was searched.
+ * Returns the start of the time range that contains `atMs` and in which at least one window is open. If the start is
+ * too long ago, returns the earliest time that was searched.
  */
 export function spanStart(openings: readonly Opening[], atMs: number): number {
   for (let backMs = firstLookbackMs; backMs <= maxLookbackMs; backMs *= 2) {

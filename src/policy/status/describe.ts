@@ -98,7 +98,9 @@ function describeRollout(input: EssentialsInput) {
   return { ...begun, ...(health.reconciling && waitingFor !== undefined ? { waitingFor } : {}) };
 }
 
-/** Returns the rollout's stop for the status. If the ledger is lost, the stop is restored from the status (U1). */
+/**
+ * Returns the rollout's stop as shown in the status. If the ledger is lost, the stop is restored from the status (U1).
+ */
 function describeStop({ kind, message, atMs, stage }: RolloutStop): StoppedRollout {
   const reported = { reason: stopReasons[kind], time: isoTime(atMs), message: bounded(message, maxStopLength) };
   return { ...reported, ...(stage === undefined ? {} : { stage }) };

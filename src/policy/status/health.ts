@@ -25,7 +25,7 @@ export interface HealthInput {
   readonly pausedBy: string | undefined;
   /** Error that prevents the use of the service or its credentials. */
   readonly problem: LogfleetError | undefined;
-  /** Message that the service does not offer the target version; undefined if it does. */
+  /** Message about a target version that the service does not offer; undefined if the service offers it. */
   readonly notOffered: string | undefined;
   /** True if a newer build becomes the target as soon as it reaches `minAge`. */
   readonly awaitsBuild?: boolean;
@@ -35,7 +35,7 @@ export interface HealthInput {
   /** Counts of the policy's collectors. Undefined until this process has read the whole collector list. */
   readonly fleet?: Fleet | undefined;
   readonly ledgerFull?: boolean;
-  /** Reason why the rollout is waiting, if it is. */
+  /** Reason why the rollout is waiting; undefined if the rollout is not waiting. */
   readonly wait?: RolloutWait | undefined;
   readonly state?:
     | Pick<RolloutState, 'header' | 'excess' | 'untolerated' | 'rollback' | 'recovery' | 'gate' | 'failedNow'>
@@ -47,7 +47,7 @@ export interface RolloutWait {
   readonly waitingFor: string;
   /**
    * Reason of the `Ready` condition while the rollout is waiting and no upgrade is running. Undefined if the default
-   * reason applies.
+   * reason for a wait applies.
    */
   readonly reason: string | undefined;
 }
@@ -170,8 +170,8 @@ function afterInconclusive({ stage }: RolloutStop, { stages = [] }: LedgerHeader
 }
 
 /**
- * Returns the text that explains why the rollout is stopped. Adds the current number of failures if it has changed
- * since the stop (H3).
+ * Returns the text that explains why the rollout is stopped. Adds the current number of failures if this number has
+ * changed since the stop (H3).
  */
 function stopText({ message, exceeded }: RolloutStop, failedNow: number | undefined): string {
   const now =
