@@ -24,7 +24,7 @@ export interface OpenJobsFigures {
 }
 
 const jobs = 200;
-/** Query for every fifth search job. The results of this query exceed the simulator's memory limit. */
+/** Query that every fifth search job runs. Its results exceed the simulator's memory limit. */
 const heavyQuery = '* | count by _messageid';
 const heavyRangeMs = 90_000;
 const slowQuery = '_messageid=*7';

@@ -25,8 +25,8 @@ export interface RowStep {
   readonly drops: boolean;
   readonly hides?: boolean;
   /**
-   * Reports whether a field is visible after this operator. `before` is true if the field was visible before the
-   * operator.
+   * Reports whether a field is visible after this operator has been applied. `before` says whether it was visible
+   * beforehand.
    */
   shows(lowerName: string, before: boolean): boolean;
   /** Applies the operator to a message. Returns false if the operator drops the message. */

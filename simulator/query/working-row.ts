@@ -9,7 +9,7 @@ interface ParsedField {
   readonly value: FieldValue;
 }
 
-/** Reports whether a field is visible. The name is in lower case. */
+/** Reports whether a field is visible. The name must be given in lower case. */
 export type Visibility = (lowerName: string) => boolean;
 
 export class WorkingRow implements MessageRow {

@@ -9,7 +9,7 @@ import type { JobEnd } from '../requests/journal.ts';
 import { jobNumberOf } from './job-id.ts';
 import type { SimulatedSearchJob } from './search-job.ts';
 
-/** Maximum number of ended search jobs held in memory. */
+/** Maximum number of finished search jobs held in memory. */
 const maxEndedKept = 5_000;
 
 export class SimulatedSearchJobs {

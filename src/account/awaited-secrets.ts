@@ -88,9 +88,8 @@ export class AwaitedSecrets {
   }
 
   /**
-   * Calls `wake` once, when one of these Secrets changes, or immediately if any Secret has changed since the caller got
-   * `changes`. Each call replaces the resource's earlier wait. A call with an empty list only ends the earlier wait.
-   * @param changes value of the property `changes` before the caller read the Secrets
+   * Calls `wake` once, when one of the given Secrets changes. If any Secret has changed since the caller read the property `changes`, calls `wake` immediately. Each call replaces the resource's earlier wait. A call with an empty list only ends the earlier wait.
+   * @param changes value of the property `changes` that the caller read before it read the Secrets
    */
   wait(waiter: string, secrets: readonly ResourceKey[], changes: number, wake: () => void): void {
     this.leave(waiter);

@@ -148,7 +148,7 @@ function* checkOutput({ fields }: Written<OutputSpec>): Generator<Finding> {
   for (const [index, field] of (fields ?? []).entries()) {
     if (fields?.indexOf(field) !== index) {
       yield warning([...path, index], 'Duplicate', {
-        problem: `${JSON.stringify(field)} is listed twice, but the files contain it only once`,
+        problem: `${JSON.stringify(field)} is listed twice, but the exported files contain each field only once`,
         remedy: 'keep only one',
       });
     } else if (field.trim() !== field) {

@@ -1,4 +1,4 @@
-/** Byte quantities in the format of Kubernetes (`256Mi`, `1.5G`, `1000000`), with at most three decimals. */
+/** Byte quantities in Kubernetes notation (`256Mi`, `1.5G`, `1000000`), with at most three decimal places. */
 
 const k = 1_000;
 const ki = 1_024;

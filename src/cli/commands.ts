@@ -396,7 +396,7 @@ Credentials for object stores come from the environment:
       ),
       flag(
         '--notification-secret <name>',
-        'Let the operator send notifications to the webhook in this Secret. Adds the permission to read the Secret.',
+        'Let the operator send notifications to the webhook whose URL is in this Secret. Adds the permission to read it.',
       ),
       flag(
         '--export-jobs',

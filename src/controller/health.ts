@@ -20,7 +20,7 @@ export interface Health {
   readonly message: string;
   readonly reconciling: boolean;
   readonly stalled: boolean;
-  /** True while logfleet retries requests because the service or a destination does not work (H2). */
+  /** True while logfleet is retrying requests because the service or a destination is not working (H2). */
   readonly outage?: boolean;
   /**
    * True if `message` already contains the start time of the outage. In that case, the start time is not appended

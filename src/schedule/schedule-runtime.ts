@@ -82,16 +82,13 @@ export class ScheduleRuntime {
   #stored: Stored | undefined;
   /** True if the schedule records must be read before the next decision is made. */
   #isReadDue = false;
-  /**
-   * Created runs that are still missing from the cache: the monotonic time in ms of the creation, by the name of the
-   * run.
-   */
+  /** Maps the name of each created run that the cache does not contain yet to its creation time (monotonic, in ms). */
   readonly #created = new SparseMap<string, number>();
   /** Uids of runs that this process deleted but that the cache still contains. */
   readonly #deleted = new SparseSet<string>();
   /**
-   * Runs that cannot be created because another SearchExport has the same name: the monotonic time in ms of the last
-   * attempt, by the name of the run.
+   * Maps the name of each run that cannot be created, because another SearchExport has the same name, to the time of
+   * the last attempt (monotonic, in ms).
    */
   readonly #taken = new SparseMap<string, number>();
   /** Error of the last attempt to create a run. Undefined if this attempt succeeded. */
@@ -290,7 +287,7 @@ export class ScheduleRuntime {
     }
   }
 
-  /** Returns the existing runs, and the runs that the status announces before they exist (S6). */
+  /** Returns the existing runs, and the runs that the status already lists but that do not exist yet (S6). */
   #runs(
     resource: SearchExportSchedule,
     { startMs, endMs }: ScheduleSettings,

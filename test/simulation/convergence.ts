@@ -263,7 +263,7 @@ function mayShrink({ fleet }: HistoryPlan): boolean {
   return Object.keys(fleet.events).filter((name) => name.startsWith('more')).length > 1;
 }
 
-/** Reports whether the policy selects collectors by version, which an upgrade changes. */
+/** Reports whether the policy selects collectors by version. An upgrade then changes which collectors are selected. */
 function selectsByVersion({ spec }: CollectorVersionPolicy): boolean {
   return (spec.selector as SelectorSpec).matchExpressions !== undefined;
 }

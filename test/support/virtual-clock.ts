@@ -128,7 +128,7 @@ function before(left: VirtualTimer, right: VirtualTimer): boolean {
   return left.at < right.at || (left.at === right.at && left.order < right.order);
 }
 
-/** Waits until no promise can continue without a timer, and no data is being compressed. */
+/** Waits until every pending promise is waiting for a timer, and no data is being compressed. */
 export async function settle(): Promise<void> {
   do await new Promise((resolve) => setImmediate(resolve));
   while (isCompressing());

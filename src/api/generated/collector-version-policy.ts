@@ -80,7 +80,7 @@ export interface CollectorVersionPolicySpec {
  */
 export interface Target {
   /**
-   * Version that the collectors must run, as the log service writes it, for example `19.500-1`. If the service does not
+   * Version that the collectors must run, in the log service's format, for example `19.500-1`. If the service does not
    * offer this version, no upgrade starts, and the condition `Stalled` lists the offered versions.
    */
   readonly version?: string;
@@ -264,8 +264,8 @@ export interface MessageAnalysis {
    */
   readonly baseline: 'BeforeUpgrade' | 'DayBefore' | 'WeekBefore';
   /**
-   * Minimum number of messages before the upgrade, from 1 to 1000000. Defaults to 100. A collector that sent fewer
-   * messages before the upgrade is left out of the message analysis, because its percentage would be unreliable.
+   * Number of messages, from 1 to 1000000, that a collector must have sent before its upgrade to be included in the
+   * message analysis. Defaults to 100. With fewer messages, its percentage would be unreliable.
    */
   readonly minMessages: number;
   /**

@@ -13,10 +13,10 @@ export interface SearchExportSpec {
     readonly name: string;
   };
   /**
-   * Query in the log service's query language. If every operator processes each row on its own (`where`, `parse`,
-   * `fields`, `json` and similar), logfleet splits the time range into several searches. Such a query can find any
-   * number of rows. Any other query, such as an aggregation, runs as a single search job. If this job finds more rows
-   * than the service returns, the export is incomplete.
+   * Query in the log service's query language. If every step of the query processes each row on its own (`where`,
+   * `parse`, `fields`, `json` and similar), logfleet splits the time range into several searches. Such a query can find
+   * any number of rows. Any other query, such as an aggregation, runs as a single search job. If this job finds more
+   * rows than the service returns, the export is incomplete.
    */
   readonly query: string;
   /**
@@ -402,10 +402,10 @@ export interface ExecutionSpec {
  */
 export interface ExportJobSpec {
   /**
-   * Number of pods that export different parts of the time range at the same time, from 1 to 4 (default 1). Each pod
-   * needs a share of the request limits of a log service user. A user has at most four shares. If too few shares are
-   * free, the export starts with fewer pods. An export with `limits.maxMessages`, or with a query that cannot be split,
-   * runs in one pod.
+   * Number of pods that export different parts of the time range at the same time, from 1 to 4 (default 1). The request
+   * limits of a log service user are divided into at most four shares, and each pod needs one share. If too few shares
+   * are free, the export starts with fewer pods. An export with `limits.maxMessages`, or with a query that cannot be
+   * split, runs in one pod.
    */
   readonly workers: number;
   /**
@@ -536,10 +536,7 @@ export interface ExportPodAffinity {
  * 512Mi of memory, and its memory limit is 1Gi.
  */
 export interface ExportPodResources {
-  /**
-   * Amount of each resource that the container in each pod of the export requests, such as `2` for `cpu` or `1Gi` for
-   * `memory`.
-   */
+  /** Resource requests of the container in each pod of the export, such as `2` for `cpu` or `1Gi` for `memory`. */
   readonly requests?: {
     readonly [k: string]: string;
   };

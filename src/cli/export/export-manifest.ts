@@ -53,7 +53,7 @@ interface FlagSurroundings extends Pick<CommandContext, 'cwd' | 'env'> {
 
 export interface GivenSecret {
   readonly name: string;
-  /** Namespace in the manifest of the Secret. If undefined, the Secret is in the namespace of the export. */
+  /** Namespace given in the Secret's manifest. If undefined, the Secret is in the export's namespace. */
   readonly namespace: string | undefined;
 }
 

@@ -198,8 +198,8 @@ function securityPolicy(html: string): string {
 }
 
 /**
- * Returns the response that refuses a request to the server on this port, or undefined if the request is allowed.
- * Clients omit port 80 from `Host` and `Origin`, because it is the default port of HTTP.
+ * Returns the response that refuses a request to the server on this port. Returns undefined if the request is allowed.
+ * For port 80, `Host` and `Origin` may omit the port, because it is the default port of HTTP.
  */
 export function refusalOf(
   request: Pick<IncomingMessage, 'method' | 'headers'>,

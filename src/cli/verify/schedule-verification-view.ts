@@ -117,7 +117,7 @@ function adviceOf({ gaps, overlaps }: ScheduleVerification): readonly string[] {
   return [
     ...(gaps.length > 0
       ? [
-          `Remedy for a gap: run ${invocation('retry')} for the schedule. This repeats failed runs and rewrites missing schedule records. Restore older schedule records from a backup. To verify only a part of the time range, add --from and --to.`,
+          `Remedy for a gap: run ${invocation('retry')} for the schedule. This repeats failed runs and writes missing schedule records again. If the records of older runs are still missing, restore them from a backup. To verify only a part of the time range, add --from and --to.`,
         ]
       : []),
     ...(overlaps.length > 0

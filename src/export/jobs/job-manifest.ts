@@ -229,8 +229,8 @@ function podVolumes(resource: SearchExport): readonly object[] {
 }
 
 /**
- * Returns the SearchExport for a pod as JSON, without the fields that only the operator uses. The fingerprint does not
- * depend on the omitted fields (E1).
+ * Returns the SearchExport as JSON that is passed to a pod. Fields that only the operator uses are left out. They do
+ * not affect the fingerprint (E1).
  */
 export function workerManifest({ apiVersion, kind, metadata, spec }: SearchExport): string {
   const { execution: _, paused: __, ttlSecondsAfterFinished: ___, activeDeadlineSeconds: ____, ...rest } = spec;

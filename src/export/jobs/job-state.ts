@@ -31,7 +31,9 @@ export interface JobState {
   readonly isHeldUp?: boolean;
 }
 
-/** Determines the state of a Kubernetes Job. `workers` contains the pods' reports from the export's status. */
+/**
+ * Determines the state of a Kubernetes Job. `workers` contains the reports that its pods wrote to the export's status.
+ */
 export function readJob(job: WorkerJob, pods: readonly WorkerPod[], workers: readonly WorkerStatus[] = []): JobState {
   const { status } = job;
   const failedPods = status.failed ?? 0;

@@ -80,7 +80,7 @@ export class RowFilter {
   constructor(options: RowFilterOptions) {
     assert(
       !options.byReceiptTime || options.writtenFromMs === undefined,
-      'rows of a search by receipt time would be left to the next search',
+      'a search by receipt time must write all its rows, because the next search would not return them',
     );
     this.#options = options;
     this.#writtenSums = new SliceSums(options.sliceMs);

@@ -168,7 +168,7 @@ export function renderNotice({ kind, record }: Notice, forget: string): string {
   const name = `${resource.kind} ${resource.metadata.namespace}/${resource.metadata.name}`;
   const file = join(directory, manifest);
   if (kind === 'continued')
-    return `${name} has a manifest again, and continues with the state that logfleet has kept since ${retainedSince}`;
+    return `${name} has a manifest again and continues with the state that logfleet has kept since ${retainedSince}`;
   const until = new Date(retainedUntil(record)).toISOString().slice(0, 10);
   return (
     `${name} is no longer in ${file}, so it counts as deleted, and logfleet starts no more work for it. ` +

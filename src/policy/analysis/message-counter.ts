@@ -172,8 +172,7 @@ function countsOf(records: readonly ReadonlyMap<string, string>[], messageCount:
     const id = textOf(record, '_collectorid');
     const count = figureOf(record, '_count');
     if (count === undefined) throw notCounted('a record in the search result has no count');
-    // The service may round an id, for example to 1E8. Such a result is rejected, because the collector would seem to
-    // have sent no messages.
+    // The service may round an id, for example to 1E8, so that it matches no collector. Such a result is rejected. Otherwise, the collector would seem to have sent no messages.
     if (!collectorId.test(id))
       throw notCounted('a collector id in the search result contains characters other than digits');
     if (counts.has(id))

@@ -201,7 +201,7 @@ function afterListing(known: Known): Entry | undefined {
   const unobservable = `the result of the upgrade is unknown: the service offers only build ${open.toVersion}, and its list of collectors may omit collectors that run this build`;
   if (!observable) return close(known, 'unobservable', unobservable);
   if (row !== undefined) return entry;
-  // If the service lists collectors with the former version, an unlisted collector no longer exists.
+  // The service lists all collectors that still run the former version. A collector that is not listed therefore no longer exists.
   return showsOrigin ? undefined : timedOut(known);
 }
 

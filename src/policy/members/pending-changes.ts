@@ -26,7 +26,7 @@ export class PendingChanges {
   /** Indexes of the stages in which an upgrade succeeded. */
   readonly #upgraded = new Set<number | undefined>();
 
-  /** @param changes changes that already exist but have not been stored */
+  /** @param changes earlier changes that have not been stored yet */
   constructor(ledger: LedgerView, memberIndex: MemberView, changes: readonly EntryChange[] = []) {
     this.#ledger = ledger;
     this.#memberIndex = memberIndex;

@@ -22,7 +22,7 @@ export interface ForecastStage {
   readonly needsApproval: boolean;
   /** Wall-clock times in ms at which running upgrades started. */
   readonly inFlight?: readonly number[];
-  /** Wall-clock time in ms at which the stage's running soak ends. */
+  /** Wall-clock time in ms at which the stage's current soak ends. */
   readonly soakedMs?: number | undefined;
   /** True if the messages of the stage's collectors are counted after the soak. */
   readonly isAnalyzed?: boolean;

@@ -211,8 +211,8 @@ export function forgive(input: DecideInput, pending: PendingChanges): void {
 }
 
 /**
- * Returns the collector's ledger entry after a retry of a rolled-back rollout (U14). Returns undefined if the entry
- * must be deleted, because the collector was rolled back.
+ * Returns the ledger entry that a collector gets when a rolled-back rollout is retried (U14). If the collector was
+ * rolled back, its entry must be deleted, and this function returns undefined.
  */
 function broughtThere(entry: Entry, target: string): Entry | undefined {
   const { ending } = entry;

@@ -1,7 +1,7 @@
 /**
- * Decides whether more upgrades in a rollout have failed than `maxFailures` allows (R5).
+ * Decides whether the number of failed upgrades in a rollout exceeds `maxFailures` (R5).
  *
- * With `maxFailures: N`, N failures are tolerated. A percentage refers to the number of upgrades that have ended.
+ * With `maxFailures: N`, N failures are tolerated. A percentage is relative to the number of upgrades that have ended.
  * Percentages are checked as soon as `minSamples` upgrades have ended, and at the end of a stage.
  */
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';

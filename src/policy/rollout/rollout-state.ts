@@ -397,8 +397,7 @@ class StageProgress {
         sweepFromMs: soakedMs,
       };
     }
-    // A stage waits while a collector that left the target version must be upgraded again. A stage with a fixed list of
-    // collectors also waits while one of its collectors is being upgraded, or while an upgrade is still to be retried.
+    // A stage waits while a collector that no longer runs the target version must be upgraded again. A stage with a fixed list of collectors also waits while one of them is being upgraded or has an upgrade that will be retried.
     const busy = counts.drifting + (members === undefined ? 0 : counts.inProgress + counts.retrying);
     return busy > 0 ? { gate: gate(`the end of stage ${name}`, reasons.rollingOut) } : undefined;
   }

@@ -313,8 +313,8 @@ function collectorsFailed(input: HealthInput): Health | undefined {
 }
 
 /**
- * Returns the health if all collectors were upgraded but too many of them sent too few messages, and otherwise
- * undefined.
+ * Returns the health of a policy if all collectors were upgraded, but too many of them sent too few messages. Returns
+ * undefined otherwise.
  */
 function wentQuiet({ state }: HealthInput): Health | undefined {
   const { excess, header } = state ?? {};

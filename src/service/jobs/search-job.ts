@@ -25,7 +25,8 @@ import { type PageRequest, type PageSource, readPage } from './page-reading.ts';
 import type { JobOrder, JobStatus, MessagePage, OpenJob, RecordPage, RowReceiver } from './search-service.ts';
 
 /**
- * Time in ms without requests after which the service has certainly cancelled a job (section 3.1 of docs/service.md).
+ * If a job receives no requests for this time in ms, the service has certainly cancelled it (section 3.1 of
+ * docs/service.md).
  */
 export const orphanLifeMs = 30_000;
 /** Time in ms without a valid response after which the search job counts as lost. */

@@ -51,7 +51,7 @@ export class JobSession {
     this.#heardAtMs = Math.max(this.heardAtMs, sentAtMs);
   }
 
-  /** Returns the reason why the service does not find the job. */
+  /** Returns the reason why the service cannot find the job. */
   whyMissing(refusal: NoSuchJob): MissingJob {
     const { isDeleted, cookies } = this;
     return missingJob({

@@ -144,7 +144,10 @@ export class Tenant {
     return { baseURL, accessId: user, accessKey, 'ca.crt': readFileSync(caFile, 'utf8') };
   }
 
-  /** Adds or changes collectors and faults of this test's user. A null value removes an entry. */
+  /**
+   * Adds or changes collectors and faults of the simulated user that belongs to this test. A null value removes an
+   * entry.
+   */
   async equip({ groups = {}, faults = {} }: TenantScenario): Promise<void> {
     for (const name of Object.keys(groups)) this.#groups.add(`${this.user}-${name}`);
     await this.#simulator.patch({

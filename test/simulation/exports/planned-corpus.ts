@@ -32,8 +32,8 @@ export interface CorpusOptions {
   readonly settleMs: number;
   readonly calmAtMs: number;
   /**
-   * Approximate row limit of a search. There can be several times as many messages, so that the export must split
-   * searches.
+   * Approximate maximum number of rows that a search returns. The corpus can contain several times as many messages,
+   * which forces the export to split its searches.
    */
   readonly limit: number;
   readonly isLarge: boolean;

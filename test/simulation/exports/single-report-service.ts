@@ -1,4 +1,4 @@
-/** Simulated service that reports a search error only once, in one status of the search job. */
+/** Simulated service that reports a search error only once, in a single status response for the search job. */
 import {
   type InProcessRequest,
   type InProcessResponse,

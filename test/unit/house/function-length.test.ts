@@ -20,7 +20,7 @@ interface MeasuredFunction {
   readonly lines: number;
 }
 
-/** Returns all functions, methods, accessors and arrow functions in a file, with their numbers of lines. */
+/** Returns all functions, methods, accessors and arrow functions in a file, each with its length in lines. */
 function functionsOf(source: ParsedSourceFile): readonly MeasuredFunction[] {
   const found: MeasuredFunction[] = [];
   source.walk((node, ancestors) => {

@@ -76,7 +76,10 @@ function markOpen(open: boolean[], startMs: number, window: PlainWindow): void {
   }
 }
 
-/** Reports whether the window opens in this minute. `before` is the UTC offset of the time zone three hours earlier. */
+/**
+ * Reports whether the window opens in this minute. `before` is the UTC offset that the time zone had three hours before
+ * this minute.
+ */
 function opens(
   window: PlainWindow,
   wallMs: number,

@@ -27,7 +27,7 @@ type Rows = readonly ResultFields[];
 type Cases = Readonly<Record<string, LieCase>>;
 
 const { truth, pageRows } = small;
-/** Simulator settings: a search returns at most 500 rows, and reports when its result was cut off. */
+/** Simulator settings: a search returns at most 500 rows, and indicates whether its result was cut off. */
 const cutting: Scenario['search'] = { messageLimit: 500 };
 /** Corpus with more rows. The operator suspects an unreported row limit only if a search finds many rows. */
 const inLarge = { corpus: large };
