@@ -48,7 +48,8 @@ export interface Account {
 /** Maximum age, in ms, of a Secret's content in memory. After that, the Secret is read again. */
 const secretMaxAgeMs = 60_000;
 /**
- * Time in ms after which an unused Secret is forgotten. Its client is closed, unless another Secret uses that client.
+ * Time in ms after which an unused Secret is forgotten. The Secret's client is closed, unless another Secret uses the
+ * same client.
  */
 const idleMs = hourMs;
 /**

@@ -1,6 +1,6 @@
 /**
- * Cron schedules: minute, hour, day of month, month, day of week. The library Croner finds the days. `time-zone.ts`
- * converts the local times, because logfleet does not handle clock changes in the same way as Croner.
+ * Cron schedules: minute, hour, day of month, month, day of week. The library Croner finds the days, in UTC.
+ * `time-zone.ts` converts the local times, because logfleet does not handle clock changes in the same way as Croner.
  */
 import { Cron, CronPattern } from 'croner';
 import { dayMs, minuteMs } from './time-units.ts';

@@ -64,8 +64,8 @@ export function plainEnd(bytes: Uint8Array, view: DataView, from: number, end: n
 }
 
 /**
- * Returns a word in which the highest bit is set for each byte that is a quote, a backslash or below 0x20. Only the
- * lowest set bit is reliable, because the borrow of a subtraction can also set higher bits.
+ * Returns a word that marks each quote, backslash and byte below 0x20 by the highest bit of that byte. Only the lowest
+ * set bit is reliable, because the borrow of a subtraction can also set higher bits.
  */
 function marksIn(word: number): number {
   // The XOR swaps the codes of the quote (0x22) and the space (0x20). The quote and all control characters are then

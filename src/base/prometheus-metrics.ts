@@ -21,7 +21,7 @@ interface MetricOptions {
   readonly labelNames: readonly string[];
   /** Upper bounds of a histogram's buckets. */
   readonly buckets?: number[];
-  /** Returns the series of a gauge. Called at each scrape. */
+  /** Computes and sets the values of a gauge. Called at each scrape. */
   readonly collect?: () => void;
   readonly registers: Registry[];
 }

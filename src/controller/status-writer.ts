@@ -125,7 +125,7 @@ export class StatusWriter<K extends KindName> {
 
   /**
    * Tells the host (cluster or directory) that the resource already shows this status, and returns the delay in ms
-   * until the next check. If the resource shows another status, returns undefined, and the status must be written.
+   * until the next check. If the status must be written instead, only returns undefined.
    */
   confirm(resource: ResourceOf<K>, essentials: StatusOf<K>, figures: StatusOf<K>): number | undefined {
     const before = this.known(resource);

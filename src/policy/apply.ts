@@ -105,8 +105,7 @@ async function write(runtime: PolicyRuntime, { bound: { ownership } }: Ready, de
   try {
     await policyLedger.write(decision, ownership);
   } catch (error) {
-    // The attempts could not be stored, so the upgrades must not be requested. The ledger might not contain their
-    // attempts.
+    // After a failed write, the ledger might not contain the attempts, so their upgrades must not be requested.
     posting.withdraw(post);
     throw error;
   }

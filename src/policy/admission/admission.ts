@@ -45,7 +45,7 @@ export interface Admission {
   readonly listingsNeeded: ReadonlyMap<string, number>;
   /** Earliest monotonic time in ms at which a waiting collector may be upgraded. */
   readonly nextMs: number;
-  /** True if a collector is waiting because as many upgrades are running as `maxInProgress` allows. */
+  /** True if a reason such as `maxInProgress`, or a stage that has not started, makes all remaining collectors wait. */
   readonly pressed: boolean;
   /**
    * True if a collector is waiting only briefly, for example for the response to a request. The status does not show a

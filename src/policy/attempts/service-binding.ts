@@ -190,7 +190,7 @@ export class ServiceBinding {
     return Math.min(refusedForMs, ...heldMs.map((untilMs) => untilMs - clock.monotonic()));
   }
 
-  /** Allows requests to be sent immediately after a failure, because a user asked for a retry. */
+  /** Ends the delays after failed requests, because a user asked for a retry. */
   tryAgain(secret: ResourceKey): void {
     this.#environment.accounts.tryAgain(secret);
     for (const failures of Object.values(this.#failures)) failures.tryAgain();

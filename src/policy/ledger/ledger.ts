@@ -40,7 +40,7 @@ export interface Attempt {
   /** True if listings are unreliable until a grace period after `sinceMs` has passed. Not stored in the ledger. */
   readonly needsGrace: boolean;
   /**
-   * Monotonic time in ms at which the request was last repeated. It is repeated once more only after a grace period.
+   * Monotonic time in ms at which the request was last repeated. A grace period must pass before the next repetition.
    * Not stored in the ledger.
    */
   readonly probedAtMs?: number;
@@ -246,7 +246,8 @@ export interface RolloutStop {
   /**
    * Why the rollout was stopped.
    * - `failures`: more upgrades failed than `maxFailures` tolerates.
-   * - `rollback`: the same, and the upgraded collectors return to their former versions.
+   * - `rollback`: more upgrades failed than `maxFailures` tolerates, so the upgraded collectors return to their former
+   *   versions.
    * - `inconclusive`: no collector of the stage reached the target version, or the message analysis could judge no
    *   collector.
    * - `abort`: a user stopped the rollout.

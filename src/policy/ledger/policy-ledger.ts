@@ -32,8 +32,8 @@ export class PolicyLedger {
   /** Ledger header that this process stored last. */
   #written: LedgerHeader | undefined;
   /**
-   * State of the stored ledger: not read yet, read, or missing. If it is missing, only the status shows which upgrades
-   * are running (U1).
+   * State of the stored ledger: not read yet, read, or missing. If the ledger is missing, only the status shows which
+   * upgrades are running (U1).
    */
   #stored: 'unread' | 'read' | 'missing' = 'unread';
 

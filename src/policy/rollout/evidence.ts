@@ -1,6 +1,6 @@
 /**
- * Evaluates a policy's open upgrades. The evidence is responses, task statuses and listings. Also measures how long
- * upgrades take. `attempt.ts` contains the rules for a single upgrade.
+ * Evaluates a policy's open upgrades, based on responses, task statuses and listings. Also measures how long upgrades
+ * take. `attempt.ts` contains the rules for a single upgrade.
  */
 import { evaluateEntry, type Instant } from '../attempts/attempt.ts';
 import type { DurationSample } from '../attempts/upgrade-duration.ts';

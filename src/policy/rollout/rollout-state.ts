@@ -87,7 +87,7 @@ interface Progress {
 export interface RolloutState extends Progress {
   /** True if every stage has started. Until then, late joiners are not upgraded. */
   readonly isLastStarted: boolean;
-  /** Exceeded `maxFailures` of a rollout that continues anyway; undefined if none is exceeded. */
+  /** Exceeded `maxFailures` of a rollout that continues anyway; undefined if none is exceeded, or after a stop. */
   readonly excess: Excess | undefined;
   /** Current number of failures of the stopped stage or rollout. */
   readonly failedNow: number | undefined;

@@ -76,7 +76,7 @@ export function spanStart(openings: readonly Opening[], atMs: number): number {
   return atMs - maxLookbackMs;
 }
 
-/** Yields, in order, the time ranges after `afterMs` in which one maintenance window is open. */
+/** Yields, in order, the time ranges that end after `afterMs` and in which one maintenance window is open. */
 function* spansOf({ schedule, durationMs, daySpans, zone }: Opening, afterMs: number): Generator<TimeRange, undefined> {
   // Local times that replace opening times skipped by a clock change.
   const moved: number[] = [];

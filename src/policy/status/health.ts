@@ -286,7 +286,7 @@ function excessText(state: HealthInput['state']): string {
   return state?.excess ? `; ${state.excess.message}` : '';
 }
 
-/** Reasons of the `Ready` condition for a stage that waits even though all its collectors have been upgraded. */
+/** Reasons of the `Ready` condition for which a stage can wait even after all its collectors have been upgraded. */
 export const stageReasons: ReadonlySet<string> = new Set([
   reasons.soaking,
   reasons.rollingOut,

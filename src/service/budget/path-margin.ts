@@ -20,7 +20,7 @@ export const marginBounds = {
   maxMs: 250,
   /**
    * Number of ms that the first 429 response adds to the time allowed for network delays. Each further 429 response
-   * doubles this number.
+   * doubles the time that has been added so far.
    */
   cautionStepMs: 25,
   /**
