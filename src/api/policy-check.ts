@@ -41,7 +41,7 @@ function* checkTarget({ version, versionPattern }: Target): Generator<Finding> {
   if (plain !== version) {
     yield warning(['spec', 'target', 'version'], 'Risky', {
       problem:
-        'the version has leading zeros, and the service compares versions as text, so it differs from the same version without them',
+        'the version has leading zeros, so it differs from the same version without them: the service compares versions as text',
       remedy: `use ${plain}`,
     });
   }

@@ -255,7 +255,7 @@ function judgeDense(run: SearchFacts, figures: RowFigures, atMs: number): Verdic
   // the search is repeated.
   if (counted.rows <= run.jobCount) return again(run, 'CountDiffers', record, differenceOf(counted.rows, figures));
   const moment = isoText(atMs);
-  const message = `the millisecond ${moment} has ${counted.rows} rows, but a search can return at most ${figures.written} of them`;
+  const message = `the millisecond ${moment} has ${counted.rows} rows, but the search returned only ${figures.written} of them`;
   return { kind: 'dense', record: flagged(record, 'MillisecondTooDense'), message };
 }
 

@@ -473,7 +473,7 @@ describe('a dense millisecond (E4)', () => {
         count: { rows: 13 },
         incomplete: { reason: 'MillisecondTooDense' },
       },
-      message: 'the millisecond 1970-01-01T00:00:00.199Z has 13 rows, but a search can return at most 12 of them',
+      message: 'the millisecond 1970-01-01T00:00:00.199Z has 13 rows, but the search returned only 12 of them',
     });
   });
 });
