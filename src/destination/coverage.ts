@@ -44,8 +44,8 @@ export function coverageOf(
 }
 
 /**
- * Returns the plan's segments, followed by those that digests (comparisons with the service's counts) added for
- * repeated searches.
+ * Returns the plan's segments, followed by the segments that comparisons with the service's counts added for repeated
+ * searches.
  */
 export function allSegmentsOf(plan: ExportPlan, verdicts: readonly DigestVerdict[] = []): readonly Segment[] {
   return roundsOf(plan, verdicts).flatMap(({ segments }) => segments);

@@ -84,7 +84,7 @@ const digestVerdict = object({
   /** Time ranges in which the service's counts match the written rows, in chronological order. */
   proven: list(checked(provenRange, rangeProblem)),
   differing: list(checked(differingRange, rangeProblem)),
-  /** Time ranges whose rows do not match the service's counts. They are searched again. */
+  /** Time ranges that are searched again. Together, they cover the ranges in `differing`. */
   segments: list(checked(timeRange, rangeProblem)),
   /**
    * Time ranges whose rows still do not match the service's counts after the last search. These ranges are marked as

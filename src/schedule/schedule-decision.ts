@@ -140,16 +140,16 @@ export function decideSchedule(snapshot: ScheduleSnapshot): ScheduleDecision {
 /** Settings that determine the time range and the due time of each run. */
 export type ScheduleTimes = Pick<ScheduleSettings, 'calendar' | 'startMs' | 'endMs' | 'settleDelayMs'>;
 
-/** Time ranges for which runs are due but have not been created yet. */
+/** Time for which runs are due. */
 export interface DueTime {
-  /** Time ranges for which runs are due but have not been created yet, in ascending order. */
+  /** Time ranges for which runs are due, except ranges that are already taken, in ascending order. */
   readonly open: readonly TimeRange[];
   /** Time up to which runs are due. It is never later than the end of the schedule. */
   readonly untilMs: number;
 }
 
 /**
- * Returns the time ranges for which runs are due but have not been created yet.
+ * Returns the time ranges for which runs are due, except the ranges in `taken`.
  *
  * @param taken time ranges that are exported, have failed or belong to an existing run, sorted and without overlaps
  */

@@ -129,7 +129,7 @@ async function stop(program: Program): Promise<void> {
   await program.ended;
 }
 
-/** Names and uids of the objects that every uninstallation keeps. */
+/** Returns the names and uids of the objects that every uninstallation keeps. */
 async function kept(namespace: string): Promise<readonly string[]> {
   const folders = [
     resourcePath('CollectorVersionPolicy', namespace),
@@ -149,7 +149,7 @@ async function leaseUid(namespace: string): Promise<string> {
 }
 
 /**
- * Number of collectors. It is high enough that the rollout is still running when the chart is uninstalled, even on a
+ * Number of collectors. It is high enough that the rollout is still running when the operator is uninstalled, even on a
  * busy machine.
  */
 const fleetSize = 30;

@@ -1,4 +1,4 @@
-/** Tests that the unexpected end of a worker thread stops only one simulation, and that the pool reports its seed. */
+/** Tests that the unexpected end of a worker thread stops only one simulation, and that its seed is reported. */
 import { expect, test } from 'vitest';
 import { countFrom, HistoryPool } from './history-pool.ts';
 

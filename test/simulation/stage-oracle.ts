@@ -244,9 +244,9 @@ function upgradedNames(rollout: ObservedRollout | undefined): ReadonlySet<string
 }
 
 /**
- * Returns the time in ms at which the stage's soak starts: when the last collector in the stage reached the target. If
- * the stage upgraded no collectors and the previous rollout to the target was stopped, the soak starts with the stage.
- * If that rollout was not stopped, such a stage has no soak, and the result is undefined.
+ * Returns the time in ms at which the stage's soak starts: when the last collector in the stage reached the target. A
+ * stage that upgraded no collectors has a soak only if the previous rollout to the target was stopped. In that case,
+ * the soak starts with the stage. Returns undefined if there is no soak.
  */
 function soakFromMs(
   record: HistoryRecord,

@@ -12,7 +12,7 @@ export function invocation(words: string): string {
 }
 
 interface Surroundings {
-  /** Script that Node runs: `bin/logfleet.js`, a link to this file, or `src/main.ts`. */
+  /** Script that Node runs: `bin/logfleet.js` or a link to it, or `src/main.ts`. */
   readonly started: string;
   readonly cwd: string;
   /** Folder of the package that npx is running. Undefined if npx is not used. */

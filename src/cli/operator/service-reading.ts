@@ -17,7 +17,7 @@ export const maxFailureMs = 30_000;
 /** Default value of `--timeout`, in ms. */
 export const defaultTimeoutMs = 10 * 60_000;
 
-/** Returns a connection over TLS, the system's clock, and the system's random numbers. */
+/** Returns the system's clock and random numbers, and a function that connects to the service over TLS. */
 export function readOverTls({ env }: CommandContext): ServiceReading {
   return { clock: systemClock, random: systemRandom, connect: serviceConnect(noMetrics, silentLogger, env) };
 }

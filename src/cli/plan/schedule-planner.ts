@@ -1,6 +1,7 @@
 /**
  * Plans schedules: the runs that are due now (the backfill), and the runs of the next 24 hours. One run is planned as a
- * sample. The estimates assume that all runs need as many requests and as much time as the sample.
+ * sample. The estimates assume that each run has as many rows, and needs as many requests and as much time, as the
+ * sample.
  */
 import { scheduleRange } from '../../api/export-schedule-check.ts';
 import type { SearchExport, SearchExportSchedule } from '../../api/kinds.ts';

@@ -2,9 +2,9 @@
  * Compares the written rows with the service's own counts, sizes and times for short periods. This comparison is called
  * a digest (E6). The functions are pure; `proving.ts` sends the requests.
  *
- * A commit record contains a hash over the values of all periods, or a weighted sum for searches by receipt time. A
- * number from the service, such as `1.788E12`, is rounded. If rounding may explain a difference, the value counts as
- * not compared.
+ * A commit record contains a hash over the values of all periods, or a weighted sum for searches by receipt time. The
+ * service may round a number, for example to `1.788E12`. If rounding may explain a difference, the value counts as not
+ * compared.
  */
 import { defined } from '../../base/record.ts';
 import type { CommitRecord, RepeatedMessage } from '../../destination/commit-record.ts';

@@ -1,6 +1,6 @@
 /**
- * Reads the result pages of one search job, newest rows first. Each read uses different page sizes. So if rows are
- * repeated or missing between two pages, the next read shows it (E9).
+ * Reads the result pages of one search job, newest rows first. Each read uses different page sizes, so that an error
+ * between two pages, such as a missing or repeated row, does not recur (E9).
  */
 import { crossing } from '../../base/boundary.ts';
 import { LogfleetError } from '../../base/errors.ts';

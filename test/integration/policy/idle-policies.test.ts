@@ -1,7 +1,4 @@
-/**
- * Tests that the operator sends no more requests for a policy after the policy is paused, or while the process is
- * shutting down.
- */
+/** Tests that a paused policy becomes idle, and that a policy's status is correct after the process has ended. */
 import { expect, test } from 'vitest';
 import { minuteMs } from '../../../src/base/time-units.ts';
 import { policiesPath, World } from '../../support/world.ts';

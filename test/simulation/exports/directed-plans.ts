@@ -147,7 +147,7 @@ const directions: Readonly<Record<string, ExportDirection>> = {
     search: { atMessageLimit: 'done', status: { bucketLength: '3h' } },
     more: () => ({ isLimitSilent: true }),
   },
-  /** The service returns at most 1,000 rows per search, and does not report this limit. */
+  /** The service returns at most 10,000 rows per search, and does not report this limit. */
   round: {
     messages: (chance) => plain(chance, 10_000 + chance.whole(1, 2_000)),
     search: { atMessageLimit: 'done', messageLimit: 10_000 },

@@ -7,8 +7,8 @@ type Vector = readonly number[];
 type Matrix = readonly Vector[];
 
 /**
- * Matrices that convert linear RGB colours to those that people with colour blindness perceive (Machado, Oliveira and
- * Fernandes 2009, severity 1).
+ * Matrices that convert linear RGB colours to the colours that people perceive, with normal sight or with a kind of
+ * colour blindness (Machado, Oliveira and Fernandes 2009, severity 1).
  */
 const sights: Readonly<Record<string, Matrix>> = {
   normal: [
