@@ -195,7 +195,7 @@ describe.concurrent('user actions', () => {
     await tenant.equip({ groups: { web: { count: 1, version: oldVersion, upgrade: quick } } });
     await manifests.policy('production', { paused: true });
     const { status, stdout } = await (await run()).ended;
-    expect(stdout).toMatch(/^logging\/production: Paused: .* remove paused: true .*\n$/);
+    expect(stdout).toMatch(/^logging\/production: Paused: .* remove 'paused: true' .*\n$/);
     expect(status).toBe(0);
     expect(await tenant.tasks()).toEqual([]);
     const resume = `${nameInHints} resume cvp/production --dir ${manifests.path}`;

@@ -105,7 +105,7 @@ export class ExportResource {
 }
 
 function reasonOf(message: string): string {
-  if (/^the millisecond .* has .* rows, but a search returns /.test(message)) return 'MillisecondTooDense';
+  if (/^the millisecond .* has .* rows, but the search returned only /.test(message)) return 'MillisecondTooDense';
   return message.includes('this query cannot be searched in shorter intervals') ? 'LimitReached' : message;
 }
 
