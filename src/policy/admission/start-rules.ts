@@ -5,10 +5,11 @@
  */
 import { reasons } from '../../api/conditions.ts';
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
+import type { Instant } from '../../base/clock.ts';
 import { parseDuration } from '../../base/duration.ts';
 import { counted } from '../../base/number-text.ts';
 import { pausedByOf } from '../../controller/pauses.ts';
-import { type Instant, monotonicOf } from '../attempts/attempt.ts';
+import { monotonicOf } from '../attempts/attempt.ts';
 import type { Ending, RolloutStop } from '../ledger/ledger.ts';
 import type { PendingChanges } from '../members/pending-changes.ts';
 import { shareOf } from '../members/stages.ts';

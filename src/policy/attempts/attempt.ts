@@ -8,6 +8,7 @@
  *      │        └─ response lost, or 5xx ─────► unknown ──── listing at the target, 35 min ─► ended
  *      └──────────── repeated POST (probe, U3) ──┘
  */
+import type { Instant } from '../../base/clock.ts';
 import type { Row } from '../../fleet/fleet-rows.ts';
 import type { UpgradeTask } from '../../service/collectors/upgrade-service.ts';
 import type { Attempt, EndingKind, Entry } from '../ledger/ledger.ts';
@@ -37,11 +38,6 @@ export interface Evidence {
   readonly showsOrigin: boolean;
   /** Monotonic time in ms at which the newest complete read of the collector list began. */
   readonly sweptSinceMs: number | undefined;
-}
-
-export interface Instant {
-  readonly monotonicMs: number;
-  readonly wallMs: number;
 }
 
 /** Converts a wall-clock time to a monotonic time, both in ms. The result is inexact if the wall clock was adjusted. */

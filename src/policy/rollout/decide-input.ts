@@ -1,10 +1,11 @@
 /** Input of `decide`: everything that is known about a policy at one moment. */
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
+import type { Instant } from '../../base/clock.ts';
 import type { LogfleetError } from '../../base/errors.ts';
 import type { FleetListing } from '../../fleet/fleet-listing.ts';
 import type { UpgradeTask } from '../../service/collectors/upgrade-service.ts';
 import type { AnalysisReading } from '../analysis/message-counter.ts';
-import type { Instant, PostOutcome } from '../attempts/attempt.ts';
+import type { PostOutcome } from '../attempts/attempt.ts';
 import type { PolicySettings } from '../attempts/settings.ts';
 import type { TaskReads } from '../attempts/watch-plan.ts';
 import type { LedgerView } from '../ledger/ledger.ts';

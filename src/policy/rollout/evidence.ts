@@ -2,7 +2,8 @@
  * Evaluates a policy's open upgrades, based on responses, task statuses and listings. Also measures how long upgrades
  * take. `attempt.ts` contains the rules for a single upgrade.
  */
-import { evaluateEntry, type Instant } from '../attempts/attempt.ts';
+import type { Instant } from '../../base/clock.ts';
+import { evaluateEntry } from '../attempts/attempt.ts';
 import type { DurationSample } from '../attempts/upgrade-duration.ts';
 import type { TaskReads } from '../attempts/watch-plan.ts';
 import {

@@ -1,11 +1,12 @@
 /** Explains why a running rollout starts no upgrade now, and chooses the reason that the status shows. */
 import { reasons } from '../../api/conditions.ts';
+import type { Instant } from '../../base/clock.ts';
 import { counted } from '../../base/number-text.ts';
 import type { Health } from '../../controller/health.ts';
 import { isoTime } from '../../controller/status-text.ts';
 import type { Admission } from '../admission/admission.ts';
 import type { Refusal } from '../admission/start-rules.ts';
-import { type Instant, monotonicOf } from '../attempts/attempt.ts';
+import { monotonicOf } from '../attempts/attempt.ts';
 import type { PendingChanges } from '../members/pending-changes.ts';
 import { laterStage } from '../members/stages.ts';
 import { type Counts, outstanding } from '../members/state-counts.ts';

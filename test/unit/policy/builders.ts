@@ -4,9 +4,10 @@ import type {
   Stage,
 } from '../../../src/api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy, ObjectMeta } from '../../../src/api/kinds.ts';
+import type { Instant } from '../../../src/base/clock.ts';
 import type { Row } from '../../../src/fleet/fleet-rows.ts';
 import type { Claimant } from '../../../src/fleet/ownership.ts';
-import type { Evidence, Instant } from '../../../src/policy/attempts/attempt.ts';
+import type { Evidence } from '../../../src/policy/attempts/attempt.ts';
 import { policySettings } from '../../../src/policy/attempts/settings.ts';
 import type {
   Attempt,
