@@ -2,12 +2,13 @@
  * Checks of a SearchExportSchedule and of its runs that neither schema nor CEL can express. They expect a spec that
  * schema and CEL accept, before defaults are added.
  */
+import type { TimeRange } from '../base/time-range.ts';
 import { checkExport, credentialsMissing, isAmbient } from './export-check.ts';
 import { error, type Finding, warning } from './finding.ts';
 import type { SearchExportScheduleSpec } from './generated/search-export-schedule.ts';
 import { checkCopiedMetadata } from './label-check.ts';
 import { scheduleProblem } from './schedule-check.ts';
-import { earliestTime, latestTime, readTimeRange, type TimeRange } from './time-range.ts';
+import { earliestTime, latestTime, readTimeRange } from './time-range.ts';
 
 /** Spec of a schedule as users write it. Fields that have a default may be absent or null. */
 type WrittenSchedule = Pick<SearchExportScheduleSpec, 'schedule' | 'template'> & {

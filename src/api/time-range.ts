@@ -5,6 +5,7 @@
  * occurs twice, its first occurrence is used. A skipped local time moves forward by the length of the clock change
  * (E12).
  */
+import type { TimeRange } from '../base/time-range.ts';
 import { isoText } from '../base/time-text.ts';
 import { hourMs } from '../base/time-units.ts';
 import { timeZone } from '../base/time-zone.ts';
@@ -16,12 +17,6 @@ export interface TimeRangeText {
   readonly to: string;
   /** IANA time zone. Required only for local times. */
   readonly timeZone?: string | undefined;
-}
-
-export interface TimeRange {
-  readonly fromMs: number;
-  /** End of the time range in ms, exclusive. */
-  readonly toMs: number;
 }
 
 export interface TimeRangeProblem extends Explanation {

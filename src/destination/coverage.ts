@@ -1,6 +1,7 @@
 /** Determines which time ranges of an export have commit records, and which must still be searched (E3, E6). */
+import type { TimeRange } from '../base/time-range.ts';
 import { type CommitRecord, recordKey } from './commit-record.ts';
-import { type DigestVerdict, lowerBound, type TimeRange } from './digest-verdict.ts';
+import { type DigestVerdict, lowerBound } from './digest-verdict.ts';
 import { type ExportPlan, type Segment, segmentsOf } from './plan-object.ts';
 
 export interface Coverage {

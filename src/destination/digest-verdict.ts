@@ -2,6 +2,7 @@
  * Stored result of a digest, which compares the written rows with the service's own counts (E6). Results are numbered
  * from 1. Time ranges with differences are searched again as new segments.
  */
+import type { TimeRange } from '../base/time-range.ts';
 import { type CommitRecord, messageFigures, sumOfFigures } from './commit-record.ts';
 import type { ExportLayout } from './export-layout.ts';
 import { sliceFigureNames } from './slice-figures.ts';
@@ -22,7 +23,6 @@ import {
 /** Start (inclusive) and end (exclusive) of a time range in ms since the epoch. */
 const range = { fromMs: moment, toMs: moment };
 const timeRange = object(range);
-export type TimeRange = Stored<typeof timeRange>;
 
 /** Returns the index of the first range that begins at or after `atMs`. `ranges` must be in chronological order. */
 export function lowerBound(ranges: readonly TimeRange[], atMs: number): number {

@@ -2,7 +2,9 @@
  * Stores an export's plan: the first segments of its time range, and the columns of its files. All processes use the
  * plan that is written first (E2).
  */
+
 import { assert } from '../base/assert.ts';
+import type { TimeRange } from '../base/time-range.ts';
 import type { ExportLayout } from './export-layout.ts';
 import type { Destination } from './store/destination.ts';
 import { checked, list, moment, object, optional, type Stored, StoredKind, text } from './stored-json.ts';
@@ -26,10 +28,8 @@ export const planKind: StoredKind<ExportPlan> = new StoredKind({
   form: checked(exportPlan, planProblem),
 });
 
-export interface Segment {
+export interface Segment extends TimeRange {
   readonly index: number;
-  readonly fromMs: number;
-  readonly toMs: number;
 }
 
 export function segmentsOf({ boundariesMs }: ExportPlan): readonly Segment[] {

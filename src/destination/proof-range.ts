@@ -1,4 +1,5 @@
 /** Determines the strongest check for missing rows that each time range has passed (E6). */
+import type { TimeRange } from '../base/time-range.ts';
 import { type CommitRecord, sumOfFigures } from './commit-record.ts';
 import {
   type ComparableFigure,
@@ -11,7 +12,6 @@ import {
   provenMembers,
   type RepeatedRows,
   rangeFigures,
-  type TimeRange,
 } from './digest-verdict.ts';
 import { choice, object, optional, type Stored } from './stored-json.ts';
 

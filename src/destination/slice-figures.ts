@@ -5,6 +5,7 @@
 
 import { createHash } from 'node:crypto';
 import { getOrAdd } from '../base/get-or-add.ts';
+import type { TimeRange } from '../base/time-range.ts';
 import { instant, integer, list, object, optional, type Stored, text } from './stored-json.ts';
 
 /** Count, total size and times of the messages in one time slice. */
@@ -80,11 +81,6 @@ export const weightedSums = object({
   offsetsMs: optional(weightedSum),
 });
 export type WeightedSums = Stored<typeof weightedSums>;
-
-interface Range {
-  readonly fromMs: number;
-  readonly toMs: number;
-}
 
 class SliceSum {
   readonly #fromMs: number;
@@ -171,7 +167,7 @@ export function joinSlices(lists: readonly (readonly SliceFigures[])[]): readonl
 }
 
 /** Summarises the time slices of an interval. */
-export function summaryOf({ lengthMs, slices }: SlicedFigures, interval: Range): SliceSummary {
+export function summaryOf({ lengthMs, slices }: SlicedFigures, interval: TimeRange): SliceSummary {
   const isOwn = ({ fromMs }: SliceFigures) => isInside({ fromMs, toMs: fromMs + lengthMs }, interval);
   const inside = slices.filter((each) => isOwn(each));
   const hashOf = (name: SliceFigureName) => {
@@ -196,7 +192,7 @@ export function weightedSumsOf({ lengthMs, slices }: SlicedFigures): WeightedSum
 
 export function recordedSlices(
   figures: SlicedFigures,
-  interval: Range,
+  interval: TimeRange,
   byReceiptTime: boolean,
 ): { readonly slices: SliceSummary } | { readonly sliceSums: WeightedSums } {
   return byReceiptTime ? { sliceSums: weightedSumsOf(figures) } : { slices: summaryOf(figures, interval) };
@@ -235,7 +231,7 @@ function isKnown(value: readonly [number, number | undefined]): value is readonl
 }
 
 /** Reports whether a time slice lies completely inside an interval. */
-export function isInside(slice: Range, interval: Range): boolean {
+export function isInside(slice: TimeRange, interval: TimeRange): boolean {
   return slice.fromMs >= interval.fromMs && slice.toMs <= interval.toMs;
 }
 

@@ -4,8 +4,8 @@
  */
 
 import type { RunStatus } from '../api/generated/search-export-schedule.ts';
-import type { TimeRange } from '../api/time-range.ts';
 import { LogfleetError } from '../base/errors.ts';
+import type { TimeRange } from '../base/time-range.ts';
 import { ExportLayout } from '../destination/export-layout.ts';
 import { manifestKind, manifestSha256 } from '../destination/manifest.ts';
 import { type RunRecord, recordRun, type ScheduleLayout } from '../destination/schedule-records.ts';

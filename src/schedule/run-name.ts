@@ -2,7 +2,7 @@
  * Converts a run's time range to the run's name, and back. Equal time ranges have equal names, so no run can be created
  * twice.
  */
-import type { TimeRange } from '../api/time-range.ts';
+import type { TimeRange } from '../base/time-range.ts';
 
 /**
  * Returns the name of a run, such as `errors-20261122t120000z-130000z`. The end has a date only if it is on another UTC

@@ -2,8 +2,9 @@
  * Decides which runs a schedule creates and deletes next, and which complete runs need a schedule record (S1 to S6).
  * Also finds the time ranges of failed runs. `schedule-runtime.ts` carries out the decisions.
  */
+
 import type { SearchExport } from '../api/kinds.ts';
-import type { TimeRange } from '../api/time-range.ts';
+import type { TimeRange } from '../base/time-range.ts';
 import { runName } from './run-name.ts';
 import type { TickCalendar } from './tick-calendar.ts';
 import { contains, coveredUntil, union, without } from './time-spans.ts';

@@ -5,18 +5,19 @@
  * The status names a run before the run is created. Status writes use an optimistic lock, so a process with outdated
  * data creates no runs.
  */
+
 import { findCondition, reasons } from '../api/conditions.ts';
 import { scheduleRange } from '../api/export-schedule-check.ts';
 import { type Explanation, renderExplanation } from '../api/finding.ts';
 import type { SearchExport, SearchExportSchedule } from '../api/kinds.ts';
 import { scheduleProblem, timeZoneProblem } from '../api/schedule-check.ts';
-import type { TimeRange } from '../api/time-range.ts';
 import { assert } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
 import { failure, LogfleetError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { stallRetryMs } from '../base/retry-delay.ts';
 import { SparseMap, SparseSet } from '../base/sparse.ts';
+import type { TimeRange } from '../base/time-range.ts';
 import { type TimeZone, timeZone } from '../base/time-zone.ts';
 import { pausedByOf } from '../controller/pauses.ts';
 import { type Result, requeue } from '../controller/reconciler.ts';

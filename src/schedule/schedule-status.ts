@@ -1,9 +1,10 @@
 /** Composes the status of a schedule, and reads the status for the next decision. */
+
 import { reasons } from '../api/conditions.ts';
 import type { RunStatus, SearchExportScheduleStatus } from '../api/generated/search-export-schedule.ts';
 import type { SearchExportSchedule } from '../api/kinds.ts';
-import type { TimeRange } from '../api/time-range.ts';
 import { parseDuration } from '../base/duration.ts';
+import type { TimeRange } from '../base/time-range.ts';
 import { describeHealth, type Health } from '../controller/health.ts';
 import { echoOfRequest, isoTime } from '../controller/status-text.ts';
 import { runName } from './run-name.ts';

@@ -3,9 +3,9 @@
  * manifests, and optionally the data files.
  */
 
-import type { TimeRange } from '../api/time-range.ts';
 import { LogfleetError } from '../base/errors.ts';
 import { inParallel } from '../base/parallel.ts';
+import type { TimeRange } from '../base/time-range.ts';
 import { isoText } from '../base/time-text.ts';
 import { ExportLayout } from '../destination/export-layout.ts';
 import { type Manifest, manifestKind, manifestSha256 } from '../destination/manifest.ts';

@@ -1,5 +1,5 @@
 /** Operations on lists of time ranges. The time ranges in a list are sorted, do not touch, and do not overlap. */
-import type { TimeRange } from '../api/time-range.ts';
+import type { TimeRange } from '../base/time-range.ts';
 
 /**
  * Returns the union of the spans, in ascending order and without overlaps. The spans themselves may be unsorted and

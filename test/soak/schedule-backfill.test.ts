@@ -1,7 +1,8 @@
 /** Tests a backfill of 1,000 runs: how many requests it sends, and how long it delays a new run. */
+
 import { expect, test } from 'vitest';
 import { reasons } from '../../src/api/conditions.ts';
-import type { TimeRange } from '../../src/api/time-range.ts';
+import type { TimeRange } from '../../src/base/time-range.ts';
 import { minuteMs } from '../../src/base/time-units.ts';
 import { runName } from '../../src/schedule/run-name.ts';
 

@@ -3,10 +3,11 @@
  * sample. The estimates assume that each run has as many rows, and needs as many requests and as much time, as the
  * sample.
  */
+
 import { scheduleRange } from '../../api/export-schedule-check.ts';
 import type { SearchExport, SearchExportSchedule } from '../../api/kinds.ts';
-import type { TimeRange } from '../../api/time-range.ts';
 import { assert } from '../../base/assert.ts';
+import type { TimeRange } from '../../base/time-range.ts';
 import { isoText } from '../../base/time-text.ts';
 import { dayMs } from '../../base/time-units.ts';
 import { timeZone } from '../../base/time-zone.ts';

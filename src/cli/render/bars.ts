@@ -1,6 +1,7 @@
 /** Renders bars and histograms as text. Each state has its own character, so that bars are readable without colours. */
+
 import type { CollectorCounts } from '../../api/generated/collector-version-policy.ts';
-import type { TimeRange } from '../../api/time-range.ts';
+import type { TimeRange } from '../../base/time-range.ts';
 import { type Colour, type Paint, widthOf } from './text.ts';
 
 interface CollectorState {

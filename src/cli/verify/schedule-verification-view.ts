@@ -1,6 +1,7 @@
 /** Renders the result of `logfleet verify --schedule` as a table or as JSON. */
-import type { TimeRange } from '../../api/time-range.ts';
+
 import { counted, groupedText } from '../../base/number-text.ts';
+import type { TimeRange } from '../../base/time-range.ts';
 import type { RunProblem, RunProblemKind, ScheduleVerification } from '../../schedule/schedule-verification.ts';
 import { invocation } from '../command/invocation.ts';
 import { renderTable } from '../render/table.ts';

@@ -4,10 +4,11 @@
  */
 
 import { renderExplanation } from '../../api/finding.ts';
-import { earliestTime, latestTime, readTimeRange, type TimeRange } from '../../api/time-range.ts';
+import { earliestTime, latestTime, readTimeRange } from '../../api/time-range.ts';
 import { unlessAborted } from '../../base/aborted.ts';
 import { systemClock } from '../../base/clock.ts';
 import { systemRandom } from '../../base/random.ts';
+import type { TimeRange } from '../../base/time-range.ts';
 import { openDestination } from '../../destination/open-destination.ts';
 import { ScheduleLayout } from '../../destination/schedule-records.ts';
 import { Writer } from '../../destination/store/writer.ts';

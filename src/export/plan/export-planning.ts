@@ -5,14 +5,16 @@
  * While the range is still too recent to be searched (E11), a test search detects mistakes in the credentials and the
  * query.
  */
+
 import { isDeepStrictEqual } from 'node:util';
 import { crossing } from '../../base/boundary.ts';
 import { sleep } from '../../base/clock.ts';
 import { asLogfleetError } from '../../base/errors.ts';
+import type { TimeRange } from '../../base/time-range.ts';
 import { type ExportPlan, type PlannedField, storePlanOnce } from '../../destination/plan-object.ts';
 import type { SearchJob } from '../../service/jobs/search-job.ts';
 import { type JobSet, noTurnCode } from '../search/job-set.ts';
-import { cutSign, type Interval, wholeBuckets } from '../search/message-limit.ts';
+import { cutSign, wholeBuckets } from '../search/message-limit.ts';
 import type { OpenedJob, SearchOrder, SearchTools } from '../search/search-tools.ts';
 import { dateRoundingMs } from '../search/service-quirks.ts';
 import { settlingMs } from '../search/settling.ts';
@@ -178,7 +180,7 @@ class RangePlanning {
    * Opens the first search. If the service's clock is behind, closes this search, and opens one with a shorter range
    * (E11).
    */
-  async #openFirst(): Promise<{ readonly job: SearchJob; readonly range: Interval }> {
+  async #openFirst(): Promise<{ readonly job: SearchJob; readonly range: TimeRange }> {
     const { definition, quirks } = this.#tools;
     for (;;) {
       const range = await this.#settledRange();
@@ -192,7 +194,7 @@ class RangePlanning {
    * Waits until at least half of the export's time range is old enough to be searched. Returns the part that is old
    * enough.
    */
-  async #settledRange(): Promise<Interval> {
+  async #settledRange(): Promise<TimeRange> {
     const { definition, quirks } = this.#tools;
     const { onWait, jobs } = this.#options;
     const { clock, signal } = jobs;
@@ -262,7 +264,7 @@ class RangePlanning {
     return fields.map(({ name, fieldType }) => ({ name, fieldType }));
   }
 
-  async #segmentsOf(job: SearchJob, range: Interval): Promise<Segmentation> {
+  async #segmentsOf(job: SearchJob, range: TimeRange): Promise<Segmentation> {
     const { definition, quirks, log } = this.#tools;
     const { jobs } = this.#options;
     const { progress } = job;
@@ -277,7 +279,7 @@ class RangePlanning {
     if (rest && rest.rows < limit) {
       return { segments: [{ ...range, rows: rest.rows + newest.rows }], basis: 'Estimated' };
     }
-    const order = (interval: Interval) => definition.order(interval, quirks.isEndInclusive);
+    const order = (interval: TimeRange) => definition.order(interval, quirks.isEndInclusive);
     // Expects the counting aggregation to take as long as the first search, because both cover the same range.
     const wishes = { turnMs: longestTurnMs, expectedMs: this.#firstTookMs };
     const counts = await countSlices(range, { order, jobs, wishes });
@@ -330,7 +332,7 @@ interface Segmentation {
   readonly isCountRefused?: true;
 }
 
-function asOne(job: SearchJob, range: Interval): Segmentation {
+function asOne(job: SearchJob, range: TimeRange): Segmentation {
   return { segments: [{ ...range, rows: job.progress.messageCount }], basis: 'Minimum' };
 }
 
@@ -338,7 +340,7 @@ function asOne(job: SearchJob, range: Interval): Segmentation {
  * Returns the newest part of a time range in which a search found all rows, even though the service cut the search
  * short. Returns undefined if there is no such part.
  */
-function newestOf(job: SearchJob, range: Interval): SegmentCount | undefined {
+function newestOf(job: SearchJob, range: TimeRange): SegmentCount | undefined {
   const whole = wholeBuckets(job.histogram(), range);
   return whole && { fromMs: whole.atMs, toMs: range.toMs, rows: whole.rows };
 }
@@ -347,7 +349,7 @@ function newestOf(job: SearchJob, range: Interval): SegmentCount | undefined {
  * Returns the part of the range before the newest segment. The row count of this part is estimated from the row density
  * in the newest segment.
  */
-function restOf({ fromMs }: Interval, newest: SegmentCount): SegmentCount {
+function restOf({ fromMs }: TimeRange, newest: SegmentCount): SegmentCount {
   const rows = Math.ceil((newest.rows / (newest.toMs - newest.fromMs)) * (newest.fromMs - fromMs));
   return { fromMs, toMs: newest.fromMs, rows };
 }

@@ -2,9 +2,10 @@
  * Divides an export's time range into segments, based on row counts. Each segment has at most as many rows as one
  * search can return. If a segment turns out to have more rows, it is divided during the search (E4).
  */
+import type { TimeRange } from '../../base/time-range.ts';
 import { maxSegments } from '../../destination/plan-object.ts';
 import { maxPageRows } from '../../service/jobs/search-service.ts';
-import { type Interval, isRoundCount } from '../search/message-limit.ts';
+import { isRoundCount } from '../search/message-limit.ts';
 
 /** Start of a short period, and the number of rows in it (at least 1). Periods without rows are omitted. */
 export interface SliceCount {
@@ -12,12 +13,12 @@ export interface SliceCount {
   readonly rows: number;
 }
 
-export interface SegmentCount extends Interval {
+export interface SegmentCount extends TimeRange {
   readonly rows: number;
 }
 
 export interface SegmentsInput {
-  readonly range: Interval;
+  readonly range: TimeRange;
   /** Row counts for short periods, in chronological order. */
   readonly slices: readonly SliceCount[];
   /** Expected message limit: the number of rows at which the service cuts a search short. */

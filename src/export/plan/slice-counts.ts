@@ -1,10 +1,11 @@
 /** Counts the rows of an interval in short periods, with one aggregation. */
+
 import { asLogfleetError } from '../../base/errors.ts';
+import type { TimeRange } from '../../base/time-range.ts';
 import { figureOf } from '../../service/jobs/aggregation.ts';
 import type { JobOrder, RecordPage } from '../../service/jobs/search-service.ts';
 import { aggregate } from '../search/aggregation.ts';
 import type { JobSet, OpenWishes } from '../search/job-set.ts';
-import type { Interval } from '../search/message-limit.ts';
 import { sliceLength } from '../search/slice-length.ts';
 import type { SliceCount } from './first-segments.ts';
 
@@ -19,13 +20,13 @@ export type SliceCounts =
 
 export interface SliceTools {
   /** Returns the settings of a search job for an interval. */
-  readonly order: (interval: Interval) => JobOrder;
+  readonly order: (interval: TimeRange) => JobOrder;
   readonly jobs: JobSet;
   readonly wishes: OpenWishes;
 }
 
 /** Counts the rows of an interval. Errors from the service are part of the result. */
-export async function countSlices(interval: Interval, tools: SliceTools): Promise<SliceCounts> {
+export async function countSlices(interval: TimeRange, tools: SliceTools): Promise<SliceCounts> {
   const { text } = sliceLength(interval);
   try {
     const operators = `timeslice ${text} | count by _timeslice`;
@@ -46,7 +47,7 @@ export async function countSlices(interval: Interval, tools: SliceTools): Promis
 /** Returns the counted periods in chronological order, or undefined if a record is invalid. */
 export function slicesOf(
   records: RecordPage['records'],
-  { fromMs, toMs }: Interval,
+  { fromMs, toMs }: TimeRange,
 ): readonly SliceCount[] | undefined {
   const rowsAt = new Map<number, number>();
   const seen = new Set<number>();

@@ -3,9 +3,11 @@
  * by receipt time are compared together. If there is a difference, the range is halved repeatedly until the differing
  * intervals are found.
  */
+
 import { failure, type LogfleetError } from '../../base/errors.ts';
+import type { TimeRange } from '../../base/time-range.ts';
 import type { CommitRecord, RepeatedMessage } from '../../destination/commit-record.ts';
-import type { DifferingRange, DigestVerdict, ProvenRange, TimeRange } from '../../destination/digest-verdict.ts';
+import type { DifferingRange, DigestVerdict, ProvenRange } from '../../destination/digest-verdict.ts';
 import { joinProven } from '../../destination/proof-range.ts';
 import type { Aggregated } from '../../service/jobs/aggregation.ts';
 import type { JobOrder } from '../../service/jobs/search-service.ts';

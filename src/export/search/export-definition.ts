@@ -1,15 +1,16 @@
 /** Derives an export's folder (E1), search jobs and file format from its spec. */
+
 import type { Explanation } from '../../api/finding.ts';
 import { rewrittenField, rewrittenProblem } from '../../api/rewritten-field.ts';
 import { splittability } from '../../api/splittable.ts';
 import { partitionProblem, readTimeRange, type TimeRangeText } from '../../api/time-range.ts';
+import type { TimeRange } from '../../base/time-range.ts';
 import { ExportLayout } from '../../destination/export-layout.ts';
 import { type ExportIdentity, type ExportOutput, fingerprintOf } from '../../destination/fingerprint.ts';
 import { type DescribedField, messageColumns, recordColumns } from '../../output/columns.ts';
 import type { Compression } from '../../output/compression.ts';
 import { type FileForm, fileForm, type OutputFormat } from '../../output/output-format.ts';
 import type { JobOrder } from '../../service/jobs/search-service.ts';
-import type { Interval } from './message-limit.ts';
 
 /** Settings that determine an export's rows and files. */
 export interface ExportRequest {
@@ -37,7 +38,7 @@ export interface ExportDefinition {
    * Returns the settings of a search job for an interval. If `isEndInclusive` is true, the job's range ends 1 ms
    * earlier (E10).
    */
-  order(interval: Interval, isEndInclusive: boolean): JobOrder;
+  order(interval: TimeRange, isEndInclusive: boolean): JobOrder;
   /**
    * Returns the format of the files. The columns of CSV and Parquet files come from `described`, the service's
    * descriptions of the fields.
@@ -95,7 +96,7 @@ function whyUnsplittable({ query, results }: ExportIdentity): string | undefined
   return split.isSplittable ? undefined : split.reason;
 }
 
-function orderOf(identity: ExportIdentity, { fromMs, toMs }: Interval, isEndInclusive: boolean): JobOrder {
+function orderOf(identity: ExportIdentity, { fromMs, toMs }: TimeRange, isEndInclusive: boolean): JobOrder {
   const { query, timeZone, byReceiptTime, autoParsingMode, requiresRawMessages } = identity;
   const lastMs = isEndInclusive ? toMs - 1 : toMs;
   return { query, fromMs, toMs: lastMs, timeZone, byReceiptTime, autoParsingMode, requiresRawMessages };

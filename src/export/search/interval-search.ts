@@ -8,6 +8,7 @@ import { crossing } from '../../base/boundary.ts';
 import { sleep } from '../../base/clock.ts';
 import { asLogfleetError, mayPass } from '../../base/errors.ts';
 import { doubledMs } from '../../base/retry-delay.ts';
+import type { TimeRange } from '../../base/time-range.ts';
 import { type CommitOutcome, type CommitRecord, commit } from '../../destination/commit-record.ts';
 import type { JobProgress, MessageHistogram } from '../../service/jobs/job-gathering.ts';
 import type { SearchJob } from '../../service/jobs/search-job.ts';
@@ -243,7 +244,7 @@ export class IntervalSearch implements RunningSearch {
     };
   }
 
-  async #count(judged: Judged, interval: { readonly fromMs: number; readonly toMs: number }): Promise<void> {
+  async #count(judged: Judged, interval: TimeRange): Promise<void> {
     const { definition, quirks } = this.#tools;
     // All rows of the job have been read, so the job is closed while an aggregation counts the rows.
     const closing = this.#jobs.close(judged.job);

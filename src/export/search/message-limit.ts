@@ -2,6 +2,7 @@
  * Decides whether the service cut a search short at its message limit (E4). In case of doubt, a search counts as cut
  * short, because this only costs another search, whereas an overlooked cut would lose rows.
  */
+import type { TimeRange } from '../../base/time-range.ts';
 import type { JobProgress, MessageHistogram } from '../../service/jobs/job-gathering.ts';
 
 /** Signs that the service cut a search short, most certain first. */
@@ -58,12 +59,6 @@ export function smallestLimitAfter(facts: CutFacts, smallestLimit: number | unde
   return isLimit ? Math.min(messageCount, smallestLimit ?? messageCount) : smallestLimit;
 }
 
-export interface Interval {
-  readonly fromMs: number;
-  /** End of the interval (exclusive). */
-  readonly toMs: number;
-}
-
 export interface RowOrder {
   readonly byReceiptTime: boolean;
   /** Oldest time among the rows in the interval. */
@@ -84,7 +79,7 @@ export type Cut =
   /** The millisecond `atMs` alone has more rows than one search can return. */
   | { readonly kind: 'dense'; readonly atMs: number };
 
-export function cutOf({ fromMs, toMs }: Interval, { byReceiptTime, oldestMs, isDisordered }: RowOrder): Cut {
+export function cutOf({ fromMs, toMs }: TimeRange, { byReceiptTime, oldestMs, isDisordered }: RowOrder): Cut {
   const lastMs = toMs - 1;
   // Result pages are ordered by message time, so a search by receipt time that was cut short may lack rows anywhere in
   // its range.
@@ -100,7 +95,7 @@ export function cutOf({ fromMs, toMs }: Interval, { byReceiptTime, oldestMs, isD
  */
 export function wholeBuckets(
   histogram: MessageHistogram,
-  { fromMs, toMs }: Interval,
+  { fromMs, toMs }: TimeRange,
 ): { readonly atMs: number; readonly rows: number } | undefined {
   const [oldest, ...newer] = histogram.buckets.filter(({ count }) => count > 0);
   if (!histogram.addsUp || !oldest) return undefined;

@@ -2,11 +2,13 @@
  * Reads the messages that a finished search job has found, and writes them to files (E7). If the messages are read
  * again, they are written to new files.
  */
+
 import { failure, type LogfleetError } from '../../base/errors.ts';
+import type { TimeRange } from '../../base/time-range.ts';
 import { AnyOrder, InOrder } from './duplicates.ts';
 import { IntervalFiles } from './interval-files.ts';
 import { JobPages } from './job-pages.ts';
-import { type Interval, wholeBuckets } from './message-limit.ts';
+import { wholeBuckets } from './message-limit.ts';
 import {
   type Findings,
   type IndependentCount,
@@ -29,7 +31,7 @@ const maxReadings = 5;
 export class MessageReader extends ResultReader {
   readonly #options: MessageReaderOptions;
   /** Time range of the search job. It may begin before the interval. */
-  readonly #range: Interval;
+  readonly #range: TimeRange;
   readonly #pages: JobPages;
   #filter: RowFilter | undefined;
   #isReadInPart = false;

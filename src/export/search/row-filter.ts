@@ -1,6 +1,8 @@
 /** Decides which rows of a search are written, and counts them. `judge` uses these counts (E6). */
+
 import { assert } from '../../base/assert.ts';
 import { failure } from '../../base/errors.ts';
+import type { TimeRange } from '../../base/time-range.ts';
 import {
   type MessageFigures,
   maxRepeatedMessages,
@@ -10,7 +12,6 @@ import {
 import { type SlicedFigures, SliceSums } from '../../destination/slice-figures.ts';
 import type { PageRow } from '../../service/pages/page-row.ts';
 import type { Duplicates } from './duplicates.ts';
-import type { Interval } from './message-limit.ts';
 
 /**
  * Counts and times of the rows of a search. Each received row is counted as written, outside the interval, a duplicate,
@@ -49,7 +50,7 @@ export interface RowFigures {
 }
 
 export interface RowFilterOptions {
-  readonly interval: Interval;
+  readonly interval: TimeRange;
   readonly byReceiptTime: boolean;
   readonly duplicates: Duplicates;
   /** Rows older than this time are left to the next search (E4). Undefined if no rows are left to the next search. */

@@ -3,6 +3,7 @@
 import type { Clock } from '../../base/clock.ts';
 import type { LogfleetError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
+import type { TimeRange } from '../../base/time-range.ts';
 import type { CommitRecord } from '../../destination/commit-record.ts';
 import type { Destination } from '../../destination/store/destination.ts';
 import type { Writer } from '../../destination/store/writer.ts';
@@ -15,10 +16,8 @@ import type { Shortcoming } from './search-verdict.ts';
 import type { ServiceQuirks } from './service-quirks.ts';
 
 /** Request to search the interval `[fromMs, toMs)`. */
-export interface SearchOrder {
+export interface SearchOrder extends TimeRange {
   readonly segment: number;
-  readonly fromMs: number;
-  readonly toMs: number;
 }
 
 /** A search that has not ended. */
@@ -71,10 +70,8 @@ export interface OpenedJob {
 }
 
 /** Open search job, as shown in the status. */
-export interface JobView {
+export interface JobView extends TimeRange {
   readonly id: string;
-  readonly fromMs: number;
-  readonly toMs: number;
   readonly state: JobState;
   readonly messageCount: number;
   readonly recordCount: number | undefined;

@@ -6,15 +6,16 @@
  */
 
 import { assert } from '../../base/assert.ts';
+import type { TimeRange } from '../../base/time-range.ts';
 import { isoText } from '../../base/time-text.ts';
 import type { CommitRecord, CountSource } from '../../destination/commit-record.ts';
 import { recordedSlices } from '../../destination/slice-figures.ts';
-import { type Cut, type CutSign, cutOf, type Interval } from './message-limit.ts';
+import { type Cut, type CutSign, cutOf } from './message-limit.ts';
 import type { RowFigures } from './row-filter.ts';
 
 /** Data about a search that has ended. */
 export interface SearchFacts {
-  readonly interval: Interval;
+  readonly interval: TimeRange;
   readonly results: 'Messages' | 'Records';
   readonly byReceiptTime: boolean;
   /** True if several searches of shorter time ranges find the same rows as a single search of the whole range (E8). */
@@ -42,7 +43,7 @@ export interface SearchFacts {
   readonly writtenFromMs?: number;
   /** Number of rows according to a histogram or an aggregation. */
   readonly counted?: {
-    readonly interval: Interval;
+    readonly interval: TimeRange;
     readonly rows: number;
     readonly source: Exclude<CountSource, 'Job'>;
   };
@@ -71,7 +72,7 @@ export type Verdict =
   /** The rows are committed. If they cover only the newer part of the interval, the older part is searched next. */
   | { readonly kind: 'commit'; readonly record: RecordFigures }
   /** The rows must be counted by an aggregation, because aggregations have no message limit. */
-  | { readonly kind: 'count'; readonly interval: Interval }
+  | { readonly kind: 'count'; readonly interval: TimeRange }
   /**
    * All rows of the search job must be read, even if they were read before. `anyOrder` means that each row is compared
    * with all other rows to find duplicates (E9). `mayLeave` means that the oldest rows may be left to the next search
@@ -289,7 +290,7 @@ function isEndShown({ isReadInPart, jobCount }: SearchFacts, { left, received }:
  * Returns the decision to count the rows by an aggregation. Counting closes the search job, so duplicates are first
  * confirmed by reading the rows a second time.
  */
-function countingOf(run: SearchFacts, figures: RowFigures, interval: Interval): Verdict {
+function countingOf(run: SearchFacts, figures: RowFigures, interval: TimeRange): Verdict {
   const hasTwins = figures.duplicatesOfWritten > 0 && !run.hasLostStatus;
   return hasTwins && !run.isReadTwice ? readingOf(run, figures.isDisordered) : { kind: 'count', interval };
 }
@@ -349,7 +350,7 @@ function recordOf(
 function provableOf(
   run: SearchFacts,
   figures: RowFigures,
-  interval: Interval,
+  interval: TimeRange,
 ): Pick<CommitRecord, 'figures' | 'slices' | 'sliceSums' | 'repeated' | 'endInclusive'> {
   if (run.results === 'Records') return {};
   const { messages, slices, repeated, atEnd } = figures;

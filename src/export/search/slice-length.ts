@@ -1,7 +1,7 @@
 /** Chooses the length of the short periods in which rows are counted (E6). */
+import type { TimeRange } from '../../base/time-range.ts';
 import { dayMs, hourMs, minuteMs, secondMs } from '../../base/time-units.ts';
 import { maxPageRows } from '../../service/jobs/search-service.ts';
-import type { Interval } from './message-limit.ts';
 
 /** Possible lengths of a period. Each divides a day into equal periods. */
 const lengths = [
@@ -23,13 +23,13 @@ export interface SliceLength {
 }
 
 /** Returns the shortest period length for which all counts fit into one result page. */
-export function sliceLength({ fromMs, toMs }: Interval, minimumMs = 0): SliceLength {
+export function sliceLength({ fromMs, toMs }: TimeRange, minimumMs = 0): SliceLength {
   const minMs = Math.max((toMs - fromMs) / (maxPageRows - 2), minimumMs);
   const days = Math.ceil(minMs / dayMs);
   return lengths.find(({ lengthMs }) => lengthMs >= minMs) ?? { text: `${days}d`, lengthMs: days * dayMs };
 }
 
 /** Returns the length of the periods in which the rows of an export are compared with the service's counts. */
-export function digestSliceLength(range: Interval & { readonly byReceiptTime: boolean }): SliceLength {
+export function digestSliceLength(range: TimeRange & { readonly byReceiptTime: boolean }): SliceLength {
   return sliceLength(range, range.byReceiptTime ? minByReceiptMs : 0);
 }

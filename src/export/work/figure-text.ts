@@ -1,10 +1,10 @@
 /** Short texts for numbers, ratios and time ranges. */
 
 import { groupedText } from '../../base/number-text.ts';
+import type { TimeRange } from '../../base/time-range.ts';
 import { isoText } from '../../base/time-text.ts';
 import type { RangeFigures } from '../../destination/digest-verdict.ts';
 import type { SliceFigureName } from '../../destination/slice-figures.ts';
-import type { Interval } from '../search/message-limit.ts';
 
 const units = ['', 'k', 'M', 'G', 'T', 'P'];
 
@@ -60,6 +60,6 @@ export function slicesText(names: readonly SliceFigureName[]): string {
 }
 
 /** Renders an interval: `from 2026-11-01T00:00:00.000Z to 2026-11-01T01:00:00.000Z`. */
-export function rangeText({ fromMs, toMs }: Interval): string {
+export function rangeText({ fromMs, toMs }: TimeRange): string {
   return `from ${isoText(fromMs)} to ${isoText(toMs)}`;
 }

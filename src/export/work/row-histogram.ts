@@ -2,11 +2,11 @@
  * Counts the written rows in 60 equal periods of the export's time range, for display. If only the total of several
  * periods is known, it is divided evenly among them.
  */
+import type { TimeRange } from '../../base/time-range.ts';
 import { type CommitRecord, recordKey } from '../../destination/commit-record.ts';
 import type { MessageHistogram } from '../../service/jobs/job-gathering.ts';
-import type { Interval } from '../search/message-limit.ts';
 
-interface RowSpan extends Interval {
+interface RowSpan extends TimeRange {
   readonly rows: number;
 }
 
@@ -15,11 +15,11 @@ export const rowSlices = 60;
 export const unknownRows = -1;
 
 export class RowHistogram {
-  readonly #range: Interval;
+  readonly #range: TimeRange;
   /** Row counts by period, for each commit record whose search had a histogram. */
   readonly #fine = new Map<string, ReadonlyMap<number, number>>();
 
-  constructor({ fromMs, toMs }: Interval) {
+  constructor({ fromMs, toMs }: TimeRange) {
     this.#range = { fromMs, toMs };
   }
 
@@ -64,7 +64,7 @@ export class RowHistogram {
   }
 }
 
-function spanOf({ fromMs, toMs }: Interval, rows: number): RowSpan {
+function spanOf({ fromMs, toMs }: TimeRange, rows: number): RowSpan {
   return { fromMs, toMs, rows };
 }
 

@@ -2,11 +2,12 @@
  * Manages an export's running searches. The result of each search changes the export's delays, messages and next
  * intervals.
  */
+
 import type { LogfleetError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
+import type { TimeRange } from '../../base/time-range.ts';
 import { type CommitRecord, recordKey } from '../../destination/commit-record.ts';
 import type { MessageHistogram } from '../../service/jobs/job-gathering.ts';
-import type { Interval } from '../search/message-limit.ts';
 import type { JobView, RunningSearch, SearchOrder, SearchOutcome } from '../search/search-tools.ts';
 import type { ExportDelays } from './export-delays.ts';
 import { rangeText } from './figure-text.ts';
@@ -29,7 +30,7 @@ export interface RunningSearchesOptions {
   readonly delays: ExportDelays;
   readonly messages: NewestTexts;
   /** Range of the export. */
-  readonly range: Interval;
+  readonly range: TimeRange;
   /** Called with each commit record that a search writes, or that another process has already written. */
   readonly onCommitted: (record: CommitRecord) => void;
   /** Called when another process writes commit records for this export. */

@@ -4,10 +4,11 @@
  *
  * The counting periods depend only on times in the ledger, so a restart or a change of leader does not change them.
  */
+
 import type { MessageAnalysis, QuietMember } from '../../api/generated/collector-version-policy.ts';
-import type { TimeRange } from '../../api/time-range.ts';
 import { parseDuration, renderDuration } from '../../base/duration.ts';
 import { counted, wordFor } from '../../base/number-text.ts';
+import type { TimeRange } from '../../base/time-range.ts';
 import { dayMs } from '../../base/time-units.ts';
 import { bounded } from '../../controller/status-text.ts';
 import { maxPageRows } from '../../service/jobs/search-service.ts';

@@ -2,11 +2,12 @@
  * Counts the messages from collectors. Runs one search job per period, one job at a time. Repeats a search job if its
  * result may be incomplete.
  */
-import type { TimeRange } from '../../api/time-range.ts';
+
 import { sameValue } from '../../base/canonical-text.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
 import { asLogfleetError, failure, type LogfleetError } from '../../base/errors.ts';
 import { countBefore, retryDelayMs } from '../../base/retry-delay.ts';
+import type { TimeRange } from '../../base/time-range.ts';
 import { figureOf, readAggregation, textOf } from '../../service/jobs/aggregation.ts';
 import type { SearchJob } from '../../service/jobs/search-job.ts';
 import type { SearchJobs } from '../../service/jobs/search-jobs.ts';

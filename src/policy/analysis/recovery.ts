@@ -5,11 +5,11 @@
  */
 
 import type { QuietMember } from '../../api/generated/collector-version-policy.ts';
-import type { TimeRange } from '../../api/time-range.ts';
 import { sameValue } from '../../base/canonical-text.ts';
 import { renderDuration } from '../../base/duration.ts';
 import type { LogfleetError } from '../../base/errors.ts';
 import { counted, wordFor } from '../../base/number-text.ts';
+import type { TimeRange } from '../../base/time-range.ts';
 import { isoTime } from '../../controller/status-text.ts';
 import type { PolicySettings } from '../attempts/settings.ts';
 import type { AnalysisOutcome, LedgerHeader, RecoveryCheck, StageAnalysis, StageRecord } from '../ledger/ledger.ts';

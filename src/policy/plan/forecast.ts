@@ -3,7 +3,7 @@
  * that shows its end. The forecast assumes that no upgrade fails and that all upgrades take the same time. It ignores
  * late responses and other clients of the service.
  */
-import type { TimeRange } from '../../api/time-range.ts';
+import type { TimeRange } from '../../base/time-range.ts';
 import { idleShare } from '../../fleet/fleet-listing.ts';
 import { workingShare } from '../admission/read-plan.ts';
 import { requestsOfAnalysis, settleMs } from '../analysis/message-analysis.ts';

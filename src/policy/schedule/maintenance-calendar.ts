@@ -2,6 +2,7 @@
  * Computes when `spec.maintenance` allows upgrades to start (R8). The result is needed for every collector, so results
  * are cached by time zone.
  */
+
 import { renderExplanation } from '../../api/finding.ts';
 import type {
   CollectorVersionPolicySpec,
@@ -10,10 +11,10 @@ import type {
   MaintenanceWindow,
 } from '../../api/generated/collector-version-policy.ts';
 import { scheduleProblem, timeZoneProblem } from '../../api/schedule-check.ts';
-import type { TimeRange } from '../../api/time-range.ts';
 import { sameValue } from '../../base/canonical-text.ts';
 import { CronSchedule } from '../../base/cron.ts';
 import { parseDuration, renderDuration } from '../../base/duration.ts';
+import type { TimeRange } from '../../base/time-range.ts';
 import { dayMs } from '../../base/time-units.ts';
 import { type TimeZone, timeZone } from '../../base/time-zone.ts';
 import { type Opening, spanStart, spansFrom, spansOfDay } from './window-spans.ts';

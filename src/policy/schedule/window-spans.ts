@@ -2,8 +2,9 @@
  * Computes the time ranges in which at least one of several maintenance windows is open. The ranges are sorted, and do
  * not overlap or touch.
  */
-import type { TimeRange } from '../../api/time-range.ts';
+
 import type { CronSchedule } from '../../base/cron.ts';
+import type { TimeRange } from '../../base/time-range.ts';
 import { dayMs, hourMs } from '../../base/time-units.ts';
 import type { TimeZone } from '../../base/time-zone.ts';
 

@@ -13,8 +13,8 @@ import type {
   TaskSample,
   VersionCount,
 } from '../../api/generated/collector-version-policy.ts';
-import type { TimeRange } from '../../api/time-range.ts';
 import { compareText } from '../../base/text-order.ts';
+import type { TimeRange } from '../../base/time-range.ts';
 import type { Health } from '../../controller/health.ts';
 import { bounded, isoTime } from '../../controller/status-text.ts';
 import { analysisPeriods, verdictOf } from '../analysis/message-analysis.ts';

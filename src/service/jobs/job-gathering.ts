@@ -3,6 +3,7 @@
  * so a lost response may have contained an error (E5, section 2.3 of docs/service.md).
  */
 
+import type { TimeRange } from '../../base/time-range.ts';
 import type { CallResponse } from '../requests/call.ts';
 import type { HistogramBucket, JobState, JobStatus } from './search-service.ts';
 
@@ -60,7 +61,7 @@ export class JobGathering {
    * Returns the fraction of the time range that the search has covered (0 to 1), or undefined if unknown. The search
    * runs backwards in time, so the oldest histogram bucket shows how far it has come.
    */
-  doneShare({ fromMs, toMs }: { readonly fromMs: number; readonly toMs: number }): number | undefined {
+  doneShare({ fromMs, toMs }: TimeRange): number | undefined {
     const { reachedMs } = this.#histogram;
     const { messageCount, state } = this.#progress;
     const { total } = this.#histogram.read(messageCount);

@@ -1,9 +1,10 @@
 /** Simulates the whole operator with one schedule and an in-memory destination. */
+
 import type { Scenario } from '../../../simulator/scenario/scenario.ts';
 import { type Message, RowData } from '../../../simulator/test/row-data.ts';
 import { findCondition } from '../../../src/api/conditions.ts';
 import type { SearchExport, SearchExportSchedule } from '../../../src/api/kinds.ts';
-import type { TimeRange } from '../../../src/api/time-range.ts';
+import type { TimeRange } from '../../../src/base/time-range.ts';
 import { dayMs, hourMs } from '../../../src/base/time-units.ts';
 import { ScheduleLayout } from '../../../src/destination/schedule-records.ts';
 import { readRunTimes, runName, runTimes } from '../../../src/schedule/run-name.ts';

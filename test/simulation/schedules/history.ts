@@ -2,9 +2,10 @@
  * Simulates a schedule with two operator replicas, while requests fail, replicas are killed, and users change the
  * schedule.
  */
+
 import type { SearchExport, SearchExportSchedule } from '../../../src/api/kinds.ts';
-import type { TimeRange } from '../../../src/api/time-range.ts';
 import { type Random, seededRandom } from '../../../src/base/random.ts';
+import type { TimeRange } from '../../../src/base/time-range.ts';
 import { dayMs, hourMs, minuteMs } from '../../../src/base/time-units.ts';
 import { readRunTimes } from '../../../src/schedule/run-name.ts';
 import {

@@ -1,6 +1,7 @@
 /** Minimal log service. Its searches can fail, or return wrong results, in every way that an export must detect. */
+
 import type { Random } from '../../../src/base/random.ts';
-import type { Interval } from '../../../src/export/search/message-limit.ts';
+import type { TimeRange } from '../../../src/base/time-range.ts';
 import type { MessageHistogram } from '../../../src/service/jobs/job-gathering.ts';
 import type { JobState } from '../../../src/service/jobs/search-service.ts';
 
@@ -105,7 +106,7 @@ function histogramOf(rows: readonly MinimalRow[], messageCount: number, lengthMs
   return { buckets, total: rows.length, addsUp: rows.length === messageCount };
 }
 
-export function countMinimal(world: MinimalWorld, { fromMs, toMs }: Interval): number {
+export function countMinimal(world: MinimalWorld, { fromMs, toMs }: TimeRange): number {
   return world.rows.filter((row) => timeOf(world, row) >= fromMs && timeOf(world, row) < toMs).length;
 }
 

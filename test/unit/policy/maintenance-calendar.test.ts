@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Maintenance, MaintenanceWindow } from '../../../src/api/generated/collector-version-policy.ts';
-import type { TimeRange } from '../../../src/api/time-range.ts';
+import type { TimeRange } from '../../../src/base/time-range.ts';
 import { minuteMs } from '../../../src/base/time-units.ts';
 import { MaintenanceCalendar, type WindowVerdict } from '../../../src/policy/schedule/maintenance-calendar.ts';
 import { randomRuns } from '../../support/random-runs.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { TimeRange } from '../../../src/api/time-range.ts';
+import type { TimeRange } from '../../../src/base/time-range.ts';
 import { hourMs } from '../../../src/base/time-units.ts';
 import { type TimeZone, timeZone } from '../../../src/base/time-zone.ts';
 import { runName, runTimes } from '../../../src/schedule/run-name.ts';

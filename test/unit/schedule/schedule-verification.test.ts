@@ -1,9 +1,10 @@
 /** Tests that verifying a schedule reports every change to its records, manifests and files. */
+
 import { cpSync, mkdirSync, mkdtempSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { TimeRange } from '../../../src/api/time-range.ts';
+import type { TimeRange } from '../../../src/base/time-range.ts';
 import { hourMs } from '../../../src/base/time-units.ts';
 import { runProgram } from '../../../src/cli/program.ts';
 import { type CommitRecord, recordKind } from '../../../src/destination/commit-record.ts';

@@ -1,5 +1,5 @@
 /** Bars, histograms and timelines, with text for screen readers. */
-import type { TimeRange } from '../../../api/time-range.ts';
+import type { TimeRange } from '../../../base/time-range.ts';
 import { collectorStates } from '../../render/bars.ts';
 import { renderMinute } from '../../render/text.ts';
 import { Section, shown } from './parts.tsx';

@@ -1,9 +1,10 @@
 /** Details of an export: progress, rows over time, running searches, and files. */
+
 import type { SearchExportStatus } from '../../../api/generated/search-export.ts';
 import type { SearchExport } from '../../../api/kinds.ts';
-import type { TimeRange } from '../../../api/time-range.ts';
 import { renderDuration } from '../../../base/duration.ts';
 import { groupedText } from '../../../base/number-text.ts';
+import type { TimeRange } from '../../../base/time-range.ts';
 import { renderBytes, renderCount, renderMinute, renderTimeLeft } from '../../render/text.ts';
 import { exportSegments, Histogram, Legend, StackedBar, spanOf, Timeline, type TimeSpan } from './charts.tsx';
 import { Ago, Pairs, rangeColumns, Section, Table, TableSection, useNow } from './parts.tsx';

@@ -1,7 +1,8 @@
 /** Details of a schedule: exported time ranges, gaps, runs, and lag. */
+
 import type { SearchExportScheduleStatus } from '../../../api/generated/search-export-schedule.ts';
 import type { SearchExportSchedule } from '../../../api/kinds.ts';
-import type { TimeRange } from '../../../api/time-range.ts';
+import type { TimeRange } from '../../../base/time-range.ts';
 import { renderAge, renderAgeSince, renderBytes, renderMinute } from '../../render/text.ts';
 import { BarSection, exportSegments, Legend, spanOf, Timeline, type TimeSpan } from './charts.tsx';
 import { Pairs, rangeColumns, Section, TableSection, useNow } from './parts.tsx';
