@@ -3,6 +3,7 @@
  * `runs/20261122t120000z-130000z.json` shows that the time range in its name was exported (S1). Records are never
  * removed.
  */
+import { LogfleetError } from '../base/errors.ts';
 import type { Destination } from './store/destination.ts';
 import { folderSegments } from './store/object-name.ts';
 import { boolean, integer, moment, object, type Stored, StoredKind, text } from './stored-json.ts';
@@ -55,13 +56,23 @@ export class ScheduleLayout {
   }
 }
 
-/** Stores the time from which a schedule exports, or returns the time that is already stored. */
+/**
+ * Stores the time from which a schedule exports, or returns the time that is already stored. If the stored time is
+ * archived, so that it cannot be read, returns `knownMs`.
+ */
 export async function storeStartOnce(
   destination: Destination,
   layout: ScheduleLayout,
   fromMs: number,
+  knownMs?: number,
 ): Promise<number> {
-  return (await startKind.storeOnce(destination, layout.start, { fromMs })).fromMs;
+  try {
+    return (await startKind.storeOnce(destination, layout.start, { fromMs })).fromMs;
+  } catch (error) {
+    const isArchived = error instanceof LogfleetError && error.code === 'destination.frozen';
+    if (!isArchived || knownMs === undefined) throw error;
+    return knownMs;
+  }
 }
 
 /** Stores the time from which a schedule exports, unless a time is already stored. Does not read the stored time. */

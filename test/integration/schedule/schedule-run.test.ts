@@ -67,9 +67,12 @@ describe('a schedule', () => {
     expect(await world.verify()).toMatchObject({ fromMs: startMs - 2 * hourMs, gaps: [first] });
   });
 
-  test('does not need a stored start that is archived, if the spec has startTime (S2)', async () => {
+  test.each([
+    ['the spec', { startTime: '2026-11-01T03:00:00Z' }],
+    ['only the status', {}],
+  ])('does not need a stored start that is archived, if %s has a start (S2)', async (_, times) => {
     const world = new ScheduleWorld({ messages });
-    world.add({ startTime: '2026-11-01T03:00:00Z' });
+    world.add(times);
     const replica = world.start();
     expect(await world.until(() => world.records().length === 2)).toBe(true);
     world.kill(replica);
