@@ -11,7 +11,7 @@ const maxResidentMb = 80;
 
 const page = { messages: 'line', pageBytes: 100e6, chunkBytes: 65_536 } as const;
 
-export const scanCases: readonly Omit<ScanCase, 'rounds'>[] = [
+const scanCases: readonly Omit<ScanCase, 'rounds'>[] = [
   { ...page, reader: 'rows' },
   { ...page, reader: 'rows', chunkBytes: 16_384 },
   { ...page, reader: 'rows', messages: 'event' },

@@ -54,7 +54,7 @@ export function fleetScenario({ collectors, pageRows, oldVersions, spareBuild }:
   };
 }
 
-export async function rollOut(rollout: RolloutCase): Promise<RolloutFigures> {
+async function rollOut(rollout: RolloutCase): Promise<RolloutFigures> {
   const world = new World({ scenario: fleetScenario(rollout) });
   world.addSecret();
   world.addPolicy('fleet', { target: { version: target }, strategy: { maxInProgress, order: 'OldestVersionFirst' } });

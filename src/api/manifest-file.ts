@@ -47,7 +47,7 @@ export interface ManifestFile {
 /** Maximum length of a file in characters. An API server accepts at most 3 MiB. */
 export const maxManifestLength = 3 * 1024 * 1024;
 /** Maximum number of documents in a file. Each takes about 10 kB of memory. */
-export const maxDocuments = 5_000;
+const maxDocuments = 5_000;
 /** Maximum number of lines, fields and list items in a file. Each takes about 1 kB of memory. */
 const maxParts = 300_000;
 const partForm = /[\n,[{]|[-?:] /g;

@@ -46,7 +46,7 @@ export interface ShownHealth {
 }
 
 /** Duration in ms after which the `Outage` condition reports an outage, for alerts (H2). */
-export const lastingOutageMs = 600_000;
+const lastingOutageMs = 600_000;
 
 /**
  * Sets the conditions `Ready`, `Reconciling`, `Stalled` and `Outage`, and keeps all other conditions. An outage keeps

@@ -84,7 +84,7 @@ export function lowestLevel(ranges: readonly ProofRange[]): ProofLevel {
   return proofLevels[lowest] as ProofLevel;
 }
 
-export function levelOf(compared: readonly ComparableFigure[]): ProofLevel {
+function levelOf(compared: readonly ComparableFigure[]): ProofLevel {
   return comparableFigures.every((figure) => compared.includes(figure)) ? 'Digest' : 'Count';
 }
 

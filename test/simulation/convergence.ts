@@ -322,7 +322,7 @@ function wasUpgraded(truth: Truth, policy: CollectorVersionPolicy, { id }: Colle
 /** Maximum time in ms until every process has noticed a change to a policy. */
 export const settledAfterChangeMs = 10_000;
 
-export function lastChangeMs({ policyChanges }: Pick<Truth, 'policyChanges'>): number {
+function lastChangeMs({ policyChanges }: Pick<Truth, 'policyChanges'>): number {
   return Math.max(0, ...policyChanges.map(({ atMs }) => atMs));
 }
 

@@ -34,7 +34,7 @@ import {
 import { intentOf, ledgerWrite, type RecordedShards } from './recorded-ledger.ts';
 import { isApproval } from './rollouts.ts';
 
-export const coordinationPath = '/apis/coordination.k8s.io/v1/namespaces/logfleet-system/leases/logfleet-operator';
+const coordinationPath = '/apis/coordination.k8s.io/v1/namespaces/logfleet-system/leases/logfleet-operator';
 const policiesCollection = 'logfleet.dev/v1alpha1/collectorversionpolicies';
 const ledgersCollection = 'logfleet.dev/v1alpha1/ledgers';
 const upgradesPath = '/v1/collectors/upgrades';

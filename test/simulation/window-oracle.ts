@@ -19,7 +19,7 @@ export function windowViolations({ plan, posts, state }: HistoryRecord): string[
 }
 
 /** Reports whether a window is open now and stays open for at least `cutoff`. */
-export function isStartable(maintenance: Maintenance, wallMs: number, zone: string | undefined): boolean {
+function isStartable(maintenance: Maintenance, wallMs: number, zone: string | undefined): boolean {
   const untilMs = wallMs + (parseDuration(maintenance.cutoff ?? '30m') ?? 0);
   for (let atMs = wallMs; atMs <= untilMs; atMs = Math.floor(atMs / secondMs + 1) * secondMs) {
     if (!isOpen(maintenance, atMs, zone)) return false;

@@ -31,7 +31,7 @@ export const running: JobStatus = {
 
 export const done = (messageCount: number): JobStatus => ({ ...running, state: 'doneGatheringResults', messageCount });
 
-export function rowOf(index: number): PageRow {
+function rowOf(index: number): PageRow {
   const bytes = Buffer.from(`{"_messageid":"${index}"}`);
   return { bytes, messageId: String(index), messageTimeMs: 100_000 - index, receiptTimeMs: undefined };
 }

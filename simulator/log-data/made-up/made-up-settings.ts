@@ -87,8 +87,8 @@ export function madeUpSettings(options: MadeUpOptions): MadeUpSettings {
 }
 
 /** Earliest and latest permitted message times, in ms since the epoch. All times between them have thirteen digits. */
-export const earliestMs = 1_000_000_000_000;
-export const latestMs = 10_000_000_000_000;
+const earliestMs = 1_000_000_000_000;
+const latestMs = 10_000_000_000_000;
 /** Maximum number of messages per millisecond. */
 const maxPerMs = 1_000_000;
 /** Maximum number of generated messages. With more messages, the ids would have too many digits. */

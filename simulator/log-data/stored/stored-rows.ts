@@ -89,7 +89,7 @@ export class StoredRowsBuilder {
 }
 
 /** Messages that are read by rank. The rank of a message is the number of newer messages. */
-export class StoredRows implements RowWriter {
+class StoredRows implements RowWriter {
   readonly count: number;
 
   /**

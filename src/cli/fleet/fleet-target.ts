@@ -136,7 +136,7 @@ const file = 'SELECTOR';
 const path = ['spec', 'selector'];
 
 /** Parses a selector. Prints warnings, and throws a `UsageError` if the selector is invalid. */
-export function parseSelector(text: string, { stderr }: Pick<CommandContext, 'stderr'>): CollectorSelector {
+function parseSelector(text: string, { stderr }: Pick<CommandContext, 'stderr'>): CollectorSelector {
   const { documents, problems } = parseManifestFile(text);
   const [document] = documents;
   const [problem] = problems;

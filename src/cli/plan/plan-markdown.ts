@@ -11,7 +11,7 @@ import { scheduleFacts, scheduleTitle } from './schedule-plan-view.ts';
 import { hasRunsLeft, type ScheduleOutlook } from './schedule-planner.ts';
 
 /** First line of the output. A CI run uses this line to find and replace the comment from an earlier run. */
-export const planMarker = '<!-- logfleet plan -->';
+const planMarker = '<!-- logfleet plan -->';
 
 /** Renders all plans as a Markdown document, with warnings about their manifests. */
 export function renderPlanMarkdown(

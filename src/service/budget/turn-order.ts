@@ -19,7 +19,7 @@ const ranks: Readonly<Record<RequestClass, number>> = {
 export const requestClasses = Object.keys(ranks) as readonly RequestClass[];
 
 /** Waiting time in ms after which a request may be sent before requests with a higher priority. */
-export const promotedAfterMs = 2_000;
+const promotedAfterMs = 2_000;
 /**
  * Delay in ms after which a keep-alive is sent before all other requests, because the service cancels a job after 20 s
  * without requests (section 3.1 of docs/service.md).

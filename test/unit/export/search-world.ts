@@ -169,7 +169,7 @@ export class SearchWorld {
   }
 }
 
-export function recordOf(outcome: SearchOutcome): CommitRecord {
+function recordOf(outcome: SearchOutcome): CommitRecord {
   if (outcome.kind === 'committed') return outcome.record;
   const error = outcome.kind === 'failed' ? outcome.error : undefined;
   throw new Error(`it is ${JSON.stringify(outcome)}`, { cause: error });

@@ -4,7 +4,7 @@ import { ByteSpool } from '../../../src/output/byte-spool.ts';
 import type { PartSink } from '../../../src/output/part-writer.ts';
 import type { RawRow, RowEncoder } from '../../../src/output/row-encoder.ts';
 
-export function rowOf(text: string): RawRow {
+function rowOf(text: string): RawRow {
   return { bytes: Buffer.from(text) };
 }
 

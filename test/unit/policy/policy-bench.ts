@@ -24,7 +24,7 @@ import { claimant, collector, header, moment, type PolicyParts, policy, settings
 export const policyUid = 'policy-a';
 
 /** Collector list, set by the test, in pages of 10 rows. */
-export class ListedFleet implements ListedRows, ListingView, Pick<FleetListing, 'rows'> {
+class ListedFleet implements ListedRows, ListingView, Pick<FleetListing, 'rows'> {
   readonly rows = new FleetRows();
   readonly pagesReadMs = new Map<number, number>();
   isObservable = true;

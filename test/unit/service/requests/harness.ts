@@ -56,7 +56,7 @@ export function harness(steps: readonly TransportStep[]): Harness {
   return { clock, transport, budget, client: new ServiceClient(options), job: jobOf(60_000), jobOf };
 }
 
-export const order: JobOrder = {
+const order: JobOrder = {
   query: '_sourceCategory=web "100 %"',
   fromMs: 1_788_000_000_000,
   toMs: 1_788_003_600_000,
@@ -78,7 +78,7 @@ export const calls: {
     client.createTask({ collectorId: '9007199254740993', toVersion: '1.2-3' }, options),
 };
 
-export const creationNotice =
+const creationNotice =
   'A 404 status (Page Not Found) on a follow-up request may be due to a cookie not accompanying the request';
 
 /** Returns messages, newest first. Their ids are consecutive, starting at `first`. */
