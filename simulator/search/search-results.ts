@@ -47,7 +47,7 @@ export class SearchResults {
     this.#histogramSearch = histogramFirst ? data.search(range, filter, scanLimit) : this.#search;
     this.histogram = new SimulatedHistogram(range.fromMs, range.toMs, bucketMs);
     this.#aggregation = query.aggregate?.(memory);
-    this.#listener = this.#aggregation && tellingTo(this.#aggregation, query);
+    this.#listener = this.#aggregation && listenerOf(this.#aggregation, query);
     this.#maxMessages = Math.min(
       query.messageLimit ?? Number.POSITIVE_INFINITY,
       this.#aggregation ? Number.POSITIVE_INFINITY : messageLimit,
@@ -138,7 +138,7 @@ export class SearchResults {
   }
 }
 
-function tellingTo(aggregation: Aggregation, { transform, reads, sliceMs }: Query): MatchListener {
+function listenerOf(aggregation: Aggregation, { transform, reads, sliceMs }: Query): MatchListener {
   return {
     each(row, times) {
       if (aggregation.failure !== undefined) return;

@@ -104,7 +104,7 @@ export class ExportRuntime {
    * the rejected request.
    */
   #rejection: LogfleetError | undefined;
-  #newsTimer: Timer | undefined;
+  #enqueueTimer: Timer | undefined;
   #isClosed = false;
   #isLeft = false;
 
@@ -140,13 +140,13 @@ export class ExportRuntime {
   /** True if no work is left and there is no status to write. In that case, this object can be dropped. */
   get isDormant(): boolean {
     const { heldBack } = this.#publisher;
-    return !this.#begun && !this.#ending && !this.#newsTimer && !heldBack && !this.#isClosed;
+    return !this.#begun && !this.#ending && !this.#enqueueTimer && !heldBack && !this.#isClosed;
   }
 
   /** Ends all work. Resolves when no work is left. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    this.#newsTimer?.cancel();
+    this.#enqueueTimer?.cancel();
     this.#end();
     await this.#ending;
   }
@@ -268,7 +268,7 @@ export class ExportRuntime {
       plan: planExport,
       search: (order, tools, opened) => new IntervalSearch(order, tools, opened),
       onChange: () => this.#enqueue(),
-      onProgress: () => this.#news(),
+      onProgress: () => this.#enqueueSoon(),
     });
     this.#begun = { means, work };
   }
@@ -383,10 +383,10 @@ export class ExportRuntime {
     if (!this.#isClosed) this.#options.enqueue(this.key, this.#begun !== undefined);
   }
 
-  #news(): void {
+  #enqueueSoon(): void {
     const { clock, settings } = this.#options;
-    this.#newsTimer ??= clock.after(settings.newsDelayMs, () => {
-      this.#newsTimer = undefined;
+    this.#enqueueTimer ??= clock.after(settings.progressDelayMs, () => {
+      this.#enqueueTimer = undefined;
       this.#enqueue();
     });
   }

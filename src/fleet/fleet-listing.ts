@@ -42,7 +42,7 @@ export interface ListingUser {
   /** Maximum age of the rows in ms. */
   readonly resyncMs: number;
   /** Called when the policy must be reconciled because of new rows, builds or problems. */
-  readonly onNews: () => void;
+  readonly onChange: () => void;
 }
 
 interface User extends ListingUser {
@@ -58,7 +58,7 @@ export class FleetListing {
   readonly #pageSize = new PageSize();
   readonly #users = new Map<string, User>();
   /**
-   * Secrets whose policies `doubtSecret` has already notified. Each scheduled read of the whole list clears this set.
+   * Secrets whose policies `recheckSecret` has already notified. Each scheduled read of the whole list clears this set.
    */
   readonly #notifiedSecrets = new Set<string>();
   #resync: { readonly atMs: number; readonly timer: Timer } | undefined;
@@ -213,7 +213,7 @@ export class FleetListing {
   /**
    * Adds or updates a policy that uses the collector list. While the policy is not idle, it is notified of every read.
    */
-  attend(id: string, user: ListingUser): void {
+  addUser(id: string, user: ListingUser): void {
     const share = this.#users.get(id)?.share ?? idleShare;
     this.#users.set(id, { ...user, share, isIdle: false });
     this.#planResync(user.resyncMs, share);
@@ -232,7 +232,7 @@ export class FleetListing {
     this.#planResync(user.resyncMs, user.share);
   }
 
-  leave(id: string): void {
+  removeUser(id: string): void {
     this.#users.delete(id);
     this.rows.members.leave(id);
   }
@@ -241,10 +241,10 @@ export class FleetListing {
    * Makes all policies that use this Secret check the Secret. Further calls have no effect until the next scheduled
    * read of the whole list.
    */
-  doubtSecret(secret: string): void {
+  recheckSecret(secret: string): void {
     if (this.#notifiedSecrets.has(secret)) return;
     this.#notifiedSecrets.add(secret);
-    for (const user of [...this.#users.values()]) if (user.secret === secret) user.onNews();
+    for (const user of [...this.#users.values()]) if (user.secret === secret) user.onChange();
   }
 
   close(): void {
@@ -308,7 +308,7 @@ export class FleetListing {
     this.#notifiedSecrets.clear();
     const bySecret = new Map<string, User>();
     for (const user of this.#users.values()) if (!bySecret.has(user.secret)) bySecret.set(user.secret, user);
-    for (const user of bySecret.values()) user.onNews();
+    for (const user of bySecret.values()) user.onChange();
   }
 
   #pump(): void {
@@ -377,7 +377,7 @@ export class FleetListing {
    */
   #notify(isForAll: boolean): void {
     const concerned = this.rows.members.takeConcerned();
-    for (const [id, { isIdle, onNews }] of [...this.#users]) if (isForAll || !isIdle || concerned.has(id)) onNews();
+    for (const [id, { isIdle, onChange }] of [...this.#users]) if (isForAll || !isIdle || concerned.has(id)) onChange();
   }
 
   /** Notifies policies after a successful read. If earlier reads failed, all idle policies are also notified. */

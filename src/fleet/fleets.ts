@@ -67,7 +67,7 @@ export class Fleets {
     const known = this.#listings.get(account);
     if (!known) return;
     known.users.delete(user);
-    known.listing.leave(user);
+    known.listing.removeUser(user);
     if (known.users.size > 0) return;
     known.listing.close();
     this.#listings.delete(account);

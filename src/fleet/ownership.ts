@@ -39,7 +39,7 @@ export class Ownership {
    * Last ended upgrade of each collector. Another policy must not upgrade the collector until a later collector list
    * shows the result.
    */
-  readonly #landings = new Map<
+  readonly #endedUpgrades = new Map<
     string,
     { readonly policy: string; readonly atMs: number; readonly wasAccepted: boolean }
   >();
@@ -58,7 +58,7 @@ export class Ownership {
   }
 
   /** Adds a policy to the table, or updates the precedence and target version of the policy. */
-  introduce(claimant: Claimant): void {
+  register(claimant: Claimant): void {
     const before = this.#claimants.get(claimant.uid);
     this.#claimants.set(claimant.uid, claimant);
     if (before && compareClaimants(before, claimant) === 0) return;
@@ -174,24 +174,24 @@ export class Ownership {
    * @param isForgotten true if this policy's ledger has no entry for the collector; in that case, an accepted upgrade
    * by this policy counts as an upgrade by another policy
    */
-  landedMs(id: string, policy: string, isForgotten = false): number | undefined {
-    const landing = this.#landings.get(id);
-    if (!landing) return undefined;
-    const counts = landing.policy !== policy || (isForgotten && landing.wasAccepted);
-    return counts ? landing.atMs : undefined;
+  otherUpgradeEndMs(id: string, policy: string, isForgotten = false): number | undefined {
+    const ended = this.#endedUpgrades.get(id);
+    if (!ended) return undefined;
+    const counts = ended.policy !== policy || (isForgotten && ended.wasAccepted);
+    return counts ? ended.atMs : undefined;
   }
 
   /**
    * Records that an upgrade has ended. Another policy must not upgrade the collector until a newer collector list has
-   * been read (see `landedMs`).
+   * been read (see `otherUpgradeEndMs`).
    */
   ended(id: string, policy: string, nowMs?: number): void {
     const flight = this.#flights.get(id);
     if (flight?.policy !== policy) return;
     this.#flights.delete(id);
-    this.#landings.delete(id);
+    this.#endedUpgrades.delete(id);
     const wasAccepted = flight.taskId !== undefined;
-    if (nowMs !== undefined) this.#landings.set(id, { policy, atMs: nowMs, wasAccepted });
+    if (nowMs !== undefined) this.#endedUpgrades.set(id, { policy, atMs: nowMs, wasAccepted });
     this.#touch(id);
   }
 
@@ -203,7 +203,7 @@ export class Ownership {
     for (const [id, flight] of this.#flights) {
       if (flight.policy !== policy) continue;
       this.#flights.delete(id);
-      this.#landings.delete(id);
+      this.#endedUpgrades.delete(id);
       this.#touch(id, policy);
     }
   }
@@ -216,9 +216,9 @@ export class Ownership {
   forgetOrphans(beforeMs: number, seenMs: number): void {
     // The map is sorted by the time at which the upgrades ended, so the loop stops at the first upgrade that must be
     // kept.
-    for (const [id, { atMs }] of this.#landings) {
+    for (const [id, { atMs }] of this.#endedUpgrades) {
       if (atMs >= Math.min(beforeMs, seenMs)) break;
-      this.#landings.delete(id);
+      this.#endedUpgrades.delete(id);
     }
     for (const [id, { policy, sinceMs }] of this.#flights) {
       if (this.#claimants.has(policy) || sinceMs >= beforeMs) continue;

@@ -95,7 +95,7 @@ export class Gatherer {
     this.#runtime.environment.turns.claiming(policy, bound.account.serviceId);
     if (bound !== before) memberIndex.close();
     this.#refresh(policy, bound.listing);
-    this.#introduce(policy, bound, this.#verdict(policy, bound));
+    this.#register(policy, bound, this.#verdict(policy, bound));
     try {
       await this.#load(policy, bound);
       await this.#recordBuilds(policy, bound);
@@ -112,14 +112,14 @@ export class Gatherer {
     const { turns } = this.#runtime.environment;
     const problem = binding.problem();
     const verdict = this.#verdict(policy, bound);
-    this.#introduce(policy, bound, verdict);
+    this.#register(policy, bound, verdict);
     const target = verdict?.kind === 'offered' ? verdict.version : policyLedger.known?.header.target;
     // While the policy waits for its first target version, no build counts as missing.
     const isFirst = verdict?.kind === 'tooYoung' && target === undefined;
     const notOffered = !verdict || verdict.kind === 'offered' || isFirst ? undefined : verdict.message;
-    if (problem) turns.troubled(owner.uid);
+    if (problem) turns.unusable(owner.uid);
     if (bound.listing.completeSinceMs() === undefined) {
-      if (problem) turns.excuse(policy, bound.listing);
+      if (problem) turns.exempt(policy, bound.listing);
       else turns.resumes(policy, bound.account.serviceId);
       return this.#unread(bound, target, problem, notOffered);
     }
@@ -234,7 +234,7 @@ export class Gatherer {
   ): Unready {
     const { policyLedger } = this.#runtime;
     const isRollingBack = policyLedger.known?.header.stop?.kind === 'rollback';
-    const sameService = policyLedger.tellsOf(account.serviceId);
+    const sameService = policyLedger.belongsTo(account.serviceId);
     const soFar = { target, sameService, answered: listing.builds() !== undefined };
     return { kind: 'unready', problem, notOffered: isRollingBack ? undefined : notOffered, soFar };
   }
@@ -246,8 +246,8 @@ export class Gatherer {
   #unusable(policy: CollectorVersionPolicy, problem: LogfleetError): Unready {
     const { environment, owner } = this.#runtime;
     const { turns } = environment;
-    turns.troubled(owner.uid);
-    turns.excuse(policy);
+    turns.unusable(owner.uid);
+    turns.exempt(policy);
     return { kind: 'unready', problem, notOffered: undefined };
   }
 
@@ -264,10 +264,10 @@ export class Gatherer {
     listing.requestSweep(0);
   }
 
-  #introduce(policy: CollectorVersionPolicy, { ownership }: Bound, verdict: TargetVerdict | undefined): void {
+  #register(policy: CollectorVersionPolicy, { ownership }: Bound, verdict: TargetVerdict | undefined): void {
     const { uid, namespace, name, creationTimestamp } = policy.metadata;
     const { priority, mode, target } = policy.spec;
-    ownership.introduce({
+    ownership.register({
       uid,
       namespace,
       name,

@@ -36,7 +36,7 @@ export class PolicyRuntime implements PostingPolicy {
   readonly #term: number;
   #posting: Posting | undefined;
   #tasks: TaskReadings | undefined;
-  #newsTimer: Timer | undefined;
+  #decisionTimer: Timer | undefined;
   #closed = false;
 
   constructor(policy: CollectorVersionPolicy, environment: PolicyEnvironment) {
@@ -89,7 +89,7 @@ export class PolicyRuntime implements PostingPolicy {
     this.#tasks?.close();
     this.messages.close();
     this.memberIndex.close();
-    this.#newsTimer?.cancel();
+    this.#decisionTimer?.cancel();
     binding.close();
   }
 
@@ -160,12 +160,12 @@ export class PolicyRuntime implements PostingPolicy {
   }
 
   /** Schedules a decision after a short delay, so that responses that arrive together need only one decision. */
-  noteNews(): void {
+  scheduleDecision(): void {
     if (this.#closed) return;
     const { clock, draining } = this.environment;
     const delayMs = draining() || this.tasks.hasFailures ? 0 : outcomeDelayMs;
-    this.#newsTimer ??= clock.after(delayMs, () => {
-      this.#newsTimer = undefined;
+    this.#decisionTimer ??= clock.after(delayMs, () => {
+      this.#decisionTimer = undefined;
       this.enqueue();
     });
   }

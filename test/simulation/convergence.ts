@@ -229,8 +229,8 @@ function missingCounts(truth: Truth, policy: CollectorVersionPolicy): string[] {
   missing.push(...missingStages(policy, shards && ledgerWrite(truth.nowMs, policy.metadata.uid, shards)));
   for (const collector of own) {
     if (collector.version === target) continue;
-    const excuse = excuseFor(truth, policy, collector, target);
-    if (excuse === undefined) missing.push(`${collector.name} runs ${collector.version}, without a reason`);
+    const reason = reasonFor(truth, policy, collector, target);
+    if (reason === undefined) missing.push(`${collector.name} runs ${collector.version}, without a reason`);
   }
   return missing;
 }
@@ -337,7 +337,7 @@ function isOwner(truth: Truth, policy: CollectorVersionPolicy, collector: Collec
  * Returns the reason why a collector need not run the target version at the end of the simulation, or undefined if the
  * collector must run it.
  */
-function excuseFor(
+function reasonFor(
   { plan, state, ledgers, posts, settingsChanges }: Truth,
   policy: CollectorVersionPolicy,
   { id, name, version, alive, running }: CollectorSnapshot,

@@ -102,19 +102,19 @@ const decidedMs = 10;
 /** Maximum time in ms for a process to write the outcome of an upgrade to the ledger. */
 const writtenMs = 20_000;
 /** Maximum time in ms for a process to notice that a user retried the rollout. */
-const forgivenMs = 60_000;
+const retrySeenMs = 60_000;
 
 /** Counts the outcomes of earlier upgrade attempts that the process knew when it started this upgrade. */
 function outcomesOf(record: HistoryRecord, rollout: ObservedRollout, post: RolloutPost, posts: readonly RolloutPost[]) {
   const retries = retriesOf(record, rollout).filter((atMs) => atMs <= post.atMs);
-  const forgivenUntilMs = Math.max(0, ...retries.map((atMs) => atMs + forgivenMs));
+  const ignoredUntilMs = Math.max(0, ...retries.map((atMs) => atMs + retrySeenMs));
   let [failed, succeeded] = [0, 0];
   for (const one of posts) {
     const { task, news, name } = one;
     if (!task || !counts(record, post, name, task)) continue;
-    const heard = news.filter((reported) => reported.atMs > forgivenUntilMs && isKnown(record, post, reported));
+    const heard = news.filter((reported) => reported.atMs > ignoredUntilMs && isKnown(record, post, reported));
     const timedOutMs = heard.length === 0 ? timedOutAtMs(record, post, one) : undefined;
-    const isTimedOut = timedOutMs !== undefined && timedOutMs > forgivenUntilMs;
+    const isTimedOut = timedOutMs !== undefined && timedOutMs > ignoredUntilMs;
     if (heard.some(({ outcome }) => outcome === 'succeeded')) succeeded++;
     else if (isTimedOut || heard.some(({ outcome }) => outcome === 'failed')) failed++;
   }

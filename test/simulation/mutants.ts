@@ -177,8 +177,8 @@ export const mutants: readonly Mutant[] = [
     'a collector that just reached the target without an entry needs no listing',
     'reselected',
     'policy/members/policy-member-index.ts',
-    'ownership.landedMs(id, policy, entry === undefined) ?? Number.NaN',
-    'ownership.landedMs(id, policy, entry === undefined && id.length === 0) ?? Number.NaN',
+    'ownership.otherUpgradeEndMs(id, policy, entry === undefined) ?? Number.NaN',
+    'ownership.otherUpgradeEndMs(id, policy, entry === undefined && id.length === 0) ?? Number.NaN',
     'U15:',
   ),
   mutant(

@@ -36,7 +36,7 @@ export class TemplateFinder implements Finder {
   readonly #index: MatchIndex;
   readonly #maxExamined: number;
   readonly #unitsPerBlock: number;
-  #news: NewMatches | undefined;
+  #newMatches: NewMatches | undefined;
   #period: Period;
   /** Number of matches in all milliseconds that the search has completely covered. */
   #full = 0;
@@ -67,8 +67,8 @@ export class TemplateFinder implements Finder {
 
   step(targetMs: number, maxMatches: number, listener: MatchListener | undefined, effort: Effort): void {
     if (!this.#matches.prepare(effort)) return;
-    if (listener) this.#news ??= newMatches(this.#rows, this.#matches, listener);
-    const { examinedPerMatch = 0, unitsPerMatch = 0 } = this.#news ?? {};
+    if (listener) this.#newMatches ??= newMatches(this.#rows, this.#matches, listener);
+    const { examinedPerMatch = 0, unitsPerMatch = 0 } = this.#newMatches ?? {};
     const max =
       examinedPerMatch > 0 ? Math.min(maxMatches, Math.floor(this.#maxExamined / examinedPerMatch)) : maxMatches;
     if (this.found < max) {
@@ -77,7 +77,7 @@ export class TemplateFinder implements Finder {
       this.#goOn(Math.max(targetMs, this.#timeBehind(blocks)), Math.min(max, this.found + matches), effort);
     }
     this.isGivenUp = this.reachedMs > targetMs && this.found >= max && max < maxMatches;
-    if (this.reachedMs === this.#range.fromMs) this.#news = undefined;
+    if (this.reachedMs === this.#range.fromMs) this.#newMatches = undefined;
   }
 
   /**
@@ -94,11 +94,11 @@ export class TemplateFinder implements Finder {
     const [former, foundBefore] = [this.#period, this.found];
     this.#moveTo(targetMs, maxMatches, effort);
     this.scannedBytes += this.#rows.rawBytes(this.#rankBehind(former), this.#rankBehind(this.#period));
-    if (!this.#news) return;
-    this.#tell(former, this.#news);
+    if (!this.#newMatches) return;
+    this.#report(former, this.#newMatches);
     const { begin, sure, doubtful, end } = this.#within.ranks({ ...this.#period, toMs: former.fromMs });
     effort.spend((sure - begin + end - doubtful) * unitsPerReported);
-    effort.spend((this.found - foundBefore) * this.#news.unitsPerMatch);
+    effort.spend((this.found - foundBefore) * this.#newMatches.unitsPerMatch);
   }
 
   /** Returns the number of messages newer than the start of the searched range. */
@@ -164,19 +164,19 @@ export class TemplateFinder implements Finder {
   }
 
   /** Reports the matches found in the last search step to the listener. */
-  #tell(former: Period, news: NewMatches): void {
+  #report(former: Period, found: NewMatches): void {
     const step: Period = { ...this.#period, toMs: former.fromMs };
-    const tell = (rank: number) => {
-      if (!this.#within.isWithin(former, rank)) news.at(rank);
+    const report = (rank: number) => {
+      if (!this.#within.isWithin(former, rank)) found.at(rank);
       return true;
     };
     const { begin, doubtful, end } = this.#within.ranks(step);
     const fresh = Math.min(end, this.#within.ranks(former).end);
     const afterFresh = Math.max(fresh, doubtful);
-    if (this.#range.byReceiptTime) this.#within.each(begin, fresh, step, 0, tell);
-    news.between(fresh, afterFresh);
-    this.#within.each(afterFresh, end, step, 0, tell);
-    news.end();
+    if (this.#range.byReceiptTime) this.#within.each(begin, fresh, step, 0, report);
+    found.between(fresh, afterFresh);
+    this.#within.each(afterFresh, end, step, 0, report);
+    found.end();
   }
 
   each(skip: number, take: (rank: number) => boolean): void {

@@ -64,7 +64,7 @@ function follow(
   read: PromiseWithResolvers<void>,
 ): void {
   let failingSinceMs: number | undefined;
-  const onNews = () => {
+  const onChange = () => {
     if (listing.completeSinceMs() !== undefined) return read.resolve();
     const error = listing.problem()?.error;
     if (!error) return;
@@ -72,7 +72,7 @@ function follow(
     if (!mayPass(error) || clock.monotonic() - failingSinceMs >= maxFailureMs) read.reject(error);
     else onTrouble(error);
   };
-  listing.attend('logfleet fleet', { secret: '', resyncMs: Number.POSITIVE_INFINITY, onNews });
+  listing.addUser('logfleet fleet', { secret: '', resyncMs: Number.POSITIVE_INFINITY, onChange });
 }
 
 function omittedVersion(listing: FleetListing): string | undefined {

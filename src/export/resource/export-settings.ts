@@ -6,13 +6,13 @@ export interface ExportSettings {
   /** Maximum age in ms of the cached Secret of an object store. An older Secret is read again. */
   readonly secretMaxAgeMs: number;
   /** Delay in ms between a change to a search job's state and the reconcile of its export. */
-  readonly newsDelayMs: number;
+  readonly progressDelayMs: number;
 }
 
 export const exportSettings: ExportSettings = {
   statusIntervalMs: 10_000,
   secretMaxAgeMs: 60_000,
-  newsDelayMs: 1_000,
+  progressDelayMs: 1_000,
 };
 
 /** Destinations that exports may write to. */

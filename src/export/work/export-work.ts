@@ -342,7 +342,7 @@ export class ExportWork {
       const message = `the service counts ${figuresText(counted)}, but the files contain ${figuresText(written)}${slicesText(inSlices)}${unconfirmed.has(range) ? repeatsText : ''}`;
       const order = { segment: digestSegment, fromMs, toMs };
       this.#delays.incomplete({ order, reason: 'DigestDiffers', message, figures });
-      this.#messages.tell(`${rangeText(order)} ${message}`, recordKey(order));
+      this.#messages.add(`${rangeText(order)} ${message}`, recordKey(order));
     }
   }
 
@@ -352,7 +352,7 @@ export class ExportWork {
     const { lastError, isLasting: isTroubleLasting, unproven } = this.#delays;
     const { list, written } = this.#searches;
     const jobs = [...(this.#run?.jobs.views ?? []), ...list.flatMap((search) => search.jobs)];
-    for (const text of jobs.flatMap(({ warnings }) => warnings)) this.#warnings.keep(text);
+    for (const text of jobs.flatMap(({ warnings }) => warnings)) this.#warnings.addIfAbsent(text);
     const waiting = waitingSearches(list, now.monotonicMs);
     const facts = this.#facts(now);
     const { countMs = 0, searchMs = 0 } = quirks;

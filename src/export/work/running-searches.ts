@@ -123,12 +123,12 @@ export class RunningSearches {
       case 'again':
         if (outcome.isFailure) delays.provedNothing(order);
         delays.again(order, `${rangeText(order)} ${outcome.message}`);
-        if (outcome.isFailure) this.#tell(order, outcome.message);
+        if (outcome.isFailure) this.#addMessage(order, outcome.message);
         break;
       case 'incomplete': {
         const { reason, message, figures } = outcome;
         delays.incomplete({ order, reason, message, figures });
-        this.#tell(order, message);
+        this.#addMessage(order, message);
         break;
       }
       case 'failed':
@@ -140,8 +140,8 @@ export class RunningSearches {
   }
 
   /** Adds a message about an interval to the status. The message is removed when the interval is committed. */
-  #tell(order: SearchOrder, message: string): void {
-    this.#options.messages.tell(`${rangeText(order)} ${message}`, recordKey(order));
+  #addMessage(order: SearchOrder, message: string): void {
+    this.#options.messages.add(`${rangeText(order)} ${message}`, recordKey(order));
   }
 
   #committed(record: CommitRecord): void {
@@ -190,13 +190,13 @@ export class NewestTexts {
   }
 
   /** Adds a message. If the same message is already in the list, it becomes the newest. */
-  tell(text: string, of?: string): void {
+  add(text: string, of?: string): void {
     this.#reported = [{ text, of }, ...this.#reported.filter((other) => other.text !== text)].slice(0, maxTexts);
   }
 
   /** Adds a message. If the same message is already in the list, it keeps its position. */
-  keep(text: string): void {
-    if (!this.all.includes(text)) this.tell(text);
+  addIfAbsent(text: string): void {
+    if (!this.all.includes(text)) this.add(text);
   }
 
   /** Removes all messages about this subject. */

@@ -19,7 +19,7 @@ import type { AnalysisOutcome, StageAnalysis } from '../ledger/ledger.ts';
  * Returns how long, in ms, to wait after the end of a period before its messages are counted. Messages can arrive late.
  * Default: 3 minutes.
  */
-export function settleMs({ graceMs }: Pick<PolicySettings, 'graceMs'>): number {
+export function countDelayMs({ graceMs }: Pick<PolicySettings, 'graceMs'>): number {
   return 3 * graceMs;
 }
 

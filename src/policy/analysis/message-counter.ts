@@ -45,10 +45,10 @@ const apparentSkewMs = 5_000;
 
 export class MessageCounter {
   readonly #clock: Clock;
-  readonly #policy: Pick<PostingPolicy, 'noteNews'>;
+  readonly #policy: Pick<PostingPolicy, 'scheduleDecision'>;
   #run: CounterRun | undefined;
 
-  constructor(clock: Clock, policy: Pick<PostingPolicy, 'noteNews'>) {
+  constructor(clock: Clock, policy: Pick<PostingPolicy, 'scheduleDecision'>) {
     this.#clock = clock;
     this.#policy = policy;
   }
@@ -65,7 +65,7 @@ export class MessageCounter {
   count(searches: SearchJobs, order: AnalysisOrder | undefined): void {
     if (order && this.#run?.searches === searches && sameValue(this.#run.order, order)) return;
     this.close();
-    this.#run = order && new CounterRun(this.#clock, () => this.#policy.noteNews(), searches, order);
+    this.#run = order && new CounterRun(this.#clock, () => this.#policy.scheduleDecision(), searches, order);
   }
 
   /** Repeats a failed search immediately, because a user asked for a retry. */
@@ -84,7 +84,7 @@ class CounterRun {
   readonly searches: SearchJobs;
   reading: AnalysisReading | undefined;
   readonly #clock: Clock;
-  readonly #onNews: () => void;
+  readonly #onChange: () => void;
   readonly #abort = new AbortController();
   #retry: Timer | undefined;
   readonly #counts: MessageCounts[] = [];
@@ -97,10 +97,10 @@ class CounterRun {
    */
   #aheadMs = 0;
 
-  constructor(clock: Clock, onNews: () => void, searches: SearchJobs, order: AnalysisOrder) {
+  constructor(clock: Clock, onChange: () => void, searches: SearchJobs, order: AnalysisOrder) {
     this.order = order;
     this.#clock = clock;
-    this.#onNews = onNews;
+    this.#onChange = onChange;
     this.searches = searches;
     void this.#count();
   }
@@ -131,7 +131,7 @@ class CounterRun {
       this.reading = { order, kind: 'failed', error };
       this.#retry = this.#clock.after(retryDelayMs(error, failures, longestRetryMs), () => void this.#count());
     }
-    if (!this.#abort.signal.aborted) this.#onNews();
+    if (!this.#abort.signal.aborted) this.#onChange();
   }
 
   async #countPeriod({ fromMs, toMs }: TimeRange): Promise<MessageCounts> {

@@ -13,7 +13,7 @@ import type { TimeRange } from '../../base/time-range.ts';
 import { isoTime } from '../../controller/status-text.ts';
 import type { PolicySettings } from '../attempts/settings.ts';
 import type { AnalysisOutcome, LedgerHeader, RecoveryCheck, StageAnalysis, StageRecord } from '../ledger/ledger.ts';
-import { countQuery, isQuiet, type MessageCounts, settleMs } from './message-analysis.ts';
+import { countDelayMs, countQuery, isQuiet, type MessageCounts } from './message-analysis.ts';
 import type { AnalysisOrder, AnalysisReading } from './message-counter.ts';
 
 /** A running check after a rollback. */
@@ -54,7 +54,7 @@ export function checkRecovery(
   const analysis = checkedOf(stage);
   if (!stage || !analysis) return { header };
   const period = recoveryPeriod(analysis);
-  const readyMs = period.toMs + settleMs(settings);
+  const readyMs = period.toMs + countDelayMs(settings);
   if (wallMs < readyMs) return { header, check: { stage: stage.name, untilMs: readyMs } };
   const order = { query: countQuery(analysis), periods: [period] };
   if (!reading || !sameValue(reading.order, order)) return { header, check: { stage: stage.name }, order };

@@ -20,13 +20,13 @@ export interface PostingPolicy {
    */
   stillWanted(entry: Entry, generation: number): boolean;
   /** Called when a decision must evaluate a new response or the failure of a request. */
-  noteNews(): void;
+  scheduleDecision(): void;
   /** Called as soon as a decision may start more upgrades, if the last batch was full. */
   enqueue(): void;
   noteAccepted(entry: Entry, taskId: string): void;
 }
 
-export type PostingBinding = Pick<ServiceBinding, 'holdFor' | 'succeeded' | 'doubtBuilds'>;
+export type PostingBinding = Pick<ServiceBinding, 'holdFor' | 'succeeded' | 'rereadBuilds'>;
 
 export interface PostingEnvironment {
   readonly clock: Clock;
@@ -163,7 +163,7 @@ export class Posting {
     if (!sent) this.#left(collectorId, !expiry.signal.aborted);
     this.#inFlight.delete(collectorId);
     this.#received.set(collectorId, { entry, outcome });
-    this.#policy.noteNews();
+    this.#policy.scheduleDecision();
   }
 
   #classify(error: LogfleetError, sent: boolean): PostOutcome {
@@ -173,7 +173,7 @@ export class Posting {
       // This refusal affects only one collector, and shows that the service is working. Earlier failures therefore no
       // longer count.
       this.#binding.succeeded('posts');
-      if (error.serviceCode === 'collector.version.invalid') this.#binding.doubtBuilds();
+      if (error.serviceCode === 'collector.version.invalid') this.#binding.rereadBuilds();
       return { kind: 'refused', serviceCode: error.serviceCode ?? '', message: error.message };
     }
     // After a failure, no requests are sent for a while, so that few upgrades have an unknown outcome.

@@ -38,20 +38,20 @@ export interface BindingEnvironment {
 export class ServiceBinding {
   readonly #environment: BindingEnvironment;
   readonly #owner: OwnerRef;
-  readonly #onNews: () => void;
+  readonly #onChange: () => void;
   #secret: ResourceKey | undefined;
   #bound: Bound | undefined;
-  #buildsDoubtedMs = -Infinity;
+  #buildsRefusedMs = -Infinity;
   /**
    * Service failures, recorded separately for `posts` and `reads`. A refusal to upgrade a single collector is not a
    * service failure.
    */
   #failures = newFailures();
 
-  constructor(environment: BindingEnvironment, owner: OwnerRef, onNews: () => void) {
+  constructor(environment: BindingEnvironment, owner: OwnerRef, onChange: () => void) {
     this.#environment = environment;
     this.#owner = owner;
-    this.#onNews = onNews;
+    this.#onChange = onChange;
   }
 
   get bound(): Bound | undefined {
@@ -63,29 +63,29 @@ export class ServiceBinding {
     const { accounts } = this.#environment;
     const { changes } = accounts.secrets;
     const { uid: policy } = this.#owner;
-    const onNews = this.#onNews;
+    const onChange = this.#onChange;
     this.#secret = secret;
     const name = keyText(secret);
     let account: Account;
     try {
       account = await accounts.resolve(secret);
     } catch (error) {
-      this.#bound?.listing.doubtSecret(name);
+      this.#bound?.listing.recheckSecret(name);
       const isForPeople = error instanceof LogfleetError && error.handling.kind === 'stall';
-      accounts.secrets.wait(policy, isForPeople ? [secret] : [], changes, onNews);
+      accounts.secrets.wait(policy, isForPeople ? [secret] : [], changes, onChange);
       if (error instanceof LogfleetError && error.handling.kind !== 'bug') return error;
       throw error;
     }
     const bound = this.#bound?.account === account ? this.#bound : this.#bindTo(account, name);
-    bound.listing.attend(policy, { secret: name, resyncMs, onNews });
+    bound.listing.addUser(policy, { secret: name, resyncMs, onChange });
     const isForPeople = this.problem()?.handling.kind === 'stall';
-    accounts.secrets.wait(policy, isForPeople ? [secret] : [], changes, onNews);
+    accounts.secrets.wait(policy, isForPeople ? [secret] : [], changes, onChange);
     return bound;
   }
 
   #bindTo(account: Account, secret: string): Bound {
     const { fleets } = this.#environment;
-    this.#bound?.listing.doubtSecret(secret);
+    this.#bound?.listing.recheckSecret(secret);
     if (this.#bound?.account.serviceId !== account.serviceId) this.#bound?.ownership.retire(this.#owner.uid);
     this.#release();
     this.#failures = newFailures();
@@ -116,7 +116,7 @@ export class ServiceBinding {
    */
   heldBy(): string | undefined {
     const listedMs = this.#bound?.listing.builds()?.sentAtMs ?? 0;
-    if (listedMs < this.#buildsDoubtedMs)
+    if (listedMs < this.#buildsRefusedMs)
       return 'a new list of builds, because the service refused the requested build';
     if (this.#bound?.listing.problem()) return "a successful read of the service's lists, because the last read failed";
     return asked.some((kind) => this.#isHeld(kind)) ? 'the back-off after a failed request to the service' : undefined;
@@ -156,13 +156,13 @@ export class ServiceBinding {
     // A 429 response (too many requests) says when to send the next request, so no warning is needed.
     const level = error.handling.kind === 'retryAfter' ? 'info' : 'warn';
     log[level]('requests to the service will be sent again later', { namespace, policy, error, retryInMs: delayMs });
-    this.#onNews();
+    this.#onChange();
   }
 
   /** Requests a new list of builds, because the service refused a build (U11). */
-  doubtBuilds(): void {
-    this.#buildsDoubtedMs = this.#environment.clock.monotonic();
-    this.#bound?.listing.requestBuilds(this.#buildsDoubtedMs);
+  rereadBuilds(): void {
+    this.#buildsRefusedMs = this.#environment.clock.monotonic();
+    this.#bound?.listing.requestBuilds(this.#buildsRefusedMs);
   }
 
   /** Clears the failures of this kind of request (`posts` or `reads`) after a request has succeeded. */
@@ -177,7 +177,7 @@ export class ServiceBinding {
     if (this.#failures[kind].error === undefined) return;
     this.succeeded(kind);
     this.#failures[kind].tryAgain();
-    this.#onNews();
+    this.#onChange();
   }
 
   /**

@@ -19,7 +19,7 @@ export type TaskBinding = Pick<ServiceBinding, 'holdFor' | 'succeeded'>;
 export class TaskReadings {
   readonly #clock: Clock;
   readonly #binding: TaskBinding;
-  readonly #policy: Pick<PostingPolicy, 'noteNews'>;
+  readonly #policy: Pick<PostingPolicy, 'scheduleDecision'>;
   readonly #abort = new AbortController();
   /** Ids of the upgrade tasks that are being read, by collector id. */
   readonly #inFlight = new SparseMap<string, string>();
@@ -29,7 +29,7 @@ export class TaskReadings {
   /** Id of the upgrade task that was read last, by collector id. */
   readonly #taskIds = new SparseMap<string, string>();
 
-  constructor(clock: Clock, binding: TaskBinding, policy: Pick<PostingPolicy, 'noteNews'>) {
+  constructor(clock: Clock, binding: TaskBinding, policy: Pick<PostingPolicy, 'scheduleDecision'>) {
     this.#clock = clock;
     this.#binding = binding;
     this.#policy = policy;
@@ -104,6 +104,6 @@ export class TaskReadings {
     const before = this.#reads.get(collectorId);
     const lastMs = this.#clock.monotonic();
     this.#reads.set(collectorId, { count: (before?.count ?? 0) + 1, lastMs, previousMs: before?.lastMs });
-    this.#policy.noteNews();
+    this.#policy.scheduleDecision();
   }
 }

@@ -57,7 +57,7 @@ export class PolicyLedger {
   }
 
   /** Reports whether the stored ledger belongs to this service. Also returns true if no ledger is stored. */
-  tellsOf(serviceId: string): boolean {
+  belongsTo(serviceId: string): boolean {
     return this.#ledger ? this.#ledger.header.service === serviceId : this.#stored === 'missing';
   }
 

@@ -5,11 +5,11 @@
  * ```
  *   unknown ──► claiming ──► claimed
  *      │          │  ▲
- *      └► excused ◄──┘
+ *      └► exempt ◄──┘
  * ```
  *
- * A policy with a problem, such as a missing Secret, is excused: other policies do not wait for its claims. A policy is
- * no longer excused once it changes or its problem is solved.
+ * A policy with a problem, such as a missing Secret, is exempt: other policies do not wait for its claims. A policy is
+ * no longer exempt once it changes or its problem is solved.
  */
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import { keyText } from '../../base/key-text.ts';
@@ -23,7 +23,7 @@ export interface FailingListing {
 type Turn =
   | { readonly kind: 'unknown' }
   | { readonly kind: 'claiming' | 'claimed'; readonly host: string }
-  | { readonly kind: 'excused'; readonly generation: number; readonly listing: FailingListing | undefined };
+  | { readonly kind: 'exempt'; readonly generation: number; readonly listing: FailingListing | undefined };
 
 interface Known {
   readonly key: ResourceKey;
@@ -42,8 +42,8 @@ export class ClaimTurns {
   readonly #options: ClaimTurnsOptions;
   readonly #policies = new Map<string, Known>();
   /** Uids of the policies that have not yet claimed their collectors, grouped by state. */
-  readonly #unclaimed = { unknown: new Set<string>(), claiming: new Set<string>(), excused: new Set<string>() };
-  readonly #troubled = new Set<string>();
+  readonly #unclaimed = { unknown: new Set<string>(), claiming: new Set<string>(), exempt: new Set<string>() };
+  readonly #unusable = new Set<string>();
   /** Policies that wait for other policies, by hostname of the service and by name of the policy. */
   readonly #waiters = new Map<string, Map<string, ResourceKey>>();
   /** True once all policies that already existed have been registered. */
@@ -57,19 +57,19 @@ export class ClaimTurns {
   expect({ metadata }: CollectorVersionPolicy): void {
     const { uid, namespace, name, generation } = metadata;
     const turn = this.#policies.get(uid)?.turn;
-    if (turn && (turn.kind !== 'excused' || turn.generation === generation)) return;
+    if (turn && (turn.kind !== 'exempt' || turn.generation === generation)) return;
     this.#set(uid, { namespace, name }, { kind: 'unknown' });
   }
 
   /**
    * Makes the other policies of the service wait until this policy has claimed its collectors. Does nothing if this
-   * policy is excused.
+   * policy is exempt.
    */
   claiming(policy: CollectorVersionPolicy, serviceId: string): void {
-    if (this.#policies.get(policy.metadata.uid)?.turn.kind !== 'excused') this.resumes(policy, serviceId);
+    if (this.#policies.get(policy.metadata.uid)?.turn.kind !== 'exempt') this.resumes(policy, serviceId);
   }
 
-  /** Makes other policies wait until this policy has claimed its collectors, even if this policy was excused before. */
+  /** Makes other policies wait until this policy has claimed its collectors, even if this policy was exempt before. */
   resumes({ metadata }: CollectorVersionPolicy, serviceId: string): void {
     const host = new URL(serviceId).host;
     const turn = this.#policies.get(metadata.uid)?.turn;
@@ -94,27 +94,27 @@ export class ClaimTurns {
    * @param listing collector list that cannot be read, if this is the problem; after a successful read, other policies
    * wait for the policy again
    */
-  excuse({ metadata }: CollectorVersionPolicy, listing?: FailingListing): void {
+  exempt({ metadata }: CollectorVersionPolicy, listing?: FailingListing): void {
     const { uid, generation } = metadata;
     if (this.#policies.get(uid)?.turn.kind === 'claimed') return;
-    this.#set(uid, metadata, { kind: 'excused', generation, listing });
+    this.#set(uid, metadata, { kind: 'exempt', generation, listing });
     this.#release();
   }
 
   /** Records that the policy cannot use its service. This remains so until `usable` is called for the policy. */
-  troubled(uid: string): void {
-    this.#troubled.add(uid);
+  unusable(uid: string): void {
+    this.#unusable.add(uid);
   }
 
   /**
-   * Records that the policy can use its service again. In that case, all excused policies try once more to claim their
+   * Records that the policy can use its service again. In that case, all exempt policies try once more to claim their
    * collectors.
    */
   usable(uid: string): void {
-    if (!this.#troubled.delete(uid)) return;
-    for (const excused of [...this.#unclaimed.excused]) {
-      const { key } = this.#policies.get(excused) as Known;
-      this.#set(excused, key, { kind: 'unknown' });
+    if (!this.#unusable.delete(uid)) return;
+    for (const exempt of [...this.#unclaimed.exempt]) {
+      const { key } = this.#policies.get(exempt) as Known;
+      this.#set(exempt, key, { kind: 'unknown' });
       this.#options.enqueue(key);
     }
   }
@@ -150,8 +150,8 @@ export class ClaimTurns {
 
   #awaited(host: string): ResourceKey | undefined {
     this.#list();
-    const { unknown, claiming, excused } = this.#unclaimed;
-    for (const uids of [unknown, claiming, excused]) {
+    const { unknown, claiming, exempt } = this.#unclaimed;
+    for (const uids of [unknown, claiming, exempt]) {
       for (const uid of uids) {
         const { key, turn } = this.#policies.get(uid) as Known;
         if (!isAwaited(turn, host)) continue;
@@ -178,7 +178,7 @@ export class ClaimTurns {
   #drop(uid: string): void {
     for (const uids of Object.values(this.#unclaimed)) uids.delete(uid);
     this.#policies.delete(uid);
-    this.#troubled.delete(uid);
+    this.#unusable.delete(uid);
   }
 
   #release(): void {
@@ -192,7 +192,7 @@ export class ClaimTurns {
 
 function isAwaited(turn: Turn, host: string): boolean {
   if (turn.kind === 'claiming') return turn.host === host;
-  // If a policy was excused because the collector list was unreadable, other policies wait for that policy again as
+  // If a policy was exempt because the collector list was unreadable, other policies wait for that policy again as
   // soon as the list can be read.
-  return turn.kind === 'unknown' || (turn.kind === 'excused' && turn.listing !== undefined && !turn.listing.problem());
+  return turn.kind === 'unknown' || (turn.kind === 'exempt' && turn.listing !== undefined && !turn.listing.problem());
 }

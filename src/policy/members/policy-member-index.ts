@@ -26,7 +26,7 @@ import {
 } from './member-state.ts';
 import { type PendingMember, PendingOrder } from './pending-order.ts';
 import { compileSelection, type Matcher, nameSelection } from './selector.ts';
-import { laterStage, noStage, restStage, type StageCandidate, waitingStages } from './stages.ts';
+import { catchAllStage, laterStage, noStage, type StageCandidate, waitingStages } from './stages.ts';
 import { type Counts, emptyCounts, type MutableCounts } from './state-counts.ts';
 
 export type ListedRows = Pick<FleetListing, 'row' | 'placeOf' | 'orderRevision' | 'observes'>;
@@ -36,7 +36,7 @@ export interface MemberIndexOptions {
   readonly spec: CollectorVersionPolicySpec;
   readonly listing: ListedRows;
   /** Read-only part of the ownership table: the owners of collectors, and running upgrades. */
-  readonly ownership: Pick<Ownership, 'owner' | 'first' | 'flight' | 'orphan' | 'landedMs'>;
+  readonly ownership: Pick<Ownership, 'owner' | 'first' | 'flight' | 'orphan' | 'otherUpgradeEndMs'>;
   readonly ledger: Pick<Ledger, 'header' | 'entry' | 'listedIn'>;
   readonly settings: PolicySettings;
 }
@@ -216,7 +216,7 @@ export class PolicyMemberIndex {
     this.#started = stages.length;
     const waiting = waitingStages(spec, ledger.header);
     const isStaged = (spec.strategy.stages ?? []).length > 0;
-    this.#unlisted = restStage(ledger.header) ?? (isStaged ? laterStage : noStage);
+    this.#unlisted = catchAllStage(ledger.header) ?? (isStaged ? laterStage : noStage);
     this.#stageFilters = waiting.map(({ size, selector }) => {
       const matches = size === undefined && selector ? compileSelection(selector) : undefined;
       return matches ? (row) => row !== undefined && matches(row.collector) : () => true;
@@ -346,14 +346,14 @@ export class PolicyMemberIndex {
     // If `entry` has no open attempt, this policy's upgrade has ended, even if the ownership table still shows it as
     // running.
     const hasEnded = isOurs && entry?.open === undefined;
-    const mayHaveLanded = hasEnded && entry === undefined && flight.taskId !== undefined;
+    const mayBeUpgraded = hasEnded && entry === undefined && flight.taskId !== undefined;
     const row = listing.row(id);
     return {
       row,
       entry,
       owned: hasEnded ? this.comesFirst(id) : this.owns(id),
       awaited: this.comesFirst(id),
-      busyElsewhere: (flight && !isOurs) || mayHaveLanded || this.unseenSinceMs(id, entry) !== undefined,
+      busyElsewhere: (flight && !isOurs) || mayBeUpgraded || this.unseenSinceMs(id, entry) !== undefined,
       drifted: this.#drifts.has(id),
       unstaged: this.#isUnstaged(id, row),
       zoneless: this.#opensByCollector && row !== undefined && !timeZone(row.collector.timeZone ?? ''),
@@ -366,7 +366,7 @@ export class PolicyMemberIndex {
    */
   unseenSinceMs(id: string, entry: Entry | undefined): number | undefined {
     const { listing, ownership, policy, settings } = this.#options;
-    const sinceMs = (ownership.landedMs(id, policy, entry === undefined) ?? Number.NaN) + settings.graceMs;
+    const sinceMs = (ownership.otherUpgradeEndMs(id, policy, entry === undefined) ?? Number.NaN) + settings.graceMs;
     return (listing.row(id)?.seenAtMs ?? Number.NaN) < sinceMs ? sinceMs : undefined;
   }
 

@@ -50,7 +50,7 @@ export function hasNoList({ size, selector }: Stage): boolean {
 /**
  * Returns the index of the started stage that takes all remaining collectors, or undefined if there is no such stage.
  */
-export function restStage({ stages = [] }: Pick<LedgerHeader, 'stages'>): number | undefined {
+export function catchAllStage({ stages = [] }: Pick<LedgerHeader, 'stages'>): number | undefined {
   const index = stages.findLastIndex(({ members }) => members === undefined);
   return index === -1 ? undefined : index;
 }

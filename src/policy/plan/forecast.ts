@@ -6,7 +6,7 @@
 import type { TimeRange } from '../../base/time-range.ts';
 import { idleShare } from '../../fleet/fleet-listing.ts';
 import { workingShare } from '../admission/read-plan.ts';
-import { requestsOfAnalysis, settleMs } from '../analysis/message-analysis.ts';
+import { countDelayMs, requestsOfAnalysis } from '../analysis/message-analysis.ts';
 import { policySettings } from '../attempts/settings.ts';
 import type { MaintenanceCalendar } from '../schedule/maintenance-calendar.ts';
 import { type ForecastMember, ForecastQueue } from './forecast-queue.ts';
@@ -200,7 +200,7 @@ class Simulation {
     this.#sweep();
     this.#passUntil(this.#freeMs, !isLast);
     if (!isAnalyzed) return;
-    this.#passUntil(endMs + settleMs(policySettings), !isLast);
+    this.#passUntil(endMs + countDelayMs(policySettings), !isLast);
     this.#spend('counts', requestsOfAnalysis(this.#input.listed));
     this.#passUntil(this.#freeMs, !isLast);
   }

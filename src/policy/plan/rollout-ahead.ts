@@ -2,7 +2,7 @@
 import { reasons } from '../../api/conditions.ts';
 import type { CollectorVersionPolicySpec, Stage } from '../../api/generated/collector-version-policy.ts';
 import { counted } from '../../base/number-text.ts';
-import { settleMs } from '../analysis/message-analysis.ts';
+import { countDelayMs } from '../analysis/message-analysis.ts';
 import { policySettings } from '../attempts/settings.ts';
 import type { Decision } from '../decide.ts';
 import type { LedgerHeader, StageRecord } from '../ledger/ledger.ts';
@@ -81,7 +81,7 @@ const unlimited = { maxInProgress: undefined, soakMs: 0, needsApproval: false } 
 function presentSoakEndMs(gate: Gate | undefined, wallMs: number): number | undefined {
   if (gate?.reason === reasons.soaking) return gate.untilMs ?? wallMs;
   const isAnalyzing = gate?.reason === reasons.analyzing || gate?.reason === reasons.analysisUnavailable;
-  return isAnalyzing ? (gate.untilMs ?? wallMs) - settleMs(policySettings) : undefined;
+  return isAnalyzing ? (gate.untilMs ?? wallMs) - countDelayMs(policySettings) : undefined;
 }
 
 /**

@@ -14,11 +14,11 @@ import { counted } from '../../base/number-text.ts';
 import type { Row } from '../../fleet/fleet-rows.ts';
 import {
   analysisPeriods,
+  countDelayMs,
   countQuery,
   judgeMembers,
   type Member,
   quietText,
-  settleMs,
   verdictOf,
 } from '../analysis/message-analysis.ts';
 import type { AnalysisOrder } from '../analysis/message-counter.ts';
@@ -320,7 +320,7 @@ class StageProgress {
     const { name, analysis } = stage;
     if (!analysis || analysis.outcome) return undefined;
     const periods = analysisPeriods(analysis, stage.startedAtMs, soakEndMs(stage));
-    const readyMs = periods.result.toMs + settleMs(settings);
+    const readyMs = periods.result.toMs + countDelayMs(settings);
     const waitsFor = `the message analysis of stage ${name}`;
     if (now.wallMs < readyMs) return { gate: gate(waitsFor, reasons.analyzing, readyMs) };
     const order = { query: countQuery(analysis), periods: [periods.baseline, periods.result] };

@@ -125,10 +125,10 @@ const aboutMissing = /\b404\b|\bnot[ -]?found\b/i;
  */
 export function withoutCookieNotice(warning: string | undefined): string | undefined {
   if (warning === undefined) return undefined;
-  const news = warning
+  const others = warning
     .split(sentenceEnd)
     .filter((sentence) => !(aboutCookies.test(sentence) && aboutMissing.test(sentence)));
-  return news.join(' ').trim() || undefined;
+  return others.join(' ').trim() || undefined;
 }
 
 /**

@@ -21,7 +21,7 @@ export class GatheringSocket extends Duplex {
   /** Index in `#filling` of the first byte that the stream's reader has not received yet. */
   #from = 0;
   #to = 0;
-  #isHandingOn = false;
+  #isPushScheduled = false;
   /** True while reading from the connection is paused, until the stream's reader requests more data. */
   #isStopped = false;
   #hasEnded = false;
@@ -81,16 +81,16 @@ export class GatheringSocket extends Duplex {
   /** Adds the bytes of one TLS record to the current chunk. Returns false if reading from the connection must pause. */
   #take(record: Buffer, bytes: number): boolean {
     if (this.#to + bytes > this.#filling.length) {
-      this.#handOn();
+      this.#pushGathered();
       this.push(Buffer.copyBytesFrom(record, 0, bytes));
       return false;
     }
     this.#to += record.copy(this.#filling, this.#to, 0, bytes);
-    if (!this.#isHandingOn) {
-      this.#isHandingOn = true;
+    if (!this.#isPushScheduled) {
+      this.#isPushScheduled = true;
       afterArrivals(() => {
-        this.#isHandingOn = false;
-        if (this.readableLength === 0) this.#handOn();
+        this.#isPushScheduled = false;
+        if (this.readableLength === 0) this.#pushGathered();
       });
     }
     this.#isStopped ||= this.#to >= pieceBytes;
@@ -98,7 +98,7 @@ export class GatheringSocket extends Duplex {
   }
 
   #refill(): void {
-    this.#handOn();
+    this.#pushGathered();
     if (!this.#isStopped || this.readableLength > 0) return;
     this.#isStopped = false;
     [this.#filling, this.#spare] = [this.#spare, this.#filling];
@@ -107,7 +107,7 @@ export class GatheringSocket extends Duplex {
     this.tls.resume();
   }
 
-  #handOn(): void {
+  #pushGathered(): void {
     if (this.#to === this.#from) return;
     const gathered = this.#filling.subarray(this.#from, this.#to);
     this.#from = this.#to;
@@ -117,7 +117,7 @@ export class GatheringSocket extends Duplex {
   #end(): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
-    this.#handOn();
+    this.#pushGathered();
     this.push(null);
   }
 }

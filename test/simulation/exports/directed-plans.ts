@@ -281,7 +281,7 @@ export function directed(name: string, seed: number): ExportHistoryPlan {
       byReceiptTime: false,
       fromMs,
       toMs,
-      settleMs: minuteMs,
+      countDelayMs: minuteMs,
     },
     corpus: corpusOf(messages(chance)),
     scenario: {
@@ -374,13 +374,13 @@ function killedAnywhere(chance: Chance): ExportHistoryPlan['actions'] {
 
 function recent(chance: Chance, plan: ExportHistoryPlan): Partial<ExportHistoryPlan> {
   const shiftMs = historyStartMs + chance.whole(-2, 2) * minuteMs - toMs;
-  const settleMs = 3 * minuteMs;
+  const countDelayMs = 3 * minuteMs;
   const messages = plan.corpus.messages.map((message) => {
     const atMs = message.atMs + shiftMs;
-    return { ...message, atMs, receivedMs: atMs, searchableMs: atMs + chance.whole(0, settleMs) };
+    return { ...message, atMs, receivedMs: atMs, searchableMs: atMs + chance.whole(0, countDelayMs) };
   });
   return {
-    ...{ fromMs: plan.fromMs + shiftMs, toMs: plan.toMs + shiftMs, settleMs, corpus: corpusOf(messages) },
+    ...{ fromMs: plan.fromMs + shiftMs, toMs: plan.toMs + shiftMs, countDelayMs, corpus: corpusOf(messages) },
     ...{ skewMs: chance.one([0, 90_000]), calmAtMs: 10 * minuteMs },
   };
 }

@@ -237,10 +237,10 @@ export class ExportHistoryWorld {
   }
 
   #limits(): WorkLimits {
-    const { parallelism, settleMs, incompletePolicy, proof } = this.#plan;
+    const { parallelism, countDelayMs, incompletePolicy, proof } = this.#plan;
     const { maxMessages, maxBytesScanned, deadlineAfterMs } = this.#isCalm ? {} : this.#plan.limits;
     return {
-      ...{ isPaused: this.#isPaused, parallelism, settleDelayMs: settleMs, incompletePolicy, proof },
+      ...{ isPaused: this.#isPaused, parallelism, settleDelayMs: countDelayMs, incompletePolicy, proof },
       ...{ maxMessages, maxBytesScanned },
       deadlineMs: deadlineAfterMs === undefined ? undefined : this.model.startMs + deadlineAfterMs,
     };

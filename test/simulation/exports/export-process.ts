@@ -41,7 +41,7 @@ export interface ExportProcessOptions {
   readonly log?: Logger;
 }
 
-const newsDelayMs = 1_000;
+const progressDelayMs = 1_000;
 
 export class ExportProcess implements HistoryProcess {
   readonly name: string;
@@ -74,7 +74,7 @@ export class ExportProcess implements HistoryProcess {
       plan: planExport,
       search: (order, tools, opened) => new IntervalSearch(order, tools, opened),
       onChange: () => this.#wake(),
-      onProgress: () => this.#news(),
+      onProgress: () => this.#enqueueSoon(),
     });
   }
 
@@ -144,10 +144,10 @@ export class ExportProcess implements HistoryProcess {
     });
   }
 
-  #news(): void {
+  #enqueueSoon(): void {
     if (this.#isNewsDue) return;
     this.#isNewsDue = true;
-    this.#clock.after(newsDelayMs, () => {
+    this.#clock.after(progressDelayMs, () => {
       this.#isNewsDue = false;
       this.#wake();
     });

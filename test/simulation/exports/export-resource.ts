@@ -120,6 +120,6 @@ function specOf(plan: ExportHistoryPlan): object {
     output: { ...exportDefaults.output, ...plan.output, maxPartSize: String(plan.maxPartBytes) },
     incompletePolicy: plan.incompletePolicy,
     proof: plan.proof,
-    settleDelay: `${plan.settleMs / 1_000}s`,
+    settleDelay: `${plan.countDelayMs / 1_000}s`,
   };
 }

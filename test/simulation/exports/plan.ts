@@ -28,7 +28,7 @@ export interface ExportHistoryPlan {
   /** Start of the exported range, in ms since the epoch. */
   readonly fromMs: number;
   readonly toMs: number;
-  readonly settleMs: number;
+  readonly countDelayMs: number;
   readonly corpus: CorpusPlan;
   readonly scenario: Scenario;
   /** Lowest row limit of any search in this run. */
@@ -113,7 +113,7 @@ export function planExportHistory(seed: number): ExportHistoryPlan {
   const isLarge = !isWhole && chance.happens(0.005);
   const calmAtMs = chance.whole(1, 12) * minuteMs;
   const spanMs = chance.one([50, 20_000, 60 * minuteMs, 7 * 24 * 60 * minuteMs]);
-  const settleMs = chance.one([0, 60_000, 180_000]);
+  const countDelayMs = chance.one([0, 60_000, 180_000]);
   // Most simulated exports cover a time range in the past. Some ranges end in the future.
   const endsBeforeMs = chance.happens(0.75) ? chance.whole(60, 6_000) * minuteMs : chance.whole(-3, 3) * minuteMs;
   const toMs = historyStartMs - endsBeforeMs;
@@ -124,7 +124,7 @@ export function planExportHistory(seed: number): ExportHistoryPlan {
   const limits = planLimitChanges(chance, limit, calmAtMs, isLarge);
   const isQuiet = chance.happens(0.25);
   const queryLimit = chance.happens(0.12) ? chance.whole(1, 2 * limit) : undefined;
-  const corpusOptions = { fromMs, toMs, startMs: historyStartMs, settleMs, limit, isLarge };
+  const corpusOptions = { fromMs, toMs, startMs: historyStartMs, countDelayMs, limit, isLarge };
   const corpus = planCorpus(chance, { ...corpusOptions, calmAtMs: historyStartMs + calmAtMs });
   const lastMs = Math.max(0, ...corpus.messages.map(({ searchableMs }) => searchableMs - historyStartMs));
   const hasLate = corpus.messages.some(({ searchableMs }) => searchableMs > historyStartMs);
@@ -136,7 +136,7 @@ export function planExportHistory(seed: number): ExportHistoryPlan {
     query: queryLimit === undefined ? scope : `* | limit ${queryLimit}`,
     aggregation: undefined,
     byReceiptTime: !isLarge && chance.happens(0.2),
-    ...{ fromMs, toMs, settleMs, corpus },
+    ...{ fromMs, toMs, countDelayMs, corpus },
     scenario: {
       seed: chance.whole(1, 1_000_000),
       builds: ['19.100-1'],

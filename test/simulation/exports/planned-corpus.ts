@@ -29,7 +29,7 @@ export interface CorpusOptions {
   readonly fromMs: number;
   readonly toMs: number;
   readonly startMs: number;
-  readonly settleMs: number;
+  readonly countDelayMs: number;
   readonly calmAtMs: number;
   /**
    * Approximate maximum number of rows that a search returns. The corpus can contain several times as many messages,
@@ -100,9 +100,9 @@ function momentOf(chance: Chance, shape: TimeShape, centers: readonly number[], 
 
 /** Returns the random time in ms at which searches first find a message. The delay can be longer than `settleDelay`. */
 function lateness(chance: Chance, atMs: number, receivedMs: number, options: CorpusOptions): number {
-  const { settleMs, startMs, calmAtMs } = options;
+  const { countDelayMs, startMs, calmAtMs } = options;
   const isInTime = chance.happens(0.5);
-  if (isInTime) return Math.max(receivedMs, atMs + chance.whole(0, settleMs));
+  if (isInTime) return Math.max(receivedMs, atMs + chance.whole(0, countDelayMs));
   return Math.max(receivedMs, Math.min(calmAtMs, startMs + chance.whole(0, calmAtMs - startMs)));
 }
 
@@ -128,17 +128,17 @@ export interface WantedMessages {
   readonly toMs: number;
   readonly byReceiptTime: boolean;
   readonly scope: QueryScope;
-  readonly settleMs: number;
+  readonly countDelayMs: number;
 }
 
 /** Reports whether the export must contain the message because it became searchable within `settleDelay` (E11). */
 export function isInTime(
-  { fromMs, toMs, byReceiptTime, scope, settleMs }: WantedMessages,
+  { fromMs, toMs, byReceiptTime, scope, countDelayMs }: WantedMessages,
   message: PlannedMessage,
 ): boolean {
   const { atMs, receivedMs, searchableMs, raw } = message;
   const timeMs = byReceiptTime ? receivedMs : atMs;
-  return timeMs >= fromMs && timeMs < toMs && isMeant(scope, raw) && searchableMs <= timeMs + settleMs;
+  return timeMs >= fromMs && timeMs < toMs && isMeant(scope, raw) && searchableMs <= timeMs + countDelayMs;
 }
 
 function isMeant(scope: QueryScope, raw: string): boolean {

@@ -25,15 +25,15 @@ function world(count = 0, version: string = first) {
     targeted: () => state.targeted,
     active: () => state.active,
   });
-  const attend = (user: string, onNews: () => void, more: Partial<ListingUser> = {}) =>
-    listing.attend(user, { secret: 'logging/log-service', resyncMs: dayMs, onNews, ...more });
-  attend('first', () => state.reported++);
+  const addUser = (user: string, onChange: () => void, more: Partial<ListingUser> = {}) =>
+    listing.addUser(user, { secret: 'logging/log-service', resyncMs: dayMs, onChange, ...more });
+  addUser('first', () => state.reported++);
   const swept = async (afterMs = clock.monotonic()) => {
     listing.requestSweep(afterMs);
     await clock.advance(5_000);
     return listing;
   };
-  return { clock, service, listing, state, swept, attend };
+  return { clock, service, listing, state, swept, addUser };
 }
 
 const fleet = (from: number, count: number, collectorVersion: string = first) =>
@@ -98,13 +98,13 @@ describe('a sweep', () => {
   });
 
   test('notifies its users until they leave', async () => {
-    const { state, swept, listing, attend } = world(3);
+    const { state, swept, listing, addUser } = world(3);
     let heard = 0;
-    attend('second', () => heard++);
+    addUser('second', () => heard++);
     await swept(0);
     expect(heard).toBe(state.reported);
     expect(heard).toBeGreaterThan(0);
-    listing.leave('second');
+    listing.removeUser('second');
     const before = heard;
     await swept();
     expect(heard).toBe(before);
@@ -560,11 +560,11 @@ test('nothing is sent without leadership, but later requests are', async () => {
 });
 
 test('a request at the end of the loop is not lost', async () => {
-  const { clock, service, listing, swept, attend } = world(3, middle);
+  const { clock, service, listing, swept, addUser } = world(3, middle);
   await swept(0);
   for (let steps = 0; steps < 12; steps++) {
     let asked = 0;
-    attend(`user-${steps}`, () => {
+    addUser(`user-${steps}`, () => {
       if (asked++ > 0) return;
       let wait = Promise.resolve();
       for (let step = 0; step < steps; step++) wait = wait.then(() => {});
@@ -574,7 +574,7 @@ test('a request at the end of the loop is not lost', async () => {
     listing.requestPage(0, clock.monotonic());
     await clock.advance(1_000);
     expect([steps, service.lists.length]).toEqual([steps, 2]);
-    listing.leave(`user-${steps}`);
+    listing.removeUser(`user-${steps}`);
   }
 });
 
@@ -593,11 +593,11 @@ describe('U9: an idle user', () => {
   async function resting() {
     const parts = world(3, middle);
     const heard = { a: 0, b: 0 };
-    const { listing, attend, swept } = parts;
-    listing.leave('first');
+    const { listing, addUser, swept } = parts;
+    listing.removeUser('first');
     const user = { secret: 'logging/shared', resyncMs: 5 * minuteMs };
-    attend('a', () => heard.a++, user);
-    attend('b', () => heard.b++, user);
+    addUser('a', () => heard.a++, user);
+    addUser('b', () => heard.b++, user);
     const matches = ({ id }: { readonly id: string }) => id === '1';
     listing.rows.members.enter('a', { anchor: undefined, matches, onChange: () => {} });
     await swept(0);
@@ -640,30 +640,30 @@ describe('U9: an idle user', () => {
   });
 
   test('is notified of every sweep when it is no longer idle', async () => {
-    const { heard, attend, swept } = await resting();
-    attend('b', () => heard.b++);
+    const { heard, addUser, swept } = await resting();
+    addUser('b', () => heard.b++);
     await swept();
     expect(heard).toEqual({ a: 0, b: 1 });
   });
 
   test('is notified once that its Secret may belong to another account', async () => {
     const { heard, listing } = await resting();
-    for (let round = 0; round < 3; round++) listing.doubtSecret('logging/shared');
-    listing.doubtSecret('logging/other');
+    for (let round = 0; round < 3; round++) listing.recheckSecret('logging/shared');
+    listing.recheckSecret('logging/other');
     expect(heard).toEqual({ a: 1, b: 1 });
   });
 });
 
 describe('U9: the next sweep', () => {
   test('follows the shortest interval of all users', async () => {
-    const { clock, listing, swept, attend } = world(3, middle);
+    const { clock, listing, swept, addUser } = world(3, middle);
     await swept(0);
-    attend('often', () => {}, { resyncMs: 60_000 });
+    addUser('often', () => {}, { resyncMs: 60_000 });
     await clock.advance(54_000);
     expect(listing.completeSinceMs()).toBe(10);
     await clock.advance(2_000);
     expect(listing.completeSinceMs()).toBeGreaterThanOrEqual(60_000);
-    listing.leave('often');
+    listing.removeUser('often');
     const sinceMs = listing.completeSinceMs();
     await clock.advance(60 * 60_000);
     expect(listing.completeSinceMs()).toBe(sinceMs);
@@ -673,9 +673,9 @@ describe('U9: the next sweep', () => {
     [10, 30_000],
     [50, 150_000],
   ])('follows after at least %i times its duration', async (share, minMs) => {
-    const { clock, service, listing, swept, attend } = world(3, middle);
+    const { clock, service, listing, swept, addUser } = world(3, middle);
     service.latencyMs = 1_000;
-    attend('often', () => {}, { resyncMs: 10_000 });
+    addUser('often', () => {}, { resyncMs: 10_000 });
     listing.setNeeds('often', { share, isIdle: true });
     await swept(0);
     const sinceMs = listing.completeSinceMs() as number;

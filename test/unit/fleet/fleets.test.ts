@@ -72,7 +72,7 @@ test('U13: a service has one ownership table for all accounts, which outlives it
 
 test('U7: the listing is requested for a build that no policy of the service targets', async () => {
   const { clock, fleets, account, service } = world();
-  fleets.ownership('https://logs.test/api').introduce(claimant('p', { targetVersion: '19.100-1' }));
+  fleets.ownership('https://logs.test/api').register(claimant('p', { targetVersion: '19.100-1' }));
   fleets.use(account('a'), 'p').requestSweep(0);
   await clock.advance(1_000);
   expect(service.lists[1]).toBe('19.150-1 0+1000');
@@ -81,7 +81,7 @@ test('U7: the listing is requested for a build that no policy of the service tar
 test('policies concerned by a change of owners are notified', () => {
   const { fleets, reported } = world();
   const ownership = fleets.ownership('https://logs.test/api');
-  for (const uid of ['p', 'q']) ownership.introduce(claimant(uid));
+  for (const uid of ['p', 'q']) ownership.register(claimant(uid));
   ownership.claim('p', '1');
   ownership.claim('q', '1');
   ownership.announce();

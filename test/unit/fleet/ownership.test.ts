@@ -15,7 +15,7 @@ const flight = (policy: string, more: Partial<Flight> = {}): Flight => ({
 function table(...claimants: readonly Claimant[]) {
   const reported: string[] = [];
   const ownership = new Ownership(({ uid }) => reported.push(uid));
-  for (const one of claimants) ownership.introduce(one);
+  for (const one of claimants) ownership.register(one);
   return { ownership, reported, owner: (id = '1') => ownership.owner(id)?.uid };
 }
 
@@ -92,7 +92,7 @@ describe('claims', () => {
     ownership.claim('b', '1');
     ownership.retire('a');
     expect(owner()).toBe('b');
-    ownership.introduce(claimant('a', { priority: 1 }));
+    ownership.register(claimant('a', { priority: 1 }));
     expect(owner()).toBe('b');
     ownership.claim('a', '1');
     expect(owner()).toBe('a');
@@ -103,7 +103,7 @@ describe('claims', () => {
     ownership.claim('a', '1');
     ownership.claim('b', '1');
     expect(owner()).toBe('a');
-    ownership.introduce(claimant('b', { priority: 5 }));
+    ownership.register(claimant('b', { priority: 5 }));
     expect(owner()).toBe('b');
   });
 });
@@ -113,7 +113,7 @@ describe('U13: an open attempt holds its collector', () => {
     const { ownership, owner } = table(claimant('a'));
     ownership.claim('a', '1');
     ownership.began('1', flight('a'));
-    ownership.introduce(claimant('b', { priority: 9 }));
+    ownership.register(claimant('b', { priority: 9 }));
     ownership.claim('b', '1');
     expect(owner()).toBe('a');
     ownership.ended('1', 'a');
@@ -180,9 +180,9 @@ describe('U13: an attempt in flight outlives its policy', () => {
     ownership.began('1', flight('a', { taskId: '7' }));
     ownership.ended('1', 'a', 100);
     ownership.forgetOrphans(1_000_000, 100);
-    expect(ownership.landedMs('1', 'a', true)).toBe(100);
+    expect(ownership.otherUpgradeEndMs('1', 'a', true)).toBe(100);
     ownership.forgetOrphans(1_000_000, 101);
-    expect(ownership.landedMs('1', 'a', true)).toBeUndefined();
+    expect(ownership.otherUpgradeEndMs('1', 'a', true)).toBeUndefined();
   });
 });
 
@@ -288,7 +288,7 @@ describe('notification of changes', () => {
     const { ownership, reported } = table(claimant('a'), claimant('b'));
     ownership.claim('a', '1');
     ownership.claim('a', '1');
-    ownership.introduce(claimant('a'));
+    ownership.register(claimant('a'));
     ownership.announce();
     expect(reported).toEqual([]);
   });
@@ -329,7 +329,7 @@ test('U13: after any history each collector has the owner by the rules, and all 
       for (const one of steps) {
         if (one.kind === 'introduce') {
           known.set(one.uid, claimant(one.uid, { priority: one.priority }));
-          ownership.introduce(known.get(one.uid) as Claimant);
+          ownership.register(known.get(one.uid) as Claimant);
         } else if (one.kind === 'claim' && known.has(one.uid)) {
           claims.add(`${one.uid} ${one.id}`);
           ownership.claim(one.uid, one.id);

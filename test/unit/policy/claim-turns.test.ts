@@ -116,13 +116,13 @@ describe('a policy waits', () => {
   });
 });
 
-describe('an excuse from claiming', () => {
+describe('an exemption from claiming', () => {
   test('holds as long as its reason', () => {
     const { turns, held, wait, of, enqueued } = world('a', 'b');
     turns.claimed(of('a'), service);
     wait('a');
     let broken = true;
-    turns.excuse(of('b'), { problem: () => (broken ? 'broken' : undefined) });
+    turns.exempt(of('b'), { problem: () => (broken ? 'broken' : undefined) });
     expect(enqueued).toEqual(['a']);
     expect(held()).toBeUndefined();
     broken = false;
@@ -132,18 +132,18 @@ describe('an excuse from claiming', () => {
   test('holds only for the spec for which it was given, because another spec may be able to claim', () => {
     const { turns, held, add, of } = world('a', 'b');
     turns.claimed(of('a'), service);
-    turns.excuse(of('b'));
+    turns.exempt(of('b'));
     add('b', 2);
     turns.expect(of('b'));
     expect(held()).toBe(waits('b'));
-    turns.excuse(of('b'));
+    turns.exempt(of('b'));
     expect(held()).toBeUndefined();
   });
 
   test('ends when the policy is about to claim, not with each of its reconciles', () => {
     const { turns, held, of } = world('a', 'b');
     turns.claimed(of('a'), service);
-    turns.excuse(of('b'));
+    turns.exempt(of('b'));
     turns.claiming(of('b'), service);
     expect(held()).toBeUndefined();
     turns.resumes(of('b'), service);
@@ -153,24 +153,24 @@ describe('an excuse from claiming', () => {
   test('does not cancel the claims of a policy that has claimed', () => {
     const { turns, held, of } = world('a', 'b');
     for (const name of ['a', 'b']) turns.claimed(of(name), service);
-    turns.excuse(of('b'), { problem: () => undefined });
+    turns.exempt(of('b'), { problem: () => undefined });
     expect(held()).toBeUndefined();
   });
 });
 
 describe('when the problem of one policy ends', () => {
-  function troubled() {
+  function unusable() {
     const parts = world('a', 'b');
     const { turns, of } = parts;
     turns.claimed(of('a'), service);
-    turns.troubled('a');
-    turns.troubled('b');
-    turns.excuse(of('b'));
+    turns.unusable('a');
+    turns.unusable('b');
+    turns.exempt(of('b'));
     return parts;
   }
 
-  test('an excused policy tries again, and the others wait for the result', () => {
-    const { turns, held, wait, of, enqueued } = troubled();
+  test('an exempt policy tries again, and the others wait for the result', () => {
+    const { turns, held, wait, of, enqueued } = unusable();
     expect(held()).toBeUndefined();
     turns.usable('a');
     wait('a');
@@ -181,19 +181,19 @@ describe('when the problem of one policy ends', () => {
     expect(held()).toBeUndefined();
   });
 
-  test('a policy whose problem continues is excused again, and does not block the others', () => {
-    const { turns, held, of } = troubled();
+  test('a policy whose problem continues is exempt again, and does not block the others', () => {
+    const { turns, held, of } = unusable();
     turns.usable('a');
-    turns.troubled('b');
-    turns.excuse(of('b'));
+    turns.unusable('b');
+    turns.exempt(of('b'));
     turns.usable('a');
     expect(held()).toBeUndefined();
   });
 
-  test('excused policies are asked to try only once', () => {
-    const { turns, held, of, enqueued } = troubled();
+  test('exempt policies are asked to try only once', () => {
+    const { turns, held, of, enqueued } = unusable();
     turns.usable('a');
-    turns.excuse(of('b'));
+    turns.exempt(of('b'));
     turns.usable('a');
     expect(enqueued).toEqual(['b']);
     expect(held()).toBeUndefined();

@@ -51,14 +51,14 @@ describe('U9: a sweep of the fleet', () => {
   });
 
   test('U8: a collector that was upgraded to a former target is read as soon as lists can show it, before the next resync', () => {
-    const landedMs = minuteMs;
+    const endedMs = minuteMs;
     const bench = new PolicyBench({ collectors: fleetOf(2) });
     const { ownership, listing } = bench;
     listing.lastSweepMs = minuteMs;
     ownership.began('1', { policy: policyUid, toVersion: target, taskId: '7', sinceMs: 0 });
-    ownership.ended('1', policyUid, landedMs);
+    ownership.ended('1', policyUid, endedMs);
     bench.sync();
-    const sentAfterMs = landedMs + graceMs;
+    const sentAfterMs = endedMs + graceMs;
     const dueMs = sentAfterMs + settings.pageWaitMs;
     const paused = { policy: { spec: { paused: true } } };
     const before = decided(bench, { nowMs: dueMs - 1, ...paused });

@@ -136,7 +136,7 @@ describe('a new target during a rollout', () => {
       'another policy takes precedence for a collector whose upgrade ends',
       () => {
         const bench = new PolicyBench({ collectors: fleetOf(2), entries: [openEntry()] });
-        bench.ownership.introduce(claimant('policy-b', { priority: 1 }));
+        bench.ownership.register(claimant('policy-b', { priority: 1 }));
         bench.ownership.claim('policy-b', '1');
         bench.sync();
         return bench;

@@ -91,7 +91,7 @@ test('the summary counts updated collectors among those that the policy owns and
   const bench = new PolicyBench({
     collectors: fleetOf(4, (index) => ({ collectorVersion: index < 2 ? target : oldVersion })),
   });
-  bench.ownership.introduce(claimant('b', { priority: 1 }));
+  bench.ownership.register(claimant('b', { priority: 1 }));
   bench.ownership.claim('b', '4');
   bench.sync();
   expect(figuresOf(bench).summary).toEqual({ updated: '2/3', state: 'RollingOut' });
@@ -105,7 +105,7 @@ test('no overlap is reported if the policy owns all of its collectors', () => {
 
 test('an overlap names the policy that owns most of the collectors', () => {
   const bench = new PolicyBench({ collectors: fleetOf(3) });
-  for (const uid of ['b', 'c']) bench.ownership.introduce(claimant(uid, { priority: 1 }));
+  for (const uid of ['b', 'c']) bench.ownership.register(claimant(uid, { priority: 1 }));
   bench.ownership.claim('b', '1');
   for (const id of ['2', '3']) bench.ownership.claim('c', id);
   bench.sync();

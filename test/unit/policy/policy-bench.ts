@@ -103,7 +103,7 @@ export class PolicyBench {
     const places = started.flatMap(([stage, ids]) => ids.map((id) => [id, indexOf(stage)] as const));
     this.ledger = new Ledger(header({ ...headerParts, ...(stages && { stages }) }), entries, places);
     this.listing.show(seenAtMs, collectors);
-    this.ownership.introduce(claimant(policyUid));
+    this.ownership.register(claimant(policyUid));
     for (const { collectorId, open } of entries) {
       if (!open) continue;
       const { toVersion, taskId, sinceMs } = open;

@@ -330,7 +330,7 @@ describe('after any sequence of events', () => {
     }
     if (what === 'ended') ownership.ended(id, uid);
     if (what === 'retire') ownership.retire(uid);
-    if (what === 'rank') ownership.introduce(claimant(uid, { priority: 1 }));
+    if (what === 'rank') ownership.register(claimant(uid, { priority: 1 }));
   }
 
   test('counts, versions, lists and order equal those of a new index', () => {

@@ -22,11 +22,11 @@ function world() {
   const binding = {
     holdFor: (error: LogfleetError) => void problems.push(error),
     succeeded: () => void state.refused++,
-    doubtBuilds: () => void state.buildsRefused++,
+    rereadBuilds: () => void state.buildsRefused++,
   };
   const posting = new Posting({ clock, settings }, binding, {
     stillWanted: (_, generation) => state.wanted && generation === state.generation,
-    noteNews: () => state.news++,
+    scheduleDecision: () => state.news++,
     enqueue: () => state.enqueued++,
     noteAccepted: () => state.accepted++,
   });

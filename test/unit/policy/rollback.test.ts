@@ -109,7 +109,7 @@ describe('the state of each collector in a rollback', () => {
       { back: true, ending: updated().ending },
     );
     const bench = rolledBack(withdrawn);
-    bench.ownership.introduce(claimant('policy-b', { priority: 1 }));
+    bench.ownership.register(claimant('policy-b', { priority: 1 }));
     bench.ownership.claim('policy-b', '1');
     const posted = new Map([['1', { kind: 'notSent' }]] as const);
     expect(decided(bench, { nowMs, posted }).post).toEqual([]);

@@ -171,7 +171,7 @@ function fleetUnder(rules: Rules): { readonly bench: PolicyBench; readonly seen:
     bench.sync();
   }
   if (rules.have('overlap')) {
-    bench.ownership.introduce(claimant('policy-b', { priority: 1 }));
+    bench.ownership.register(claimant('policy-b', { priority: 1 }));
     bench.ownership.claim('policy-b', '9');
     bench.sync();
     if (!rules.hold('overlap')) bench.ownership.unclaim('policy-b', '9');

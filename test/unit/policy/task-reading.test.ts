@@ -17,7 +17,7 @@ function world() {
     holdFor: (error: LogfleetError) => void problems.push(error),
     succeeded: () => void answered++,
   };
-  const tasks = new TaskReadings(clock, binding, { noteNews: () => news++ });
+  const tasks = new TaskReadings(clock, binding, { scheduleDecision: () => news++ });
   return { clock, service, problems, tasks, news: () => news, answered: () => answered };
 }
 

@@ -34,7 +34,7 @@ function searchesOf(records: Records, messageCount: number, dateMs?: number) {
 
 async function readingOf(...searches: readonly SearchJobs[]) {
   const clock = new VirtualClock();
-  const counter = new MessageCounter(clock, { noteNews() {} });
+  const counter = new MessageCounter(clock, { scheduleDecision() {} });
   for (const one of searches) {
     counter.count(one, order);
     await clock.advance(3_000);
@@ -126,7 +126,7 @@ test('counts no period twice after a failed search', async () => {
     opened.push(one.fromMs);
     return (opened.length === 2 ? bad : good).open(one);
   };
-  const counter = new MessageCounter(clock, { noteNews() {} });
+  const counter = new MessageCounter(clock, { scheduleDecision() {} });
   const later = { fromMs: 60_000, toMs: 120_000 };
   counter.count({ open } as unknown as SearchJobs, { ...order, periods: [period, later] });
   await clock.advance(10_000);
