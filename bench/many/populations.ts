@@ -1,7 +1,9 @@
 /** Sets of thousands of resources. The benchmark measures the operator with each set. */
+
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Scenario } from '../../simulator/scenario/scenario.ts';
+import { isoSeconds } from '../../src/base/time-text.ts';
 import type { SimulatorProcess } from '../simulator-process.ts';
 import type { ClusterObjects, Plural, WrittenStatus } from './cluster-objects.ts';
 import { MeasuredOperator, type MeasuredOperatorOptions } from './operator-process.ts';
@@ -141,7 +143,7 @@ async function completeAll(names: readonly string[], { objects, operator }: Fini
  * than their resource.
  */
 function changedNow({ conditions = [], ...status }: WrittenStatus): WrittenStatus {
-  const lastTransitionTime = `${new Date(Date.now() + 1_000).toISOString().slice(0, 19)}Z`;
+  const lastTransitionTime = isoSeconds(Date.now() + 1_000);
   return { ...status, conditions: conditions.map((condition) => ({ ...condition, lastTransitionTime })) };
 }
 

@@ -11,6 +11,7 @@ import { getOrAdd } from '../base/get-or-add.ts';
 import { parseQuantity } from '../base/quantity.ts';
 import { isRecord } from '../base/record.ts';
 import type { StructuralSchema, ValidationRule } from '../base/structural-schema.ts';
+import { isoText } from '../base/time-text.ts';
 import type { Explanation } from './finding.ts';
 import { type JsonPath, valueAt } from './json-path.ts';
 
@@ -131,7 +132,7 @@ function toCel(schema: StructuralSchema | undefined, value: unknown): unknown {
 
 function shortTime(text: string): string {
   const ms = Date.parse(text);
-  return Number.isNaN(ms) ? text : new Date(ms).toISOString();
+  return Number.isNaN(ms) ? text : isoText(ms);
 }
 
 function violationOf(

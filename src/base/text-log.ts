@@ -2,10 +2,12 @@
  * Logs as readable lines: `14:03:07 info  collector accepted  collector=web-1 task=7`. Control characters in values are
  * escaped.
  */
+
 import { stripVTControlCharacters } from 'node:util';
 import type { Clock } from './clock.ts';
 import { isUnexpected, type RenderedError, renderError } from './error-rendering.ts';
 import { FieldLogger, type LogFields, type Logger, type LogLevel } from './log.ts';
+import { timeOfDay } from './time-text.ts';
 
 export interface TextLogOptions {
   readonly level: LogLevel;
@@ -27,7 +29,7 @@ export function createTextLogger(options: TextLogOptions): Logger {
 }
 
 function renderLine(options: TextLogOptions, level: LogLevel, message: string, fields: LogFields): string {
-  const time = new Date(options.clock.now()).toISOString().slice(11, 19);
+  const time = timeOfDay(options.clock.now());
   const label = level.padEnd(5);
   const shownLevel = options.colors ? `\u001b[${color[level]}m${label}\u001b[39m` : label;
   const pairs = Object.entries(fields).filter(([, value]) => value !== undefined);

@@ -2,8 +2,10 @@
  * Writes messages about a failing operation that logfleet retries. A message is written when the failure begins, at
  * increasing intervals while it lasts, and when the operation works again (H2).
  */
+
 import type { Clock } from './clock.ts';
 import { renderDuration } from './duration.ts';
+import { isoSeconds } from './time-text.ts';
 
 const firstRepeatMs = 10_000;
 const longestRepeatMs = 600_000;
@@ -33,7 +35,7 @@ export class TroubleLines {
     const nowMs = this.#clock.monotonic();
     const known = this.#troubles.get(subject);
     if (!known) {
-      const since = new Date(this.#clock.now()).toISOString().replace(/\.\d+Z$/, 'Z');
+      const since = isoSeconds(this.#clock.now());
       const repeat = { nextMs: nowMs + firstRepeatMs, repeatMs: firstRepeatMs };
       this.#troubles.set(subject, { beganMs: nowMs, since, ...repeat });
       this.#write(`${subject}: trying again: ${message}`);

@@ -1,11 +1,6 @@
-/** Functions for status fields that all resource kinds have in common, such as times. */
+/** Functions for status fields that all resource kinds have in common. */
 import { annotations } from '../api/annotations.ts';
 import type { ObjectMeta } from '../api/kinds.ts';
-
-/** Formats a wall-clock time in whole seconds, such as `2026-11-21T22:00:00Z`. */
-export function isoTime(wallMs: number): string {
-  return `${new Date(wallMs).toISOString().slice(0, 19)}Z`;
-}
 
 export function bounded(text: string, maxLength: number): string {
   return text.slice(0, maxLength).toWellFormed();

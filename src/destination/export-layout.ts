@@ -11,7 +11,9 @@
  * <name>/<fingerprint>/manifest.json                              written once, at the end
  * ```
  */
+
 import { assert } from '../base/assert.ts';
+import { isoText } from '../base/time-text.ts';
 import type { ExportOutput } from './fingerprint.ts';
 import { folderSegments } from './store/object-name.ts';
 
@@ -131,6 +133,6 @@ function extension({ format, compression }: Pick<ExportOutput, 'format' | 'compr
 }
 
 function key(segment: number, toMs: number): string {
-  const moment = new Date(toMs).toISOString().replace(/[-:.]/g, '');
+  const moment = isoText(toMs).replace(/[-:.]/g, '');
   return `${String(segment).padStart(6, '0')}-${moment}`;
 }

@@ -3,7 +3,9 @@
  * folders, query engines such as DuckDB read only the folders they need. If a clock change repeats an hour, both hours
  * use the same folder.
  */
+
 import { assert } from '../base/assert.ts';
+import { isoText } from '../base/time-text.ts';
 import { hourMs } from '../base/time-units.ts';
 import { timeZone } from '../base/time-zone.ts';
 
@@ -39,7 +41,7 @@ export class Partitions {
     const lengthMs = lengthsMs[this.#partitionBy];
     const localMs = this.#zone.localMs(timeMs);
     const localFromMs = Math.floor(localMs / lengthMs) * lengthMs;
-    const [day, time = ''] = new Date(localFromMs).toISOString().split('T');
+    const [day, time = ''] = isoText(localFromMs).split('T');
     this.#folder = this.#partitionBy === 'Day' ? `dt=${day}` : `dt=${day}/hour=${time.slice(0, 2)}`;
     const fromMs = localFromMs - (localMs - timeMs);
     const toMs = fromMs + lengthMs;

@@ -8,12 +8,13 @@
  * - Plan the next reads from the service (`read-plan.ts`).
  * - Compute the health, and build the status.
  */
+
 import { reasons } from '../api/conditions.ts';
 import { sameValue } from '../base/canonical-text.ts';
+import { isoSeconds } from '../base/time-text.ts';
 import { hourMs } from '../base/time-units.ts';
 import type { Health } from '../controller/health.ts';
 import { pausedByOf } from '../controller/pauses.ts';
-import { isoTime } from '../controller/status-text.ts';
 import { admit } from './admission/admission.ts';
 import { planReads, type ReadPlan } from './admission/read-plan.ts';
 import { refusalOfAll } from './admission/start-rules.ts';
@@ -158,7 +159,7 @@ function statusOf(
   const { rollout } = essentials;
   const endMs = health.reconciling ? estimateEndMs(input, pending, state) : undefined;
   if (!rollout || endMs === undefined) return { essentials, figures };
-  return { essentials, figures: { ...figures, rollout: { ...rollout, estimatedCompletionTime: isoTime(endMs) } } };
+  return { essentials, figures: { ...figures, rollout: { ...rollout, estimatedCompletionTime: isoSeconds(endMs) } } };
 }
 
 interface Found extends DecisionSoFar {

@@ -2,7 +2,9 @@
  * Converts a run's time range to the run's name, and back. Equal time ranges have equal names, so no run can be created
  * twice.
  */
+
 import type { TimeRange } from '../base/time-range.ts';
+import { isoText } from '../base/time-text.ts';
 
 /**
  * Returns the name of a run, such as `errors-20261122t120000z-130000z`. The end has a date only if it is on another UTC
@@ -14,7 +16,7 @@ export function runName(schedule: string, span: TimeRange): string {
 
 /** Renders a time range for the name of a run, for example `20261122t120000z-130000z`. */
 export function runTimes({ fromMs, toMs }: TimeRange): string {
-  const [from, to] = [fromMs, toMs].map((atMs) => new Date(atMs).toISOString().slice(0, 19).replace(/[-:]/g, ''));
+  const [from, to] = [fromMs, toMs].map((atMs) => isoText(atMs).slice(0, 19).replace(/[-:]/g, ''));
   const [fromDay, toDay] = [from, to].map((text = '') => text.slice(0, 8));
   return `${from}z-${fromDay === toDay ? to?.slice(9) : to}z`.toLowerCase();
 }

@@ -1,9 +1,10 @@
 /** Determines the health of a schedule by several checks. The first check that applies determines the result. */
+
 import { reasons } from '../api/conditions.ts';
 import type { LogfleetError } from '../base/errors.ts';
 import { counted, wordFor } from '../base/number-text.ts';
+import { isoSeconds } from '../base/time-text.ts';
 import { atWork, type Health, resting, stalled } from '../controller/health.ts';
-import { isoTime } from '../controller/status-text.ts';
 import { type Gap, maxCounted, maxGaps, type Run, type ScheduleDecision } from './schedule-decision.ts';
 
 export interface ScheduleHealthInput {
@@ -64,14 +65,14 @@ export function scheduleHealth(input: ScheduleHealthInput): Health {
     const reason = isOver ? reasons.scheduleEnded : reasons.upToDate;
     return { ...resting, ready: 'True', reason, message: `${covered}${isActive} The schedule has ended.` };
   }
-  const message = `${covered}${isActive} The next run is due at ${isoTime(nextDueMs)}.`;
+  const message = `${covered}${isActive} The next run is due at ${isoSeconds(nextDueMs)}.`;
   return { ...resting, ready: 'True', reason: reasons.upToDate, message };
 }
 
 function coveredText({ isOldestCovered, coveredUntilMs, lastTickMs = 0 }: ScheduleDecision): string {
-  if (isOldestCovered) return `Everything until ${isoTime(coveredUntilMs)} is exported.`;
+  if (isOldestCovered) return `Everything until ${isoSeconds(coveredUntilMs)} is exported.`;
   if (lastTickMs <= coveredUntilMs) return 'No run is due yet.';
-  return `The oldest time range, from ${isoTime(coveredUntilMs)}, is not exported yet.`;
+  return `The oldest time range, from ${isoSeconds(coveredUntilMs)}, is not exported yet.`;
 }
 
 /** Returns the health of a schedule with an error, for example in its spec or a Secret. */

@@ -18,10 +18,11 @@ import type { Logger } from '../base/log.ts';
 import { stallRetryMs } from '../base/retry-delay.ts';
 import { SparseMap, SparseSet } from '../base/sparse.ts';
 import type { TimeRange } from '../base/time-range.ts';
+import { isoSeconds } from '../base/time-text.ts';
 import { type TimeZone, timeZone } from '../base/time-zone.ts';
 import { pausedByOf } from '../controller/pauses.ts';
 import { type Result, requeue } from '../controller/reconciler.ts';
-import { echoOfRequest, isoTime } from '../controller/status-text.ts';
+import { echoOfRequest } from '../controller/status-text.ts';
 import { StatusWriter } from '../controller/status-writer.ts';
 import type { DestinationSettings } from '../destination/open-destination.ts';
 import {
@@ -326,7 +327,7 @@ export class ScheduleRuntime {
     const { namespace, name: schedule } = this.#owner;
     const name = runName(schedule, span);
     const { metadata = {}, spec: runSpec } = spec.template;
-    const timeRange = { from: isoTime(span.fromMs), to: isoTime(span.toMs), timeZone: spec.timeZone };
+    const timeRange = { from: isoSeconds(span.fromMs), to: isoSeconds(span.toMs), timeZone: spec.timeZone };
     const run = {
       kind: 'SearchExport' as const,
       metadata: { namespace, name, labels: metadata.labels ?? {}, annotations: metadata.annotations ?? {} },

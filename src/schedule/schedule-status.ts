@@ -5,8 +5,9 @@ import type { RunStatus, SearchExportScheduleStatus } from '../api/generated/sea
 import type { SearchExportSchedule } from '../api/kinds.ts';
 import { parseDuration } from '../base/duration.ts';
 import type { TimeRange } from '../base/time-range.ts';
+import { isoSeconds } from '../base/time-text.ts';
 import { describeHealth, type Health } from '../controller/health.ts';
-import { echoOfRequest, isoTime } from '../controller/status-text.ts';
+import { echoOfRequest } from '../controller/status-text.ts';
 import { runName } from './run-name.ts';
 import type { Gap, Run, ScheduleDecision, ScheduleSnapshot, ScheduleTimes } from './schedule-decision.ts';
 import type { TickCalendar } from './tick-calendar.ts';
@@ -41,7 +42,7 @@ export function scheduleStatus(input: ScheduleStatusInput): SearchExportSchedule
   // The status announces the runs to create, so that no process creates other runs for the same time ranges (S6).
   const { create = [] } = found?.decision ?? {};
   const announced = create.map((span) => announcedRun(resource.metadata.name, span));
-  const lagSince = found && !found.decision.isComplete ? isoTime(found.decision.coveredUntilMs) : undefined;
+  const lagSince = found && !found.decision.isComplete ? isoSeconds(found.decision.coveredUntilMs) : undefined;
   return {
     ...figures,
     ...(found ? describe(resource, before, { ...found, runs: [...found.runs, ...announced] }) : {}),
@@ -53,7 +54,7 @@ export function scheduleStatus(input: ScheduleStatusInput): SearchExportSchedule
       ...(found && ({ lagSince } as object)),
       state: health.reason,
     },
-    ...describeHealth(kept, health, generation, isoTime(nowMs)),
+    ...describeHealth(kept, health, generation, isoSeconds(nowMs)),
   };
 }
 
@@ -65,11 +66,11 @@ function describe(
   const { lastTickMs, nextDueMs, coveredUntilMs, pending, gaps } = decision;
   return {
     ...echoOfRequest(resource),
-    startTime: isoTime(settings.startMs),
-    coveredUntil: isoTime(coveredUntilMs),
-    ...(lastTickMs === undefined ? {} : { lastScheduleTime: isoTime(lastTickMs) }),
+    startTime: isoSeconds(settings.startMs),
+    coveredUntil: isoSeconds(coveredUntilMs),
+    ...(lastTickMs === undefined ? {} : { lastScheduleTime: isoSeconds(lastTickMs) }),
     // The value `undefined` removes the previous `nextScheduleTime` from the status when no run follows.
-    ...({ nextScheduleTime: nextDueMs === undefined ? undefined : isoTime(nextDueMs) } as object),
+    ...({ nextScheduleTime: nextDueMs === undefined ? undefined : isoSeconds(nextDueMs) } as object),
     pendingRuns: Math.max(0, pending - decision.create.length),
     covered: covered.slice(-maxCovered).map(renderSpan),
     gaps: gaps.map(({ span, run, reason }) => ({ ...renderSpan(span), run, reason })),
@@ -78,7 +79,7 @@ function describe(
 }
 
 function renderSpan({ fromMs, toMs }: TimeRange) {
-  return { from: isoTime(fromMs), to: isoTime(toMs) };
+  return { from: isoSeconds(fromMs), to: isoSeconds(toMs) };
 }
 
 /** Describes a run that is not in the cache yet. */

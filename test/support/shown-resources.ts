@@ -1,10 +1,12 @@
 /** Policies, exports and schedules in various states, for tests and pictures of `logfleet ui`. */
+
 import type { Condition, ConditionType } from '../../src/api/conditions.ts';
 import type { CollectorVersionPolicyStatus } from '../../src/api/generated/collector-version-policy.ts';
 import type { SearchExportStatus } from '../../src/api/generated/search-export.ts';
 import type { SearchExportScheduleStatus } from '../../src/api/generated/search-export-schedule.ts';
 import type { AnyResource, KindName, ObjectMeta, ResourceOf } from '../../src/api/kinds.ts';
 import { applyDefaults } from '../../src/api/schemas.ts';
+import { isoSeconds } from '../../src/base/time-text.ts';
 import { hourMs, minuteMs } from '../../src/base/time-units.ts';
 
 type ShownStatusOf<K extends KindName> = NonNullable<ResourceOf<K>['status']>;
@@ -67,14 +69,10 @@ export function conditionsOf(
   message: string,
   sinceMs: number,
 ): readonly Condition[] {
-  const rest = { reason, message, lastTransitionTime: isoTime(sinceMs), observedGeneration: 1 };
+  const rest = { reason, message, lastTransitionTime: isoSeconds(sinceMs), observedGeneration: 1 };
   const isReady = type === 'Ready';
   const ready: Condition = { type: 'Ready', status: isReady ? 'True' : type ? 'False' : 'Unknown', ...rest };
   return isReady || type === undefined ? [ready] : [ready, { type, status: 'True', ...rest }];
-}
-
-function isoTime(timeMs: number): string {
-  return `${new Date(timeMs).toISOString().slice(0, 19)}Z`;
 }
 
 /** Returns policies, exports and schedules in typical states, as of `nowMs`. */
@@ -109,25 +107,25 @@ function soaking(nowMs: number): CollectorVersionPolicyStatus {
     summary: { updated: '618/1912', state: 'Soaking' },
     rollout: {
       id: '7-19.500-1',
-      startTime: isoTime(startMs),
+      startTime: isoSeconds(startMs),
       stage: 'linux',
       waitingFor: 'the end of the soak of stage linux',
-      actions: [{ action: 'Approve', time: isoTime(startMs + 5 * minuteMs), stage: 'canary', by: 'logfleet-cli' }],
+      actions: [{ action: 'Approve', time: isoSeconds(startMs + 5 * minuteMs), stage: 'canary', by: 'logfleet-cli' }],
     },
     stages: [
       {
-        ...{ name: 'canary', members: 20, updated: 20, failed: 0, state: 'Completed', startTime: isoTime(startMs) },
-        soakedUntil: isoTime(startMs + 50 * minuteMs),
+        ...{ name: 'canary', members: 20, updated: 20, failed: 0, state: 'Completed', startTime: isoSeconds(startMs) },
+        soakedUntil: isoSeconds(startMs + 50 * minuteMs),
         analysis: { state: 'Passed', judged: 18, quiet: 0, unjudged: 2 },
       },
       {
         ...{ name: 'linux', members: 600, updated: 597, failed: 3, failedAttempts: 4, state: 'Soaking' },
-        startTime: isoTime(startMs + 55 * minuteMs),
-        soakedUntil: isoTime(nowMs + 23 * minuteMs),
+        startTime: isoSeconds(startMs + 55 * minuteMs),
+        soakedUntil: isoSeconds(nowMs + 23 * minuteMs),
       },
       { name: 'rest', members: 1_292, updated: 1, failed: 0, state: 'Pending' },
     ],
-    nextWindow: { startTime: isoTime(nowMs - 4 * hourMs), endTime: isoTime(nowMs + 3 * hourMs) },
+    nextWindow: { startTime: isoSeconds(nowMs - 4 * hourMs), endTime: isoSeconds(nowMs + 3 * hourMs) },
     collectors: { ...noCollectors, matched: 1_960, updated: 618, pending: 1_291, failed: 3, offline: 42, skipped: 6 },
     versions: [
       { version: '19.253-26', count: 1_104 },
@@ -138,12 +136,12 @@ function soaking(nowMs: number): CollectorVersionPolicyStatus {
     tasks: [
       {
         ...{ id: '812', collector: 'web-117', collectorId: '117', ...task, state: 'Failed' },
-        ...{ startTime: isoTime(nowMs - 61 * minuteMs), endTime: isoTime(nowMs - 58 * minuteMs) },
+        ...{ startTime: isoSeconds(nowMs - 61 * minuteMs), endTime: isoSeconds(nowMs - 58 * minuteMs) },
         message: 'No space left on device',
       },
       {
         ...{ id: '811', collector: 'web-42', collectorId: '42', ...task, state: 'Succeeded' },
-        ...{ startTime: isoTime(nowMs - 64 * minuteMs), endTime: isoTime(nowMs - 61 * minuteMs) },
+        ...{ startTime: isoSeconds(nowMs - 64 * minuteMs), endTime: isoSeconds(nowMs - 61 * minuteMs) },
       },
     ],
     failureReasons: [
@@ -154,7 +152,7 @@ function soaking(nowMs: number): CollectorVersionPolicyStatus {
     history: [
       {
         ...{ id: '6-19.253-26', targetVersion: '19.253-26', outcome: 'Completed', updated: 1_902, failed: 0 },
-        ...{ startTime: isoTime(nowMs - 800 * hourMs), completionTime: isoTime(nowMs - 789 * hourMs) },
+        ...{ startTime: isoSeconds(nowMs - 800 * hourMs), completionTime: isoSeconds(nowMs - 789 * hourMs) },
       },
     ],
     conditions: conditionsOf(
@@ -167,7 +165,7 @@ function soaking(nowMs: number): CollectorVersionPolicyStatus {
 }
 
 function stopped(nowMs: number): CollectorVersionPolicyStatus {
-  const time = isoTime(nowMs - 12 * minuteMs);
+  const time = isoSeconds(nowMs - 12 * minuteMs);
   const message =
     'Rollout stopped: 6 of 20 upgrades in stage canary failed, maxFailures is 5. Set another target, or run: logfleet retry cvp/payments';
   return {
@@ -175,13 +173,13 @@ function stopped(nowMs: number): CollectorVersionPolicyStatus {
     targetVersion: '19.500-1',
     summary: { updated: '20/248', state: 'RolloutStopped' },
     rollout: {
-      ...{ id: '2-19.500-1', startTime: isoTime(nowMs - 70 * minuteMs), stage: 'canary' },
+      ...{ id: '2-19.500-1', startTime: isoSeconds(nowMs - 70 * minuteMs), stage: 'canary' },
       stopped: { reason: 'RolloutStopped', time, stage: 'canary', message },
     },
     stages: [
       {
         ...{ name: 'canary', members: 20, updated: 20, failed: 0, failedAttempts: 6, state: 'Stopped' },
-        startTime: isoTime(nowMs - 70 * minuteMs),
+        startTime: isoSeconds(nowMs - 70 * minuteMs),
         analysis: {
           ...{ state: 'Failed', judged: 20, quiet: 6, unjudged: 0 },
           quietest: [
@@ -209,7 +207,7 @@ function awaitingApproval(nowMs: number): CollectorVersionPolicyStatus {
     targetVersion: '19.500-1',
     summary: { updated: '62/320', state: 'AwaitingApproval' },
     rollout: {
-      ...{ id: '4-19.500-1', startTime: isoTime(nowMs - 300 * minuteMs), stage: 'rest' },
+      ...{ id: '4-19.500-1', startTime: isoSeconds(nowMs - 300 * minuteMs), stage: 'rest' },
       waitingFor: 'the approval of stage rest',
     },
     stages: [
@@ -262,8 +260,8 @@ function exporting(nowMs: number): SearchExportStatus {
   return {
     observedGeneration: 1,
     summary: { state: 'Exporting', progress: '63%', rows: '2.0M' },
-    startTime: isoTime(nowMs - 14 * minuteMs),
-    estimatedCompletionTime: isoTime(nowMs + 8 * minuteMs),
+    startTime: isoSeconds(nowMs - 14 * minuteMs),
+    estimatedCompletionTime: isoSeconds(nowMs + 8 * minuteMs),
     timeRange: october,
     location: 's3://audit/logs/audit/october-audit/439b4d31',
     progress: {
@@ -306,8 +304,8 @@ function exported(nowMs: number): SearchExportStatus {
   return {
     observedGeneration: 1,
     summary: { state: 'Exported', progress: '100%', rows: '3.1M' },
-    startTime: isoTime(nowMs - 100 * hourMs),
-    completionTime: isoTime(nowMs - 100 * hourMs + 26 * minuteMs),
+    startTime: isoSeconds(nowMs - 100 * hourMs),
+    completionTime: isoSeconds(nowMs - 100 * hourMs + 26 * minuteMs),
     timeRange: { startTime: '2026-08-31T22:00:00Z', endTime: '2026-09-30T22:00:00Z' },
     fingerprint: '439b4d31'.repeat(8),
     location: 's3://audit/logs/audit/september-audit/439b4d31',
@@ -331,7 +329,7 @@ function exported(nowMs: number): SearchExportStatus {
       ...conditionsOf('Ready', 'Exported', '3,104,212 rows in 14 files, each row once.', nowMs - 99 * hourMs),
       {
         ...{ type: 'Complete', status: 'True', reason: 'Exported', message: 'The export manifest is written.' },
-        lastTransitionTime: isoTime(nowMs - 99 * hourMs),
+        lastTransitionTime: isoSeconds(nowMs - 99 * hourMs),
       },
     ],
   };
@@ -351,9 +349,9 @@ const hourOf = (timeMs: number) => Math.floor(timeMs / hourMs) * hourMs;
 function runs(schedule: string, endMs: number, states: readonly ('Active' | 'Failed' | 'Complete')[]) {
   return states.map((state, index) => {
     const [fromMs, toMs] = [endMs - (index + 1) * hourMs, endMs - index * hourMs];
-    const name = `${schedule}-${isoTime(fromMs).replaceAll(/[-:Z]/g, '').replace('T', 't')}z`;
+    const name = `${schedule}-${isoSeconds(fromMs).replaceAll(/[-:Z]/g, '').replace('T', 't')}z`;
     const files = state === 'Complete' ? { rows: rowsOfSlice(index), bytes: 4_400_000 + 90_000 * index } : {};
-    return { name, from: isoTime(fromMs), to: isoTime(toMs), state, ...files };
+    return { name, from: isoSeconds(fromMs), to: isoSeconds(toMs), state, ...files };
   });
 }
 
@@ -361,10 +359,10 @@ function upToDate(nowMs: number): SearchExportScheduleStatus {
   const endMs = hourOf(nowMs);
   return {
     observedGeneration: 1,
-    summary: { state: 'UpToDate', active: 1, lagSince: isoTime(endMs - hourMs) },
-    ...{ startTime: isoTime(endMs - 72 * hourMs), coveredUntil: isoTime(endMs - hourMs) },
-    ...{ lastScheduleTime: isoTime(endMs), nextScheduleTime: isoTime(endMs + hourMs), pendingRuns: 0 },
-    covered: [{ from: isoTime(endMs - 72 * hourMs), to: isoTime(endMs - hourMs) }],
+    summary: { state: 'UpToDate', active: 1, lagSince: isoSeconds(endMs - hourMs) },
+    ...{ startTime: isoSeconds(endMs - 72 * hourMs), coveredUntil: isoSeconds(endMs - hourMs) },
+    ...{ lastScheduleTime: isoSeconds(endMs), nextScheduleTime: isoSeconds(endMs + hourMs), pendingRuns: 0 },
+    covered: [{ from: isoSeconds(endMs - 72 * hourMs), to: isoSeconds(endMs - hourMs) }],
     runs: runs('errors', endMs, ['Active', 'Complete', 'Complete', 'Complete', 'Complete']),
     conditions: conditionsOf('Ready', 'UpToDate', 'All time until the newest run is exported.', nowMs - 40 * hourMs),
   };
@@ -372,7 +370,7 @@ function upToDate(nowMs: number): SearchExportScheduleStatus {
 
 function withGaps(nowMs: number): SearchExportScheduleStatus {
   const endMs = hourOf(nowMs);
-  const at = (hoursAgo: number) => isoTime(endMs - hoursAgo * hourMs);
+  const at = (hoursAgo: number) => isoSeconds(endMs - hoursAgo * hourMs);
   const gap = (hoursAgo: number) => ({
     ...{ from: at(hoursAgo), to: at(hoursAgo - 1), reason: 'IntervalIncomplete' },
     run: `access-log-${at(hoursAgo).replaceAll(/[-:Z]/g, '').replace('T', 't')}z`,
@@ -396,7 +394,7 @@ function withGaps(nowMs: number): SearchExportScheduleStatus {
 
 function backfilling(nowMs: number): SearchExportScheduleStatus {
   const endMs = hourOf(nowMs);
-  const at = (hoursAgo: number) => isoTime(endMs - hoursAgo * hourMs);
+  const at = (hoursAgo: number) => isoSeconds(endMs - hoursAgo * hourMs);
   const message = 'Exports 412 runs of earlier time, 2 at a time, newest first.';
   return {
     observedGeneration: 1,

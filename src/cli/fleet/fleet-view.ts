@@ -1,12 +1,14 @@
 /** Renders collectors and their versions as a table, JSON or CSV. */
+
 import { compareBuildVersions, parseBuildVersion } from '../../base/build-version.ts';
 import { groupedText, wordFor } from '../../base/number-text.ts';
 import { compareText } from '../../base/text-order.ts';
+import { isoSeconds } from '../../base/time-text.ts';
 import { ByteSpool } from '../../output/byte-spool.ts';
 import { CsvEncoder } from '../../output/csv-encoder.ts';
 import type { Collector } from '../../service/collectors/upgrade-service.ts';
 import { renderTable } from '../render/table.ts';
-import { renderAge, renderMoment } from '../render/text.ts';
+import { renderAge } from '../render/text.ts';
 
 /** Collectors to show, ordered by name. */
 export interface ShownFleet {
@@ -113,7 +115,7 @@ type CollectorRecord = Readonly<Record<(typeof fieldNames)[number], unknown>>;
 function recordOf({ lastSeenAliveMs, ...collector }: Collector): CollectorRecord {
   return {
     ...collector,
-    lastSeenAlive: lastSeenAliveMs === undefined ? undefined : renderMoment(lastSeenAliveMs),
+    lastSeenAlive: lastSeenAliveMs === undefined ? undefined : isoSeconds(lastSeenAliveMs),
   };
 }
 

@@ -8,6 +8,7 @@ import { reasons } from '../../api/conditions.ts';
 import type { AnyResource, CollectorVersionPolicy, SearchExportSchedule } from '../../api/kinds.ts';
 import type { Clock } from '../../base/clock.ts';
 import { counted } from '../../base/number-text.ts';
+import { isoText } from '../../base/time-text.ts';
 import type { TargetOptions } from '../command/options.ts';
 import { conditionOf } from '../render/condition-lines.ts';
 import { commandLine } from '../render/next-steps.ts';
@@ -54,7 +55,7 @@ function retryRuns(schedule: SearchExportSchedule, options: TargetOptions, clock
   const again = count === 0 ? 'no run has failed.' : `the schedule exports ${counted(count, noun)} again.`;
   const records = 'If records of complete runs are missing, logfleet writes them again.';
   return {
-    annotation: { name: annotations.requestedAt, value: new Date(clock.now()).toISOString() },
+    annotation: { name: annotations.requestedAt, value: isoText(clock.now()) },
     report: `${again} ${records}${renderPaused(schedule, options)}`,
   };
 }
@@ -90,7 +91,7 @@ export function canAbort(resource: AnyResource): boolean {
 }
 
 function request(name: string, rolloutId: string, clock: Clock) {
-  return { name, value: `${rolloutId}/${new Date(clock.now()).toISOString()}` };
+  return { name, value: `${rolloutId}/${isoText(clock.now())}` };
 }
 
 function renderRetry(resource: CollectorVersionPolicy, id: string, options: TargetOptions): string {

@@ -1,10 +1,9 @@
 /** Converts plans to the JSON or YAML output of `logfleet plan` (docs/cli.md). */
 import { renderDuration } from '../../base/duration.ts';
-import { isoText } from '../../base/time-text.ts';
+import { isoSeconds, isoText } from '../../base/time-text.ts';
 import type { Forecast } from '../../policy/plan/forecast.ts';
 import type { LeftOut, PlannedCollector } from '../../policy/plan/planned-members.ts';
 import { countUpgrades, type PlannedStage, type RolloutPlan } from '../../policy/plan/rollout-plan.ts';
-import { renderMoment } from '../render/text.ts';
 import type { ExportOutlook, PlannedSearches } from './export-planner.ts';
 import type { Outlook } from './planner.ts';
 import { schedulePlanDocument } from './schedule-plan-view.ts';
@@ -53,7 +52,7 @@ function describeResult(outlook: Outlook | ExportOutlook): object {
       return { complete: true };
     case 'waiting':
       return 'untilMs' in outlook
-        ? { complete: false, notBefore: renderMoment(outlook.untilMs) }
+        ? { complete: false, notBefore: isoSeconds(outlook.untilMs) }
         : { nextTarget: describeNextBuild(outlook.nextBuild), upgrades: 0, notes: [outlook.message] };
     case 'problem':
       return { problem: { reason: outlook.reason, message: outlook.message } };
@@ -98,7 +97,7 @@ function describePlan(plan: RolloutPlan): object {
 }
 
 function describeNextBuild({ version, atMs }: { readonly version: string; readonly atMs: number }): object {
-  return { version, time: renderMoment(atMs) };
+  return { version, time: isoSeconds(atMs) };
 }
 
 function describeStage(stage: PlannedStage): object {
@@ -118,8 +117,8 @@ function describeStage(stage: PlannedStage): object {
       baseline: analysis.baseline,
     },
     approval: capitalised(approval),
-    startTime: startMs === undefined ? undefined : renderMoment(startMs),
-    endTime: endMs === undefined ? undefined : renderMoment(endMs),
+    startTime: startMs === undefined ? undefined : isoSeconds(startMs),
+    endTime: endMs === undefined ? undefined : isoSeconds(endMs),
     afterApproval: stage.afterApproval,
     collectors: upgrades.map(describeCollector),
   };
@@ -137,11 +136,11 @@ function describeForecast({ requests, totalMs, startMs, waitsForEver, windows }:
   const { posts, reads, sweeps, counts } = requests;
   return {
     requests: { total: posts + reads + sweeps + counts, posts, reads, sweeps, counts, perSecond },
-    startTime: renderMoment(startMs),
+    startTime: isoSeconds(startMs),
     ...(totalMs === undefined
       ? { waitsFor: waitsForEver }
-      : { duration: renderDuration(Math.round(totalMs / 1_000) * 1_000), endTime: renderMoment(startMs + totalMs) }),
-    windows: windows.map(({ fromMs, toMs }) => ({ startTime: renderMoment(fromMs), endTime: renderMoment(toMs) })),
+      : { duration: renderDuration(Math.round(totalMs / 1_000) * 1_000), endTime: isoSeconds(startMs + totalMs) }),
+    windows: windows.map(({ fromMs, toMs }) => ({ startTime: isoSeconds(fromMs), endTime: isoSeconds(toMs) })),
   };
 }
 

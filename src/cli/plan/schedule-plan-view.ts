@@ -1,10 +1,12 @@
 /** Renders plans of schedules as text, JSON or YAML. */
+
 import { renderDuration } from '../../base/duration.ts';
 import { keyText } from '../../base/key-text.ts';
 import { groupedText } from '../../base/number-text.ts';
+import { isoSeconds } from '../../base/time-text.ts';
 import { invocation } from '../command/invocation.ts';
 import { type Fact, renderFacts } from '../render/table.ts';
-import { paintWith, printable, renderAge, renderBytes, renderCount, renderMoment } from '../render/text.ts';
+import { paintWith, printable, renderAge, renderBytes, renderCount } from '../render/text.ts';
 import { figuresOf, hasRunsLeft, maxPending, type RowFigures, type ScheduleOutlook } from './schedule-planner.ts';
 
 export function renderSchedulePlan(
@@ -41,7 +43,7 @@ export function scheduleFacts(planned: ScheduleOutlook): readonly Fact[] {
     ['Backfill', backfill && `${atLeast(pending)}${renderCount(pending, 'run')}, ${describe(backfill)}`],
     ['Takes', backfill && describeTime(backfill.durationMs, resource.spec.maxActive)],
     ['Next day', day && nextDay > 0 ? `${renderCount(nextDay, 'run')}, ${describe(day)}` : undefined],
-    ['Next run', nextDueMs === undefined ? undefined : `due at ${renderMoment(nextDueMs)}`],
+    ['Next run', nextDueMs === undefined ? undefined : `due at ${isoSeconds(nextDueMs)}`],
     ['Rate', share === undefined ? undefined : describeShare(share)],
     [
       'Gaps',
@@ -51,7 +53,7 @@ export function scheduleFacts(planned: ScheduleOutlook): readonly Fact[] {
 }
 
 function describeSample({ span, isOlder }: NonNullable<ScheduleOutlook['sample']>): string {
-  const range = `${renderMoment(span.fromMs)} to ${renderMoment(span.toMs)}`;
+  const range = `${isoSeconds(span.fromMs)} to ${isoSeconds(span.toMs)}`;
   return isOlder
     ? `${range} (no run has complete data yet, so the plan uses the period before the first run)`
     : `${range}, the latest run with complete data`;
@@ -86,9 +88,9 @@ export function schedulePlanDocument(planned: ScheduleOutlook): object {
   const { perRun, nextDay: day, backfill, share } = figuresOf(planned) ?? {};
   return {
     ...{ namespace, name, runsPerDay: nextDay, pendingRuns: pending, failedRuns: failed },
-    nextRun: nextDueMs === undefined ? undefined : renderMoment(nextDueMs),
+    nextRun: nextDueMs === undefined ? undefined : isoSeconds(nextDueMs),
     sample: sample && {
-      ...{ from: renderMoment(sample.span.fromMs), to: renderMoment(sample.span.toMs), isOlder: sample.isOlder },
+      ...{ from: isoSeconds(sample.span.fromMs), to: isoSeconds(sample.span.toMs), isOlder: sample.isOlder },
       ...perRun,
     },
     ...(day && {

@@ -3,7 +3,7 @@ import { reasons } from '../../api/conditions.ts';
 import type { IncompleteInterval, SearchExportSpec, SearchExportStatus } from '../../api/generated/search-export.ts';
 import type { SearchExport } from '../../api/kinds.ts';
 import { groupedText } from '../../base/number-text.ts';
-import { isoText } from '../../base/time-text.ts';
+import { isoSeconds, isoText } from '../../base/time-text.ts';
 import { renderHistogram, renderProgressBar } from './bars.ts';
 import { conditionOf, holds, isAtWork } from './condition-lines.ts';
 import { columnWidths, type Fact, renderFacts, renderRow } from './table.ts';
@@ -16,7 +16,6 @@ import {
   renderCount,
   renderEnd,
   renderMinute,
-  renderMoment,
   wrap,
 } from './text.ts';
 import { type KindView, type Moment, renderView, type ViewOptions } from './view-layout.ts';
@@ -155,7 +154,7 @@ function renderRates({ progress }: SearchExportStatus): string | undefined {
 function renderSpan(from: string, to: string): string {
   const timesMs = [from, to].map((time) => Date.parse(time));
   const isWhole = (unitMs: number) => timesMs.every((timeMs) => timeMs % unitMs === 0);
-  return timesMs.map(isWhole(60_000) ? renderMinute : isWhole(1_000) ? renderMoment : isoText).join(' to ');
+  return timesMs.map(isWhole(60_000) ? renderMinute : isWhole(1_000) ? isoSeconds : isoText).join(' to ');
 }
 
 /**

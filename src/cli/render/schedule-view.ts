@@ -1,4 +1,5 @@
 /** Renders a schedule: exported time ranges, gaps, the latest runs, the runs' query, and the times of the schedule. */
+
 import { scheduleRange } from '../../api/export-schedule-check.ts';
 import type {
   RunStatus,
@@ -7,9 +8,10 @@ import type {
 } from '../../api/generated/search-export-schedule.ts';
 import type { SearchExportSchedule } from '../../api/kinds.ts';
 import { wordFor } from '../../base/number-text.ts';
+import { isoSeconds } from '../../base/time-text.ts';
 import { conditionOf, holds } from './condition-lines.ts';
 import { columnWidths, type Fact, renderFacts, renderRow } from './table.ts';
-import { paintWith, printable, renderAgeSince, renderBytes, renderCount, renderMoment } from './text.ts';
+import { paintWith, printable, renderAgeSince, renderBytes, renderCount } from './text.ts';
 import { type KindView, type Moment, renderView, type ViewOptions } from './view-layout.ts';
 
 /** Maximum number of lines for each kind of detail, such as runs. */
@@ -87,7 +89,7 @@ function renderRuns(runs: readonly RunStatus[], max: number): readonly string[] 
 /** Returns the end of the schedule in UTC, if it has one. */
 function endOf(spec: SearchExportScheduleSpec): string | undefined {
   const range = scheduleRange(spec);
-  return spec.endTime === undefined || 'problem' in range ? spec.endTime : renderMoment(range.toMs);
+  return spec.endTime === undefined || 'problem' in range ? spec.endTime : isoSeconds(range.toMs);
 }
 
 function facts({ spec, status = {} }: SearchExportSchedule): readonly Fact[] {

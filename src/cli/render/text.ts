@@ -2,7 +2,9 @@
  * Formats text for terminals: colours, widths, ages, times, numbers and sizes. `printable` removes control characters
  * from text that other programs or users wrote.
  */
+
 import { groupedText, pluralOf, wordFor } from '../../base/number-text.ts';
+import { isoText } from '../../base/time-text.ts';
 
 const codes = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, blue: 34, magenta: 35, cyan: 36 } as const;
 
@@ -118,13 +120,9 @@ export function renderExamples(examples: readonly string[], count: number): stri
   return ` (${examples.join(', ')}${more})`;
 }
 
-export function renderMoment(wallMs: number): string {
-  return `${new Date(wallMs).toISOString().slice(0, 19)}Z`;
-}
-
 /** Renders a time without seconds, such as `2026-11-21 22:00 UTC`. */
 export function renderMinute(wallMs: number): string {
-  const minute = new Date(wallMs).toISOString().slice(0, 16).replace('T', ' ');
+  const minute = isoText(wallMs).slice(0, 16).replace('T', ' ');
   return `${minute} UTC`;
 }
 

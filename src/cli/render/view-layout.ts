@@ -2,8 +2,10 @@
  * Arranges the view of one resource. The view shows a headline, the progress, what the resource is waiting for, and
  * details.
  */
+
 import type { AnyResource } from '../../api/kinds.ts';
 import { keyText } from '../../base/key-text.ts';
+import { timeOfDay } from '../../base/time-text.ts';
 import type { ResourceEvent } from '../../host/host.ts';
 import { conditionOf, holds, renderBehind, renderConditions, type Tone, toneOf } from './condition-lines.ts';
 import { type NextSteps, renderMessage } from './next-steps.ts';
@@ -151,7 +153,7 @@ const timeWidth = 10;
 /** Renders the newest Events in chronological order, each in at most two lines. */
 function eventLines(all: readonly LiveEvent[], max: number, width: number, paint: Paint): readonly string[] {
   return all.slice(Math.max(0, all.length - max)).flatMap(({ atMs, type, reason: name, message }) => {
-    const at = new Date(atMs).toISOString().slice(11, 19);
+    const at = timeOfDay(atMs);
     const [head, text] = [printable(name), printable(message)];
     const columns = Math.max(20, width - timeWidth);
     const [first = '', ...rest] = wrap(`${head}  ${text}`, columns);

@@ -16,6 +16,7 @@ import { systemCode } from '../../base/errors.ts';
 import { keyText } from '../../base/key-text.ts';
 import { createUid, type Random } from '../../base/random.ts';
 import { SecretText } from '../../base/secret-text.ts';
+import { isoText } from '../../base/time-text.ts';
 import {
   type DecodedFile,
   type DecodedSecret,
@@ -65,7 +66,7 @@ export function resourcesIn<K extends KindName>(
   { clock, random }: { readonly clock: Clock; readonly random: Random },
   placed: ReadonlyMap<string, ResourceOf<K>> = new Map(),
 ): readonly ResourceOf<K>[] {
-  const creationTimestamp = new Date(clock.now()).toISOString();
+  const creationTimestamp = isoText(clock.now());
   const ofKind = decoded.flatMap(({ resources }) => resources).filter((resource) => resource.kind === kind);
   return ofKind.map(({ key, spec, annotations }) => {
     const replaced = placed.get(keyText(key));

@@ -2,6 +2,7 @@
  * Reads the versions of a cluster's operators from annotations that the leaders write to their Leases. The Leases also
  * show whether an operator process is running.
  */
+
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
@@ -11,12 +12,13 @@ import { noMetrics } from '../../base/metrics.ts';
 import { isRecord } from '../../base/record.ts';
 import { shellWord } from '../../base/shell-word.ts';
 import { compareText } from '../../base/text-order.ts';
+import { isoSeconds } from '../../base/time-text.ts';
 import { ApiClient } from '../../host/kubernetes/api-client.ts';
 import { objectPath, operatorLeaseName, operatorVersionAnnotation } from '../../host/kubernetes/api-paths.ts';
 import { readPage } from '../../host/kubernetes/reflector.ts';
 import type { CommandContext } from '../command/context.ts';
 import type { ClusterOptions, VersionOptions } from '../command/options.ts';
-import { printable, renderMoment } from '../render/text.ts';
+import { printable } from '../render/text.ts';
 import { chooseCluster } from './plain-cluster.ts';
 
 export interface OperatorVersion {
@@ -128,7 +130,7 @@ export async function idleClusterNote(
 function renderSilence({ namespace, renewedMs }: OperatorVersion): string {
   const lease = `its Lease in namespace ${printable(namespace)}`;
   if (renewedMs === undefined) return `no process holds ${lease}`;
-  return `${lease} was last renewed at ${renderMoment(renewedMs)}`;
+  return `${lease} was last renewed at ${isoSeconds(renewedMs)}`;
 }
 
 function describeUnknown(error: LogfleetError): string {

@@ -2,10 +2,11 @@
 
 import { counted, groupedText } from '../../base/number-text.ts';
 import type { TimeRange } from '../../base/time-range.ts';
+import { isoSeconds } from '../../base/time-text.ts';
 import type { RunProblem, RunProblemKind, ScheduleVerification } from '../../schedule/schedule-verification.ts';
 import { invocation } from '../command/invocation.ts';
 import { renderTable } from '../render/table.ts';
-import { paintWith, printable, renderBytes, renderCount, renderMoment, wrap, wrapIndented } from '../render/text.ts';
+import { paintWith, printable, renderBytes, renderCount, wrap, wrapIndented } from '../render/text.ts';
 import { listed, verificationDocument } from './verification-view.ts';
 
 export interface ScheduleResult {
@@ -128,13 +129,13 @@ function adviceOf({ gaps, overlaps }: ScheduleVerification): readonly string[] {
 }
 
 function span({ fromMs, toMs }: TimeRange): string {
-  return `${renderMoment(fromMs)} to ${renderMoment(toMs)}`;
+  return `${isoSeconds(fromMs)} to ${isoSeconds(toMs)}`;
 }
 
 /** Returns the result as JSON data. */
 export function scheduleDocument({ url, root, manifestsOnly, verification }: ScheduleResult): object {
   const { gaps, overlaps, problems, runs, rows, bytes, manifests, filesRead, queries, byReceiptTime } = verification;
-  const times = ({ fromMs, toMs }: TimeRange) => ({ from: renderMoment(fromMs), to: renderMoment(toMs) });
+  const times = ({ fromMs, toMs }: TimeRange) => ({ from: isoSeconds(fromMs), to: isoSeconds(toMs) });
   return {
     schedule: url,
     proven: isProven(verification),

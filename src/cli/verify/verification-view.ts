@@ -1,6 +1,6 @@
 /** Renders the result of `logfleet verify` as a table or as JSON. */
 import { groupedText, wordFor } from '../../base/number-text.ts';
-import { isoText } from '../../base/time-text.ts';
+import { isoSeconds, isoText } from '../../base/time-text.ts';
 import type { CommitRecord, CountSource } from '../../destination/commit-record.ts';
 import { type ComparableFigure, comparableFigures } from '../../destination/digest-verdict.ts';
 import { ExportLayout } from '../../destination/export-layout.ts';
@@ -10,16 +10,7 @@ import { lowestLevel, type ProofLevel, type ProofRange, proofLevels } from '../.
 import { searchAgainAdvice } from '../../destination/recorded-files.ts';
 import type { Verification } from '../../destination/verify.ts';
 import { renderTable } from '../render/table.ts';
-import {
-  type Paint,
-  paintWith,
-  printable,
-  renderBytes,
-  renderCount,
-  renderMoment,
-  wrap,
-  wrapIndented,
-} from '../render/text.ts';
+import { type Paint, paintWith, printable, renderBytes, renderCount, wrap, wrapIndented } from '../render/text.ts';
 
 interface VerificationViewOptions {
   readonly width: number;
@@ -116,7 +107,7 @@ function checksOf(verification: Verification): readonly Check[] {
     };
   };
   const basis = identity.byReceiptTime ? ' by receipt time' : '';
-  const range = `${renderMoment(identity.fromMs)} to ${renderMoment(identity.toMs)}${basis}`;
+  const range = `${isoSeconds(identity.fromMs)} to ${isoSeconds(identity.toMs)}${basis}`;
   const searched = check('range', 'no gap, no overlap');
   const named = intervals.reduce((sum, interval) => sum + interval.files.length, 0);
   const read = files < named ? `${groupedText(files)} of ${renderCount(named, 'file')}` : 'each file';
@@ -185,7 +176,7 @@ function renderLevels({ proof, export: { results } }: Manifest): string {
 }
 
 function renderRange({ fromMs, toMs, level, figures, repeated, wholeIntervals }: ProofRange, isOnly: boolean): string {
-  const range = isOnly ? '' : `${renderMoment(fromMs)} to ${renderMoment(toMs)}: `;
+  const range = isOnly ? '' : `${isoSeconds(fromMs)} to ${isoSeconds(toMs)}: `;
   const twice = repeated ? `; the service stores ${groupedText(repeated.rows)} of these rows twice` : '';
   const coarse = wholeIntervals ? ', for whole intervals only' : '';
   return `${range}${renderCount(figures.rows, 'row')} ${levelTexts[level]}${coarse}${twice}`;

@@ -10,9 +10,9 @@ import type {
 } from '../../api/generated/search-export.ts';
 import type { SearchExport } from '../../api/kinds.ts';
 import { statusTimeMs } from '../../api/status-age.ts';
-import { isoText } from '../../base/time-text.ts';
+import { isoSeconds, isoText } from '../../base/time-text.ts';
 import { describeHealth, type ShownHealth } from '../../controller/health.ts';
-import { bounded, echoOfRequest, isoTime } from '../../controller/status-text.ts';
+import { bounded, echoOfRequest } from '../../controller/status-text.ts';
 import { StatusWriter } from '../../controller/status-writer.ts';
 import { lowestLevel } from '../../destination/proof-range.ts';
 import { renderJobState } from '../../service/jobs/decode-jobs.ts';
@@ -45,7 +45,7 @@ export interface ExportStatusInput {
 /** Builds the status fields whose changes are written immediately. */
 export function describeEssentials(input: ExportStatusInput): SearchExportStatus {
   const { resource, before, health, startedAtMs, definition, view, wallMs } = input;
-  const now = isoTime(statusTimeMs(resource.metadata, wallMs));
+  const now = isoSeconds(statusTimeMs(resource.metadata, wallMs));
   const end = health.isComplete ? 'Complete' : health.isFailed ? 'Failed' : undefined;
   const {
     completionTime: _,
@@ -63,7 +63,7 @@ export function describeEssentials(input: ExportStatusInput): SearchExportStatus
     ...kept,
     observedGeneration: resource.metadata.generation,
     ...echoOfRequest(resource),
-    startTime: isoTime(startedAtMs),
+    startTime: isoSeconds(startedAtMs),
     // The status keeps the completion time that it already shows for this result.
     ...(end && { completionTime: (findCondition(before?.conditions, end) && before?.completionTime) ?? now }),
     ...(definition && { timeRange: describeRange(definition), fingerprint: definition.fingerprint }),
@@ -140,7 +140,7 @@ export function describeFigures({ before, health, view, wallMs }: ExportStatusIn
       ? { state, progress: percentText(progress.coveredRatio), rows: amountText(progress.rows) }
       : { ...before?.summary, state },
     ...(progress && { progress: describeProgress(view, before, pace) }),
-    ...(estimated === undefined ? {} : { estimatedCompletionTime: isoTime(wallMs + estimated) }),
+    ...(estimated === undefined ? {} : { estimatedCompletionTime: isoSeconds(wallMs + estimated) }),
     jobs: view.jobs.slice(0, maxJobs).map(describeJob),
     rowHistogram: view.histogram(),
     incomplete: describeIncomplete(view),

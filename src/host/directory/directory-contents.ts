@@ -8,6 +8,7 @@
  * - When a manifest becomes invalid, its resource does not change (D1, D2).
  * - A resource that the operator created has no manifest. It is deleted together with its owner.
  */
+
 import { fileError, type PlacedFinding } from '../../api/finding.ts';
 import { type AnyResource, apiVersion, type KindName, type ObjectMeta, type ResourceOf } from '../../api/kinds.ts';
 import { applyDefaults } from '../../api/schemas.ts';
@@ -20,6 +21,7 @@ import { keyText } from '../../base/key-text.ts';
 import type { Ports } from '../../base/ports.ts';
 import { createUid } from '../../base/random.ts';
 import type { SecretText } from '../../base/secret-text.ts';
+import { isoSeconds, isoText } from '../../base/time-text.ts';
 import type { Creation, NewResource, OperatorSettings, OwnerRef, ResourceKey, ResourceSource } from '../host.ts';
 import { DirectorySettings, type FoundSettings, identifySettings } from './directory-settings.ts';
 import { requireState } from './durable-file.ts';
@@ -385,7 +387,7 @@ export class DirectoryContents {
       return;
     }
     if (this.#isKept(id, reading)) return;
-    const retained: ResourceRecord = { ...record, retainedSince: new Date(this.#options.clock.now()).toISOString() };
+    const retained: ResourceRecord = { ...record, retainedSince: isoText(this.#options.clock.now()) };
     await this.#records.save(retained);
     this.#retained.set(id, retained);
     this.cache.remove(record);
@@ -444,7 +446,7 @@ export class DirectoryContents {
         uid: createUid(random),
         generation: 1,
         resourceVersion: '1',
-        creationTimestamp: new Date(clock.now()).toISOString().replace(/\.\d+Z$/, 'Z'),
+        creationTimestamp: isoSeconds(clock.now()),
         ...written,
       },
       spec,

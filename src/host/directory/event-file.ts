@@ -5,9 +5,11 @@
  * When the file reaches `maxFileBytes`, it is renamed to `events.1.ndjson`. Callers never wait for a write. Events that
  * cannot be written are dropped.
  */
+
 import { appendFile, rename, stat } from 'node:fs/promises';
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
+import { isoText } from '../../base/time-text.ts';
 import type { OwnerRef, ResourceEvent } from '../host.ts';
 
 const maxFileBytes = 1024 * 1024;
@@ -30,7 +32,7 @@ export class EventFile {
 
   append({ kind, namespace, name }: OwnerRef, { type, reason, message }: ResourceEvent): void {
     if (this.#pending.length >= maxPending) return;
-    const time = new Date(this.#clock.now()).toISOString();
+    const time = isoText(this.#clock.now());
     this.#pending.push(`${JSON.stringify({ time, type, kind, namespace, name, reason, message })}\n`);
     this.#writing ??= this.#write();
   }

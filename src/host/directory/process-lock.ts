@@ -22,6 +22,7 @@ import { Listeners } from '../../base/listeners.ts';
 import type { Ports } from '../../base/ports.ts';
 import { isRunning, ownIdentity, type ProcessIdentity } from '../../base/process-identity.ts';
 import { createUid } from '../../base/random.ts';
+import { isoText } from '../../base/time-text.ts';
 import type { Leadership } from '../host.ts';
 import { diskError, makeState } from './durable-file.ts';
 import type { StateDirectory } from './state-directory.ts';
@@ -151,7 +152,7 @@ async function describeOurselves({ clock, random, scope }: ProcessLockOptions): 
     ...identity,
     scope: scope ?? identity.scope,
     hostname: machineName(),
-    since: new Date(clock.now()).toISOString(),
+    since: isoText(clock.now()),
     token: createUid(random),
   };
 }

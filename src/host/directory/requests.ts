@@ -12,9 +12,11 @@
  * Commands write these request files without holding the operator's lock. That is safe, because each write replaces a
  * whole file.
  */
+
 import { join } from 'node:path';
 import { jsonReader, objectOf, resourceName, text } from '../../api/json-shape.ts';
 import { type AnnotationWriter, type AnnotationWriters, type KindName, kindNames } from '../../api/kinds.ts';
+import { isoText } from '../../base/time-text.ts';
 import type { ResourceKey } from '../host.ts';
 import { listFolder, makeState, readIfPresent, writeDurably } from './durable-file.ts';
 import { StateDirectory } from './state-directory.ts';
@@ -116,7 +118,7 @@ async function writeFile(state: StateDirectory, path: string, content: object): 
 }
 
 function renderWriter({ by, atMs }: AnnotationWriter): object {
-  return { by, time: atMs === undefined ? undefined : new Date(atMs).toISOString() };
+  return { by, time: atMs === undefined ? undefined : isoText(atMs) };
 }
 
 /** Author of an annotation, and the time at which it was set. */

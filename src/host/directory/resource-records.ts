@@ -4,10 +4,12 @@
  * `{"manifest":"policies/web.yaml","resource":{"apiVersion":…,"kind":…,"metadata":…,"spec":…,"status":…}}`. If the
  * manifest has been deleted, the record also has `"retainedSince":"…Z"` (D4).
  */
+
 import { basename, join } from 'node:path';
 import { fileError, type PlacedFinding } from '../../api/finding.ts';
 import { jsonReader, objectOf, resourceName, text } from '../../api/json-shape.ts';
 import { type AnyResource, type KindName, kindNames } from '../../api/kinds.ts';
+import { isoText } from '../../base/time-text.ts';
 import { dayMs } from '../../base/time-units.ts';
 import { copyDurably, listFolder, readIfPresent, removeDurably, requireState, writeDurably } from './durable-file.ts';
 import { StateDirectory } from './state-directory.ts';
@@ -169,7 +171,7 @@ export function renderNotice({ kind, record }: Notice, forget: string): string {
   const file = join(directory, manifest);
   if (kind === 'continued')
     return `${name} has a manifest again and continues with the state that logfleet has kept since ${retainedSince}`;
-  const until = new Date(retainedUntil(record)).toISOString().slice(0, 10);
+  const until = isoText(retainedUntil(record)).slice(0, 10);
   return (
     `${name} is no longer in ${file}, so it counts as deleted, and logfleet starts no more work for it. ` +
     `logfleet keeps the state of the resource until ${until}. To continue, restore the manifest. To discard the state: ${forget}`

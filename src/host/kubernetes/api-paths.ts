@@ -1,5 +1,7 @@
 /** Text formats used by the Kubernetes API: paths with percent-encoded names, and times. */
+
 import { apiVersion, type KindName, kinds, ledgerPlural } from '../../api/kinds.ts';
+import { isoText } from '../../base/time-text.ts';
 
 const ownRoot = `/apis/${apiVersion}`;
 
@@ -56,5 +58,5 @@ export function resourceOfPath(path: string): string {
 
 /** Renders a `MicroTime`: an RFC 3339 time with six decimal places, as Leases and Events require. */
 export function microTime(epochMs: number): string {
-  return new Date(epochMs).toISOString().replace('Z', '000Z');
+  return isoText(epochMs).replace('Z', '000Z');
 }

@@ -25,7 +25,7 @@ import { Listeners } from '../../base/listeners.ts';
 import type { Gauge } from '../../base/metrics.ts';
 import type { Ports } from '../../base/ports.ts';
 import { compareText } from '../../base/text-order.ts';
-import { isoText } from '../../base/time-text.ts';
+import { isoSeconds, isoText } from '../../base/time-text.ts';
 import type { EventSink, Leadership, ResourceKey, ResourceSource } from '../host.ts';
 import { hasCode } from './api-error.ts';
 
@@ -146,7 +146,7 @@ export class OperatorEntries {
     const conditions = setCondition(
       [...(status.conditions ?? []), ...(condition ? [condition] : [])],
       { ...change, message: messageOf(operators), observedGeneration },
-      `${isoText(this.#options.clock.now()).slice(0, 19)}Z`,
+      isoSeconds(this.#options.clock.now()),
     );
     return { ...resource, status: { ...status, conditions } };
   }

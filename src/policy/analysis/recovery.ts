@@ -10,7 +10,7 @@ import { renderDuration } from '../../base/duration.ts';
 import type { LogfleetError } from '../../base/errors.ts';
 import { counted, wordFor } from '../../base/number-text.ts';
 import type { TimeRange } from '../../base/time-range.ts';
-import { isoTime } from '../../controller/status-text.ts';
+import { isoSeconds } from '../../base/time-text.ts';
 import type { PolicySettings } from '../attempts/settings.ts';
 import type { AnalysisOutcome, LedgerHeader, RecoveryCheck, StageAnalysis, StageRecord } from '../ledger/ledger.ts';
 import { countDelayMs, countQuery, isQuiet, type MessageCounts } from './message-analysis.ts';
@@ -94,7 +94,7 @@ export function recoveryText({ stages = [] }: LedgerHeader, check: PendingCheck 
 function unfinishedText(check: PendingCheck | undefined): string {
   if (check?.error)
     return 'After the rollback, logfleet could not recount the messages from the collectors that had sent too few (see status.stages)';
-  const when = check?.untilMs === undefined ? '' : ` after ${isoTime(check.untilMs)}`;
+  const when = check?.untilMs === undefined ? '' : ` after ${isoSeconds(check.untilMs)}`;
   return `logfleet checks the rollback${when}: it recounts the messages from the collectors that had sent too few`;
 }
 

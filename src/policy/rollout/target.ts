@@ -4,10 +4,11 @@
  * The candidates are the latest build or, with `versionPattern`, all matching builds. If `minAge` is set, the newest
  * candidate that is old enough becomes the target. `minAge` never makes a policy return to an older version.
  */
+
 import type { Target } from '../../api/generated/collector-version-policy.ts';
 import { compareBuildVersions, parseBuildVersion } from '../../base/build-version.ts';
 import { parseDuration } from '../../base/duration.ts';
-import { isoTime } from '../../controller/status-text.ts';
+import { isoSeconds } from '../../base/time-text.ts';
 import type { Build } from '../../service/collectors/upgrade-service.ts';
 import { matchesGlob } from '../members/selector.ts';
 
@@ -117,7 +118,7 @@ function oldEnough(
  */
 function tooYoung({ minAge }: Target, nextBuild: NextBuild, { current }: TargetPast): TargetVerdict {
   const gone = current === undefined ? '' : `The service no longer offers build ${current}. `;
-  const message = `${gone}Waiting until ${isoTime(nextBuild.atMs)}: build ${nextBuild.version} then becomes the target, because the service will have offered it for ${minAge}. To start earlier, set a shorter spec.target.minAge, or set spec.target.version instead of channel.`;
+  const message = `${gone}Waiting until ${isoSeconds(nextBuild.atMs)}: build ${nextBuild.version} then becomes the target, because the service will have offered it for ${minAge}. To start earlier, set a shorter spec.target.minAge, or set spec.target.version instead of channel.`;
   return { kind: 'tooYoung', nextBuild, message };
 }
 

@@ -15,8 +15,9 @@ import type {
 } from '../../api/generated/collector-version-policy.ts';
 import { compareText } from '../../base/text-order.ts';
 import type { TimeRange } from '../../base/time-range.ts';
+import { isoSeconds } from '../../base/time-text.ts';
 import type { Health } from '../../controller/health.ts';
-import { bounded, isoTime } from '../../controller/status-text.ts';
+import { bounded } from '../../controller/status-text.ts';
 import { analysisPeriods, verdictOf } from '../analysis/message-analysis.ts';
 import { comparedAfterRollback, type PendingCheck, recoveryPeriod } from '../analysis/recovery.ts';
 import type { AnalysisOutcome, Attempt, Ending, Entry, StageAnalysis, StageRecord } from '../ledger/ledger.ts';
@@ -120,8 +121,8 @@ function describeStarted(record: StageRecord, index: number, input: FiguresInput
     ...(counts.inProgress > 0 ? { inProgress: counts.inProgress } : {}),
     ...(tally.failed > 0 ? { failedAttempts: tally.failed } : {}),
     state: shown,
-    startTime: isoTime(startedAtMs),
-    ...(hasSoak ? { soakedUntil: isoTime(soakedMs) } : {}),
+    startTime: isoSeconds(startedAtMs),
+    ...(hasSoak ? { soakedUntil: isoSeconds(soakedMs) } : {}),
     ...((hasSoak || record.analysis?.outcome) && record.analysis
       ? { analysis: describeAnalysis(record, record.analysis, soakedMs, state) }
       : {}),
@@ -165,7 +166,7 @@ function describeRecovery(
 }
 
 function describePeriod({ fromMs, toMs }: TimeRange): AnalysisPeriod {
-  return { startTime: isoTime(fromMs), endTime: isoTime(toMs) };
+  return { startTime: isoSeconds(fromMs), endTime: isoSeconds(toMs) };
 }
 
 function stageState(
@@ -238,7 +239,7 @@ function describeOpen(entry: Entry, memberIndex: MemberView): TaskSample {
   return {
     ...describeTask(taskId, toVersion, entry, memberIndex),
     state: openStates[state],
-    startTime: isoTime(startedAtMs),
+    startTime: isoSeconds(startedAtMs),
   };
 }
 
@@ -246,8 +247,8 @@ function describeEnded(entry: Entry, ending: Ending, memberIndex: MemberView): T
   return {
     ...describeTask(ending.taskId, ending.toVersion, entry, memberIndex),
     state: endingStates[ending.kind],
-    startTime: isoTime(ending.startedAtMs),
-    endTime: isoTime(ending.endedAtMs),
+    startTime: isoSeconds(ending.startedAtMs),
+    endTime: isoSeconds(ending.endedAtMs),
     ...(ending.message === '' ? {} : { message: bounded(ending.message, maxTextLength) }),
   };
 }

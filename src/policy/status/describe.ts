@@ -2,6 +2,7 @@
  * Builds the status of a policy without counts and estimates: the rollout, its history, and conditions in the kstatus
  * style.
  */
+
 import { findCondition, reasons, removeCondition, setCondition } from '../../api/conditions.ts';
 import type {
   CollectorVersionPolicyStatus,
@@ -9,8 +10,9 @@ import type {
   StoppedRollout,
 } from '../../api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
+import { isoSeconds } from '../../base/time-text.ts';
 import { describeHealth, type Health, type ShownHealth } from '../../controller/health.ts';
-import { bounded, echoOfRequest, isoTime } from '../../controller/status-text.ts';
+import { bounded, echoOfRequest } from '../../controller/status-text.ts';
 import type { Ownership } from '../../fleet/ownership.ts';
 import { ledgerFormat } from '../../host/host.ts';
 import type { ActionRecord, RolloutStop } from '../ledger/ledger.ts';
@@ -61,19 +63,19 @@ export function describeEssentials(input: EssentialsInput): Essentials {
     history: header.history.map((one) => ({
       id: one.id,
       targetVersion: one.targetVersion,
-      startTime: isoTime(one.startedAtMs),
-      completionTime: isoTime(one.endedAtMs),
+      startTime: isoSeconds(one.startedAtMs),
+      completionTime: isoSeconds(one.endedAtMs),
       outcome: one.outcome,
       updated: one.updated,
       failed: one.failed,
       ...describeActions(one.actions),
     })),
-    ...describeVerdict(policy.status, health, overlap, generation, isoTime(wallMs)),
+    ...describeVerdict(policy.status, health, overlap, generation, isoSeconds(wallMs)),
   };
 }
 
 function describeWindow({ fromMs, toMs, zone }: NextWindow) {
-  const times = { startTime: isoTime(fromMs), endTime: isoTime(toMs) };
+  const times = { startTime: isoSeconds(fromMs), endTime: isoSeconds(toMs) };
   return zone === undefined ? times : { ...times, timeZone: bounded(zone, maxZoneLength) };
 }
 
@@ -81,7 +83,7 @@ const maxZoneLength = 64;
 
 function describeActions(actions: readonly ActionRecord[] = []): { readonly actions?: readonly PersonAction[] } {
   if (actions.length === 0) return {};
-  return { actions: actions.map(({ atMs, ...said }) => ({ ...said, time: isoTime(atMs) })) };
+  return { actions: actions.map(({ atMs, ...said }) => ({ ...said, time: isoSeconds(atMs) })) };
 }
 
 function describeRollout(input: EssentialsInput) {
@@ -90,7 +92,7 @@ function describeRollout(input: EssentialsInput) {
   const stage = header.stages?.[state.current ?? noStage]?.name ?? state.next?.name;
   const begun = {
     id: header.rolloutId,
-    startTime: isoTime(header.startedAtMs),
+    startTime: isoSeconds(header.startedAtMs),
     ...(stage === undefined ? {} : { stage }),
     ...(header.stop && { stopped: describeStop(header.stop) }),
     ...describeActions(header.actions),
@@ -102,7 +104,7 @@ function describeRollout(input: EssentialsInput) {
  * Returns the rollout's stop as shown in the status. If the ledger is lost, the stop is restored from the status (U1).
  */
 function describeStop({ kind, message, atMs, stage }: RolloutStop): StoppedRollout {
-  const reported = { reason: stopReasons[kind], time: isoTime(atMs), message: bounded(message, maxStopLength) };
+  const reported = { reason: stopReasons[kind], time: isoSeconds(atMs), message: bounded(message, maxStopLength) };
   return { ...reported, ...(stage === undefined ? {} : { stage }) };
 }
 

@@ -1,9 +1,10 @@
 /** Explains why a running rollout starts no upgrade now, and chooses the reason that the status shows. */
+
 import { reasons } from '../../api/conditions.ts';
 import type { Instant } from '../../base/clock.ts';
 import { counted } from '../../base/number-text.ts';
+import { isoSeconds } from '../../base/time-text.ts';
 import type { Health } from '../../controller/health.ts';
-import { isoTime } from '../../controller/status-text.ts';
 import type { Admission } from '../admission/admission.ts';
 import type { Refusal } from '../admission/start-rules.ts';
 import { monotonicOf } from '../attempts/attempt.ts';
@@ -86,6 +87,6 @@ function toWait(
 ): RolloutWait | undefined {
   if (waitsFor === undefined) return undefined;
   const isKnown = untilMs > now.monotonicMs && untilMs !== Infinity;
-  const until = isKnown ? ` until ${isoTime(now.wallMs + untilMs - now.monotonicMs)}` : '';
+  const until = isKnown ? ` until ${isoSeconds(now.wallMs + untilMs - now.monotonicMs)}` : '';
   return { waitingFor: `${waitsFor}${collectors}${until}`, reason };
 }

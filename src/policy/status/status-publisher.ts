@@ -5,12 +5,14 @@
  * - Between writes that only change counts, there is a minimum interval.
  * - A small change to the estimated end is not written.
  */
+
 import type { CollectorVersionPolicyStatus } from '../../api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import { sameValue } from '../../base/canonical-text.ts';
 import type { Clock } from '../../base/clock.ts';
+import { isoSeconds } from '../../base/time-text.ts';
 import type { Health } from '../../controller/health.ts';
-import { echoOfRequest, isoTime } from '../../controller/status-text.ts';
+import { echoOfRequest } from '../../controller/status-text.ts';
 import { StatusWriter, type StatusWriterOptions } from '../../controller/status-writer.ts';
 import { describeVerdict, type Essentials } from './describe.ts';
 
@@ -46,7 +48,7 @@ export class StatusPublisher extends StatusWriter<'CollectorVersionPolicy'> {
   publishHealth(policy: CollectorVersionPolicy, health: Health, wantedVersion: string | undefined): Promise<number> {
     const before = this.known(policy);
     const { generation } = policy.metadata;
-    const now = isoTime(this.#clock.now());
+    const now = isoSeconds(this.#clock.now());
     const { outageStartTime: _, targetVersion: countedVersion, ...rest } = before ?? {};
     const targetVersion = before?.summary?.updated === undefined ? wantedVersion : countedVersion;
     const essentials: Essentials = {

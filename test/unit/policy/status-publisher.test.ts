@@ -1,9 +1,10 @@
 /** Tests when a policy's status is written, and which Events are created with it. */
+
 import { describe, expect, test } from 'vitest';
 import type { CollectorVersionPolicy } from '../../../src/api/kinds.ts';
 import { LogfleetError } from '../../../src/base/errors.ts';
+import { isoSeconds } from '../../../src/base/time-text.ts';
 import type { Health } from '../../../src/controller/health.ts';
-import { isoTime } from '../../../src/controller/status-text.ts';
 import type { Host } from '../../../src/host/host.ts';
 import { describeVerdict, type Essentials } from '../../../src/policy/status/describe.ts';
 import { StatusPublisher } from '../../../src/policy/status/status-publisher.ts';
@@ -49,7 +50,7 @@ function world() {
     observedGeneration: 3,
     targetVersion: target,
     rollout: { id: '1-x', startTime: '2026-11-01T00:00:00Z' },
-    ...describeVerdict(last(), health, undefined, 3, isoTime(clock.now())),
+    ...describeVerdict(last(), health, undefined, 3, isoSeconds(clock.now())),
     ...more,
   });
   const publish = (health: Health, updated: string, more: Partial<Essentials> = {}, of = policy()) =>
@@ -93,7 +94,7 @@ describe('a status is written immediately', () => {
   test('when an overlap begins or ends', async () => {
     const { publish, written, clock } = world();
     await publish(rolling, '0/10');
-    const { conditions } = describeVerdict({}, rolling, { winner: 'a/b', collectors: 1 }, 3, isoTime(clock.now()));
+    const { conditions } = describeVerdict({}, rolling, { winner: 'a/b', collectors: 1 }, 3, isoSeconds(clock.now()));
     await publish(rolling, '0/10', { conditions });
     expect(written).toHaveLength(2);
   });
@@ -157,13 +158,13 @@ describe('nothing is written', () => {
     async function shifted(leftMs: number, byMs: number, updated = '0/10') {
       const { clock, publish, written, last } = world();
       const ending = (endMs: number) => ({
-        rollout: { id: '1-x', startTime: '2026-11-01T00:00:00Z', estimatedCompletionTime: isoTime(endMs) },
+        rollout: { id: '1-x', startTime: '2026-11-01T00:00:00Z', estimatedCompletionTime: isoSeconds(endMs) },
       });
       const endMs = clock.now() + statusIntervalMs + leftMs;
       await publish(rolling, '0/10', ending(endMs));
       await clock.advance(statusIntervalMs);
       await publish(rolling, updated, ending(endMs + byMs));
-      return { writes: written.length, end: last()?.rollout?.estimatedCompletionTime, moved: isoTime(endMs + byMs) };
+      return { writes: written.length, end: last()?.rollout?.estimatedCompletionTime, moved: isoSeconds(endMs + byMs) };
     }
 
     test.each([
@@ -218,7 +219,7 @@ describe('a write that fails', () => {
     state.error = error('host.unreachable');
     await expect(publish(done, '10/10')).rejects.toMatchObject({ code: 'host.unreachable' });
     state.error = undefined;
-    const { conditions } = describeVerdict({}, done, undefined, 3, isoTime(0));
+    const { conditions } = describeVerdict({}, done, undefined, 3, isoSeconds(0));
     await publish(rolling, '0/10', {}, policy({ status: { ...last(), conditions } }));
     expect(written).toHaveLength(2);
   });
