@@ -16,7 +16,7 @@ export interface Site {
 export function siteConfig({ base, version, versions, titles }: Site): object {
   return {
     title: 'logfleet',
-    description: 'A Kubernetes operator that upgrades log collectors and exports search results',
+    description: 'Kubernetes operator that upgrades log collectors of a hosted log service, and exports search results',
     base: `${base}${version}/`,
     lang: 'en',
     lastUpdated: false,
