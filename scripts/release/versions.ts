@@ -15,7 +15,6 @@ const copies = new RegExp(
 /** Files with copies of the version. */
 export const versionedFiles = [
   'Dockerfile',
-  'README.md',
   'charts/logfleet/Chart.yaml',
   'docs/cli.md',
   'docs/install.md',

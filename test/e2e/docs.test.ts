@@ -49,9 +49,8 @@ function reasonFor(command: DocsCommand): string | undefined {
 
 /** Documentation pages whose commands this test runs. The commands of all pages in a list run in the same folder. */
 const sessions: readonly (readonly string[])[] = [
-  ['README.md', 'docs/cli.md', 'docs/pull-requests.md'],
+  ['README.md', 'docs/schedules.md', 'docs/cli.md', 'docs/pull-requests.md'],
   ['docs/exports.md'],
-  ['docs/schedules.md'],
   ['docs/simulator.md'],
   ['simulator/README.md'],
 ];
