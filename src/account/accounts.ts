@@ -20,7 +20,7 @@ import { serviceIdOf } from '../service/requests/service-address.ts';
 import { AwaitedSecrets } from './awaited-secrets.ts';
 import { Budgets, LeadershipRight, type Spender, userIdOf } from './budgets.ts';
 import { type CredentialPlace, renderPlace, renderRefused, settingNamesOf } from './credential-place.ts';
-import { type Credentials, decodeCredentials, fingerprintOf } from './credentials.ts';
+import { type Credentials, credentialsFingerprint, decodeCredentials } from './credentials.ts';
 import type { RequestLimits, WorkerShares } from './worker-shares.ts';
 
 export interface Account {
@@ -255,7 +255,7 @@ export class Accounts {
   }
 
   #connect(credentials: Credentials, place: CredentialPlace): Shared {
-    const fingerprint = fingerprintOf(credentials);
+    const fingerprint = credentialsFingerprint(credentials);
     const known = this.#shared.get(fingerprint);
     if (known) return known;
     const serviceId = serviceIdOf(credentials.address);

@@ -1,7 +1,7 @@
 /** Source of credentials: a Secret, or environment variables that replace the Secret. */
 import { keyText } from '../base/key-text.ts';
 import type { ResourceKey } from '../host/host.ts';
-import { type SettingNames, secretNames } from '../service/requests/service-failure.ts';
+import { type SettingNames, secretSettingNames } from '../service/requests/service-failure.ts';
 import { type CredentialMember, requiredMembers } from './credential-rules.ts';
 
 /** Joins texts into an English list: `a`, `a and b`, `a, b and c`. */
@@ -34,7 +34,7 @@ const variableNames: SettingNames = {
 
 /** Returns the names that messages use for the connection settings: keys of a Secret, or environment variables. */
 export function settingNamesOf({ kind }: CredentialPlace): SettingNames {
-  return kind === 'secret' ? secretNames : variableNames;
+  return kind === 'secret' ? secretSettingNames : variableNames;
 }
 
 /** Returns the name that messages use for one of the credential settings. */
@@ -55,7 +55,7 @@ export function renderAbsent({ kind, key }: CredentialPlace): string {
   return `There are no credentials: set ${andList.format(requiredVariables)}, or create ${secretOf(key)} with the keys ${requiredKeys}`;
 }
 
-export function renderIncomplete({ kind, key }: CredentialPlace, missing: readonly Required[]): string {
+export function renderMissingKeys({ kind, key }: CredentialPlace, missing: readonly Required[]): string {
   if (kind === 'secret') return `${secretOf(key)} lacks ${andList.format(missing)}: add the missing keys to the Secret`;
   const names = andList.format(missing.map((member) => variables[member]));
   return `${names} ${missing.length === 1 ? 'is' : 'are'} not set, but other variables are: set all of ${andList.format(requiredVariables)}`;

@@ -5,7 +5,7 @@ import { renderExplanation } from '../api/finding.ts';
 import { failure, type LogfleetError } from '../base/errors.ts';
 import type { SecretText } from '../base/secret-text.ts';
 import type { ServiceAddress } from '../service/requests/service-address.ts';
-import { type CredentialPlace, nameOf, renderAbsent, renderIncomplete } from './credential-place.ts';
+import { type CredentialPlace, nameOf, renderAbsent, renderMissingKeys } from './credential-place.ts';
 import { type CredentialMember, memberRules, type Rule, requiredMembers } from './credential-rules.ts';
 
 export interface Credentials {
@@ -37,7 +37,7 @@ function textOf(members: Members, name: CredentialMember): string | undefined {
 export function decodeCredentials(place: CredentialPlace, members: Members | undefined): Credentials {
   if (!members) throw secretError('SecretNotFound', renderAbsent(place));
   const missing = requiredMembers.filter((name) => textOf(members, name) === undefined);
-  if (missing.length > 0) throw secretError('SecretIncomplete', renderIncomplete(place, missing));
+  if (missing.length > 0) throw secretError('SecretIncomplete', renderMissingKeys(place, missing));
   const read = <T>(name: CredentialMember, rule: Rule<T>): T | undefined => {
     const text = textOf(members, name);
     if (text === undefined) return undefined;
@@ -61,7 +61,7 @@ export function decodeCredentials(place: CredentialPlace, members: Members | und
 }
 
 /** Digest of credentials that does not reveal the access key. */
-export function fingerprintOf(credentials: Credentials): string {
+export function credentialsFingerprint(credentials: Credentials): string {
   const content = { ...credentials, accessKey: credentials.accessKey.reveal() };
   return createHash('sha256').update(JSON.stringify(content)).digest('hex');
 }

@@ -4,8 +4,8 @@ import { recordOfJson } from '../base/record.ts';
 
 const ajv = new Ajv();
 
-export const text = { type: 'string' } as const;
-export const texts = { type: 'array', items: text } as const;
+export const textShape = { type: 'string' } as const;
+export const textListShape = { type: 'array', items: textShape } as const;
 /** Schema of a name that Kubernetes allows (RFC 1123). Such a name is also a valid file name. */
 export const resourceName = { type: 'string', pattern: '^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$' } as const;
 

@@ -7,7 +7,7 @@ import { isRecord } from '../base/record.ts';
 import { error, type Finding, fileError, type PlacedFinding, placeFinding, warning } from './finding.ts';
 import { type JsonPath, valueAt } from './json-path.ts';
 import { type ManifestDocument, parseManifestFile } from './manifest-file.ts';
-import { checkSettings, isSettingsManifest } from './operator-settings.ts';
+import { checkOperatorSettings, isSettingsManifest } from './operator-settings.ts';
 import { storeSecretChecks } from './secret-manifest.ts';
 import { kindOf, misnamedKind, validateResource } from './validation.ts';
 
@@ -66,7 +66,7 @@ export function checkManifests(
     );
   }
   const settings = others.filter(({ members }) => isSettingsManifest(members));
-  for (const each of settings) report(each, checkSettings(each.members));
+  for (const each of settings) report(each, checkOperatorSettings(each.members));
   for (const [resource, duplicate] of duplicates([...resources, ...settings])) report(resource, [duplicate]);
   const secrets = checkSecrets(resources, others, checkSecret, report);
   const examined = new Set([...settings, ...secrets]);

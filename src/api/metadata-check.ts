@@ -3,7 +3,7 @@ import { isRecord } from '../base/record.ts';
 import type { StructuralSchema } from '../base/structural-schema.ts';
 import { type Explanation, error, type Finding } from './finding.ts';
 import { type KindName, kinds, apiVersion as ownVersion } from './kinds.ts';
-import { checkLabels, checkOwnAnnotations, type Members, subdomainForm } from './label-check.ts';
+import { checkLabels, checkOwnAnnotations, type LabelMembers, subdomainForm } from './label-check.ts';
 import { schemaChecker } from './schema-check.ts';
 import { withDefaults } from './schemas.ts';
 
@@ -42,7 +42,7 @@ const schema: StructuralSchema = {
 };
 const checkForm = schemaChecker(schema);
 
-export function checkMetadata(kind: KindName, { apiVersion, metadata }: Members): readonly Finding[] {
+export function checkMetadata(kind: KindName, { apiVersion, metadata }: LabelMembers): readonly Finding[] {
   return [...checkApiVersion(apiVersion), ...checkMembers(metadata, kinds[kind].annotations)];
 }
 
@@ -64,7 +64,7 @@ function* checkMembers(metadata: unknown, known: readonly string[]): Generator<F
   yield* checkOwnAnnotations(['metadata'], metadata, known);
 }
 
-function* checkNames({ name, generateName, namespace }: Members): Generator<Finding> {
+function* checkNames({ name, generateName, namespace }: LabelMembers): Generator<Finding> {
   const rule = 'lower-case letters, digits, "-" and "."';
   if (name === undefined && generateName === undefined) {
     yield error(['metadata', 'name'], 'Required', {

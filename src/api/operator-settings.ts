@@ -46,7 +46,7 @@ export function pausedIn(manifest: Readonly<Record<string, unknown>>): unknown {
 }
 
 /** Returns errors and warnings about the ConfigMap `logfleet-settings`. */
-export function* checkSettings({ data }: Readonly<Record<string, unknown>>): Generator<Finding> {
+export function* checkOperatorSettings({ data }: Readonly<Record<string, unknown>>): Generator<Finding> {
   if (data === undefined || data === null) return;
   if (!isRecord(data)) {
     const remedy = 'use a mapping of names to strings, for example paused: "true"';

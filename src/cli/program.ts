@@ -2,7 +2,7 @@
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { LogfleetError } from '../base/errors.ts';
 import { type CommandContext, exitStatus } from './command/context.ts';
-import { renderExamples, valueFromVariable, variableOf } from './command/flags.ts';
+import { renderCommandExamples, valueFromVariable, variableOf } from './command/flags.ts';
 import { invocation } from './command/invocation.ts';
 import { packageVersion } from './command/package-folder.ts';
 import { UsageError, wrongUsage } from './command/usage-error.ts';
@@ -10,7 +10,7 @@ import { type CommandDefinition, commands } from './commands.ts';
 
 /** Runs one logfleet command. `argv` does not contain the program's name. Resolves to the exit status. */
 export async function runProgram(argv: readonly string[], context: CommandContext): Promise<number> {
-  const run: Run = { status: exitStatus.ok, failed: exitStatus.failed, command: '' };
+  const run: CommandRun = { status: exitStatus.ok, failed: exitStatus.failed, command: '' };
   const program = createProgram(context, run);
   try {
     await program.parseAsync(argv, { from: 'user' });
@@ -21,7 +21,7 @@ export async function runProgram(argv: readonly string[], context: CommandContex
 }
 
 /** Command that was run, and its exit status. */
-export interface Run {
+export interface CommandRun {
   status: number;
   /** Exit status for failures other than wrong usage. */
   failed: number;
@@ -30,7 +30,7 @@ export interface Run {
 }
 
 /** Returns the parser for the command line. After a command has ended, `run` contains its exit status. */
-export function createProgram(context: CommandContext, run: Run): Command {
+export function createProgram(context: CommandContext, run: CommandRun): Command {
   const program = new Command('logfleet')
     .description(
       'Upgrades fleets of log collectors to the version in a manifest, and exports all rows that a query finds. Works in a Kubernetes cluster or without one.',
@@ -50,12 +50,12 @@ export function createProgram(context: CommandContext, run: Run): Command {
   return program;
 }
 
-function define(program: Command, definition: CommandDefinition, context: CommandContext, run: Run): void {
+function define(program: Command, definition: CommandDefinition, context: CommandContext, run: CommandRun): void {
   const { description, flags = [], outputFlags, help = '', examples, check } = definition;
   const command = program
     .command(definition.name)
     .description(description)
-    .addHelpText('after', help + renderExamples(examples));
+    .addHelpText('after', help + renderCommandExamples(examples));
   for (const argument of definition.arguments ?? []) command.addArgument(argument);
   for (const flag of [...flags, ...(outputFlags?.(context) ?? [])]) command.addOption(flag);
   if (check) command.hook('preAction', () => check(command));
@@ -67,7 +67,7 @@ function define(program: Command, definition: CommandDefinition, context: Comman
 }
 
 function rootHelp(): string {
-  const examples = renderExamples([
+  const examples = renderCommandExamples([
     'simulate --collectors 120',
     'run ./policies',
     'get cvp --dir ./policies',
@@ -141,7 +141,7 @@ const unusableInput: readonly string[] = [
   ...['destination.invalid', 'destination.name', 'destination.missing', 'destination.absent'],
 ];
 
-function statusOf(error: unknown, { command, failed }: Run, context: CommandContext): number {
+function statusOf(error: unknown, { command, failed }: CommandRun, context: CommandContext): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitStatus.ok : exitStatus.usage;
   if (
     context.signal.aborted &&

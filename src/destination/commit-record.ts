@@ -14,7 +14,6 @@ import {
   checked,
   choice,
   damaged,
-  instant,
   integer,
   list,
   moment,
@@ -22,7 +21,8 @@ import {
   optional,
   type Stored,
   StoredKind,
-  text,
+  storedText,
+  timestampMs,
   trueOrAbsent,
 } from './stored-json.ts';
 
@@ -32,7 +32,7 @@ const readsAtOnce = 16;
 
 const committedFile = object({
   /** File name relative to the export's folder. It begins with `data/`. */
-  name: text(),
+  name: storedText(),
   rows: integer(),
   /** Size of the stored file in bytes, after compression. */
   bytes: integer(),
@@ -41,7 +41,7 @@ const committedFile = object({
   /** Number of values that do not match the type of their column. The file stores these values in its extra column. */
   misfits: integer(),
   /** SHA-256 of the file in hexadecimal. */
-  sha256: text(/^[0-9a-f]{64}$/),
+  sha256: storedText(/^[0-9a-f]{64}$/),
 });
 export type CommittedFile = Stored<typeof committedFile>;
 
@@ -57,8 +57,8 @@ export const messageFigures = {
   /** Sum of the message sizes (`_size`) in bytes. Absent if any message has no size. */
   bytes: optional(integer()),
   /** Smallest and largest `_messagetime` in ms since the epoch. Absent if no message was written. */
-  oldestMs: optional(instant),
-  newestMs: optional(instant),
+  oldestMs: optional(timestampMs),
+  newestMs: optional(timestampMs),
 };
 const figures = object(messageFigures);
 export type MessageFigures = Stored<typeof figures>;
@@ -80,9 +80,9 @@ export function sumOfFigures(all: readonly MessageFigures[]): MessageFigures {
 
 /** A message that the service returned more than once. logfleet writes it only once (E9). */
 const repeatedMessage = object({
-  id: text(/^-?\d{1,19}$/),
+  id: storedText(/^-?\d{1,19}$/),
   /** `_messagetime` in milliseconds since the epoch. */
-  atMs: instant,
+  atMs: timestampMs,
   /** Size of the message (`_size`) in bytes. Absent if unknown. */
   bytes: optional(integer()),
   /** Number of extra copies that the service returned. */
@@ -125,7 +125,7 @@ const recordForm = object({
   /** True if the search returned rows whose time is exactly the (exclusive) end of the search's time range (E10). */
   endInclusive: trueOrAbsent,
   /** Reason why rows may be missing. Present only if `incompletePolicy` is `Keep`. */
-  incomplete: optional(object({ reason: text() })),
+  incomplete: optional(object({ reason: storedText() })),
 });
 export type CommitRecord = Stored<typeof recordForm>;
 

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { canonicalText } from '../base/canonical-text.ts';
-import { boolean, choice, integer, list, moment, object, optional, type Stored, text } from './stored-json.ts';
+import { boolean, choice, integer, list, moment, object, optional, type Stored, storedText } from './stored-json.ts';
 
 /** Version of the code that writes data files. Increment this number whenever the written bytes change. */
 const generation = 1;
@@ -13,7 +13,7 @@ const exportOutput = object({
   format: choice(['NDJSON', 'CSV', 'Parquet']),
   compression: choice(['None', 'Gzip', 'Zstd']),
   /** Fields that the user selected. An empty list means all fields. */
-  fields: list(text()),
+  fields: list(storedText()),
   maxPartBytes: integer(1),
   csv: object({ formulaGuard: boolean }),
   /** Compression level. Absent for the default level. */
@@ -25,13 +25,13 @@ export type ExportOutput = Stored<typeof exportOutput>;
 
 /** Stored form of the settings that identify an export. */
 export const exportIdentity = object({
-  serviceHost: text(),
-  query: text(),
+  serviceHost: storedText(),
+  query: storedText(),
   /** Start (inclusive) and end (exclusive) of the export in ms since the epoch. */
   fromMs: moment,
   toMs: moment,
   /** Time zone for query functions and partition names. */
-  timeZone: text(),
+  timeZone: storedText(),
   byReceiptTime: boolean,
   autoParsingMode: choice(['Manual', 'AutoParse']),
   results: choice(['Messages', 'Records']),

@@ -16,7 +16,7 @@ import type { ListedFiles } from './recorded-files.ts';
 import { type Destination, largestManifestBytes } from './store/destination.ts';
 import { destinationError } from './store/destination-error.ts';
 import { nameProblem } from './store/object-name.ts';
-import { boolean, integer, list, object, type Stored, StoredKind, text } from './stored-json.ts';
+import { boolean, integer, list, object, type Stored, StoredKind, storedText } from './stored-json.ts';
 
 const manifestTotals = object({
   intervals: integer(),
@@ -37,7 +37,7 @@ export type ManifestTotals = Stored<typeof manifestTotals>;
  * with the files.
  */
 const exportManifest = object({
-  fingerprint: text(/^[0-9a-f]{64}$/),
+  fingerprint: storedText(/^[0-9a-f]{64}$/),
   export: exportIdentity,
   /** True if no interval is incomplete. */
   complete: boolean,

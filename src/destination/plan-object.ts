@@ -7,12 +7,12 @@ import { assert } from '../base/assert.ts';
 import type { TimeRange } from '../base/time-range.ts';
 import type { ExportLayout } from './export-layout.ts';
 import type { Destination } from './store/destination.ts';
-import { checked, list, moment, object, optional, type Stored, StoredKind, text } from './stored-json.ts';
+import { checked, list, moment, object, optional, type Stored, StoredKind, storedText } from './stored-json.ts';
 
 /** Maximum number of segments in a plan. This number also limits the size of the manifest. */
 export const maxSegments = 10_000;
 
-const plannedField = object({ name: text(), fieldType: optional(text()) });
+const plannedField = object({ name: storedText(), fieldType: optional(storedText()) });
 export type PlannedField = Stored<typeof plannedField>;
 
 const exportPlan = object({

@@ -6,13 +6,13 @@
 import { LogfleetError } from '../base/errors.ts';
 import type { Destination } from './store/destination.ts';
 import { folderSegments } from './store/object-name.ts';
-import { boolean, integer, moment, object, type Stored, StoredKind, text } from './stored-json.ts';
+import { boolean, integer, moment, object, type Stored, StoredKind, storedText } from './stored-json.ts';
 
-const sha256 = text(/^[0-9a-f]{64}$/);
+const sha256 = storedText(/^[0-9a-f]{64}$/);
 
 const runRecord = object({
   /** Name of the run's SearchExport. */
-  run: text(),
+  run: storedText(),
   fromMs: moment,
   toMs: moment,
   /** Fingerprint of the export. It is part of the folder name. */

@@ -6,18 +6,18 @@
 import { createHash } from 'node:crypto';
 import { getOrAdd } from '../base/get-or-add.ts';
 import type { TimeRange } from '../base/time-range.ts';
-import { instant, integer, list, object, optional, type Stored, text } from './stored-json.ts';
+import { integer, list, object, optional, type Stored, storedText, timestampMs } from './stored-json.ts';
 
 /** Count, total size and times of the messages in one time slice. */
 const sliceFigures = object({
   /** Start of the time slice in ms since the epoch. */
-  fromMs: instant,
+  fromMs: timestampMs,
   rows: integer(1),
   /** Sum of the message sizes (`_size`) in bytes. Absent if any message has no size. */
   bytes: optional(integer()),
   /** Times (`_messagetime`) of the first and last message in ms since the epoch. */
-  oldestMs: instant,
-  newestMs: instant,
+  oldestMs: timestampMs,
+  newestMs: timestampMs,
   /** Sum of the message times in ms, each relative to the start of the time slice. Absent if too large to be exact. */
   offsetsMs: optional(integer()),
 });
@@ -33,7 +33,7 @@ export interface SlicedFigures {
   readonly slices: readonly SliceFigures[];
 }
 
-const hash = text(/^[0-9a-f]{32}$/);
+const hash = storedText(/^[0-9a-f]{32}$/);
 
 /**
  * Summary of an interval's message counts, sizes and times. It contains hashes instead of the values of each time
@@ -68,7 +68,7 @@ export function isSummable(name: SliceFigureName): name is SummableName {
   return (summableNames as readonly string[]).includes(name);
 }
 
-const weightedSum = text(/^[0-9a-f]{16}$/);
+const weightedSum = storedText(/^[0-9a-f]{16}$/);
 
 /**
  * Weighted sums of message counts, sizes and times, for intervals that are searched by receipt time. Sums are used

@@ -163,12 +163,12 @@ export const moment: Decoder<number> = value(
   (ms) => isTime(ms) && ms >= 0,
 );
 /** Decodes times in ms since the epoch. Times before 1970 are negative. */
-export const instant: Decoder<number> = value('a whole number of milliseconds', isTime);
+export const timestampMs: Decoder<number> = value('a whole number of milliseconds', isTime);
 export const boolean: Decoder<boolean> = value('true or false', (flag) => typeof flag === 'boolean');
 /** Decoder for fields that are true or absent. */
 export const trueOrAbsent: OptionalDecoder<true> = optional(value<true>('true or absent', (flag) => flag === true));
 
-export function text(form?: RegExp): Decoder<string> {
+export function storedText(form?: RegExp): Decoder<string> {
   const isText = (each: unknown) => typeof each === 'string' && (form === undefined || form.test(each));
   return value(form === undefined ? 'a text' : `a text like ${form.source}`, isText);
 }

@@ -37,9 +37,9 @@ import { IntervalSearch } from './search/interval-search.ts';
 import type { QuirksOfServices } from './search/service-quirks.ts';
 import { type ExportHealth, exportHealth, shownHealth } from './status/export-health.ts';
 import { ExportPace, type Pace } from './status/export-pace.ts';
-import { describeEssentials, describeFigures, exportStatusWriter } from './status/export-status.ts';
+import { describeExportEssentials, describeExportFigures, exportStatusWriter } from './status/export-status.ts';
 import type { ExportWording } from './status/export-wording.ts';
-import { stillHolds } from './status/shown-verdict.ts';
+import { shownVerdictHolds } from './status/shown-verdict.ts';
 import { ExportWork } from './work/export-work.ts';
 import type { WorkView } from './work/work-view.ts';
 import type { WorkerPart } from './work/worker-part.ts';
@@ -290,7 +290,7 @@ export class ExportRuntime {
   #isShown(resource: SearchExport, health: ExportHealth, view: WorkView | undefined): boolean {
     const isLoaded = view !== undefined && view.stage !== 'loading';
     if (isLoaded) this.#doneAtFirst ??= view.progress?.intervalsDone ?? 0;
-    this.#hasVerdict ||= !stillHolds(resource, health, view, this.#doneAtFirst ?? 0);
+    this.#hasVerdict ||= !shownVerdictHolds(resource, health, view, this.#doneAtFirst ?? 0);
     return !this.#hasVerdict;
   }
 
@@ -317,8 +317,9 @@ export class ExportRuntime {
     const definition = this.#begun?.means.definition;
     const input = { resource, before, health, startedAtMs, definition, view, wallMs: clock.now() };
     this.#measurePace(health, view);
-    const figures = () => (health.isComplete && !view ? {} : describeFigures(input, this.#paceNow(health, before)));
-    const delayMs = await this.#publisher.publish(resource, describeEssentials(input), figures, health);
+    const figures = () =>
+      health.isComplete && !view ? {} : describeExportFigures(input, this.#paceNow(health, before));
+    const delayMs = await this.#publisher.publish(resource, describeExportEssentials(input), figures, health);
     return Math.min(delayMs, this.#estimateDelayMs(resource));
   }
 

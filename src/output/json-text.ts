@@ -15,7 +15,7 @@ export function withoutLineBreaks(text: Uint8Array): Uint8Array {
 }
 
 /** Returns the index after the closing quote of a string. `from` is the index after the opening quote. */
-export function stringEnd(bytes: Uint8Array, view: DataView, from: number, end: number): number {
+export function afterString(bytes: Uint8Array, view: DataView, from: number, end: number): number {
   let at = plainEnd(bytes, view, from, end);
   while (bytes[at] === char.backslash) at = plainEnd(bytes, view, at + 2, end);
   return at + 1;
@@ -29,7 +29,7 @@ export function nestedEnd(bytes: Uint8Array, view: DataView, from: number, end: 
     const byte = bytes[at++];
     if (byte === char.objectStart || byte === char.arrayStart) depth++;
     else if (byte === char.objectEnd || byte === char.arrayEnd) depth--;
-    else if (byte === char.quote) at = stringEnd(bytes, view, at, end);
+    else if (byte === char.quote) at = afterString(bytes, view, at, end);
   } while (depth > 0);
   return at;
 }

@@ -6,7 +6,7 @@
  */
 import { char, plainEnd, standsAt } from '../base/json-bytes.ts';
 import { foldedName } from './columns.ts';
-import { nestedEnd, stringEnd, tokenStart, wordEnd } from './json-text.ts';
+import { afterString, nestedEnd, tokenStart, wordEnd } from './json-text.ts';
 
 /** Kinds of JSON values. A `plain` string contains no backslashes, and an `escaped` string contains at least one. */
 export const valueKind = { absent: 0, plain: 1, escaped: 2, number: 3, truth: 4, null: 5, nested: 6 } as const;
@@ -104,7 +104,7 @@ export class RowColumns {
   #nameAt(place: number, at: number, end: number): KnownName {
     const expected = this.#order[place] ?? noName;
     if (standsAt(this.bytes, at, expected.bytes)) return expected;
-    const nameEnd = stringEnd(this.bytes, this.view, at + 1, end);
+    const nameEnd = afterString(this.bytes, this.view, at + 1, end);
     const text = this.bytes.toString('latin1', at, nameEnd);
     const name = this.#known.get(text) ?? this.#learn(text, at, nameEnd);
     if (place < maxKnownNames) this.#order[place] = name;
@@ -131,7 +131,7 @@ export class RowColumns {
         const plain = plainEnd(bytes, view, start + 1, end);
         const isPlain = bytes[plain] === char.quote;
         this.#kind = isPlain ? valueKind.plain : valueKind.escaped;
-        return isPlain ? plain + 1 : stringEnd(bytes, view, plain, end);
+        return isPlain ? plain + 1 : afterString(bytes, view, plain, end);
       }
       case char.objectStart:
       case char.arrayStart:

@@ -48,7 +48,7 @@ export interface RunProblem {
 }
 
 /** Time range that two runs cover. */
-export interface Overlap extends TimeRange {
+export interface RunOverlap extends TimeRange {
   readonly runs: readonly [string, string];
 }
 
@@ -59,7 +59,7 @@ export interface ScheduleVerification extends TimeRange {
   /** Total size in bytes of the data files, as stated in the schedule records. */
   readonly bytes: number;
   readonly gaps: readonly TimeRange[];
-  readonly overlaps: readonly Overlap[];
+  readonly overlaps: readonly RunOverlap[];
   readonly problems: readonly RunProblem[];
   /** Number of export manifests that match their schedule records. */
   readonly manifests: number;
@@ -288,8 +288,8 @@ function contradictionToRecord(manifest: Manifest, record: RunRecord): string | 
 }
 
 /** Returns the time ranges that more than one record covers. `records` must be sorted by their start. */
-function overlapsOf(records: readonly RunRecord[]): readonly Overlap[] {
-  const overlaps: Overlap[] = [];
+function overlapsOf(records: readonly RunRecord[]): readonly RunOverlap[] {
+  const overlaps: RunOverlap[] = [];
   let longest: RunRecord | undefined;
   for (const record of records) {
     if (longest && record.fromMs < longest.toMs) {

@@ -129,7 +129,7 @@ export function logFlags(level: LogOptions['logLevel']): readonly Option[] {
 }
 
 /** Renders the examples of a help text. `lines` are command lines without the program's name. */
-export function renderExamples(lines: readonly string[]): string {
+export function renderCommandExamples(lines: readonly string[]): string {
   const title = lines.length > 1 ? 'Examples' : 'Example';
   const commands = lines.map((words) => `  $ ${invocation(words)}\n`).join('');
   return `\n${title}:\n${commands}`;

@@ -36,7 +36,14 @@ import { UsageError } from '../command/usage-error.ts';
 import { LiveOperator } from '../live/live-operator.ts';
 import { renderIncomplete } from '../render/export-view.ts';
 import type { StepOptions } from '../render/next-steps.ts';
-import { areValid, decodeSources, noPlace, readSources, resourcesIn, secretsOf } from '../resources/given-manifests.ts';
+import {
+  areValid,
+  decodeSources,
+  noPlace,
+  readSources,
+  resourcesIn,
+  secretReader,
+} from '../resources/given-manifests.ts';
 import { MemoryHost } from '../resources/memory-host.ts';
 import { isExported, lacksSecret, renderInterruption, renderOutcome } from '../run/run-outcome.ts';
 import {
@@ -118,7 +125,7 @@ async function work(run: Run): Promise<number> {
   }
   if (volume && !sink) refuseAbsentFolder(volume.name, volumes.get(volume.name) ?? '', context);
   const decodedSecrets = decodeSources(secrets, namespace);
-  const given = worker?.secrets ?? (await secretsOf([...decoded, ...decodedSecrets], noPlace, context));
+  const given = worker?.secrets ?? (await secretReader([...decoded, ...decodedSecrets], noPlace, context));
   const host = new MemoryHost({ resources: [resource], secrets: given });
   const refused = await worker?.refuse(resource);
   if (refused !== undefined) return refused;

@@ -18,7 +18,7 @@ import type { ResourceKey, SecretReader } from '../../host/host.ts';
 import { compileSelection, type Matcher } from '../../policy/members/selector.ts';
 import type { CommandContext } from '../command/context.ts';
 import { UsageError } from '../command/usage-error.ts';
-import { areValid, decodeSources, readSources, resourcesIn, secretsOf } from '../resources/given-manifests.ts';
+import { areValid, decodeSources, readSources, resourcesIn, secretReader } from '../resources/given-manifests.ts';
 import type { FleetPlace } from './fleet-place.ts';
 
 export interface FleetTarget {
@@ -44,7 +44,7 @@ export async function fleetTarget(
 ): Promise<FleetTarget> {
   const written = selector === undefined ? undefined : compileSelection(parseSelector(selector, context));
   const decoded = named !== undefined && isFile(named) ? await decodeFile(named, place, context) : [];
-  const secrets = await secretsOf(decoded, place, context);
+  const secrets = await secretReader(decoded, place, context);
   if (named === undefined) return { secret: await onlySecret(place, secrets), secrets, matches: written };
   const policy = isFile(named) ? onlyPolicy(named, decoded, ports) : await existingPolicy(named, place);
   const { selector: ofPolicy, exclude } = policy.spec;

@@ -10,7 +10,7 @@ import { type NextSteps, nextSteps, renderMessage, type StepOptions } from '../r
 import { renderLine, renderReason, viewOf } from '../render/resource-view.ts';
 import { Screen } from '../render/screen.ts';
 import type { LiveEvent } from '../render/view-layout.ts';
-import { RequestPace, UpdatePace } from './rates.ts';
+import { RequestRateMeter, UpdatePace } from './rates.ts';
 
 export interface LiveViewOptions {
   readonly output: Output;
@@ -52,7 +52,7 @@ export class LiveView {
   readonly #clock: Clock;
   readonly #screen: Screen | undefined;
   readonly #shown = new Map<string, Shown>();
-  readonly #requests = new RequestPace();
+  readonly #requests = new RequestRateMeter();
   readonly #begunMs: number;
   #drawnMs = Number.NEGATIVE_INFINITY;
   #timer: Timer | undefined;

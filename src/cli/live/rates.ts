@@ -26,7 +26,7 @@ export function countingRequests(metrics: Metrics, onStart: () => void): Metrics
 const longestSeconds = 5;
 
 /** Measures requests per second over whole seconds. A shorter period could show a rate above the service's limit. */
-export class RequestPace {
+export class RequestRateMeter {
   #firstMs: number | undefined;
   /** Start times, in ms, of all requests in the last `longestSeconds` seconds. */
   #startsMs: readonly number[] = [];

@@ -14,7 +14,7 @@ import { objectPath, operatorLeaseName } from '../../host/kubernetes/api-paths.t
 import type { CommandContext } from '../command/context.ts';
 import type { PauseOptions } from '../command/options.ts';
 import { UsageError } from '../command/usage-error.ts';
-import { targetFlags } from '../render/next-steps.ts';
+import { renderTargetFlags } from '../render/next-steps.ts';
 import { idleClusterNote, listOperators } from '../resources/operator-version.ts';
 import { chooseCluster } from '../resources/plain-cluster.ts';
 
@@ -45,7 +45,7 @@ export async function findSwitch(
       `warning: namespace ${namespace} has no Lease of a logfleet operator, so the command may have no effect\n`,
     );
   }
-  const cluster = targetFlags({
+  const cluster = renderTargetFlags({
     ...(kubeconfig === undefined ? {} : { kubeconfig }),
     ...(contextName === undefined ? {} : { context: contextName }),
   });

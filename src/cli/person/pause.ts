@@ -11,7 +11,7 @@ import { type CommandContext, exitStatus } from '../command/context.ts';
 import { invocation } from '../command/invocation.ts';
 import type { PauseOptions, TargetOptions } from '../command/options.ts';
 import { conditionOf } from '../render/condition-lines.ts';
-import { isComplete, isPausedByAnnotation, resumeStep, targetFlags } from '../render/next-steps.ts';
+import { isComplete, isPausedByAnnotation, renderTargetFlags, resumeStep } from '../render/next-steps.ts';
 import { currentUser, idleNoteOf, openView } from '../resources/directory-access.ts';
 import type { ResourceReader } from '../resources/resource-reader.ts';
 import type { OperatorSwitch } from './cluster-switch.ts';
@@ -60,7 +60,7 @@ function renderResumption(
   if (spec.paused)
     return `${done}, but spec.paused in the manifest still pauses the resource. To resume: remove 'paused: true' from the manifest`;
   if (everything === undefined) return `${done}.`;
-  return `${done}, but the whole operator is paused: ${everything} To resume: ${invocation('resume --all')}${targetFlags(where)}`;
+  return `${done}, but the whole operator is paused: ${everything} To resume: ${invocation('resume --all')}${renderTargetFlags(where)}`;
 }
 
 /**
@@ -132,7 +132,7 @@ async function openDirectorySwitch(dir: string, context: CommandContext): Promis
   const { directory, view } = await openView(dir, context);
   return {
     scope: `in ${dir}`,
-    flags: targetFlags({ dir }),
+    flags: renderTargetFlags({ dir }),
     pausedBy: async () => {
       await view.refresh();
       return view.settings().pausedBy;

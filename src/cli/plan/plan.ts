@@ -21,7 +21,7 @@ import { UsageError } from '../command/usage-error.ts';
 import { defaultTimeoutMs, readOverTls, type ServiceReading } from '../operator/service-reading.ts';
 import { renderYaml } from '../render/resource-table.ts';
 import { printable } from '../render/text.ts';
-import { decodeSources, printFindings, readSources, resourcesIn, secretsOf } from '../resources/given-manifests.ts';
+import { decodeSources, printFindings, readSources, resourcesIn, secretReader } from '../resources/given-manifests.ts';
 import { alwaysLeading, MemoryHost, type MemoryHostOptions } from '../resources/memory-host.ts';
 import { planExports } from './export-planner.ts';
 import { type AllPlans, hasChanges, planDocument } from './plan-document.ts';
@@ -88,7 +88,7 @@ async function plan(
     const files = sources.map(({ name }) => name).join(', ');
     throw new UsageError(`${files} has no CollectorVersionPolicy, SearchExport or SearchExportSchedule`);
   }
-  const secrets = await secretsOf(decoded, place, context);
+  const secrets = await secretReader(decoded, place, context);
   const settings = settingsOf(decoded, place);
   const common = { clock, log: silentLogger, metrics: noMetrics };
   // All plans share one request budget (B1).

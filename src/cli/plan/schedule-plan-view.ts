@@ -7,7 +7,13 @@ import { isoSeconds } from '../../base/time-text.ts';
 import { invocation } from '../command/invocation.ts';
 import { type Fact, renderFacts } from '../render/table.ts';
 import { paintWith, printable, renderAge, renderBytes, renderCount } from '../render/text.ts';
-import { figuresOf, hasRunsLeft, maxPending, type RowFigures, type ScheduleOutlook } from './schedule-planner.ts';
+import {
+  hasRunsLeft,
+  maxPending,
+  type RunEstimates,
+  type ScheduleOutlook,
+  scheduleFiguresOf,
+} from './schedule-planner.ts';
 
 export function renderSchedulePlan(
   planned: ScheduleOutlook,
@@ -34,7 +40,7 @@ export function scheduleTitle(planned: ScheduleOutlook): string {
 /** Returns the lines of a schedule's plan. Each line has a name and a value, such as the number of runs. */
 export function scheduleFacts(planned: ScheduleOutlook): readonly Fact[] {
   const { sample, failed, pending, nextDay, nextDueMs, outlook, resource } = planned;
-  const { perRun, nextDay: day, backfill, share } = figuresOf(planned) ?? {};
+  const { perRun, nextDay: day, backfill, share } = scheduleFiguresOf(planned) ?? {};
   const hindrances = outlook?.kind === 'plan' ? outlook.plan.hindrances : [];
   return [
     ['Sample', sample && describeSample(sample)],
@@ -59,7 +65,7 @@ function describeSample({ span, isOlder }: NonNullable<ScheduleOutlook['sample']
     : `${range}, the latest run with complete data`;
 }
 
-function describe({ rows, requests, bytesToScan }: RowFigures): string {
+function describe({ rows, requests, bytesToScan }: RunEstimates): string {
   const scans = bytesToScan === undefined ? '' : `; scans ${renderBytes(bytesToScan)}`;
   return `about ${renderCount(rows, 'row')} and ${groupedText(requests)} requests${scans}`;
 }
@@ -85,7 +91,7 @@ export function schedulePlanDocument(planned: ScheduleOutlook): object {
   const { resource, nextDay, pending, failed, nextDueMs, sample, outlook } = planned;
   const { namespace, name } = resource.metadata;
   const problem = outlook?.kind === 'problem' ? { reason: outlook.reason, message: outlook.message } : undefined;
-  const { perRun, nextDay: day, backfill, share } = figuresOf(planned) ?? {};
+  const { perRun, nextDay: day, backfill, share } = scheduleFiguresOf(planned) ?? {};
   return {
     ...{ namespace, name, runsPerDay: nextDay, pendingRuns: pending, failedRuns: failed },
     nextRun: nextDueMs === undefined ? undefined : isoSeconds(nextDueMs),
@@ -108,7 +114,7 @@ export function schedulePlanDocument(planned: ScheduleOutlook): object {
 function describeBackfill({
   durationMs,
   ...figures
-}: RowFigures & { readonly durationMs: number | undefined }): object {
+}: RunEstimates & { readonly durationMs: number | undefined }): object {
   const duration = durationMs === undefined ? undefined : renderDuration(Math.ceil(durationMs / 1_000) * 1_000);
   return { ...figures, duration };
 }

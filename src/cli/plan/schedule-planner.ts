@@ -134,7 +134,7 @@ function sampleOf(resource: SearchExportSchedule, times: ScheduleTimes, nowMs: n
   return { span, isOlder: run === undefined, export: { apiVersion, kind: 'SearchExport', metadata, spec: runSpec } };
 }
 
-export interface RowFigures {
+export interface RunEstimates {
   readonly requests: number;
   readonly rows: number;
   /** Number of bytes that the log service scans for the searches. Undefined if unknown. */
@@ -143,23 +143,23 @@ export interface RowFigures {
 
 /** Estimates for a schedule. All of them are computed from the plan of one run. */
 export interface ScheduleFigures {
-  readonly perRun: RowFigures;
-  readonly nextDay: RowFigures;
+  readonly perRun: RunEstimates;
+  readonly nextDay: RunEstimates;
   /**
    * Estimates for all due runs. `durationMs` is undefined if the due runs would never be complete, because new runs
    * need the whole request rate.
    */
-  readonly backfill: (RowFigures & { readonly durationMs: number | undefined }) | undefined;
+  readonly backfill: (RunEstimates & { readonly durationMs: number | undefined }) | undefined;
   /** Fraction of the allowed request rate that the schedule needs. Undefined if the schedule has ended. */
   readonly share: number | undefined;
 }
 
 /** Returns the estimates for a schedule. Returns undefined if no run of the schedule could be planned. */
-export function figuresOf(planned: ScheduleOutlook): ScheduleFigures | undefined {
+export function scheduleFiguresOf(planned: ScheduleOutlook): ScheduleFigures | undefined {
   const { resource, outlook, nextDay, pending, nextDueMs, meanPerDay } = planned;
   if (outlook?.kind !== 'plan') return undefined;
   const { requests, requestsPerSecond, rows, bytesToScan, durationMs } = outlook.plan;
-  const times = (runs: number): RowFigures => ({
+  const times = (runs: number): RunEstimates => ({
     ...{ requests: runs * requests, rows: runs * rows },
     bytesToScan: bytesToScan === undefined ? undefined : runs * bytesToScan,
   });

@@ -113,7 +113,7 @@ export function resumeAllStep(causes: readonly PauseOfAll[]): string | undefined
 }
 
 function stepFor({ directory, manifest, source }: PauseOfAll): string {
-  if (source === 'request') return `${invocation('resume --all')}${targetFlags({ dir: directory })}`;
+  if (source === 'request') return `${invocation('resume --all')}${renderTargetFlags({ dir: directory })}`;
   const file = join(directory, manifest);
   return source === 'manifest'
     ? `remove the key paused from the ConfigMap ${settingsName} in ${file}`
@@ -130,7 +130,7 @@ export function isPausedByAnnotation({ metadata }: AnyResource): boolean {
 }
 
 /** Returns the flags that select the directory or cluster of a resource. Each flag is preceded by a space. */
-export function targetFlags({ dir, kubeconfig, context, namespace }: TargetOptions): string {
+export function renderTargetFlags({ dir, kubeconfig, context, namespace }: TargetOptions): string {
   const flags = { '--dir': dir, '--kubeconfig': kubeconfig, '--context': context, '-n': namespace };
   return Object.entries(flags)
     .map(([flag, value]) => (value === undefined ? '' : ` ${flag} ${shellWord(value)}`))
@@ -139,5 +139,5 @@ export function targetFlags({ dir, kubeconfig, context, namespace }: TargetOptio
 
 /** Returns the command line of a logfleet command for this resource, such as `logfleet retry cvp/production`. */
 export function commandLine(command: string, resource: AnyResource, options: TargetOptions): string {
-  return `${invocation(command)} ${referenceOf(resource.kind, resource.metadata)}${targetFlags(options)}`;
+  return `${invocation(command)} ${referenceOf(resource.kind, resource.metadata)}${renderTargetFlags(options)}`;
 }

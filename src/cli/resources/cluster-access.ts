@@ -14,7 +14,7 @@ import { hasCode, notInstalled } from '../../host/kubernetes/api-error.ts';
 import { resourcePath } from '../../host/kubernetes/api-paths.ts';
 import type { KubeApi } from '../../host/kubernetes/kube-api.ts';
 import { KubernetesLedgerStore } from '../../host/kubernetes/ledger-store.ts';
-import { Reflector, readPage } from '../../host/kubernetes/reflector.ts';
+import { decodeListPage, Reflector } from '../../host/kubernetes/reflector.ts';
 import { ResourceCache } from '../../host/kubernetes/resource-cache.ts';
 import { decodeResource } from '../../host/kubernetes/resource-decoding.ts';
 import { KubernetesSecretReader } from '../../host/kubernetes/secret-reader.ts';
@@ -72,7 +72,7 @@ export class ClusterReader implements ResourceReader {
       const response = await this.#client.call({ method: 'GET', path, query }).catch((error: unknown) => {
         throw this.#listFailure(kind, error);
       });
-      const page = readPage(response, path);
+      const page = decodeListPage(response, path);
       resources.push(...page.items.map((item) => decodeWhole(kind, item)).filter((found) => found !== undefined));
       token = page.continueToken;
     } while (token !== undefined);

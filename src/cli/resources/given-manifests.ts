@@ -103,7 +103,7 @@ export const noPlace: ResourcePlace = {
 };
 
 /** Returns a reader that looks for each Secret in the given manifests, and then in the cluster or directory `place`. */
-export async function secretsOf(
+export async function secretReader(
   decoded: readonly DecodedFile[],
   place: Pick<ResourcePlace, 'secrets' | 'takesVariables'>,
   context: CommandContext,

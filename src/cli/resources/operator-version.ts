@@ -15,7 +15,7 @@ import { compareText } from '../../base/text-order.ts';
 import { isoSeconds } from '../../base/time-text.ts';
 import { ApiClient } from '../../host/kubernetes/api-client.ts';
 import { objectPath, operatorLeaseName, operatorVersionAnnotation } from '../../host/kubernetes/api-paths.ts';
-import { readPage } from '../../host/kubernetes/reflector.ts';
+import { decodeListPage } from '../../host/kubernetes/reflector.ts';
 import type { CommandContext } from '../command/context.ts';
 import type { ClusterOptions, VersionOptions } from '../command/options.ts';
 import { printable } from '../render/text.ts';
@@ -81,7 +81,7 @@ export async function listOperators(
 ): Promise<readonly OperatorVersion[]> {
   const path = objectPath('leases', namespace);
   const query = { fieldSelector: `metadata.name=${operatorLeaseName}` };
-  const { items } = readPage(await client.find(path, { ...call, query }), path);
+  const { items } = decodeListPage(await client.find(path, { ...call, query }), path);
   const found = items.flatMap((item) =>
     isRecord(item) && isRecord(item.metadata) ? operatorIn(item.metadata, item.spec) : [],
   );

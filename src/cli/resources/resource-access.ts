@@ -5,7 +5,7 @@ import type { CommandContext } from '../command/context.ts';
 import { invocation } from '../command/invocation.ts';
 import type { TargetOptions } from '../command/options.ts';
 import { UsageError } from '../command/usage-error.ts';
-import { targetFlags } from '../render/next-steps.ts';
+import { renderTargetFlags } from '../render/next-steps.ts';
 import { renderTable } from '../render/table.ts';
 import { renderMinute } from '../render/text.ts';
 import type { ResourceReader, RetainedResource } from './resource-reader.ts';
@@ -87,7 +87,7 @@ function notFound(
     return failure('wait', 'cli.notFound', message);
   }
   const place = namespace === undefined ? reader.place : `namespace ${namespace} of ${reader.place}`;
-  const message = `${short}/${name} does not exist in ${place}. To list the resources of this kind: ${invocation('get')} ${short} -A${targetFlags(elsewhere)}`;
+  const message = `${short}/${name} does not exist in ${place}. To list the resources of this kind: ${invocation('get')} ${short} -A${renderTargetFlags(elsewhere)}`;
   return failure('wait', 'cli.notFound', message);
 }
 
@@ -118,7 +118,7 @@ export function renderRetained(
   return [
     'Retained resources: the manifest is missing, but the state is kept',
     ...renderTable(['Namespace', 'Resource', 'Manifest', 'Missing since', 'Kept until'], rows),
-    `To continue, restore the manifest. To discard the state: ${invocation('forget KIND/NAME -n NAMESPACE')}${targetFlags(place)}`,
+    `To continue, restore the manifest. To discard the state: ${invocation('forget KIND/NAME -n NAMESPACE')}${renderTargetFlags(place)}`,
   ];
 }
 
@@ -126,7 +126,7 @@ export function renderRetained(
 function retainedText(retained: RetainedResource, options: TargetOptions): string {
   const { key, file, sinceMs, untilMs } = retained;
   const reference = referenceOf(retained.kind, key);
-  const flags = targetFlags({ ...options, namespace: key.namespace });
+  const flags = renderTargetFlags({ ...options, namespace: key.namespace });
   const forget = `${invocation('forget')} ${reference}${flags}`;
   const [since, until] = [renderMinute(sinceMs), renderMinute(untilMs)];
   return [

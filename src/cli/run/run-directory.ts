@@ -18,7 +18,7 @@ import { LiveOperator } from '../live/live-operator.ts';
 import { resumeAllStep } from '../render/next-steps.ts';
 import { secretFromVariables } from '../resources/given-manifests.ts';
 import { startHealthServer } from './health-server.ts';
-import { flagsAmong, hasFailed, renderInterruption, showOutcome } from './run-outcome.ts';
+import { flagsAmong, isFailedResource, renderInterruption, showOutcome } from './run-outcome.ts';
 
 /** Interval between status updates, in ms. It is short, because writing a file costs little. */
 const statusIntervalMs = 1_000;
@@ -60,7 +60,7 @@ export async function runOnDirectories(
   const isInvalid = reportProblems(host, options, context);
   showOutcome(resourcesOf(host), dirOf, context, resumeAll());
   if (isInvalid) return exitStatus.usage;
-  return resourcesOf(host).some(hasFailed) ? exitStatus.failed : exitStatus.ok;
+  return resourcesOf(host).some(isFailedResource) ? exitStatus.failed : exitStatus.ok;
 }
 
 function resourcesOf(host: DirectoryHost): readonly AnyResource[] {

@@ -7,7 +7,7 @@ import type { CommandContext } from '../command/context.ts';
 import { invocation } from '../command/invocation.ts';
 import type { TargetOptions } from '../command/options.ts';
 import { conditionOf } from '../render/condition-lines.ts';
-import { nextSteps, renderMessage, type StepOptions, targetFlags } from '../render/next-steps.ts';
+import { nextSteps, renderMessage, renderTargetFlags, type StepOptions } from '../render/next-steps.ts';
 import { wrap } from '../render/text.ts';
 
 /** Returns a function that maps a resource to the flags with which another logfleet command finds the resource. */
@@ -41,7 +41,7 @@ export function showOutcome(
   const unclear = resources.find(hasMoreToTell);
   if (unclear) {
     const kind = kinds[unclear.kind].shortName;
-    const flags = targetFlags(flagsOf(unclear));
+    const flags = renderTargetFlags(flagsOf(unclear));
     stderr.write(
       `To see why collectors were not upgraded: ${invocation('get')} ${kind} ${unclear.metadata.name}${flags}\n`,
     );
@@ -64,7 +64,7 @@ export function lacksSecret({ status }: AnyResource): boolean {
 }
 
 /** Reports whether the resource has failed, is incomplete, or is waiting for a user. */
-export function hasFailed(resource: AnyResource): boolean {
+export function isFailedResource(resource: AnyResource): boolean {
   return isStalled(resource) || conditionOf(resource.status, 'Ready')?.reason === reasons.exportedIncomplete;
 }
 

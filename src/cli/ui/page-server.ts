@@ -102,7 +102,7 @@ export class PageServer {
   #respond(request: IncomingMessage, response: ServerResponse): void {
     for (const [name, value] of Object.entries(this.#headers)) response.setHeader(name, value);
     const content =
-      refusalOf(request, this.#server?.port ?? 0) ??
+      refusalResponse(request, this.#server?.port ?? 0) ??
       this.#responseTo(URL.parse(request.url ?? '/', 'http://localhost'));
     if (content === 'stream') this.#openStream(response);
     else writeResponse(request, response, content);
@@ -201,7 +201,7 @@ function securityPolicy(html: string): string {
  * Returns the response that refuses a request to the server on this port. Returns undefined if the request is allowed.
  * For port 80, `Host` and `Origin` may omit the port, because it is the default port of HTTP.
  */
-export function refusalOf(
+export function refusalResponse(
   request: Pick<IncomingMessage, 'method' | 'headers'>,
   port: number,
 ): HttpResponse | undefined {

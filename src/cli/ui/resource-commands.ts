@@ -5,7 +5,7 @@ import { invocation } from '../command/invocation.ts';
 import type { TargetOptions } from '../command/options.ts';
 import { canAbort, canRetry } from '../person/rollout-request.ts';
 import { toneOf } from '../render/condition-lines.ts';
-import { commandLine, isComplete, isPausedByAnnotation, nextSteps, targetFlags } from '../render/next-steps.ts';
+import { commandLine, isComplete, isPausedByAnnotation, nextSteps, renderTargetFlags } from '../render/next-steps.ts';
 
 export interface ResourceCommand {
   /** Purpose of the command, such as `Approve the stage`. */
@@ -40,7 +40,7 @@ export function resourceCommands(resource: AnyResource, options: TargetOptions):
 function exportCommands(resource: AnyResource, { dir: _, ...flags }: TargetOptions) {
   if (resource.kind !== 'SearchExport') return [];
   const { manifest, kubernetesJob } = resource.status ?? {};
-  const logs = kubernetesJob && `kubectl logs ${shellWord(`job/${kubernetesJob.name}`)}${targetFlags(flags)}`;
+  const logs = kubernetesJob && `kubectl logs ${shellWord(`job/${kubernetesJob.name}`)}${renderTargetFlags(flags)}`;
   return [
     ...(manifest
       ? [{ purpose: 'Verify the files', command: `${invocation('verify')} ${shellWord(manifest.url)}` }]
@@ -50,5 +50,5 @@ function exportCommands(resource: AnyResource, { dir: _, ...flags }: TargetOptio
 }
 
 function getCommand({ kind, metadata }: AnyResource, flags: TargetOptions): string {
-  return `${invocation('get')} ${kinds[kind].shortName} ${metadata.name}${targetFlags(flags)} --watch`;
+  return `${invocation('get')} ${kinds[kind].shortName} ${metadata.name}${renderTargetFlags(flags)} --watch`;
 }

@@ -1,11 +1,11 @@
 /** Stores files in an Azure Blob Storage container. Import this module lazily, because it loads the SDK. */
 import type { BlobItem, BlockBlobClient } from '@azure/storage-blob';
 import type { LeftoverChoice } from '../store/destination.ts';
-import { ObjectStore, type StoreOptions } from '../store/object-store.ts';
+import { ObjectStore, type ObjectStoreOptions } from '../store/object-store.ts';
 import { type AzureConnection, connect } from './azure-client.ts';
-import { azureErrors, isAbsent } from './azure-error.ts';
-import { type AzureSettings, checkSettings, serviceAddress } from './azure-settings.ts';
-import { AzureUpload, discardBlocks, unlessTaken } from './azure-upload.ts';
+import { azureErrors, isBlobAbsent } from './azure-error.ts';
+import { type AzureSettings, checkAzureSettings, serviceAddress } from './azure-settings.ts';
+import { AzureUpload, discardBlocks, unlessBlobExists } from './azure-upload.ts';
 
 /** Maximum number of times that an interrupted download is resumed. */
 const maxRetryRequests = 4;
@@ -16,12 +16,12 @@ export class AzureDestination extends ObjectStore<AzureSettings> {
   readonly #connection: AzureConnection;
 
   /** Opens the destination without sending a request. Throws the error `destination.invalid` or `destination.name`. */
-  static async open(options: StoreOptions<AzureSettings>): Promise<AzureDestination> {
-    checkSettings(options.settings);
+  static async open(options: ObjectStoreOptions<AzureSettings>): Promise<AzureDestination> {
+    checkAzureSettings(options.settings);
     return new AzureDestination(options, await connect(options.settings, options.environment));
   }
 
-  private constructor(options: StoreOptions<AzureSettings>, connection: AzureConnection) {
+  private constructor(options: ObjectStoreOptions<AzureSettings>, connection: AzureConnection) {
     super(options, `${serviceAddress(options.settings)}/${options.settings.container}`, azureErrors);
     this.#connection = connection;
   }
@@ -54,14 +54,14 @@ export class AzureDestination extends ObjectStore<AzureSettings> {
     try {
       await this.#blob(name).delete();
     } catch (cause) {
-      if (!isAbsent(cause)) throw this.error('remove', name, cause);
+      if (!isBlobAbsent(cause)) throw this.error('remove', name, cause);
     }
   }
 
   async create(name: string, content: Uint8Array): Promise<'created' | 'exists'> {
     const blob = this.#blob(name);
     try {
-      await blob.upload(content, content.length, { conditions: unlessTaken });
+      await blob.upload(content, content.length, { conditions: unlessBlobExists });
       return 'created';
     } catch (cause) {
       return this.afterFailedPut(name, cause, () => blob.exists());

@@ -30,7 +30,7 @@ const advice = {
 };
 
 export const azureErrors: StoreErrors = new StoreErrors({
-  ...{ codeOf: errorCode, statusOf: httpStatus, failureOfCode, advice, withoutSecrets: withoutRequest },
+  ...{ codeOf: azureErrorCode, statusOf: httpStatus, failureOfCode, advice, withoutSecrets: withoutRequest },
   // Returns only the first line of the message, because the other lines just repeat the request's id and time.
   messageOf: ({ message }) => message.split('\n')[0] ?? '',
 });
@@ -38,10 +38,10 @@ export const azureErrors: StoreErrors = new StoreErrors({
 /** Returns a copy of the error without the request and the response, which contain tokens. */
 function withoutRequest(cause: unknown): unknown {
   if (!(cause instanceof Error && 'request' in cause)) return cause;
-  return Object.assign(new Error(cause.message), { code: errorCode(cause), statusCode: httpStatus(cause) });
+  return Object.assign(new Error(cause.message), { code: azureErrorCode(cause), statusCode: httpStatus(cause) });
 }
 
-export function errorCode(cause: unknown): string {
+export function azureErrorCode(cause: unknown): string {
   const { name, code, details } = (cause ?? {}) as { name?: unknown; code?: unknown; details?: unknown };
   const { errorCode: sent } = (details ?? {}) as { errorCode?: unknown };
   return firstCode(sent, code, name);
@@ -52,6 +52,6 @@ function httpStatus(cause: unknown): number | undefined {
   return typeof statusCode === 'number' ? statusCode : undefined;
 }
 
-export function isAbsent(cause: unknown): boolean {
-  return errorCode(cause) === 'BlobNotFound';
+export function isBlobAbsent(cause: unknown): boolean {
+  return azureErrorCode(cause) === 'BlobNotFound';
 }

@@ -27,7 +27,7 @@ const accountForm = /^[a-z0-9]{3,24}$/;
 const containerForm = /^(?=.{3,63}$)[a-z0-9]+(?:-[a-z0-9]+)*$/;
 
 /** Checks the settings. Throws the error `destination.invalid` or `destination.name`. */
-export function checkSettings({ account, endpoint, container, root, insecure }: AzureSettings): void {
+export function checkAzureSettings({ account, endpoint, container, root, insecure }: AzureSettings): void {
   if ((account === undefined) === (endpoint === undefined)) {
     throw destinationError(
       'invalid',

@@ -4,9 +4,9 @@
  */
 import type { BlockBlobClient } from '@azure/storage-blob';
 import { markName, type UploadRequests } from '../store/parted-upload.ts';
-import { azureErrors, errorCode, isAbsent } from './azure-error.ts';
+import { azureErrorCode, azureErrors, isBlobAbsent } from './azure-error.ts';
 
-export const unlessTaken = { ifNoneMatch: '*' } as const;
+export const unlessBlobExists = { ifNoneMatch: '*' } as const;
 
 /** Name of the metadata entry that identifies an upload. Azure does not allow hyphens in the name. */
 const metadataName = markName.replaceAll('-', '_');
@@ -33,7 +33,7 @@ export class AzureUpload implements UploadRequests {
   }
 
   putWhole(content: Uint8Array): Promise<unknown> {
-    return this.#blob.upload(content, content.length, { conditions: unlessTaken, metadata: this.#metadata });
+    return this.#blob.upload(content, content.length, { conditions: unlessBlobExists, metadata: this.#metadata });
   }
 
   async begin(): Promise<void> {}
@@ -45,7 +45,7 @@ export class AzureUpload implements UploadRequests {
 
   complete(): Promise<unknown> {
     const ids = Array.from({ length: this.#blockCount }, (_, index) => blockId(index + 1));
-    return this.#blob.commitBlockList(ids, { conditions: unlessTaken, metadata: this.#metadata });
+    return this.#blob.commitBlockList(ids, { conditions: unlessBlobExists, metadata: this.#metadata });
   }
 
   removeParts(): Promise<unknown> {
@@ -57,7 +57,7 @@ export class AzureUpload implements UploadRequests {
       const { metadata } = await this.#blob.getProperties();
       return metadata?.[metadataName] === this.#mark;
     } catch (cause) {
-      if (isAbsent(cause)) return false;
+      if (isBlobAbsent(cause)) return false;
       throw cause;
     }
   }
@@ -67,7 +67,7 @@ export class AzureUpload implements UploadRequests {
   }
 
   mayExist(cause: unknown): boolean {
-    return azureErrors.mayHaveCreated(cause) || errorCode(cause) === 'InvalidBlockList';
+    return azureErrors.mayHaveCreated(cause) || azureErrorCode(cause) === 'InvalidBlockList';
   }
 
   get #metadata(): Record<string, string> {
@@ -88,7 +88,7 @@ function blockId(number: number): string {
  */
 export async function discardBlocks(blob: BlockBlobClient): Promise<boolean> {
   try {
-    const { etag } = await blob.commitBlockList([], { conditions: unlessTaken });
+    const { etag } = await blob.commitBlockList([], { conditions: unlessBlobExists });
     await blob.deleteIfExists({ conditions: { ifMatch: etag ?? '*' } });
     return true;
   } catch (cause) {

@@ -10,7 +10,7 @@ import { type Clock, sleep } from '../../base/clock.ts';
 import { type Environment, proxyCredentials } from '../../base/proxy-environment.ts';
 import { doubledMs } from '../../base/retry-delay.ts';
 import { storeProxy } from '../store/store-endpoint.ts';
-import { errorOfResponse, mayPass, tokenError } from './gcs-error.ts';
+import { gcsErrorOf, isTransient, tokenError } from './gcs-error.ts';
 import { defaultEndpoint, type GcsSettings } from './gcs-settings.ts';
 import { type AuthorizationHeaders, authorizationOf } from './gcs-tokens.ts';
 
@@ -88,7 +88,7 @@ export class GcsClient {
       try {
         return await read(await this.#sendOnce(wanted, authorization));
       } catch (cause) {
-        if (attempt === maxTries || wanted.stop?.aborted || !mayPass(cause)) throw cause;
+        if (attempt === maxTries || wanted.stop?.aborted || !isTransient(cause)) throw cause;
         await sleep(this.#clock, doubledMs(firstRetryMs, attempt - 1), wanted.stop);
       }
     }
@@ -106,7 +106,7 @@ export class GcsClient {
       signal: stop ?? null,
     });
     const isExpected = response.statusCode < 300 || (method === 'PUT' && response.statusCode === sessionIncomplete);
-    if (!isExpected) throw errorOfResponse(response.statusCode, await response.body.text());
+    if (!isExpected) throw gcsErrorOf(response.statusCode, await response.body.text());
     return response;
   }
 

@@ -1,11 +1,11 @@
 /** Stores files in a Google Cloud Storage bucket. Import this module lazily, because it loads Google's library. */
 import type { LogfleetError } from '../../base/errors.ts';
 import { destinationError } from '../store/destination-error.ts';
-import { ObjectStore, type StoreOptions } from '../store/object-store.ts';
+import { ObjectStore, type ObjectStoreOptions } from '../store/object-store.ts';
 import { GcsClient } from './gcs-client.ts';
-import { gcsErrors, httpStatus, isRetained, mayPass } from './gcs-error.ts';
-import { checkSettings, type GcsSettings } from './gcs-settings.ts';
-import { GcsUpload, insertPath, objectPath, unlessTaken } from './gcs-upload.ts';
+import { gcsErrors, gcsHttpStatus, isRetained, isTransient } from './gcs-error.ts';
+import { checkGcsSettings, type GcsSettings } from './gcs-settings.ts';
+import { GcsUpload, gcsObjectPath, insertPath, unlessObjectExists } from './gcs-upload.ts';
 
 /** Maximum number of objects per page of a listing. The store sets this limit. */
 const pageSize = 1_000;
@@ -19,8 +19,8 @@ export class GcsDestination extends ObjectStore<GcsSettings> {
   readonly #client: GcsClient;
 
   /** Opens the destination without sending a request. Throws if the settings are wrong or the key is invalid. */
-  constructor(options: StoreOptions<GcsSettings>) {
-    checkSettings(options.settings);
+  constructor(options: ObjectStoreOptions<GcsSettings>) {
+    checkGcsSettings(options.settings);
     super(options, `gs://${options.settings.bucket}`, gcsErrors);
     this.#client = new GcsClient(options);
   }
@@ -30,7 +30,7 @@ export class GcsDestination extends ObjectStore<GcsSettings> {
    * changed.
    */
   async *stream(name: string): AsyncIterable<Uint8Array> {
-    const path = `${objectPath(this.options.settings.bucket, this.key(name))}?alt=media`;
+    const path = `${gcsObjectPath(this.options.settings.bucket, this.key(name))}?alt=media`;
     let version = '';
     for (let offset = 0; ; ) {
       const before = offset;
@@ -49,8 +49,8 @@ export class GcsDestination extends ObjectStore<GcsSettings> {
         }
         return;
       } catch (cause) {
-        if (httpStatus(cause) === 404) throw await this.#absent(name, cause);
-        if (offset === before || !mayPass(cause)) throw this.error('read', name, cause);
+        if (gcsHttpStatus(cause) === 404) throw await this.#absent(name, cause);
+        if (offset === before || !isTransient(cause)) throw this.error('read', name, cause);
       }
     }
   }
@@ -58,17 +58,17 @@ export class GcsDestination extends ObjectStore<GcsSettings> {
   async remove(name: string): Promise<void> {
     if (this.lockedFiles.has(name)) return;
     try {
-      await this.#client.send({ method: 'DELETE', path: objectPath(this.options.settings.bucket, this.key(name)) });
+      await this.#client.send({ method: 'DELETE', path: gcsObjectPath(this.options.settings.bucket, this.key(name)) });
     } catch (cause) {
       if (isRetained(cause)) this.lockedFiles.add(name);
-      else if (httpStatus(cause) === 404) await this.#absent(name, cause);
+      else if (gcsHttpStatus(cause) === 404) await this.#absent(name, cause);
       else throw this.error('remove', name, cause);
     }
   }
 
   async create(name: string, content: Uint8Array): Promise<'created' | 'exists'> {
     const key = this.key(name);
-    const query = `uploadType=media&name=${encodeURIComponent(key)}&${unlessTaken}`;
+    const query = `uploadType=media&name=${encodeURIComponent(key)}&${unlessObjectExists}`;
     try {
       await this.#client.send({
         method: 'POST',
@@ -106,7 +106,7 @@ export class GcsDestination extends ObjectStore<GcsSettings> {
   }
 
   async #exists(key: string): Promise<boolean> {
-    await this.#client.send({ method: 'GET', path: `${objectPath(this.options.settings.bucket, key)}?fields=name` });
+    await this.#client.send({ method: 'GET', path: `${gcsObjectPath(this.options.settings.bucket, key)}?fields=name` });
     return true;
   }
 

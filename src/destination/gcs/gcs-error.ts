@@ -27,7 +27,7 @@ const advice = {
 };
 
 export const gcsErrors: StoreErrors = new StoreErrors({
-  ...{ codeOf: errorCode, statusOf: httpStatus, failureOfCode, advice },
+  ...{ codeOf: errorCode, statusOf: gcsHttpStatus, failureOfCode, advice },
   failureByStatus: { 404: 'missing', 501: 'unsupported' },
 });
 
@@ -50,7 +50,7 @@ export class GcsError extends Error {
 }
 
 /** Returns the error for a redirect or an error response. The body is JSON, or plain text for downloads. */
-export function errorOfResponse(status: number, body: string): GcsError {
+export function gcsErrorOf(status: number, body: string): GcsError {
   const error = recordOfJson(body)?.['error'];
   if (!isRecord(error)) return new GcsError(`HTTP status ${status}`, body.startsWith('<') ? '' : body, status);
   const [first] = Array.isArray(error['errors']) ? error['errors'] : [];
@@ -76,7 +76,7 @@ export function sessionError({ message, status }: GcsError): GcsError {
 }
 
 /** Returns the HTTP status of the response, or undefined if there was none. */
-export function httpStatus(cause: unknown): number | undefined {
+export function gcsHttpStatus(cause: unknown): number | undefined {
   return cause instanceof GcsError ? cause.status : undefined;
 }
 
@@ -86,8 +86,8 @@ export function isRetained(cause: unknown): boolean {
 }
 
 /** Reports whether a retry of the request may succeed. */
-export function mayPass(cause: unknown): boolean {
-  const status = httpStatus(cause);
+export function isTransient(cause: unknown): boolean {
+  const status = gcsHttpStatus(cause);
   if (status !== undefined) return status === 408 || status === 429 || status >= 500;
   return gcsErrors.failureOf(cause) === 'away' && errorCode(cause) !== 'AbortError';
 }

@@ -31,7 +31,7 @@ export const defaultEndpoint = 'https://storage.googleapis.com';
 const bucketForm = /^(?=.{3,222}$)[a-z0-9][a-z0-9._-]*[a-z0-9]$/;
 
 /** Checks the settings. Throws the error `destination.invalid` or `destination.name`. */
-export function checkSettings({ bucket, root, endpoint, insecure }: GcsSettings): void {
+export function checkGcsSettings({ bucket, root, endpoint, insecure }: GcsSettings): void {
   checkName(
     'bucket name',
     bucket,

@@ -4,10 +4,10 @@
  */
 import { markName, type UploadRequests } from '../store/parted-upload.ts';
 import { type GcsClient, type GcsResponse, sessionIncomplete } from './gcs-client.ts';
-import { GcsError, gcsErrors, httpStatus, isRetained, sessionError } from './gcs-error.ts';
+import { GcsError, gcsErrors, gcsHttpStatus, isRetained, sessionError } from './gcs-error.ts';
 
 /** Query parameter that prevents an existing object from being overwritten. */
-export const unlessTaken = 'ifGenerationMatch=0';
+export const unlessObjectExists = 'ifGenerationMatch=0';
 
 const contentType = 'application/octet-stream';
 /** HTTP status that confirms the cancellation of an upload session. */
@@ -52,7 +52,7 @@ export class GcsUpload implements UploadRequests {
     ];
     return this.#options.client.send({
       method: 'POST',
-      path: `${insertPath(this.#options.bucket)}?uploadType=multipart&${unlessTaken}`,
+      path: `${insertPath(this.#options.bucket)}?uploadType=multipart&${unlessObjectExists}`,
       headers: { 'content-type': `multipart/related; boundary=${boundary}` },
       body: Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part))),
     });
@@ -61,7 +61,7 @@ export class GcsUpload implements UploadRequests {
   async begin(): Promise<void> {
     const { headers } = await this.#options.client.send({
       method: 'POST',
-      path: `${insertPath(this.#options.bucket)}?uploadType=resumable&${unlessTaken}`,
+      path: `${insertPath(this.#options.bucket)}?uploadType=resumable&${unlessObjectExists}`,
       headers: { 'content-type': 'application/json; charset=UTF-8', 'x-upload-content-type': contentType },
       body: Buffer.from(this.#metadata),
     });
@@ -85,24 +85,24 @@ export class GcsUpload implements UploadRequests {
     try {
       await this.#options.client.send({ method: 'DELETE', path: this.#session });
     } catch (cause) {
-      if (httpStatus(cause) !== sessionCancelled && !isGone(cause)) throw cause;
+      if (gcsHttpStatus(cause) !== sessionCancelled && !isGone(cause)) throw cause;
     }
   }
 
   async hasMark(): Promise<boolean> {
     try {
-      const path = `${objectPath(this.#options.bucket, this.key)}?fields=metadata,size`;
+      const path = `${gcsObjectPath(this.#options.bucket, this.key)}?fields=metadata,size`;
       const { text } = await this.#options.client.send({ method: 'GET', path });
       const { metadata } = JSON.parse(text) as { readonly metadata?: Readonly<Record<string, unknown>> };
       return metadata?.[markName] === this.#options.mark && this.#isWhole(text);
     } catch (cause) {
-      if (httpStatus(cause) === 404) return false;
+      if (gcsHttpStatus(cause) === 404) return false;
       throw cause;
     }
   }
 
   removeObject(): Promise<GcsResponse> {
-    return this.#options.client.send({ method: 'DELETE', path: objectPath(this.#options.bucket, this.key) });
+    return this.#options.client.send({ method: 'DELETE', path: gcsObjectPath(this.#options.bucket, this.key) });
   }
 
   mayExist(cause: unknown): boolean {
@@ -153,7 +153,7 @@ export function insertPath(bucket: string): string {
 }
 
 /** Returns the URL path for requests about one object. */
-export function objectPath(bucket: string, key: string): string {
+export function gcsObjectPath(bucket: string, key: string): string {
   return `/storage/v1/b/${encodeURIComponent(bucket)}/o/${encodeURIComponent(key)}`;
 }
 
@@ -164,7 +164,7 @@ function storedBytesOf(range: unknown): number {
 }
 
 function isGone(cause: unknown): boolean {
-  return httpStatus(cause) === 404 || httpStatus(cause) === 410;
+  return gcsHttpStatus(cause) === 404 || gcsHttpStatus(cause) === 410;
 }
 
 /**

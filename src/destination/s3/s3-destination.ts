@@ -20,11 +20,11 @@ import {
 import { dayMs } from '../../base/time-units.ts';
 import type { FileLifetime, LeftoverChoice } from '../store/destination.ts';
 import { destinationError } from '../store/destination-error.ts';
-import { ObjectStore, type StoreOptions } from '../store/object-store.ts';
+import { ObjectStore, type ObjectStoreOptions } from '../store/object-store.ts';
 import { abortUploads } from './running-uploads.ts';
 import { createClient } from './s3-client.ts';
-import { errorCode, httpStatus, isAbsent, s3Errors } from './s3-error.ts';
-import { checkSettings, type S3Settings } from './s3-settings.ts';
+import { isObjectAbsent, s3ErrorCode, s3Errors, s3HttpStatus } from './s3-error.ts';
+import { checkS3Settings, type S3Settings } from './s3-settings.ts';
 import { type S3Place, S3Upload } from './s3-upload.ts';
 
 /**
@@ -39,8 +39,8 @@ export class S3Destination extends ObjectStore<S3Settings> {
   #respectsCondition = false;
 
   /** Opens the destination without sending a request. Throws the error `destination.invalid` or `destination.name`. */
-  constructor(options: StoreOptions<S3Settings>) {
-    checkSettings(options.settings);
+  constructor(options: ObjectStoreOptions<S3Settings>) {
+    checkS3Settings(options.settings);
     super(options, `s3://${options.settings.bucket}`, s3Errors);
     this.#client = createClient(options.settings, options.environment);
   }
@@ -76,9 +76,9 @@ export class S3Destination extends ObjectStore<S3Settings> {
       } catch (cause) {
         if (s3Errors.isTaken(cause)) return 'refused';
         // If an object is locked, a store may respond with 403 instead of 412.
-        if (httpStatus(cause) === 403 && (await this.#isLocked(name))) return 'refused';
+        if (s3HttpStatus(cause) === 403 && (await this.#isLocked(name))) return 'refused';
         if (content.length > 0 && s3Errors.isBrokenOff(cause) && (await this.#exists(name))) return 'found';
-        if (httpStatus(cause) !== 409 || attempt === maxTries) throw this.error('write', name, cause);
+        if (s3HttpStatus(cause) !== 409 || attempt === maxTries) throw this.error('write', name, cause);
       }
     }
   }
@@ -131,7 +131,7 @@ export class S3Destination extends ObjectStore<S3Settings> {
       } catch (cause) {
         if (offset > before) attempt = 1;
         const mayPass =
-          httpStatus(cause) === undefined && offset > 0 && errorCode(cause) !== 'CredentialsProviderError';
+          s3HttpStatus(cause) === undefined && offset > 0 && s3ErrorCode(cause) !== 'CredentialsProviderError';
         if (!mayPass || attempt >= maxTries) throw this.error('read', name, cause);
       }
     }
@@ -156,7 +156,7 @@ export class S3Destination extends ObjectStore<S3Settings> {
       if (this.options.settings.objectLock && (await this.#isLocked(name))) this.lockedFiles.add(name);
       await this.#client.send(new DeleteObjectCommand(this.#at(name)));
     } catch (cause) {
-      if (isAbsent(cause)) return;
+      if (isObjectAbsent(cause)) return;
       // The request may have failed because a rule of the bucket locked the object. Such a failure is ignored.
       if (!(await this.#isLocked(name))) throw this.error('remove', name, cause);
       this.lockedFiles.add(name);

@@ -41,23 +41,23 @@ const advice = {
 };
 
 export const s3Errors: StoreErrors = new StoreErrors({
-  ...{ codeOf: errorCode, statusOf: httpStatus, advice },
+  ...{ codeOf: s3ErrorCode, statusOf: s3HttpStatus, advice },
   failureOfCode: (code) => (code.startsWith('KMS') ? 'invalid' : failureOfCode(code)),
   failureByStatus: { 401: 'denied', 501: 'unsupported' },
 });
 
-export function errorCode(cause: unknown): string {
+export function s3ErrorCode(cause: unknown): string {
   const { name, code, Code } = (cause ?? {}) as { name?: unknown; code?: unknown; Code?: unknown };
   return firstCode(Code, code, name);
 }
 
 /** Returns the HTTP status of the response, or undefined if there was none. */
-export function httpStatus(cause: unknown): number | undefined {
+export function s3HttpStatus(cause: unknown): number | undefined {
   const { $metadata } = (cause ?? {}) as { $metadata?: { httpStatusCode?: unknown } };
   return typeof $metadata?.httpStatusCode === 'number' ? $metadata.httpStatusCode : undefined;
 }
 
 /** Reports whether the error means that the bucket exists, but not the object or the upload. */
-export function isAbsent(cause: unknown): boolean {
-  return ['NoSuchKey', 'NoSuchUpload', 'NotFound'].includes(errorCode(cause));
+export function isObjectAbsent(cause: unknown): boolean {
+  return ['NoSuchKey', 'NoSuchUpload', 'NotFound'].includes(s3ErrorCode(cause));
 }

@@ -12,7 +12,7 @@ import {
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
 import { markName, type UploadRequests } from '../store/parted-upload.ts';
-import { httpStatus, isAbsent, s3Errors } from './s3-error.ts';
+import { isObjectAbsent, s3Errors, s3HttpStatus } from './s3-error.ts';
 
 export interface S3Place {
   readonly Bucket: string;
@@ -97,7 +97,7 @@ export class S3Upload implements UploadRequests {
       const { Metadata } = await client.send(new HeadObjectCommand(place));
       return Metadata?.[markName] === mark;
     } catch (cause) {
-      if (isAbsent(cause)) return false;
+      if (isObjectAbsent(cause)) return false;
       throw cause;
     }
   }
@@ -109,7 +109,7 @@ export class S3Upload implements UploadRequests {
   mayExist(cause: unknown): boolean {
     // Status 403 can mean that the object exists and is locked. In that case, an earlier request created the object,
     // but the response was lost.
-    return s3Errors.mayHaveCreated(cause) || isAbsent(cause) || httpStatus(cause) === 403;
+    return s3Errors.mayHaveCreated(cause) || isObjectAbsent(cause) || s3HttpStatus(cause) === 403;
   }
 }
 
@@ -119,7 +119,7 @@ export async function abortMultipart(client: S3Client, input: AbortMultipartUplo
     await client.send(new AbortMultipartUploadCommand(input));
     return true;
   } catch (cause) {
-    if (isAbsent(cause)) return false;
+    if (isObjectAbsent(cause)) return false;
     throw cause;
   }
 }

@@ -14,19 +14,19 @@ import { PartedUpload, type UploadRequests } from './parted-upload.ts';
 import { readObject } from './read-object.ts';
 import type { StoreErrors } from './store-error.ts';
 
-export interface StoreOptions<S> extends DestinationPorts {
+export interface ObjectStoreOptions<S> extends DestinationPorts {
   readonly settings: S;
 }
 
 export abstract class ObjectStore<S extends { readonly root: string }> implements Destination {
   readonly url: string;
   readonly lockedFiles: Set<string> = new Set();
-  protected readonly options: StoreOptions<S>;
+  protected readonly options: ObjectStoreOptions<S>;
   readonly #errors: StoreErrors;
   readonly #buffers = new PartBuffers();
 
   /** `address` is the bucket's or container's address as shown in messages. */
-  protected constructor(options: StoreOptions<S>, address: string, errors: StoreErrors) {
+  protected constructor(options: ObjectStoreOptions<S>, address: string, errors: StoreErrors) {
     this.options = options;
     this.#errors = errors;
     this.url = [address, ...folderSegments(options.settings.root)].join('/');

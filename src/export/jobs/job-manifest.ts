@@ -12,7 +12,13 @@ import type { ProxyVariable } from '../../base/proxy-environment.ts';
 import { isRecord, recordOfJson } from '../../base/record.ts';
 import { exportLabel } from '../../host/worker-jobs.ts';
 import { secretNames } from '../resource/export-resource.ts';
-import { claimVolume, manifestFile, needsPersonStatus, workerFolders, workerVariables } from './worker-environment.ts';
+import {
+  claimVolume,
+  exportManifestFile,
+  needsPersonStatus,
+  workerFolders,
+  workerVariables,
+} from './worker-environment.ts';
 
 /** Annotations on a Job and its pods. */
 export const jobAnnotations = {
@@ -171,7 +177,7 @@ function exportContainer(input: JobInput, resources: object): object {
     image,
     args: [
       'export',
-      `${workerFolders.export}/${manifestFile}`,
+      `${workerFolders.export}/${exportManifestFile}`,
       ...['--log-format=json', '--log-level=info'],
       ...(claim ? [`--volume=${claimVolume}=${workerFolders.claim}`] : []),
     ],
@@ -219,7 +225,9 @@ function podVolumes(resource: SearchExport): readonly object[] {
     {
       name: 'export',
       downwardAPI: {
-        items: [{ path: manifestFile, fieldRef: { fieldPath: `metadata.annotations['${jobAnnotations.manifest}']` } }],
+        items: [
+          { path: exportManifestFile, fieldRef: { fieldPath: `metadata.annotations['${jobAnnotations.manifest}']` } },
+        ],
       },
     },
     { name: 'tmp', emptyDir: {} },

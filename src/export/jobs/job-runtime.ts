@@ -27,13 +27,20 @@ import {
   untilRemoval,
   waiterOf,
 } from '../resource/export-resource.ts';
-import { atWork, type ExportHealth, endedHealth, exportHealth, shownHealth, stalled } from '../status/export-health.ts';
-import { describeEssentials, exportStatusWriter } from '../status/export-status.ts';
+import {
+  type ExportHealth,
+  endedHealth,
+  exportAtWork,
+  exportHealth,
+  exportStalled,
+  shownHealth,
+} from '../status/export-health.ts';
+import { describeExportEssentials, exportStatusWriter } from '../status/export-status.ts';
 import { resourceWording } from '../status/export-wording.ts';
 import { amountText } from '../work/figure-text.ts';
 import { buildJob, causeHash, type JobInput, jobAnnotations, jobName, workHash } from './job-manifest.ts';
 import type { JobShares } from './job-shares.ts';
-import { againText, hasEnded, isEnded, type JobState, readJob } from './job-state.ts';
+import { againText, hasEnded, isPodEnded, readJob, type WorkerJobState } from './job-state.ts';
 import type { WorkerReport } from './worker-report.ts';
 
 export interface JobRuntimeOptions extends RuntimeOptions {
@@ -63,7 +70,7 @@ interface Found {
   readonly health: ExportHealth;
   readonly delayMs?: number;
   readonly job?: string;
-  readonly state?: JobState;
+  readonly state?: WorkerJobState;
 }
 
 export class JobRuntime {
@@ -172,7 +179,7 @@ export class JobRuntime {
     // A stalled export remains stalled after Kubernetes has removed its Job.
     const shown = findCondition(resource.status?.conditions, 'Stalled');
     if (shown && resource.status?.kubernetesJob?.name === name && !isAsked && !shares.get({ ...this.key, name })) {
-      return { health: { ...stalled, reason: shown.reason, message: shown.message }, job: name };
+      return { health: { ...exportStalled, reason: shown.reason, message: shown.message }, job: name };
     }
     // The previous Job's request limits remain in use until all its pods have ended, so a new Job must wait.
     if (jobs.length > 0 || this.#hasPods(store)) return { health: waiting(reasons.jobPending, afterFormerJob) };
@@ -186,11 +193,11 @@ export class JobRuntime {
     const found = { job: job.metadata.name, state };
     if (phase === 'running' || phase === 'waiting') {
       const outage = isHeldUp ? { outage: true, mentionsOutageStart: true } : {};
-      return { health: { ...atWork, ...outage, reason, message }, ...found };
+      return { health: { ...exportAtWork, ...outage, reason, message }, ...found };
     }
     if (report) return { health: healthOf(report), ...found };
     const isFailed = reason === reasons.deadlineExceeded;
-    return { health: { ...stalled, isFailed, reason, message }, ...found };
+    return { health: { ...exportStalled, isFailed, reason, message }, ...found };
   }
 
   async #create(
@@ -307,7 +314,7 @@ export class JobRuntime {
 
   /** Returns true while a pod of the export is running or may start. */
   #hasPods(store: WorkerJobs): boolean {
-    return [...store.pods()].some((pod) => pod.metadata.labels[exportLabel] === this.uid && !isEnded(pod));
+    return [...store.pods()].some((pod) => pod.metadata.labels[exportLabel] === this.uid && !isPodEnded(pod));
   }
 
   #jobs(store: WorkerJobs): readonly WorkerJob[] {
@@ -329,7 +336,7 @@ export class JobRuntime {
       kubernetesJob: _,
       workers: __,
       ...essentials
-    } = describeEssentials({
+    } = describeExportEssentials({
       ...{ resource, before, health, startedAtMs, definition: undefined, view: undefined, wallMs: clock.now() },
     });
     const failedPods = state?.failedPods ?? 0;
@@ -361,7 +368,7 @@ function describeWorkers(
 }
 
 function waiting(reason: string, message: string): ExportHealth {
-  return { ...atWork, reason, message };
+  return { ...exportAtWork, reason, message };
 }
 
 /** Returns a sentence about a Job that has fewer workers than requested, or an empty string for other Jobs. */

@@ -15,7 +15,7 @@ import { readReport, type WorkerReport } from './worker-report.ts';
 /** Advice on how to start another Job. */
 export const againText = `To start another Job, give the annotation ${annotations.requestedAt} a new value.`;
 
-export interface JobState {
+export interface WorkerJobState {
   /** `running`: a pod is running. `waiting`: no pod is running yet. `complete` and `failed`: the Job has ended. */
   readonly phase: 'running' | 'waiting' | 'complete' | 'failed';
   /** Reason and message shown in the export's status until a pod has reported a result. */
@@ -34,7 +34,11 @@ export interface JobState {
 /**
  * Determines the state of a Kubernetes Job. `workers` contains the reports that its pods wrote to the export's status.
  */
-export function readJob(job: WorkerJob, pods: readonly WorkerPod[], workers: readonly WorkerStatus[] = []): JobState {
+export function readJob(
+  job: WorkerJob,
+  pods: readonly WorkerPod[],
+  workers: readonly WorkerStatus[] = [],
+): WorkerJobState {
   const { status } = job;
   const failedPods = status.failed ?? 0;
   const name = job.metadata.name;
@@ -47,7 +51,7 @@ export function readJob(job: WorkerJob, pods: readonly WorkerPod[], workers: rea
     const report = complete ?? (phase === 'failed' ? reports[0] : undefined);
     const isLate = phase === 'failed' && end.reason === 'DeadlineExceeded';
     // The Job still counts as running until its pods have ended, because their reports may not have arrived yet.
-    if (!report && !isLate && !pods.every(isEnded)) {
+    if (!report && !isLate && !pods.every(isPodEnded)) {
       const message = `The Kubernetes Job ${name} has ended, and its pods are terminating.`;
       return { phase: 'running', reason: reasons.exporting, message, report, failedPods };
     }
@@ -74,7 +78,7 @@ export function readJob(job: WorkerJob, pods: readonly WorkerPod[], workers: rea
     return { phase: 'running', reason: reasons.exporting, message, ...common };
   }
   const message = `The Kubernetes Job ${name} has no running pod: ${waitText(job, pods)}.${tries}`;
-  const isEnding = pods.every(isEnded) && pods.some(isComplete) && !job.spec.suspend;
+  const isEnding = pods.every(isPodEnded) && pods.some(isComplete) && !job.spec.suspend;
   if (isEnding) return { phase: 'running', reason: reasons.exporting, message, ...common };
   return { phase: 'waiting', reason: reasons.jobPending, message, ...common };
 }
@@ -97,11 +101,11 @@ function heldWorkers(
 /** Reports whether the Job and all its pods have ended, so that its request limits are free. */
 export function hasEnded(job: WorkerJob | undefined, pods: readonly WorkerPod[]): boolean {
   const isOver = job === undefined || (endOf(job) !== undefined && (job.status.terminating ?? 0) === 0);
-  return isOver && pods.every(isEnded);
+  return isOver && pods.every(isPodEnded);
 }
 
 /** Returns true if none of the pod's containers can run again. */
-export function isEnded({ status }: WorkerPod): boolean {
+export function isPodEnded({ status }: WorkerPod): boolean {
   return status.phase === 'Succeeded' || status.phase === 'Failed';
 }
 
@@ -130,7 +134,7 @@ function endText(name: string, end: KubernetesCondition, isLate: boolean): strin
 
 function waitText({ spec, status }: WorkerJob, pods: readonly WorkerPod[]): string {
   if (spec.suspend) return 'the Job is suspended, for example because a queue has not yet admitted it';
-  const [pod] = pods.filter((each) => !isEnded(each) && each.status.phase !== 'Running');
+  const [pod] = pods.filter((each) => !isPodEnded(each) && each.status.phase !== 'Running');
   if (!pod) {
     if (pods.some(isComplete)) return 'a pod has completed, and Kubernetes is ending the Job';
     return (status.failed ?? 0) > 0 || pods.length > 0

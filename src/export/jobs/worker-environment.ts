@@ -29,7 +29,7 @@ export const workerFolders = {
   claim: '/logfleet-worker/claim',
 } as const;
 
-export const manifestFile = 'export.json';
+export const exportManifestFile = 'export.json';
 /** Name of the volume for the PersistentVolumeClaim. */
 export const claimVolume = 'claim';
 

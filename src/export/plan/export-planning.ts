@@ -30,7 +30,7 @@ import { countSlices } from './slice-counts.ts';
 /** Search tools that planning needs. They include no destination, because only `planExport` writes to one. */
 export type PlanningTools = Pick<SearchTools, 'definition' | 'quirks' | 'log'>;
 
-export interface PlanOptions {
+export interface ExportPlanOptions {
   /** Age in ms that rows must have before they are searched, because newer rows may still be arriving (E11). */
   readonly settleDelayMs: number;
   /** Search jobs opened during planning. If planning fails, the caller closes them. */
@@ -90,7 +90,7 @@ export interface PlannedExport {
 }
 
 /** Plans an export, and writes the plan. Rejects with a `LogfleetError` or the signal's reason. */
-export async function planExport(tools: SearchTools, options: PlanOptions): Promise<PlannedExport> {
+export async function planExport(tools: SearchTools, options: ExportPlanOptions): Promise<PlannedExport> {
   const { destination, definition } = tools;
   const { plan, first } = await proposePlan(tools, options);
   const existing = await crossing('export.plan', () => storePlanOnce(destination, definition.layout, plan));
@@ -105,7 +105,7 @@ export async function planExport(tools: SearchTools, options: PlanOptions): Prom
 }
 
 /** Returns the plan that `planExport` would write. */
-export function proposePlan(tools: PlanningTools, options: PlanOptions): Promise<ProposedPlan> {
+export function proposePlan(tools: PlanningTools, options: ExportPlanOptions): Promise<ProposedPlan> {
   return new RangePlanning(tools, options).propose();
 }
 
@@ -138,12 +138,12 @@ const longestSleepMs = 60_000;
 
 class RangePlanning {
   readonly #tools: PlanningTools;
-  readonly #options: PlanOptions;
+  readonly #options: ExportPlanOptions;
   #isTried = false;
   /** Duration in ms of the first search. */
   #firstTookMs = 0;
 
-  constructor(tools: PlanningTools, options: PlanOptions) {
+  constructor(tools: PlanningTools, options: ExportPlanOptions) {
     this.#tools = tools;
     this.#options = options;
   }

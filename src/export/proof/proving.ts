@@ -164,7 +164,7 @@ async function request(
  * Returns the result of a comparison in its stored form. If `isFlagged` is true, ranges with a difference are marked as
  * incomplete. Otherwise, they are searched again.
  */
-export function verdictOf(
+export function digestVerdictOf(
   round: number,
   { proven, differing, segments }: DigestResult,
   isFlagged: boolean,

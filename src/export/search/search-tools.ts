@@ -10,7 +10,7 @@ import type { Writer } from '../../destination/store/writer.ts';
 import { type DescribedField, foldedName } from '../../output/columns.ts';
 import type { SearchJob } from '../../service/jobs/search-job.ts';
 import type { SearchJobs } from '../../service/jobs/search-jobs.ts';
-import type { JobState } from '../../service/jobs/search-service.ts';
+import type { SearchJobState } from '../../service/jobs/search-service.ts';
 import type { ExportDefinition } from './export-definition.ts';
 import type { Shortcoming } from './search-verdict.ts';
 import type { ServiceQuirks } from './service-quirks.ts';
@@ -72,7 +72,7 @@ export interface OpenedJob {
 /** Open search job, as shown in the status. */
 export interface JobView extends TimeRange {
   readonly id: string;
-  readonly state: JobState;
+  readonly state: SearchJobState;
   readonly messageCount: number;
   readonly recordCount: number | undefined;
   /** Warnings from the service, in order of arrival. */

@@ -10,7 +10,7 @@ import type { Health } from '../../controller/health.ts';
 import { lowestLevel, type ProofLevel } from '../../destination/proof-range.ts';
 import type { Outcome } from '../../service/requests/outcome.ts';
 import type { Shortcoming } from '../search/search-verdict.ts';
-import type { Wait } from '../work/export-decision.ts';
+import type { SearchWait } from '../work/export-decision.ts';
 import type { Unproven } from '../work/export-delays.ts';
 import { amountText, percentText, rangeText } from '../work/figure-text.ts';
 import type { StoredManifest, WorkLimits, WorkView } from '../work/work-view.ts';
@@ -60,7 +60,7 @@ export function exportHealth(input: ExportHealthInput): ExportHealth {
 
 /** Returns the health of an export that has ended. */
 export function endedHealth(end: 'complete' | 'failed' | 'stalled', reason: string, message: string): ExportHealth {
-  return { ...(end === 'complete' ? done : end === 'failed' ? failed : stalled), reason, message };
+  return { ...(end === 'complete' ? done : end === 'failed' ? failed : exportStalled), reason, message };
 }
 
 /** Returns the health that a condition in the status describes. */
@@ -70,10 +70,10 @@ export function shownHealth({ type, reason, message }: Condition): ExportHealth 
 
 const noFlags = { reconciling: false, stalled: false, isComplete: false, isFailed: false } as const;
 const done = { ...noFlags, ready: 'True', isComplete: true } as const;
-export const stalled = { ...noFlags, ready: 'False', stalled: true } as const;
-const failed = { ...stalled, isFailed: true } as const;
-export const atWork = { ...noFlags, ready: 'False', reconciling: true } as const;
-const outage = { ...atWork, outage: true } as const;
+export const exportStalled = { ...noFlags, ready: 'False', stalled: true } as const;
+const failed = { ...exportStalled, isFailed: true } as const;
+export const exportAtWork = { ...noFlags, ready: 'False', reconciling: true } as const;
+const outage = { ...exportAtWork, outage: true } as const;
 
 /** Minimum clock difference in ms that messages mention. */
 const noteworthyBehindMs = 60_000;
@@ -179,7 +179,7 @@ function hindered({ problem }: ExportHealthInput): ExportHealth | undefined {
   if (problem?.handling.kind !== 'stall') {
     return problem && { ...outage, reason: problem.reason, message: triedAgain(problem) };
   }
-  return { ...stalled, reason: problem.reason, message: problem.message };
+  return { ...exportStalled, reason: problem.reason, message: problem.message };
 }
 
 /**
@@ -207,7 +207,7 @@ function stalledByTrouble({ view, wording }: ExportHealthInput): ExportHealth | 
   if (error?.handling.kind !== 'stall') return undefined;
   const isUnchangeable = wording.startedAs === 'resource' && needsAnother.has(error.code);
   const message = isUnchangeable ? `${withoutPeriod(error.message)}. ${unchangeable}` : error.message;
-  return { ...stalled, reason: error.reason, message: withFullNames(message, view?.location) };
+  return { ...exportStalled, reason: error.reason, message: withFullNames(message, view?.location) };
 }
 
 /** Expands relative file names in a message to full names. `location` is the URL of the export's folder. */
@@ -224,7 +224,7 @@ function inDisorder({ view }: ExportHealthInput): ExportHealth | undefined {
   const [stray] = wait.strays;
   const which = stray ? ` (segment ${stray.segment}, up to ${isoText(stray.toMs)})` : '';
   const message = `Commit records at the destination contradict each other${which}, because some of them were changed or removed. Restore the original commit records, or move the folder ${view?.location} away to start the export again.`;
-  return { ...stalled, reason: reasons.destinationDamaged, message };
+  return { ...exportStalled, reason: reasons.destinationDamaged, message };
 }
 
 /** Reports that a limit has been reached, but only after all running searches have ended. */
@@ -256,7 +256,7 @@ function unproven({ view, limits, wording }: ExportHealthInput): ExportHealth | 
   const policy = wording.fieldName('incompletePolicy');
   const uncovered = isKept ? ` ${policy} does not apply to a search that reported errors.` : '';
   const rest = wait.isRest ? '' : ' The other intervals will be searched once their rows are older than settleDelay.';
-  const verdict = wait.isRest ? failed : stalled;
+  const verdict = wait.isRest ? failed : exportStalled;
   return { ...verdict, reason: reasons.intervalIncomplete, message: `${message}${uncovered}${rest}` };
 }
 
@@ -283,16 +283,16 @@ function lastingTrouble({ view, wording }: ExportHealthInput): ExportHealth | un
 
 function beginning({ view }: ExportHealthInput): ExportHealth | undefined {
   if (!view || view.stage === 'loading') {
-    return { ...atWork, reason: reasons.progressing, message: 'Reading the destination.' };
+    return { ...exportAtWork, reason: reasons.progressing, message: 'Reading the destination.' };
   }
   if (view.stage === 'proving' && !view.waitsFor) {
     const message =
       'All intervals of the export have been searched. logfleet is comparing the written rows with counts from the service.';
-    return { ...atWork, reason: reasons.exporting, message };
+    return { ...exportAtWork, reason: reasons.exporting, message };
   }
   if (view.stage === 'finishing') {
     return {
-      ...atWork,
+      ...exportAtWork,
       reason: reasons.exporting,
       message: 'All rows of the export are in files. logfleet is writing the export manifest.',
     };
@@ -301,7 +301,7 @@ function beginning({ view }: ExportHealthInput): ExportHealth | undefined {
   const jobs =
     view.jobs.length === 0 ? '' : `: ${counted(view.jobs.length, 'search job is running', 'search jobs are running')}`;
   const message = `Determining how to divide the time range${jobs}.`;
-  return { ...atWork, reason: reasons.exporting, message };
+  return { ...exportAtWork, reason: reasons.exporting, message };
 }
 
 function settling({ view, wording }: ExportHealthInput): ExportHealth | undefined {
@@ -314,7 +314,7 @@ function settling({ view, wording }: ExportHealthInput): ExportHealth | undefine
       : ` The service's clock is ${renderDuration(1_000 * Math.floor(behindMs / 1_000))} behind, and logfleet measures the age of rows by that clock.`;
   const delay = wording.fieldName('settleDelay');
   const message = `The rest of the time range is newer than ${delay}, so rows may still be arriving. The next search will start at ${isoText(wait.untilMs)}.${clocks}`;
-  return { ...atWork, reason: reasons.waitingToSettle, message };
+  return { ...exportAtWork, reason: reasons.waitingToSettle, message };
 }
 
 function exporting({ view, wording }: ExportHealthInput): ExportHealth {
@@ -328,7 +328,7 @@ function exporting({ view, wording }: ExportHealthInput): ExportHealth {
   const undescribed = missing === '' ? '' : `; so far, no result page has described ${missing}`;
   const waits = waitText(waitsFor, trouble?.error, wording);
   return {
-    ...atWork,
+    ...exportAtWork,
     reason: reasons.exporting,
     message: `${done}${running}${lacking}${undescribed}${waits === '' ? '' : `; ${waits}`}.`,
   };
@@ -343,7 +343,7 @@ function searchesText({ searches, waitingSearches }: WorkView): string {
 }
 
 /** Returns the reason why no search can start, without a full stop, or an empty string if a search can start. */
-function waitText(wait: Wait | undefined, error: LogfleetError | undefined, wording: ExportWording): string {
+function waitText(wait: SearchWait | undefined, error: LogfleetError | undefined, wording: ExportWording): string {
   switch (wait?.kind) {
     case 'trouble':
       return `logfleet will soon retry after this failure: ${withoutPeriod(error?.message ?? 'a failure')}`;

@@ -43,7 +43,7 @@ export interface ExportStatusInput {
 }
 
 /** Builds the status fields whose changes are written immediately. */
-export function describeEssentials(input: ExportStatusInput): SearchExportStatus {
+export function describeExportEssentials(input: ExportStatusInput): SearchExportStatus {
   const { resource, before, health, startedAtMs, definition, view, wallMs } = input;
   const now = isoSeconds(statusTimeMs(resource.metadata, wallMs));
   const end = health.isComplete ? 'Complete' : health.isFailed ? 'Failed' : undefined;
@@ -130,7 +130,10 @@ export function verdictsOf(status: SearchExportStatus): unknown {
  * Builds the status fields with numbers that change often. Until the destination has been read, only the state is
  * updated.
  */
-export function describeFigures({ before, health, view, wallMs }: ExportStatusInput, pace: Pace): SearchExportStatus {
+export function describeExportFigures(
+  { before, health, view, wallMs }: ExportStatusInput,
+  pace: Pace,
+): SearchExportStatus {
   const state = health.reason;
   if (!view || view.stage === 'loading') return { summary: { ...before?.summary, state }, jobs: [] };
   const { progress } = view;

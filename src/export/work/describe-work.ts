@@ -2,7 +2,7 @@
 import type { LogfleetError } from '../../base/errors.ts';
 import { stallRetryMs } from '../../base/retry-delay.ts';
 import { settlingMs } from '../search/settling.ts';
-import { isOver, progressOf, type Wait } from './export-decision.ts';
+import { isOver, progressOf, type SearchWait } from './export-decision.ts';
 import {
   awaitsPlan,
   type Decided,
@@ -86,7 +86,7 @@ function destinationDelaysMs(state: Planning | Decided, facts: WorkFacts): reado
 }
 
 /** Returns the reason why the export has no plan yet, or undefined if the export is being planned. */
-function waitBeforePlan(state: Planning, facts: ViewFacts): Wait | undefined {
+function waitBeforePlan(state: Planning, facts: ViewFacts): SearchWait | undefined {
   const { limits, now, running, fromMs } = facts;
   const firstMs = fromMs + settlingMs(limits.settleDelayMs, now.clockBehindMs);
   const untilMs = running?.settlesAtMs ?? (now.wallMs < firstMs ? firstMs : undefined);
@@ -109,7 +109,11 @@ function digestMs(state: DecidedState, { usualDigestMs, running, now }: ViewFact
 }
 
 /** Returns the time in ms until the state of the work may change without an event. */
-function requeueAfterMs(stateDelaysMs: readonly number[], { now, trouble }: ViewFacts, wait: Wait | undefined): number {
+function requeueAfterMs(
+  stateDelaysMs: readonly number[],
+  { now, trouble }: ViewFacts,
+  wait: SearchWait | undefined,
+): number {
   const delaysMs = [...stateDelaysMs];
   if (trouble) delaysMs.push(trouble.untilMs - now.monotonicMs);
   if (wait?.kind === 'settling') delaysMs.push(Math.max(minSettleWaitMs, wait.untilMs - now.wallMs));

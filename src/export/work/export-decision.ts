@@ -72,7 +72,7 @@ export interface ExportMoment {
 }
 
 /** Reason why no search starts, even though part of the time range has not been exported yet. */
-export type Wait =
+export type SearchWait =
   /** Commit records contradict each other. */
   | { readonly kind: 'disorder'; readonly strays: readonly CommitRecord[] }
   | { readonly kind: 'deadline' | 'paused' | 'maxMessages' | 'maxBytesScanned' | 'trouble' }
@@ -119,7 +119,7 @@ export interface ExportDecision<S extends RunningSearch = RunningSearch> {
   readonly unproven: readonly CommitRecord[];
   /** True if an aggregation must still confirm rows, now or after the last search. */
   readonly isDigestLeft: boolean;
-  readonly waitsFor: Wait | undefined;
+  readonly waitsFor: SearchWait | undefined;
   readonly progress: ExportProgress;
   /** Time in ms until the decision may change without an event. Infinity if it cannot change without one. */
   readonly requeueAfterMs: number;
@@ -134,7 +134,7 @@ export const digestSegment = -1;
 /** Maximum duration of a search in ms: the service's eight hours, minus 20 minutes for reading the rows. */
 const longestSearchMs = longestQueryMs - 20 * 60_000;
 
-export function decide<S extends RunningSearch>(input: ExportDecideInput<S>): ExportDecision<S> {
+export function decideExport<S extends RunningSearch>(input: ExportDecideInput<S>): ExportDecision<S> {
   const { plan, records, running, now } = input;
   const coverage = coverageOf(plan, records, input.verdicts);
   const isCovered = coverage.remaining.length === 0 && coverage.strays.length === 0;
@@ -173,7 +173,7 @@ function refusalOf(
   input: ExportDecideInput,
   { strays, remaining, intervals }: Coverage,
   isUnproven: boolean,
-): Wait | undefined {
+): SearchWait | undefined {
   const { limits, running } = input;
   if (strays.length > 0) return { kind: 'disorder', strays };
   if (remaining.length === 0 && !isUnproven) return undefined;
@@ -214,7 +214,11 @@ function writtenRows(records: readonly CommitRecord[]): number {
 }
 
 /** Returns the reason why neither a search nor the planning may start, or undefined if they may start. */
-export function haltOf(limits: Omit<ExportLimits, 'smallestLimit'>, wallMs: number, scanned: number): Wait | undefined {
+export function haltOf(
+  limits: Omit<ExportLimits, 'smallestLimit'>,
+  wallMs: number,
+  scanned: number,
+): SearchWait | undefined {
   if (isOver(limits, wallMs)) return { kind: 'deadline' };
   if (limits.isPaused) return { kind: 'paused' };
   return isScannedOut(limits, scanned) ? { kind: 'maxBytesScanned' } : undefined;
@@ -272,7 +276,7 @@ function orderOf(input: ExportDecideInput, { intervals }: Coverage, segment: Seg
   return { segment: index, fromMs: nextAim(segment, before, input.limits.smallestLimit), toMs };
 }
 
-function waitOf(input: ExportDecideInput, free: readonly Segment[]): Wait | undefined {
+function waitOf(input: ExportDecideInput, free: readonly Segment[]): SearchWait | undefined {
   const delayed = free.flatMap((segment) => delayOf(input, segment) ?? []);
   const forPeople = delayed.filter(({ untilMs }) => untilMs === undefined);
   if (delayed.length > forPeople.length)
@@ -288,7 +292,7 @@ function waitOf(input: ExportDecideInput, free: readonly Segment[]): Wait | unde
  * Returns the reason why this process must not compare rows with the service's counts: a user must act, or the first
  * worker makes the comparison. Returns undefined if this process may compare them.
  */
-function digestWait(input: ExportDecideInput, unproven: readonly CommitRecord[]): Wait | undefined {
+function digestWait(input: ExportDecideInput, unproven: readonly CommitRecord[]): SearchWait | undefined {
   if (unproven.length === 0) return undefined;
   const delayed = input.delays.filter(({ segment }) => segment === digestSegment);
   if (delayed.length > 0) return { kind: 'people', delays: delayed, isRest: true };

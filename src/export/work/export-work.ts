@@ -11,7 +11,7 @@ import { coverageOf } from '../../destination/coverage.ts';
 import type { Destination } from '../../destination/store/destination.ts';
 import type { PlanningWait, planExport } from '../plan/export-planning.ts';
 import { maxConfirmed } from '../proof/digest.ts';
-import { type DigestResult, prove, verdictOf } from '../proof/proving.ts';
+import { type DigestResult, digestVerdictOf, prove } from '../proof/proving.ts';
 import { JobSet } from '../search/job-set.ts';
 import {
   ChosenFields,
@@ -21,7 +21,7 @@ import {
   type SearchTools,
 } from '../search/search-tools.ts';
 import { describeState } from './describe-work.ts';
-import { decide, digestSegment, type ExportMoment, isScannedOut } from './export-decision.ts';
+import { decideExport, digestSegment, type ExportMoment, isScannedOut } from './export-decision.ts';
 import { ExportDelays } from './export-delays.ts';
 import { figuresText, rangeText, slicesText } from './figure-text.ts';
 import { type DecidedState, nextActions, type RunningStep, type Step, type WorkFacts } from './next-actions.ts';
@@ -154,7 +154,7 @@ export class ExportWork {
     const { quirks, part, definition } = this.#options;
     const { identity, isSplittable } = definition;
     const { plan, records, verdicts, othersSeenAtMs } = this.#state;
-    const decision = decide({
+    const decision = decideExport({
       ...{ plan, records, verdicts, part, now },
       wantsDigest: this.#limits.proof === 'Digest' && identity.results === 'Messages' && isSplittable,
       running: this.#searches.list,
@@ -327,7 +327,7 @@ export class ExportWork {
   async #judge(shown: DigestResult, round: number): Promise<void> {
     const isLast = shown.differing.length > 0 && round > this.#exporting.maxRounds;
     if (isLast && this.#limits.incompletePolicy !== 'Keep') return this.#differs(shown);
-    const verdict = await this.#stored.judge(this.#exporting, verdictOf(round, shown, isLast));
+    const verdict = await this.#stored.judge(this.#exporting, digestVerdictOf(round, shown, isLast));
     this.#on({ kind: 'judged', verdict });
   }
 

@@ -6,7 +6,7 @@ import { stallRetryMs } from '../../base/retry-delay.ts';
 import type { CommitRecord } from '../../destination/commit-record.ts';
 import type { Coverage } from '../../destination/coverage.ts';
 import type { RunningSearch } from '../search/search-tools.ts';
-import { type ExportDecision, type ExportMoment, haltOf, type Wait } from './export-decision.ts';
+import { type ExportDecision, type ExportMoment, haltOf, type SearchWait } from './export-decision.ts';
 import type { Trouble } from './export-delays.ts';
 import type { Complete, Exporting, Loading, Planning, UnreadRecords } from './work-state.ts';
 import type { WorkLimits } from './work-view.ts';
@@ -148,7 +148,7 @@ function recordsToRead(state: Decided, facts: WorkFacts): UnreadRecords {
 }
 
 /** Returns the reason why neither searches nor planning may start, such as a pause, or undefined if they may start. */
-export function haltNow({ limits, now, endedBytes }: WorkFacts): Wait | undefined {
+export function haltNow({ limits, now, endedBytes }: WorkFacts): SearchWait | undefined {
   return haltOf(limits, now.wallMs, endedBytes);
 }
 

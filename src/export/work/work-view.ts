@@ -3,7 +3,7 @@ import type { LogfleetError } from '../../base/errors.ts';
 import type { CommitRecord } from '../../destination/commit-record.ts';
 import type { Manifest } from '../../destination/manifest.ts';
 import type { JobView } from '../search/search-tools.ts';
-import type { ExportLimits, ExportProgress, Wait } from './export-decision.ts';
+import type { ExportLimits, ExportProgress, SearchWait } from './export-decision.ts';
 import type { Trouble, Unproven } from './export-delays.ts';
 
 /** Limits of the work, such as those in the spec. */
@@ -54,7 +54,7 @@ export interface WorkView {
   readonly waitingSearches: number;
   readonly jobs: readonly JobView[];
   /** Reason why no search starts, even though part of the time range has not been exported yet. */
-  readonly waitsFor: Wait | undefined;
+  readonly waitsFor: SearchWait | undefined;
   /** Time in ms by which the service's clock is behind logfleet's clock; at least 0. */
   readonly clockBehindMs: number;
   /** True if the service has created a search job. */

@@ -26,7 +26,7 @@ import type { Creation, NewResource, OperatorSettings, OwnerRef, ResourceKey, Re
 import { DirectorySettings, type FoundSettings, identifySettings } from './directory-settings.ts';
 import { requireState } from './durable-file.ts';
 import type { DecodedResource, DecodedSecret } from './manifest-decoding.ts';
-import { type Found, ManifestReader, quietMs, type Reading } from './manifest-reader.ts';
+import { type Found, ManifestReader, type ManifestReading, quietMs } from './manifest-reader.ts';
 import { identify, RecordCache } from './record-cache.ts';
 import type { Request } from './requests.ts';
 import {
@@ -267,7 +267,7 @@ export class DirectoryContents {
     else if (!sameValue(this.cache.byIdentity(id), record)) this.cache.put(record);
   }
 
-  #read(takesUnfinished: boolean): Promise<Reading> {
+  #read(takesUnfinished: boolean): Promise<ManifestReading> {
     return this.#reader.read(
       {
         previousOf: (kind, key) => this.cache.get(kind, key)?.resource,
@@ -304,7 +304,7 @@ export class DirectoryContents {
     this.#report([...this.#recordProblems, ...reading.problems, ...failures]);
   }
 
-  async #adopt(found: Found<DecodedResource>, reading: Reading): Promise<void> {
+  async #adopt(found: Found<DecodedResource>, reading: ManifestReading): Promise<void> {
     const { decoded, directory, manifest } = found;
     const { kind, key } = decoded;
     const id = identify(kind, key);
@@ -374,7 +374,7 @@ export class DirectoryContents {
    * Updates a resource for which no manifest was found. If the manifest has been deleted, removes the resource from the
    * cache, so that no controller acts on the resource. The resource's state stays on disk.
    */
-  async #adoptAbsent(record: ResourceRecord, reading: Reading): Promise<void> {
+  async #adoptAbsent(record: ResourceRecord, reading: ManifestReading): Promise<void> {
     const { resource } = record;
     const id = identifyRecord(record);
     if (isOwned(record) || reading.mayExist(id)) {
@@ -399,7 +399,7 @@ export class DirectoryContents {
    * may contain its manifest (D2). The operator also keeps the object for `deletionDelayMs` after its manifest
    * disappears (D3).
    */
-  #isKept(id: string, reading: Reading): boolean {
+  #isKept(id: string, reading: ManifestReading): boolean {
     if (reading.ids.has(id)) return false;
     const { clock, isOperator } = this.#options;
     const nowMs = clock.monotonic();
@@ -412,7 +412,7 @@ export class DirectoryContents {
     return true;
   }
 
-  async #discardIfDue(record: ResourceRecord, { requests }: Reading): Promise<void> {
+  async #discardIfDue(record: ResourceRecord, { requests }: ManifestReading): Promise<void> {
     const isRequested = requests.get(identifyRecord(record))?.forget === true;
     if (isRequested || this.#options.clock.now() >= retainedUntil(record)) await this.#discard(record);
   }

@@ -15,7 +15,7 @@ import { TroubleLines } from '../../base/trouble-lines.ts';
 import type { EventSink, Host, OperatorSettings, OwnerRef, SecretReader } from '../host.ts';
 import { ChangeWatch } from './change-watch.ts';
 import { DirectoryContents } from './directory-contents.ts';
-import { makeFolder, removeLeftovers } from './durable-file.ts';
+import { makeFolder, removeTemporaryFiles } from './durable-file.ts';
 import { EventFile } from './event-file.ts';
 import { LedgerFiles } from './ledger-files.ts';
 import { DirectoryLeadership, ProcessLock } from './process-lock.ts';
@@ -207,7 +207,7 @@ async function releaseAll(locks: readonly ProcessLock[]): Promise<void> {
 
 /** Creates the state folder `.logfleet` of a manifest directory, with a `.gitignore` file and a folder for requests. */
 async function prepareState(state: StateDirectory): Promise<void> {
-  for (const folder of state.ownFolders) await removeLeftovers(folder);
+  for (const folder of state.ownFolders) await removeTemporaryFiles(folder);
   await makeFolder(state.requestFolder);
   await writeFile(join(state.folder, '.gitignore'), '*\n');
 }

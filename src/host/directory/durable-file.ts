@@ -1,6 +1,6 @@
 /**
  * Small files that survive a crash. A reader sees either the complete old content or the complete new content. New
- * content is written to a temporary file, which is then flushed and renamed. After a crash, `removeLeftovers` deletes
+ * content is written to a temporary file, which is then flushed and renamed. After a crash, `removeTemporaryFiles` deletes
  * the temporary file.
  */
 import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
@@ -37,7 +37,7 @@ export async function writeDurably(path: string, content: string): Promise<void>
     await syncFolder(folder);
   } catch (cause) {
     await rm(temporary, { force: true }).catch(() => {});
-    throw diskError('write', path, cause);
+    throw directoryError('write', path, cause);
   }
 }
 
@@ -50,7 +50,7 @@ export async function readIfPresent(path: string): Promise<string | undefined> {
     return await readFile(path, 'utf8');
   } catch (cause) {
     if (isFileAbsent(cause)) return undefined;
-    throw diskError('read', path, cause);
+    throw directoryError('read', path, cause);
   }
 }
 
@@ -63,7 +63,7 @@ export async function listFolder(path: string): Promise<readonly string[]> {
     return (await readdir(path)).filter((name) => !name.startsWith('.')).sort();
   } catch (cause) {
     if (isFileAbsent(cause)) return [];
-    throw diskError('read', path, cause);
+    throw directoryError('read', path, cause);
   }
 }
 
@@ -73,7 +73,7 @@ export async function removeDurably(path: string): Promise<void> {
     await rm(path, { recursive: true, force: true });
     await syncFolder(dirname(path));
   } catch (cause) {
-    if (!isFileAbsent(cause)) throw diskError('remove', path, cause);
+    if (!isFileAbsent(cause)) throw directoryError('remove', path, cause);
   }
 }
 
@@ -84,17 +84,17 @@ export async function copyDurably(from: string, to: string): Promise<void> {
   const entries = await readdir(from, { withFileTypes: true }).catch((cause: unknown) => {
     if (systemCode(cause) === 'ENOTDIR') return undefined;
     if (isFileAbsent(cause)) return [];
-    throw diskError('read', from, cause);
+    throw directoryError('read', from, cause);
   });
   if (entries) for (const { name } of entries) await copyDurably(join(from, name), join(to, name));
   else await writeDurably(to, (await readIfPresent(from)) ?? '');
 }
 
 /** Removes temporary files left behind by crashed processes. No process may write to the folder during the call. */
-export async function removeLeftovers(folder: string): Promise<void> {
+export async function removeTemporaryFiles(folder: string): Promise<void> {
   for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
     const path = join(folder, entry.name);
-    if (entry.isDirectory()) await removeLeftovers(path);
+    if (entry.isDirectory()) await removeTemporaryFiles(path);
     else if (entry.name.startsWith('.') && entry.name.endsWith('.tmp')) await rm(path, { force: true });
   }
 }
@@ -151,7 +151,7 @@ async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-export function diskError(verb: 'read' | 'write' | 'remove', path: string, cause: unknown): LogfleetError {
+export function directoryError(verb: 'read' | 'write' | 'remove', path: string, cause: unknown): LogfleetError {
   return failure('backoff', 'host.disk', `cannot ${verb} ${path}: ${messageOf(cause)}`, {
     reason: 'StateNotWritable',
     cause,
@@ -167,7 +167,7 @@ export async function makeState({ folder }: StateDirectory): Promise<void> {
   try {
     await makeFolder(folder);
   } catch (cause) {
-    throw diskError('write', folder, cause);
+    throw directoryError('write', folder, cause);
   }
 }
 

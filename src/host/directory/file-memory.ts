@@ -4,7 +4,7 @@
  * data: `{"web.yaml":{"ids":["Kind/namespace/name"],"refused":[],"print":{…}}}`.
  */
 import { hash } from 'node:crypto';
-import { jsonReader, objectOf, texts } from '../../api/json-shape.ts';
+import { jsonReader, objectOf, textListShape } from '../../api/json-shape.ts';
 import { readIfPresent, writeDurably } from './durable-file.ts';
 import type { DecodedFile } from './manifest-decoding.ts';
 import { firstMissing, type Outline } from './manifest-outline.ts';
@@ -37,12 +37,17 @@ export interface FileMemory {
 export type FileMemories = Map<string, FileMemory>;
 
 const integer = { type: 'integer' } as const;
-const print = objectOf({ lines: texts, lastLength: integer, significant: integer, isEnded: { type: 'boolean' } });
+const print = objectOf({
+  lines: textListShape,
+  lastLength: integer,
+  significant: integer,
+  isEnded: { type: 'boolean' },
+});
 const outline = { type: 'object', additionalProperties: { $ref: '#/definitions/outline' }, required: [] } as const;
 const decodeMemories = jsonReader<Readonly<Record<string, FileMemory>>>({
   definitions: { outline },
   type: 'object',
-  additionalProperties: objectOf({ ids: texts, refused: texts, print, outlines: outline }),
+  additionalProperties: objectOf({ ids: textListShape, refused: textListShape, print, outlines: outline }),
   required: [],
 });
 

@@ -5,7 +5,7 @@
  * - Reads and writes of the same ledger never overlap.
  * - A resource never uses the ledger of a deleted resource with the same name.
  */
-import { jsonReader, objectOf, text } from '../../api/json-shape.ts';
+import { jsonReader, objectOf, textShape } from '../../api/json-shape.ts';
 import { crossing } from '../../base/boundary.ts';
 import { failure } from '../../base/errors.ts';
 import { keyText } from '../../base/key-text.ts';
@@ -65,7 +65,7 @@ export class LedgerFiles implements LedgerStore {
 }
 
 const decodeShard = jsonReader<LedgerShard>(
-  objectOf({ content: text, version: { type: 'string', pattern: '^\\d{1,15}$' } }),
+  objectOf({ content: textShape, version: { type: 'string', pattern: '^\\d{1,15}$' } }),
 );
 
 async function readShard(path: string): Promise<LedgerShard | undefined> {

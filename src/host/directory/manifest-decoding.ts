@@ -8,7 +8,7 @@
 import { error, type Finding, fileError, type PlacedFinding, type Position, placeFinding } from '../../api/finding.ts';
 import type { KindName, ResourceOf } from '../../api/kinds.ts';
 import { type ManifestDocument, parseManifestFile } from '../../api/manifest-file.ts';
-import { checkSettings, isSettingsManifest, pausedIn } from '../../api/operator-settings.ts';
+import { checkOperatorSettings, isSettingsManifest, pausedIn } from '../../api/operator-settings.ts';
 import { applyDefaults } from '../../api/schemas.ts';
 import { readSecretMembers, type SecretMembers } from '../../api/secret-manifest.ts';
 import { kindOf, misnamedKind, validateResource } from '../../api/validation.ts';
@@ -124,7 +124,7 @@ function decodeDocument(decoding: Decoding, document: ManifestDocument): void {
   if (kind !== undefined) decodeResource(decoding, document, kind, value);
   else if (value.apiVersion === 'v1' && value.kind === 'Secret') decodeSecret(decoding, document, value);
   else if (isSettingsManifest(value)) {
-    for (const finding of checkSettings(value)) report(decoding, document, finding);
+    for (const finding of checkOperatorSettings(value)) report(decoding, document, finding);
     decoding.settings.push({ paused: pausedIn(value) });
     decoding.outlines['ConfigMap/logfleet-settings'] = outlineOf(value);
   }

@@ -55,7 +55,7 @@ export interface Found<D> extends Place {
   readonly decoded: D;
 }
 
-export interface Reading {
+export interface ManifestReading {
   readonly resources: ReadonlyMap<string, Found<DecodedResource>>;
   readonly secrets: ReadonlyMap<string, Found<DecodedSecret>>;
   readonly settings: readonly FoundSettings[];
@@ -131,7 +131,7 @@ export class ManifestReader {
    * Reads all manifest directories. A file that is still being written counts as unreadable.
    * @param takesUnfinished false to ignore new files that are still being written; the caller then reads again later
    */
-  async read(known: KnownBefore, takesUnfinished: boolean): Promise<Reading> {
+  async read(known: KnownBefore, takesUnfinished: boolean): Promise<ManifestReading> {
     const gathered: Gathering = {
       ...{ known, takesUnfinished, isUnfinished: false, requests: new Map() },
       ...{ found: [], settings: [], problems: [], folders: [], refused: [], unclear: [] },
@@ -184,7 +184,7 @@ export class ManifestReader {
     }
   }
 
-  #conclude(gathered: Gathering): Reading {
+  #conclude(gathered: Gathering): ManifestReading {
     refuseDoubles(gathered);
     const refused = new Set(gathered.refused.map(idOf));
     const { settings, requests, problems, folders, isUnfinished } = gathered;

@@ -2,7 +2,7 @@
  * Lock that allows only one operator process per manifest directory. The lock file describes its holder:
  * `{"pid":…,"processStart":…,"hostname":…,"scope":…,"since":…,"token":…}`.
  *
- * The holder updates the modification time of the lock file every `heartbeatMs`. Another process may take over the lock
+ * The holder updates the modification time of the lock file every `lockHeartbeatMs`. Another process may take over the lock
  * from a dead holder:
  * - immediately, if both run on the same machine or in the same container (`scope`), where the process id can be
  *   checked;
@@ -15,7 +15,7 @@
 import { link, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { hostname as machineName } from 'node:os';
 import { dirname, join } from 'node:path';
-import { jsonReader, objectOf, text } from '../../api/json-shape.ts';
+import { jsonReader, objectOf, textShape } from '../../api/json-shape.ts';
 import { type Clock, elapsedMs, type Instant, instant, sleep, type Timer } from '../../base/clock.ts';
 import { failure, isFileAbsent, LogfleetError, systemCode } from '../../base/errors.ts';
 import { Listeners } from '../../base/listeners.ts';
@@ -24,10 +24,10 @@ import { isRunning, ownIdentity, type ProcessIdentity } from '../../base/process
 import { createUid } from '../../base/random.ts';
 import { isoText } from '../../base/time-text.ts';
 import type { Leadership } from '../host.ts';
-import { diskError, makeState } from './durable-file.ts';
+import { directoryError, makeState } from './durable-file.ts';
 import type { StateDirectory } from './state-directory.ts';
 
-export const heartbeatMs = 5_000;
+export const lockHeartbeatMs = 5_000;
 export const silenceMs = 30_000;
 const pollIntervalMs = 2_000;
 /** Maximum number of attempts to take the lock while other processes compete for it. */
@@ -66,7 +66,7 @@ export class ProcessLock {
       await makeState(state);
       return await ProcessLock.#acquire(state.lockFile, options);
     } catch (error) {
-      throw error instanceof LogfleetError ? error : diskError('write', state.lockFile, error);
+      throw error instanceof LogfleetError ? error : directoryError('write', state.lockFile, error);
     }
   }
 
@@ -111,7 +111,7 @@ export class ProcessLock {
   }
 
   #scheduleHeartbeat(): void {
-    this.#timer = this.#clock.after(heartbeatMs, () => void this.#beat());
+    this.#timer = this.#clock.after(lockHeartbeatMs, () => void this.#beat());
   }
 
   async #beat(): Promise<void> {
@@ -225,7 +225,7 @@ async function readHolder(path: string): Promise<Holder | 'unreadable' | 'absent
 const decodeHolder = jsonReader<Holder>(
   objectOf({
     pid: { type: 'integer', minimum: 1 },
-    ...{ processStart: text, hostname: text, scope: text, since: text, token: text },
+    ...{ processStart: textShape, hostname: textShape, scope: textShape, since: textShape, token: textShape },
   }),
 );
 

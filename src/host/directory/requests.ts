@@ -14,7 +14,7 @@
  */
 
 import { join } from 'node:path';
-import { jsonReader, objectOf, resourceName, text } from '../../api/json-shape.ts';
+import { jsonReader, objectOf, resourceName, textShape } from '../../api/json-shape.ts';
 import { type AnnotationWriter, type AnnotationWriters, type KindName, kindNames } from '../../api/kinds.ts';
 import { isoText } from '../../base/time-text.ts';
 import type { ResourceKey } from '../host.ts';
@@ -139,7 +139,7 @@ const readRequest = jsonReader<StoredRequest>({
   ...objectOf(
     {
       ...{ kind: { enum: kindNames }, namespace: resourceName, name: resourceName },
-      annotations: { type: 'object', additionalProperties: { anyOf: [text, { type: 'null' }] } },
+      annotations: { type: 'object', additionalProperties: { anyOf: [textShape, { type: 'null' }] } },
       writers: { type: 'object', additionalProperties: { type: 'object' } },
       forget: { const: true },
     },

@@ -7,7 +7,7 @@
 
 import { basename, join } from 'node:path';
 import { fileError, type PlacedFinding } from '../../api/finding.ts';
-import { jsonReader, objectOf, resourceName, text } from '../../api/json-shape.ts';
+import { jsonReader, objectOf, resourceName, textShape } from '../../api/json-shape.ts';
 import { type AnyResource, type KindName, kindNames } from '../../api/kinds.ts';
 import { isoText } from '../../base/time-text.ts';
 import { dayMs } from '../../base/time-units.ts';
@@ -123,12 +123,12 @@ async function listStatusFiles(state: StateDirectory, kind: KindName) {
 const readRecord = jsonReader<Omit<ResourceRecord, 'directory'>>(
   objectOf(
     {
-      manifest: text,
+      manifest: textShape,
       retainedSince: { type: 'string', pattern: '^\\d{4}-\\d\\d-\\d\\dT[\\d:.]+Z$' },
       resource: objectOf({
         kind: { enum: kindNames },
         metadata: objectOf({
-          ...{ namespace: resourceName, name: resourceName, uid: text, creationTimestamp: text },
+          ...{ namespace: resourceName, name: resourceName, uid: textShape, creationTimestamp: textShape },
           ...{ generation: { type: 'number' }, resourceVersion: { type: 'string', pattern: '^\\d{1,15}$' } },
         }),
         spec: { type: 'object' },

@@ -8,14 +8,14 @@ import type { Clock } from '../../base/clock.ts';
 import { LogfleetError } from '../../base/errors.ts';
 import type { Counter, Metrics } from '../../base/metrics.ts';
 import { isRecord } from '../../base/record.ts';
-import { errorOfResponse, errorOfSilence, hasCode } from './api-error.ts';
+import { apiErrorOf, errorOfSilence, hasCode } from './api-error.ts';
 import { resourceOfPath } from './api-paths.ts';
 import type { KubeApi, KubeRequest, KubeResponse, WatchRequest } from './kube-api.ts';
 
 /** Default deadline for a request, in ms. */
 const defaultDeadlineMs = 10_000;
 
-export interface Call extends Omit<KubeRequest, 'signal'> {
+export interface ApiCall extends Omit<KubeRequest, 'signal'> {
   /** Signal that aborts the call. An aborted call rejects with the signal's reason. */
   readonly signal?: AbortSignal;
   readonly deadlineMs?: number;
@@ -72,7 +72,7 @@ export class ApiClient {
   }
 
   /** Sends a request and returns the body of a successful response. Throws the errors described in `api-error.ts`. */
-  async call(call: Call): Promise<unknown> {
+  async call(call: ApiCall): Promise<unknown> {
     const { signal, deadlineMs, ...request } = call;
     const what = `${call.method} ${call.path}`;
     const scope = withDeadline(this.#clock, deadlineMs ?? defaultDeadlineMs, signal);
@@ -89,7 +89,7 @@ export class ApiClient {
   }
 
   /** Reads one object. Returns undefined if the object does not exist. */
-  async find(path: string, call: Omit<Call, 'method' | 'path'> = {}): Promise<unknown> {
+  async find(path: string, call: Omit<ApiCall, 'method' | 'path'> = {}): Promise<unknown> {
     try {
       return await this.call({ ...call, method: 'GET', path });
     } catch (error) {
@@ -110,14 +110,14 @@ export class ApiClient {
   }
 
   /** Sends a request. Throws if the response is not an object with a name and a resource version. */
-  async callForObject<T extends KubeObject>(call: Call): Promise<T> {
+  async callForObject<T extends KubeObject>(call: ApiCall): Promise<T> {
     return objectIn<T>(await this.call(call), `${call.method} ${call.path}`);
   }
 
   /** Reads one object. Throws if the response is not an object with a name and a resource version. */
   async findObject<T extends KubeObject>(
     path: string,
-    call: Omit<Call, 'method' | 'path'> = {},
+    call: Omit<ApiCall, 'method' | 'path'> = {},
   ): Promise<T | undefined> {
     const body = await this.find(path, call);
     return body === undefined ? undefined : objectIn<T>(body, `GET ${path}`);
@@ -157,7 +157,7 @@ export class ApiClient {
     try {
       const response = await send();
       outcome = String(response.status);
-      if (response.status < 200 || response.status > 299) throw errorOfResponse(response, what);
+      if (response.status < 200 || response.status > 299) throw apiErrorOf(response, what);
       return response;
     } catch (error) {
       throw error instanceof LogfleetError ? error : errorOfSilence(what, error);

@@ -34,7 +34,7 @@ export function notInstalled(kind: KindName | typeof ledgerKind, place: string):
 /**
  * Returns the error for an unsuccessful response. `what` is the request as shown to users, for example `PUT /apis/…`.
  */
-export function errorOfResponse(response: KubeResponse, what: string): LogfleetError {
+export function apiErrorOf(response: KubeResponse, what: string): LogfleetError {
   const { status } = response;
   const answered = statusMessage(response.body);
   const make = (code: string, handling: Handling, advice: string, reason?: string) =>

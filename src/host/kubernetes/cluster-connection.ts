@@ -10,7 +10,7 @@ import { systemClock } from '../../base/clock.ts';
 import { failure, type LogfleetError } from '../../base/errors.ts';
 import type { ClusterCredentials, ClusterTarget, ConnectionOptions, KubeApi } from './kube-api.ts';
 
-export interface ClusterOptions {
+export interface KubeconfigOptions {
   readonly kubeconfig?: string | undefined;
   /** Context to use instead of the kubeconfig's current context. */
   readonly context?: string | undefined;
@@ -28,13 +28,13 @@ export interface ClusterConnection {
  * Connects to the cluster. Fails with `host.noCluster` if no cluster is configured, and with `host.misconfigured` if
  * the named kubeconfig, context or cluster does not exist.
  */
-export async function connectToCluster(options: ClusterOptions): Promise<ClusterConnection> {
+export async function connectToCluster(options: KubeconfigOptions): Promise<ClusterConnection> {
   const { UndiciKubeApi } = await import('./api-transport.ts');
   const target = options.plain ?? (await askClientNode(options));
   return { api: new UndiciKubeApi(target, systemClock), namespace: target.namespace ?? 'default' };
 }
 
-async function askClientNode(options: ClusterOptions): Promise<ClusterTarget> {
+async function askClientNode(options: KubeconfigOptions): Promise<ClusterTarget> {
   const { KubeConfig } = await import('@kubernetes/client-node/dist/config.js');
   const config = new KubeConfig();
   try {

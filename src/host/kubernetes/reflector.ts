@@ -18,7 +18,7 @@ import type { Ports } from '../../base/ports.ts';
 import { isRecord, recordOfJson } from '../../base/record.ts';
 import type { ResourceKey } from '../host.ts';
 import type { ApiClient } from './api-client.ts';
-import { backoffDelay, errorOfResponse, errorOfSilence, hasCode } from './api-error.ts';
+import { apiErrorOf, backoffDelay, errorOfSilence, hasCode } from './api-error.ts';
 import type { CachedResource, ResourceCache } from './resource-cache.ts';
 
 const pageLimit = 500;
@@ -171,7 +171,10 @@ export class Reflector<R extends CachedResource> {
       ...(listing.paged && { limit: String(pageLimit) }),
       ...(listing.continueToken !== undefined && { continue: listing.continueToken }),
     };
-    const page = readPage(await client.call({ method: 'GET', path, query, signal, deadlineMs: pageDeadlineMs }), path);
+    const page = decodeListPage(
+      await client.call({ method: 'GET', path, query, signal, deadlineMs: pageDeadlineMs }),
+      path,
+    );
     if (signal.aborted) return;
     const decoded = page.items.map(decode).filter((resource) => resource !== undefined);
     const resources = [...(listing.resources as readonly R[]), ...decoded];
@@ -236,7 +239,7 @@ export class Reflector<R extends CachedResource> {
     const object = isRecord(content) ? content : {};
     if (type === 'ERROR') {
       const status = typeof object.code === 'number' ? object.code : 500;
-      throw errorOfResponse({ status, headers: {}, body: object }, `WATCH ${path}`);
+      throw apiErrorOf({ status, headers: {}, body: object }, `WATCH ${path}`);
     }
     const bookmark = type === 'BOOKMARK' ? resourceVersionOf(object) : undefined;
     if (bookmark !== undefined) return bookmark;
@@ -289,7 +292,7 @@ export interface Page {
  * Decodes one page of a list from the API server's response. Throws the error `host.unreachable` if the response is not
  * a list.
  */
-export function readPage(response: unknown, path: string): Page {
+export function decodeListPage(response: unknown, path: string): Page {
   const list = isRecord(response) ? response : {};
   const resourceVersion = resourceVersionOf(list);
   if (!Array.isArray(list.items) || resourceVersion === undefined) {

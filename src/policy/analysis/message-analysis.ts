@@ -96,7 +96,7 @@ export function countQuery({ scope = '*' }: Pick<StageAnalysis, 'scope'>): strin
 }
 
 /** Returns the verdict of a finished analysis. The verdict is `Inconclusive` if no collector could be judged. */
-export function verdictOf({ judged, quiet }: AnalysisOutcome): 'Passed' | 'Failed' | 'Inconclusive' {
+export function analysisVerdict({ judged, quiet }: AnalysisOutcome): 'Passed' | 'Failed' | 'Inconclusive' {
   if (quiet > 0) return 'Failed';
   return judged > 0 ? 'Passed' : 'Inconclusive';
 }
@@ -114,7 +114,7 @@ export function quietText({ durationMs, outcome }: StageAnalysis): string | unde
 }
 
 /** Upgraded collector in a stage. */
-export interface Member {
+export interface AnalyzedMember {
   readonly id: string;
   /**
    * Wall-clock time of the upgrade in ms, rounded to a whole second; undefined if this rollout did not upgrade the
@@ -134,7 +134,7 @@ export interface PeriodCounts {
  */
 export function judgeMembers(
   analysis: StageAnalysis,
-  members: Iterable<Member>,
+  members: Iterable<AnalyzedMember>,
   { baseline: before, result }: PeriodCounts,
   resultFromMs: number,
   nameOf: (id: string) => string,

@@ -53,8 +53,8 @@ export function forecastStages(
   stages: readonly StageOfPlan[],
   wallMs: number,
 ): readonly ForecastStage[] {
-  const late = stages.filter(isEnded).flatMap(({ upgrades }) => upgrades);
-  const ahead = stages.filter((stage) => !isEnded(stage));
+  const late = stages.filter(isStageEnded).flatMap(({ upgrades }) => upgrades);
+  const ahead = stages.filter((stage) => !isStageEnded(stage));
   if (ahead.length === 0) return late.length > 0 ? [{ ...unlimited, members: late }] : [];
   return ahead.map((stage) => {
     const { inFlight, upgrades, waiting, soakMs, maxInProgress, analysis } = stage;
@@ -69,7 +69,7 @@ export function forecastStages(
   });
 }
 
-export function isEnded({ endedAtMs }: Pick<StageOfPlan, 'endedAtMs'>): boolean {
+export function isStageEnded({ endedAtMs }: Pick<StageOfPlan, 'endedAtMs'>): boolean {
   return endedAtMs !== undefined;
 }
 

@@ -20,7 +20,7 @@ import type { NextBuild } from '../rollout/target.ts';
 import { MaintenanceCalendar } from '../schedule/maintenance-calendar.ts';
 import { type Forecast, type ForecastOfStage, forecast } from './forecast.ts';
 import { type LeftOut, planMembers } from './planned-members.ts';
-import { forecastStages, isEnded, type StageOfPlan, stagesOfPlan } from './rollout-ahead.ts';
+import { forecastStages, isStageEnded, type StageOfPlan, stagesOfPlan } from './rollout-ahead.ts';
 
 export interface RolloutPlan {
   readonly rolloutId: string;
@@ -101,7 +101,7 @@ export function planRollout(policy: CollectorVersionPolicy, seen: Ready, upgrade
       resyncMs: parseDuration(policy.spec.resyncInterval) ?? 0,
     });
   const predicted = header.stop ? undefined : predict();
-  const ahead = stages.filter((stage) => !isEnded(stage));
+  const ahead = stages.filter((stage) => !isStageEnded(stage));
   const planned = (stage: StageOfPlan) =>
     plannedStage(stage, free.spec, header, began, predicted?.stages[ahead.indexOf(stage)]);
   return {
@@ -167,7 +167,7 @@ function plannedStage(
     ...{ name, counts, upgrades, maxInProgress, soakMs, ...(analysis && { analysis }) },
     members: countMembers(counts, spec, stage),
     approval: waiting && needsApproval(waiting, header) ? 'needed' : isApproved ? 'given' : 'none',
-    state: isEnded(stage) ? 'ended' : waiting || begins ? 'pending' : 'progressing',
+    state: isStageEnded(stage) ? 'ended' : waiting || begins ? 'pending' : 'progressing',
     startMs: times?.startMs,
     endMs: times?.endMs,
     afterApproval: times?.afterApproval ?? false,

@@ -13,13 +13,13 @@ import { sameValue } from '../../base/canonical-text.ts';
 import { counted } from '../../base/number-text.ts';
 import type { Row } from '../../fleet/fleet-rows.ts';
 import {
+  type AnalyzedMember,
   analysisPeriods,
+  analysisVerdict,
   countDelayMs,
   countQuery,
   judgeMembers,
-  type Member,
   quietText,
-  verdictOf,
 } from '../analysis/message-analysis.ts';
 import type { AnalysisOrder } from '../analysis/message-counter.ts';
 import { checkRecovery, type PendingCheck } from '../analysis/recovery.ts';
@@ -260,7 +260,11 @@ function withQuiet<T extends { readonly tally: Tally }>(counting: T, { judged, q
  * Yields the collectors of a stage that run the target version. Collectors that the service reports as not alive are
  * left out.
  */
-function* updatedMembers(memberIndex: MemberView, pending: PendingChanges, stage: number): IterableIterator<Member> {
+function* updatedMembers(
+  memberIndex: MemberView,
+  pending: PendingChanges,
+  stage: number,
+): IterableIterator<AnalyzedMember> {
   for (const id of memberIndex.ids()) {
     const isAlive = memberIndex.row(id)?.collector.alive !== false;
     if (!isAlive || memberIndex.stageOf(id) !== stage || pending.stateOf(id) !== 'updated') continue;
@@ -339,7 +343,7 @@ class StageProgress {
     const outcome = { ...judgement, scannedBytes: reading.scannedBytes };
     this.#set(index, withQuiet({ ...stage, analysis: { ...analysis, outcome } }, outcome));
     this.#header = withQuiet(this.#header, outcome);
-    const verdict = verdictOf(outcome);
+    const verdict = analysisVerdict(outcome);
     if (verdict === 'Inconclusive') {
       return this.#stopInconclusive(
         name,

@@ -6,7 +6,7 @@
  * - for all builds when the stored times are lost, unreadable or from another service;
  * - for a build whose stored time is in the future.
  */
-import { jsonReader, objectOf, text } from '../../api/json-shape.ts';
+import { jsonReader, objectOf, textShape } from '../../api/json-shape.ts';
 import type { LedgerStore, OwnerRef } from '../../host/host.ts';
 import type { Build } from '../../service/collectors/upgrade-service.ts';
 import { newestFirst } from './target.ts';
@@ -94,7 +94,10 @@ function sameAges(left: ReadonlyMap<string, number>, right: ReadonlyMap<string, 
 const decodeBuilds = jsonReader<StoredBuilds>(
   objectOf({
     format: { const: formatVersion },
-    service: text,
-    seen: { type: 'array', items: { type: 'array', minItems: 2, maxItems: 2, items: [text, { type: 'integer' }] } },
+    service: textShape,
+    seen: {
+      type: 'array',
+      items: { type: 'array', minItems: 2, maxItems: 2, items: [textShape, { type: 'integer' }] },
+    },
   }),
 );

@@ -18,7 +18,7 @@ import type { TimeRange } from '../../base/time-range.ts';
 import { isoSeconds } from '../../base/time-text.ts';
 import type { Health } from '../../controller/health.ts';
 import { bounded } from '../../controller/status-text.ts';
-import { analysisPeriods, verdictOf } from '../analysis/message-analysis.ts';
+import { analysisPeriods, analysisVerdict } from '../analysis/message-analysis.ts';
 import { comparedAfterRollback, type PendingCheck, recoveryPeriod } from '../analysis/recovery.ts';
 import type { AnalysisOutcome, Attempt, Ending, Entry, StageAnalysis, StageRecord } from '../ledger/ledger.ts';
 import type { PendingChanges } from '../members/pending-changes.ts';
@@ -140,7 +140,7 @@ function describeAnalysis(
   const { outcome } = analysis;
   if (outcome) {
     const { judged, quiet, unjudged, scannedBytes, quietest } = outcome;
-    const state = verdictOf(outcome);
+    const state = analysisVerdict(outcome);
     const figures = { state, judged, quiet, unjudged, scannedBytes, ...periods };
     const recovery = describeRecovery(analysis, outcome, check?.stage === name ? check : undefined);
     return { ...figures, quietest: within(maxQuietBytes, quietest), ...(recovery && { recovery }) };

@@ -1,6 +1,6 @@
 /** Events about the progress of a rollout and its stages. */
 import { counted, wordFor } from '../../base/number-text.ts';
-import { quietText, verdictOf } from '../analysis/message-analysis.ts';
+import { analysisVerdict, quietText } from '../analysis/message-analysis.ts';
 import { comparedAfterRollback } from '../analysis/recovery.ts';
 import type { AnalysisOutcome, LedgerHeader, StageAnalysis } from '../ledger/ledger.ts';
 
@@ -33,7 +33,7 @@ function analyzed(stage: string, analysis: StageAnalysis, outcome: AnalysisOutco
   const collectors = counted(judged, 'compared collector');
   const left =
     unjudged === 0 ? '' : ` ${counted(unjudged, 'collector')} could not be compared with the time before the upgrade.`;
-  switch (verdictOf(outcome)) {
+  switch (analysisVerdict(outcome)) {
     case 'Failed': {
       const message = `Stage ${stage}: of ${collectors}, ${quietText(analysis)}.${left}`;
       return { type: 'Warning', reason: 'StageAnalysisFailed', message } as const;

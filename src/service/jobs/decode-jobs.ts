@@ -16,7 +16,7 @@ import {
   text,
 } from '../json/json-members.ts';
 import { decodePageFields } from '../pages/page-field.ts';
-import type { HistogramBucket, JobState, JobStatus, RecordPage } from './search-service.ts';
+import type { HistogramBucket, JobStatus, RecordPage, SearchJobState } from './search-service.ts';
 
 export interface CreatedJob {
   readonly id: string;
@@ -30,7 +30,7 @@ export function decodeCreatedJob(body: Uint8Array): CreatedJob {
   return { id: opaqueId(members, 'id', ''), warning: optionalText(members, 'warning', '') };
 }
 
-const states: ReadonlyMap<string, JobState> = new Map<string, JobState>([
+const states: ReadonlyMap<string, SearchJobState> = new Map<string, SearchJobState>([
   ['NOT STARTED', 'notStarted'],
   ['GATHERING RESULTS', 'gatheringResults'],
   ['GATHERING RESULTS FROM SUBQUERIES', 'gatheringSubqueries'],
@@ -41,7 +41,7 @@ const states: ReadonlyMap<string, JobState> = new Map<string, JobState>([
 ]);
 
 /** Renders a state in the form in which the service writes it. */
-export function renderJobState(state: JobState): string {
+export function renderJobState(state: SearchJobState): string {
   if (typeof state !== 'string') return state.unknown;
   return [...states].find(([, known]) => known === state)?.[0] ?? state;
 }
@@ -49,7 +49,7 @@ export function renderJobState(state: JobState): string {
 /** Maximum length of an unknown job state, in characters. */
 const maxStateLength = 100;
 
-function decodeState(members: Members): JobState {
+function decodeState(members: Members): SearchJobState {
   const state = text(members, 'state', '').trim();
   // A status without a state is an error. Otherwise, the job would appear to run until it expires.
   if (state === '') throw mismatch('state', 'a state', undefined);
@@ -57,13 +57,17 @@ function decodeState(members: Members): JobState {
 }
 
 /** States of a search job in which the service may omit the number of messages. */
-const uncounted: ReadonlySet<JobState> = new Set<JobState>(['notStarted', 'gatheringSubqueries', 'cancelled']);
+const uncounted: ReadonlySet<SearchJobState> = new Set<SearchJobState>([
+  'notStarted',
+  'gatheringSubqueries',
+  'cancelled',
+]);
 
 /**
  * Decodes the number of messages. Throws if the number is missing, unless the search job is in one of the `uncounted`
  * states.
  */
-function decodeMessageCount(members: Members, state: JobState): number {
+function decodeMessageCount(members: Members, state: SearchJobState): number {
   return uncounted.has(state) ? (optionalCount(members, 'messageCount', '') ?? 0) : count(members, 'messageCount', '');
 }
 

@@ -4,7 +4,7 @@
  */
 import { assert } from '../../base/assert.ts';
 import { PageScanner } from '../pages/page-scanner.ts';
-import type { Call, CallOptions, CallResponse, Reading } from '../requests/call.ts';
+import type { Call, CallOptions, CallResponse, ResponseReader } from '../requests/call.ts';
 import type { Exchange } from '../requests/exchange.ts';
 import type { JobSession } from '../requests/job-session.ts';
 import type { BodySink } from '../requests/response-stream.ts';
@@ -85,7 +85,7 @@ export class JobClient implements OpenJob {
   /** Sends a request, and removes the service's cookie notice from the warning in the response. */
   async #read<T extends { readonly warning: string | undefined }>(
     call: Call,
-    reading: Reading<T>,
+    reading: ResponseReader<T>,
   ): Promise<CallResponse<T>> {
     const response = await this.#exchange.perform({ ...call, session: this.#session }, reading);
     const warning = newsOf(response.value.warning, this.#notice);

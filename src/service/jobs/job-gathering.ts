@@ -5,7 +5,7 @@
 
 import type { TimeRange } from '../../base/time-range.ts';
 import type { CallResponse } from '../requests/call.ts';
-import type { HistogramBucket, JobState, JobStatus } from './search-service.ts';
+import type { HistogramBucket, JobStatus, SearchJobState } from './search-service.ts';
 
 /** Maximum number of stored errors, and also of stored warnings. Any further errors or warnings are dropped. */
 const maxTexts = 100;
@@ -14,7 +14,7 @@ const maxTextLength = 1_000;
 const limitReached = /max(?:imum)?\s+results\s+reached/i;
 
 export interface JobProgress {
-  readonly state: JobState;
+  readonly state: SearchJobState;
   readonly messageCount: number;
   /** Number of records that the search job has found. Undefined if the service counts only messages. */
   readonly recordCount: number | undefined;
@@ -125,7 +125,7 @@ function addText(texts: Set<string>, text: string): void {
   if (texts.size < maxTexts) texts.add(text.slice(0, maxTextLength));
 }
 
-function isIdle(state: JobState): boolean {
+function isIdle(state: SearchJobState): boolean {
   return state === 'notStarted' || state === 'gatheringSubqueries';
 }
 

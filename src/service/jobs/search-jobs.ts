@@ -10,7 +10,7 @@ import type { JobAdmission, JobPermit } from '../budget/job-admission.ts';
 import { ServiceError } from '../requests/service-error.ts';
 import type { JobProgress } from './job-gathering.ts';
 import { orphanLifeMs, SearchJob } from './search-job.ts';
-import type { JobOrder, JobState, SearchService } from './search-service.ts';
+import type { JobOrder, SearchJobState, SearchService } from './search-service.ts';
 
 export interface SearchJobsOptions {
   readonly service: SearchService;
@@ -127,7 +127,7 @@ export class SearchJobs {
   }
 
   /** Logs each unknown state once. A job in an unknown state counts as running (section 10.2 of docs/service.md). */
-  #logUnknown(state: JobState): void {
+  #logUnknown(state: SearchJobState): void {
     if (typeof state === 'string' || this.#unknownStates.has(state.unknown)) return;
     this.#unknownStates.add(state.unknown);
     const { log = silentLogger } = this.#options;

@@ -30,7 +30,7 @@ export interface JobOrder {
 }
 
 /** State of a search job (section 3.1 of docs/service.md). A job in an unknown state counts as running. */
-export type JobState =
+export type SearchJobState =
   | 'notStarted'
   | 'gatheringResults'
   | 'gatheringSubqueries'
@@ -55,7 +55,7 @@ export interface HistogramBucket {
  * only once.
  */
 export interface JobStatus {
-  readonly state: JobState;
+  readonly state: SearchJobState;
   /** Number of messages found so far. */
   readonly messageCount: number;
   /** Number of records found so far. Undefined if the service counts only messages. */

@@ -11,7 +11,7 @@ import { char, hexDigit, nameOfByte, plainEnd, simpleEscape, whitespace } from '
 export type Reading<T> = Generator<void, T, void>;
 
 /** Types of JSON values, and their names in error messages. */
-export const kindNames = {
+export const valueTypeNames = {
   object: 'an object',
   array: 'an array',
   string: 'a string',
@@ -20,7 +20,7 @@ export const kindNames = {
   null: 'null',
 } as const;
 
-export type JsonKind = keyof typeof kindNames;
+export type JsonKind = keyof typeof valueTypeNames;
 
 /** Creates the error for an invalid byte. `offset` counts from the start of the document. */
 export type Complain = (offset: number, problem: string) => Error;

@@ -6,7 +6,7 @@
  * once, because rows that have already been passed on cannot be replaced.
  */
 import { DecodeError } from '../json/json-members.ts';
-import { isContainer, type JsonKind, type JsonReader, kindNames, type Reading } from '../json/json-reader.ts';
+import { isContainer, type JsonKind, type JsonReader, type Reading, valueTypeNames } from '../json/json-reader.ts';
 import { decodePageFields, type PageField } from './page-field.ts';
 import { type FieldValue, RowFields, type RowSink } from './page-row.ts';
 import { RowFinder, rowGap } from './row-finder.ts';
@@ -191,7 +191,7 @@ export class PageContent {
 
   #expect(expected: JsonKind, found: JsonKind): void {
     if (found === expected) return;
-    throw this.#errorAt(this.#reader.start, `expected ${kindNames[expected]}, found ${kindNames[found]}`);
+    throw this.#errorAt(this.#reader.start, `expected ${valueTypeNames[expected]}, found ${valueTypeNames[found]}`);
   }
 
   /** Creates the error for the byte at the given index in the chunk. */

@@ -30,7 +30,7 @@ export interface Call extends CallOptions {
 /** Decodes the body of a successful response. Throws a `DecodeError` if the body is invalid. */
 export type Decode<T> = (body: Uint8Array) => T;
 
-export type Reading<T> = Decode<T> | Streaming<T>;
+export type ResponseReader<T> = Decode<T> | Streaming<T>;
 
 /** A successful response, and the monotonic time in ms at which its request was sent. */
 export interface CallResponse<T> {

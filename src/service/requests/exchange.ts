@@ -21,7 +21,7 @@ import {
   type TransportResponse,
 } from '../transport/transport.ts';
 import { TransportError } from '../transport/transport-failure.ts';
-import type { Call, CallResponse, Reading } from './call.ts';
+import type { Call, CallResponse, ResponseReader } from './call.ts';
 import { decodeErrorBody } from './error-body.ts';
 import { KeyCheck, KeyRejectedError } from './key-check.ts';
 import { operations } from './operation.ts';
@@ -105,7 +105,7 @@ export class Exchange {
    * Sends a call's request, and retries it if the outcome permits a retry. Throws a `ServiceError`, or an error thrown
    * by one of the caller's own functions. The caller must wait before it repeats a failed call.
    */
-  async perform<T>(call: Call, reading: Reading<T>): Promise<CallResponse<T>> {
+  async perform<T>(call: Call, reading: ResponseReader<T>): Promise<CallResponse<T>> {
     const timesSeen = new Map<Outcome, number>();
     for (;;) {
       this.#calls += 1;
@@ -142,7 +142,7 @@ export class Exchange {
   }
 
   /** Sends one request and follows its redirects. */
-  async #follow<T>(call: Call, reading: Reading<T>): Promise<CallResponse<T>> {
+  async #follow<T>(call: Call, reading: ResponseReader<T>): Promise<CallResponse<T>> {
     // All requests for a search job go to the address at which the job was created.
     const home = call.session?.address;
     let address = home ?? this.#address;
@@ -187,7 +187,7 @@ export class Exchange {
   }
 
   /** Returns the value of a successful response, or throws a `ServiceError`. */
-  #valueOf<T>(call: Call, url: URL, reading: Reading<T>, sent: SentResponse<T>, isAstray: boolean): T {
+  #valueOf<T>(call: Call, url: URL, reading: ResponseReader<T>, sent: SentResponse<T>, isAstray: boolean): T {
     const { response, sentAtMs, stream } = sent;
     const { status } = response;
     if (status < 200 || status > 299) throw this.#refusal(call, url, sent, isAstray);
@@ -238,7 +238,7 @@ export class Exchange {
   }
 
   /** Sends one request as soon as the request budget permits it. */
-  async #send<T>(call: Call, url: URL, reading: Reading<T>): Promise<SentResponse<T>> {
+  async #send<T>(call: Call, url: URL, reading: ResponseReader<T>): Promise<SentResponse<T>> {
     const { transport, clock } = this.#options;
     const { operation, session } = call;
     const slot = await this.#slot(call, url);

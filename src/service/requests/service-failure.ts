@@ -68,7 +68,7 @@ function adviceWith(operation: Operation, names: SettingNames): Advice {
 }
 
 /** Creates the error for a failed request. `names` contains the names of the settings as users know them. */
-export function toServiceError(operation: Operation, failure: Failure, names = secretNames): ServiceError {
+export function toServiceError(operation: Operation, failure: Failure, names = secretSettingNames): ServiceError {
   const { reason, effect, handling } = treatmentOf(operation, failure.outcome);
   return new ServiceError({
     ...failure,
@@ -147,7 +147,7 @@ export interface SettingNames {
   readonly shareRate: string;
 }
 
-export const secretNames: SettingNames = {
+export const secretSettingNames: SettingNames = {
   address: 'baseURL in the Secret',
   credentials: 'accessId and accessKey in the Secret',
   trustAuthority: "put the service's CA certificate (PEM) into ca.crt of the Secret",

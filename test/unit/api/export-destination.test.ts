@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { validateResource } from '../../../src/api/validation.ts';
 import { bucketRoot, volumeRoot } from '../../../src/destination/export-layout.ts';
-import { checkSettings, type S3Settings } from '../../../src/destination/s3/s3-settings.ts';
+import { checkS3Settings, type S3Settings } from '../../../src/destination/s3/s3-settings.ts';
 import { nameProblem } from '../../../src/destination/store/object-name.ts';
 
 function takes(destination: object): boolean {
@@ -102,7 +102,7 @@ test('a store', () => {
     fc.property(stores, (store) => {
       if (!takes({ s3: store })) return;
       taken++;
-      expect(() => checkSettings({ ...store, root: '', credentials: 'ambient' } as S3Settings)).not.toThrow();
+      expect(() => checkS3Settings({ ...store, root: '', credentials: 'ambient' } as S3Settings)).not.toThrow();
     }),
     { seed: 1, numRuns: 2_000 },
   );

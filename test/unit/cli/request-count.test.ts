@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { noMetrics } from '../../../src/base/metrics.ts';
 import { PrometheusMetrics } from '../../../src/base/prometheus-metrics.ts';
-import { countingRequests, RequestPace } from '../../../src/cli/live/rates.ts';
+import { countingRequests, RequestRateMeter } from '../../../src/cli/live/rates.ts';
 import { RequestBudget } from '../../../src/service/budget/request-budget.ts';
 import { everlastingRight } from '../../support/send-rights.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
@@ -40,7 +40,7 @@ describe('countingRequests', () => {
 
 describe('RequestPace', () => {
   it('is undefined before the first request, then counts whole seconds', () => {
-    const pace = new RequestPace();
+    const pace = new RequestRateMeter();
     expect(pace.perSecond(0)).toBeUndefined();
     for (const atMs of [0, 1, 2, 3, 1_010, 1_011]) pace.add(atMs);
     expect(pace.perSecond(1_011)).toBe(3);
@@ -53,7 +53,7 @@ describe('RequestPace', () => {
     const gaps = fc.array(fc.double({ min: 1_000.001, max: 1_500, noNaN: true }), { minLength: 1, maxLength: 30 });
     fc.assert(
       fc.property(gaps, fc.double({ min: 0, max: 9_000, noNaN: true }), (gapsMs, checkIntervalMs) => {
-        const pace = new RequestPace();
+        const pace = new RequestRateMeter();
         let atMs = 0;
         for (const gapMs of gapsMs) {
           for (let request = 0; request < 4; request++) pace.add(atMs);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { resumeAllStep } from '../../../src/cli/render/next-steps.ts';
-import { hasFailed, isExported, isStalled, showOutcome } from '../../../src/cli/run/run-outcome.ts';
+import { isExported, isFailedResource, isStalled, showOutcome } from '../../../src/cli/run/run-outcome.ts';
 import { recordingOutput, type Terminal } from '../../support/recording-context.ts';
 import { sampleExport } from './sample-export.ts';
 import { samplePolicy } from './sample-policy.ts';
@@ -106,7 +106,7 @@ describe('the outcome of a run', () => {
     const flagged = exportOf('ExportedIncomplete', 'Complete', 'The manifest flags 1 interval.');
     const limited = exportOf('MaxMessagesReached', 'Stalled', 'The limit is reached.');
     expect(shown([whole, paused]).stdout).toContain('logging/errors: Exported: 5 rows are in 1 file.\n');
-    expect([whole, flagged, limited].map(hasFailed)).toEqual([false, true, true]);
+    expect([whole, flagged, limited].map(isFailedResource)).toEqual([false, true, true]);
     expect([whole, flagged, limited].map(isExported)).toEqual([true, false, false]);
   });
 

@@ -2,10 +2,10 @@
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { SecretText } from '../../../src/base/secret-text.ts';
-import { errorOfResponse, gcsErrors, tokenError } from '../../../src/destination/gcs/gcs-error.ts';
-import { checkSettings as checkGcsSettings } from '../../../src/destination/gcs/gcs-settings.ts';
+import { gcsErrorOf, gcsErrors, tokenError } from '../../../src/destination/gcs/gcs-error.ts';
+import { checkGcsSettings } from '../../../src/destination/gcs/gcs-settings.ts';
 import { s3Errors } from '../../../src/destination/s3/s3-error.ts';
-import { checkSettings, type S3Settings } from '../../../src/destination/s3/s3-settings.ts';
+import { checkS3Settings, type S3Settings } from '../../../src/destination/s3/s3-settings.ts';
 import { diskError } from '../../../src/destination/volume/disk-error.ts';
 
 describe('an error of the file system', () => {
@@ -96,9 +96,7 @@ describe('an error of Google Cloud Storage', () => {
     ['JSON without reasons', '{"error": {"message": "no"}}', 'HTTP status 404: no'],
     ['JSON of another form', '[]', 'HTTP status 404: []'],
   ])('that is %s has a message', (_, body, expected) => {
-    expect(gcsErrors.error('read plan', errorOfResponse(404, body)).message).toContain(
-      `cannot read plan: ${expected}; `,
-    );
+    expect(gcsErrors.error('read plan', gcsErrorOf(404, body)).message).toContain(`cannot read plan: ${expected}; `);
   });
 });
 
@@ -140,7 +138,7 @@ describe('settings of a store', () => {
     ],
     [{ root: '' }],
   ])('%o are accepted', (changes) => {
-    expect(() => checkSettings({ ...good, ...changes })).not.toThrow();
+    expect(() => checkS3Settings({ ...good, ...changes })).not.toThrow();
   });
 
   test.each<[Partial<S3Settings>, string]>([
@@ -158,7 +156,7 @@ describe('settings of a store', () => {
   ])('%o are refused: %s', (changes, message) => {
     const refusal = (() => {
       try {
-        checkSettings({ ...good, ...changes });
+        checkS3Settings({ ...good, ...changes });
       } catch (error) {
         return error as Error;
       }

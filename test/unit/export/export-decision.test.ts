@@ -3,7 +3,7 @@ import { hourMs } from '../../../src/base/time-units.ts';
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
 import type { RunningSearch } from '../../../src/export/search/search-tools.ts';
 import {
-  decide,
+  decideExport,
   type ExportDecideInput,
   type ExportLimits,
   type ExportMoment,
@@ -201,7 +201,7 @@ describe('the searches to start', () => {
       [order(0, 0, 40)],
     ],
   ])('%s', (_, given, expected) => {
-    expect(decide(given).start).toEqual(expected);
+    expect(decideExport(given).start).toEqual(expected);
   });
 });
 
@@ -236,16 +236,16 @@ describe('running searches', () => {
       false,
     ],
   ])('%s', (_, given, isStopped) => {
-    expect(decide(given).stop).toEqual(isStopped ? given.running : []);
+    expect(decideExport(given).stop).toEqual(isStopped ? given.running : []);
   });
 
   test('are ended as cut off shortly before eight hours (E13)', () => {
     const old = search(0, 0, 100, { createdAtMs: now.monotonicMs - 8 * hourMs + 60_000 });
     const young = search(1, 100, 200, { createdAtMs: now.monotonicMs - 7 * hourMs });
-    const decision = decide(input({ running: [old, young] }));
+    const decision = decideExport(input({ running: [old, young] }));
     expect(decision.endAsCut).toEqual([old]);
     expect(decision.requeueAfterMs).toBe(40 * 60_000);
-    expect(decide(input({ running: [{ ...old, isSearching: false }] })).endAsCut).toEqual([]);
+    expect(decideExport(input({ running: [{ ...old, isSearching: false }] })).endAsCut).toEqual([]);
   });
 });
 
@@ -298,7 +298,7 @@ describe('the reason for waiting', () => {
       undefined,
     ],
   ])('%s', (_, given, expected) => {
-    const { waitsFor } = decide(given);
+    const { waitsFor } = decideExport(given);
     if (expected) expect(waitsFor).toMatchObject(expected);
     else expect(waitsFor).toBeUndefined();
   });
@@ -310,14 +310,16 @@ describe('the reason for waiting', () => {
     ['until the failure may be over', input({ troubleUntilMs: laterMs }), 30_000],
     ['until the deadline', input({}, { deadlineMs: now.wallMs + 7 }), 7],
   ])('lasts %s', (_, given, expected) => {
-    expect(decide(given).requeueAfterMs).toBe(expected);
+    expect(decideExport(given).requeueAfterMs).toBe(expected);
   });
 });
 
 describe('the progress', () => {
   test('is the share of each segment, and the committed rows', () => {
     const records = [record(0, 40, 100), record(1, 100, 200, 7)];
-    const decision = decide(input({ records, running: [search(0, 0, 40, { scannedBytes: 3 })], scannedBytes: 4 }));
+    const decision = decideExport(
+      input({ records, running: [search(0, 0, 40, { scannedBytes: 3 })], scannedBytes: 4 }),
+    );
     expect(decision.progress).toMatchObject({
       ...{ intervalsDone: 2, intervalsPlanned: 4, rows: 12, bytes: 120, duplicates: 2, scannedBytes: 7 },
       coveredRatio: expect.closeTo(160 / 300, 9),
@@ -328,14 +330,14 @@ describe('the progress', () => {
 
   test('is a third when one of three segments is done, for any length of the segments (H3)', () => {
     const plan = { boundariesMs: [0, 9_900, 9_950, 10_000] };
-    const { progress } = decide(input({ plan, records: [record(0, 0, 9_900)] }));
+    const { progress } = decideExport(input({ plan, records: [record(0, 0, 9_900)] }));
     expect(progress.coveredRatio).toBeCloseTo(1 / 3, 9);
   });
 
   test('stays at 99 % until the digest, while the ratio of finished searches increases', () => {
     const plan = { boundariesMs: [0, 1_000] };
     const figuresAt = (fromMs: number) =>
-      decide(input({ plan, records: [record(0, fromMs, 1_000)], wantsDigest: true }));
+      decideExport(input({ plan, records: [record(0, fromMs, 1_000)], wantsDigest: true }));
     const ratios = [5, 2].map((leftMs) => figuresAt(leftMs).progress);
     expect(ratios.map(({ coveredRatio }) => coveredRatio)).toEqual([0.99, 0.99]);
     expect(ratios.map(({ searchesDone }) => searchesDone)).toEqual([0.995, 0.998]);
@@ -344,13 +346,13 @@ describe('the progress', () => {
   test('is computed for as many intervals of one segment as a manifest can have', () => {
     const count = 240_000;
     const records = Array.from({ length: count - 1 }, (_, index) => record(0, index + 1, index + 2, 1));
-    const { start, progress } = decide(input({ plan: { boundariesMs: [0, count] }, records }));
+    const { start, progress } = decideExport(input({ plan: { boundariesMs: [0, count] }, records }));
     expect(start).toEqual([order(0, 0, 1)]);
     expect(progress).toMatchObject({ intervalsDone: count - 1, intervalsPlanned: count, rows: count - 1 });
   });
 
   test('is complete when records cover the range', () => {
-    const decision = decide(
+    const decision = decideExport(
       input({ plan: { boundariesMs: [0, 100] }, records: [record(0, 0, 40), record(0, 40, 100)] }),
     );
     expect(decision).toMatchObject({ isCovered: true, progress: { coveredRatio: 1 } });

@@ -4,7 +4,11 @@ import { requestOf } from '../../../src/export/resource/export-spec.ts';
 import { type ExportDefinition, exportDefinition } from '../../../src/export/search/export-definition.ts';
 import { exportHealth } from '../../../src/export/status/export-health.ts';
 import type { Pace } from '../../../src/export/status/export-pace.ts';
-import { describeEssentials, describeFigures, verdictsOf } from '../../../src/export/status/export-status.ts';
+import {
+  describeExportEssentials,
+  describeExportFigures,
+  verdictsOf,
+} from '../../../src/export/status/export-status.ts';
 import { resourceWording } from '../../../src/export/status/export-wording.ts';
 import type { WorkView } from '../../../src/export/work/work-view.ts';
 import { exportOf, intervalOf, manifestOf, viewOf } from './sample-view.ts';
@@ -24,8 +28,8 @@ function described(view: WorkView | undefined, before?: SearchExportStatus, pace
     wording: resourceWording,
   });
   const input = { resource, before, health, startedAtMs: wallMs - 60_000, definition, view, wallMs };
-  const essentials = describeEssentials(input);
-  return { essentials, status: { ...essentials, ...describeFigures(input, pace) } };
+  const essentials = describeExportEssentials(input);
+  return { essentials, status: { ...essentials, ...describeExportFigures(input, pace) } };
 }
 
 describe('fields that are written immediately', () => {

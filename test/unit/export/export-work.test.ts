@@ -7,7 +7,7 @@ import { type Manifest, manifestKind, totalsOf } from '../../../src/destination/
 import { storePlanOnce } from '../../../src/destination/plan-object.ts';
 import type { Destination } from '../../../src/destination/store/destination.ts';
 import { destinationError } from '../../../src/destination/store/destination-error.ts';
-import type { PlannedExport, PlanningWait, PlanOptions } from '../../../src/export/plan/export-planning.ts';
+import type { ExportPlanOptions, PlannedExport, PlanningWait } from '../../../src/export/plan/export-planning.ts';
 import type { JobSet } from '../../../src/export/search/job-set.ts';
 import type { SearchTools } from '../../../src/export/search/search-tools.ts';
 import { ServiceQuirks } from '../../../src/export/search/service-quirks.ts';
@@ -71,7 +71,7 @@ class WorkWorld {
   changes = 0;
   /** Error with which the next attempt to open the destination fails, or undefined if it succeeds. */
   openFails: LogfleetError | undefined;
-  planning: (tools: SearchTools, options: PlanOptions) => Promise<PlannedExport> = async ({ destination }) => ({
+  planning: (tools: SearchTools, options: ExportPlanOptions) => Promise<PlannedExport> = async ({ destination }) => ({
     plan: await storePlanOnce(destination, definition.layout, plan),
     first: undefined,
   });

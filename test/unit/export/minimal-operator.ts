@@ -13,7 +13,7 @@ import {
   showsInclusiveEnd,
   type Verdict,
 } from '../../../src/export/search/search-verdict.ts';
-import { decide, type ExportDecision } from '../../../src/export/work/export-decision.ts';
+import { decideExport, type ExportDecision } from '../../../src/export/work/export-decision.ts';
 import { onlyWorker } from '../../../src/export/work/worker-part.ts';
 import { countMinimal, type MinimalJob, type MinimalRow, type MinimalWorld, searchMinimal } from './minimal-service.ts';
 
@@ -48,7 +48,7 @@ export class MinimalOperator {
   }
 
   decide(): ExportDecision {
-    return decide({
+    return decideExport({
       plan: this.#plan,
       records: [...this.#destination.values()].map(({ record }) => record),
       ...{ verdicts: [], wantsDigest: false, part: onlyWorker, yieldsUntilMs: 0, replacesFirstAtMs: 0 },

@@ -3,7 +3,7 @@
 import type { Random } from '../../../src/base/random.ts';
 import type { TimeRange } from '../../../src/base/time-range.ts';
 import type { MessageHistogram } from '../../../src/service/jobs/job-gathering.ts';
-import type { JobState } from '../../../src/service/jobs/search-service.ts';
+import type { SearchJobState } from '../../../src/service/jobs/search-service.ts';
 
 export interface MinimalRow {
   readonly messageTimeMs: number;
@@ -25,7 +25,7 @@ export interface MinimalWorld {
 }
 
 export interface MinimalJob {
-  readonly state: JobState;
+  readonly state: SearchJobState;
   readonly isLimitReached: boolean;
   readonly messageCount: number;
   readonly pendingErrors: readonly string[];

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { SearchExport } from '../../../src/api/kinds.ts';
 import type { ExportHealth } from '../../../src/export/status/export-health.ts';
-import { stillHolds } from '../../../src/export/status/shown-verdict.ts';
+import { shownVerdictHolds } from '../../../src/export/status/shown-verdict.ts';
 import { viewOf } from './sample-view.ts';
 
 const exporting = { ready: 'False', reason: 'Exporting' } as ExportHealth;
@@ -39,7 +39,7 @@ test.each([
     true,
   ],
 ])('H1: after a restart, %s', (_, reason, isOutage, view, holds) => {
-  expect(stillHolds(exportWith(reason, isOutage), exporting, viewOf({ stage: 'exporting', ...view }), 1_000)).toBe(
-    holds,
-  );
+  expect(
+    shownVerdictHolds(exportWith(reason, isOutage), exporting, viewOf({ stage: 'exporting', ...view }), 1_000),
+  ).toBe(holds);
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { segmentsOf } from '../../../src/destination/plan-object.ts';
-import { decide, type ExportDecideInput } from '../../../src/export/work/export-decision.ts';
+import { decideExport, type ExportDecideInput } from '../../../src/export/work/export-decision.ts';
 import { onlyWorker, partOf, segmentsOfWorker, type WorkerPart } from '../../../src/export/work/worker-part.ts';
 
 const plan = { boundariesMs: [0, 10, 20, 30, 40, 50, 60, 70, 80] };
@@ -70,24 +70,24 @@ describe('the decision of one of several workers', () => {
     .map(({ index, fromMs, toMs }) => record(index, fromMs, toMs));
 
   test('first waits for the other workers, and decides again at the end of this time', () => {
-    expect(decide(input({ records }))).toMatchObject({
+    expect(decideExport(input({ records }))).toMatchObject({
       ...{ start: [], waitsFor: { kind: 'workers' }, requeueAfterMs: 1_000 },
     });
-    expect(decide(input({ records, yieldsUntilMs: 1_000 })).start.map(({ segment }) => segment)).toEqual([3, 1]);
+    expect(decideExport(input({ records, yieldsUntilMs: 1_000 })).start.map(({ segment }) => segment)).toEqual([3, 1]);
   });
 
   test('waits for the others before it gives up an interval of its own', () => {
     const delays = [{ segment: 1, toMs: 20, untilMs: undefined, message: 'not proven' }];
-    expect(decide(input({ records, delays })).waitsFor).toEqual({ kind: 'workers' });
+    expect(decideExport(input({ records, delays })).waitsFor).toEqual({ kind: 'workers' });
     const done = [...records, record(3, 30, 40)];
-    expect(decide(input({ records: done, delays })).waitsFor).toMatchObject({ kind: 'people', isRest: true });
+    expect(decideExport(input({ records: done, delays })).waitsFor).toMatchObject({ kind: 'people', isRest: true });
   });
 
   test('leaves the digest to the first worker', () => {
     const covered = all.map(({ index, fromMs, toMs }) => record(index, fromMs, toMs));
     const given = { records: covered, wantsDigest: true };
-    expect(decide(input({ ...given, replacesFirstAtMs: 2_000 })).waitsFor).toEqual({ kind: 'workers' });
-    expect(decide(input({ ...given, replacesFirstAtMs: 2_000 })).requeueAfterMs).toBe(1_000);
-    expect(decide(input({ ...given, replacesFirstAtMs: 1_000 })).waitsFor).toBeUndefined();
+    expect(decideExport(input({ ...given, replacesFirstAtMs: 2_000 })).waitsFor).toEqual({ kind: 'workers' });
+    expect(decideExport(input({ ...given, replacesFirstAtMs: 2_000 })).requeueAfterMs).toBe(1_000);
+    expect(decideExport(input({ ...given, replacesFirstAtMs: 1_000 })).waitsFor).toBeUndefined();
   });
 });

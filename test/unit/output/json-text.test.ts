@@ -1,7 +1,7 @@
 /** Tests the functions that decode JSON strings and find the end of a JSON value. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { nestedEnd, stringEnd, wordEnd, writeText } from '../../../src/output/json-text.ts';
+import { afterString, nestedEnd, wordEnd, writeText } from '../../../src/output/json-text.ts';
 import { texts, values, writings, writtenRow } from './rows.ts';
 
 function said(json: string): string {
@@ -50,7 +50,7 @@ test('finds the end of a value with any content', () => {
       expect(nestedEnd(bytes, viewOf(bytes), before, bytes.length)).toBe(end);
       if (typeof value !== 'string') return;
       const string = Buffer.from(`${JSON.stringify(value)}"\\`);
-      expect(stringEnd(string, viewOf(string), 1, string.length)).toBe(string.length - 2);
+      expect(afterString(string, viewOf(string), 1, string.length)).toBe(string.length - 2);
     }),
     { numRuns: 1_000 },
   );

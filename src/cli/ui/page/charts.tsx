@@ -11,12 +11,12 @@ export interface Key {
   readonly colour: string;
 }
 
-export interface Segment extends Key {
+export interface BarSegment extends Key {
   readonly amount: number;
 }
 
 /** Returns the segments for a bar of collectors. `counts` are in the order of `collectorStates`. */
-export function collectorSegments(counts: readonly number[]): readonly Segment[] {
+export function collectorSegments(counts: readonly number[]): readonly BarSegment[] {
   return collectorStates.map(({ member, label }, index) => ({
     label,
     amount: counts[index] ?? 0,
@@ -24,7 +24,7 @@ export function collectorSegments(counts: readonly number[]): readonly Segment[]
   }));
 }
 
-export function exportSegments([done = 0, rest = 0]: readonly number[]): readonly Segment[] {
+export function exportSegments([done = 0, rest = 0]: readonly number[]): readonly BarSegment[] {
   return [
     { label: '% exported', amount: done, colour: 'var(--updated)' },
     { label: '% left', amount: rest, colour: 'var(--pending)' },
@@ -32,7 +32,7 @@ export function exportSegments([done = 0, rest = 0]: readonly number[]): readonl
 }
 
 /** Bar whose segments are proportional to their amounts. Each amount above 0 is visible. */
-export function StackedBar({ segments, isThin = false }: { segments: readonly Segment[]; isThin?: boolean }) {
+export function StackedBar({ segments, isThin = false }: { segments: readonly BarSegment[]; isThin?: boolean }) {
   const present = segments.filter(({ amount }) => amount > 0);
   const text = present.map(({ label, amount }) => `${amount}${label.startsWith('%') ? '' : ' '}${label}`).join(', ');
   return (
@@ -45,7 +45,7 @@ export function StackedBar({ segments, isThin = false }: { segments: readonly Se
 }
 
 /** Legend of a chart's colours. Shows the amounts of a bar's segments, and omits empty segments. */
-export function Legend({ keys }: { keys: readonly (Key & Partial<Segment>)[] }) {
+export function Legend({ keys }: { keys: readonly (Key & Partial<BarSegment>)[] }) {
   return (
     <ul class="legend">
       {keys
@@ -60,7 +60,7 @@ export function Legend({ keys }: { keys: readonly (Key & Partial<Segment>)[] }) 
   );
 }
 
-export function BarSection({ title, segments }: { title: string; segments: readonly Segment[] }) {
+export function BarSection({ title, segments }: { title: string; segments: readonly BarSegment[] }) {
   return (
     <Section title={title}>
       <StackedBar segments={segments} />
@@ -80,14 +80,14 @@ export function spanOf(from: string, to: string, colour: string, what: string): 
   return { fromMs, toMs, colour, title: `${renderMinute(fromMs)} to ${renderMinute(toMs)}: ${what}` };
 }
 
-interface TimelineProps {
+interface TimelineChartProps {
   readonly range: TimeRange;
   readonly spans: readonly TimeSpan[];
   readonly nowMs?: number;
   readonly label: string;
 }
 
-export function Timeline({ range, spans, nowMs, label }: TimelineProps) {
+export function TimelineChart({ range, spans, nowMs, label }: TimelineChartProps) {
   const percent = (durationMs: number) => `${(100 * durationMs) / Math.max(1, range.toMs - range.fromMs)}%`;
   const place = (fromMs: number, toMs: number) => ({
     left: percent(fromMs - range.fromMs),
@@ -115,7 +115,7 @@ function Axis({ range }: { range: TimeRange }) {
   );
 }
 
-interface HistogramProps {
+interface HistogramChartProps {
   /** Counts for time slices of equal length; undefined where a count is unknown. */
   readonly counts: readonly (number | undefined)[];
   readonly range: TimeRange;
@@ -123,7 +123,7 @@ interface HistogramProps {
 }
 
 /** Histogram of rows over time. */
-export function Histogram({ counts, range, label }: HistogramProps) {
+export function HistogramChart({ counts, range, label }: HistogramChartProps) {
   const highest = Math.max(1, ...counts.map((count = 0) => count));
   const sliceMs = (range.toMs - range.fromMs) / counts.length;
   return (

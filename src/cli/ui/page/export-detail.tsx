@@ -6,7 +6,7 @@ import { renderDuration } from '../../../base/duration.ts';
 import { groupedText } from '../../../base/number-text.ts';
 import type { TimeRange } from '../../../base/time-range.ts';
 import { renderBytes, renderCount, renderMinute, renderTimeLeft } from '../../render/text.ts';
-import { exportSegments, Histogram, Legend, StackedBar, spanOf, Timeline, type TimeSpan } from './charts.tsx';
+import { exportSegments, HistogramChart, Legend, StackedBar, spanOf, TimelineChart, type TimeSpan } from './charts.tsx';
 import { Ago, Pairs, rangeColumns, Section, Table, TableSection, useNow } from './parts.tsx';
 
 export function ExportDetail({ resource }: { resource: SearchExport }) {
@@ -73,7 +73,7 @@ function Coverage({ status }: { status: SearchExportStatus }) {
   return (
     <Section title="Coverage">
       {isKnown ? (
-        <Timeline range={range} spans={spans} label={label} />
+        <TimelineChart range={range} spans={spans} label={label} />
       ) : (
         <StackedBar segments={exportSegments([progress.coveredPercent, 100 - progress.coveredPercent])} />
       )}
@@ -115,7 +115,7 @@ function RowsOverTime({ status }: { status: SearchExportStatus }) {
   const label = `Rows over time, at most ${groupedText(highest)} rows, from ${timeOf(rowHistogram.indexOf(highest))}`;
   return (
     <Section title="Rows over time">
-      <Histogram counts={counts} range={range} label={label} />
+      <HistogramChart counts={counts} range={range} label={label} />
       <details>
         <summary>As a table</summary>
         <Table

@@ -16,7 +16,7 @@ import {
   renderWindow,
 } from '../../render/rollout-figures.ts';
 import { renderTimeLeft } from '../../render/text.ts';
-import { BarSection, collectorSegments, type Segment, StackedBar } from './charts.tsx';
+import { BarSection, type BarSegment, collectorSegments, StackedBar } from './charts.tsx';
 import { Ago, Pairs, Section, TableSection, useNow } from './parts.tsx';
 
 const shownVersions = 8;
@@ -104,7 +104,7 @@ function sentence(text: string | undefined): string {
  * Returns the segments of a bar of collector versions, most frequent first. Combines rare versions. Versions other than
  * the target have shades of one colour, so that colour-blind people can distinguish them.
  */
-function versionSegments({ versions = [], targetVersion }: CollectorVersionPolicyStatus): readonly Segment[] {
+function versionSegments({ versions = [], targetVersion }: CollectorVersionPolicyStatus): readonly BarSegment[] {
   const former = versions.filter(({ version }) => version !== targetVersion);
   const shown = versions.slice(0, shownVersions).map(({ version, count: amount }) => {
     const label = version || '(none)';
@@ -119,7 +119,7 @@ function versionSegments({ versions = [], targetVersion }: CollectorVersionPolic
 function Stage({ stage, isCurrent, soak }: { stage: StageStatus; isCurrent: boolean; soak: string | undefined }) {
   const nowMs = useNow();
   const { name, members, updated, inProgress = 0, failed, state, startTime } = stage;
-  const segments: readonly Segment[] = [
+  const segments: readonly BarSegment[] = [
     { label: 'updated', amount: updated, colour: 'var(--updated)' },
     { label: 'in progress', amount: inProgress, colour: 'var(--inProgress)' },
     { label: 'failed', amount: failed, colour: 'var(--failed)' },

@@ -4,7 +4,7 @@ import type { SearchExportScheduleStatus } from '../../../api/generated/search-e
 import type { SearchExportSchedule } from '../../../api/kinds.ts';
 import type { TimeRange } from '../../../base/time-range.ts';
 import { renderAge, renderAgeSince, renderBytes, renderMinute } from '../../render/text.ts';
-import { BarSection, exportSegments, Legend, spanOf, Timeline, type TimeSpan } from './charts.tsx';
+import { BarSection, exportSegments, Legend, spanOf, TimelineChart, type TimeSpan } from './charts.tsx';
 import { Pairs, rangeColumns, Section, TableSection, useNow } from './parts.tsx';
 
 export function ScheduleDetail({ schedule }: { schedule: SearchExportSchedule }) {
@@ -92,7 +92,7 @@ function Covered({ status }: { status: SearchExportScheduleStatus }) {
   const label = `Exported time: ${covered.length} ranges, ${gaps.length} gaps, ${running.length} running`;
   return (
     <Section title="Exported time">
-      <Timeline range={range} spans={spans} nowMs={nowMs} label={label} />
+      <TimelineChart range={range} spans={spans} nowMs={nowMs} label={label} />
       <Legend keys={coveredKeys} />
     </Section>
   );

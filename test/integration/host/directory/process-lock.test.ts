@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, utimesSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { heartbeatMs, isSurelyFree, ProcessLock, silenceMs } from '../../../../src/host/directory/process-lock.ts';
+import { isSurelyFree, lockHeartbeatMs, ProcessLock, silenceMs } from '../../../../src/host/directory/process-lock.ts';
 import { StateDirectory } from '../../../../src/host/directory/state-directory.ts';
 import { settle } from '../../../support/virtual-clock.ts';
 import { Workplace } from '../../../support/workplace.ts';
@@ -155,7 +155,7 @@ describe('a lock', () => {
     await acquire(place, 'another machine');
     const beat = (second: number) => {
       utimesSync(place.path(lockFile), second, second);
-      place.clock.after(heartbeatMs, () => beat(second + 1));
+      place.clock.after(lockHeartbeatMs, () => beat(second + 1));
     };
     beat(1_000);
     await expect(place.clock.during(acquire(place))).rejects.toMatchObject({ code: 'host.locked' });
@@ -168,7 +168,7 @@ describe('a lock', () => {
     const thief = JSON.stringify({ ...JSON.parse(place.read(lockFile)), token: 'thief' });
     place.write(lockFile, thief);
     expect(lock.held()).toBe(true);
-    await place.clock.advance(heartbeatMs);
+    await place.clock.advance(lockHeartbeatMs);
     await reported;
     expect(lock.held()).toBe(false);
     await lock.release();
@@ -184,7 +184,7 @@ describe('a lock', () => {
     const asleep = place.clock.monotonic.bind(place.clock);
     place.clock.monotonic = () => asleep() + silenceMs;
     expect(leadership.isLeader()).toBe(false);
-    await place.clock.advance(heartbeatMs);
+    await place.clock.advance(lockHeartbeatMs);
     await reported;
     expect([leadership.isLeader(), leadership.term(), leadership.tookOverByForce()]).toEqual([true, 2, false]);
   });
@@ -194,13 +194,13 @@ describe('a lock', () => {
     place.write('m/web.yaml', '');
     const lock = await ProcessLock.acquire(new StateDirectory(place.path('m')), place);
     renameSync(place.path('m'), place.path('away'));
-    await place.clock.advance(heartbeatMs);
+    await place.clock.advance(lockHeartbeatMs);
     expect(lock.held()).toBe(true);
     await place.clock.advance(silenceMs);
     expect(lock.held()).toBe(false);
     renameSync(place.path('away'), place.path('m'));
     const reported = new Promise<void>((resolve) => lock.subscribe(resolve));
-    await place.clock.advance(heartbeatMs);
+    await place.clock.advance(lockHeartbeatMs);
     await reported;
     expect(lock.held()).toBe(true);
   });
@@ -211,12 +211,13 @@ describe('a lock', () => {
     const lock = await ProcessLock.acquire(new StateDirectory(place.path('m')), place);
     renameSync(place.path('m'), place.path('away'));
     mkdirSync(place.path('m', '.logfleet', 'requests'), { recursive: true });
-    for (let silentMs = 0; silentMs <= silenceMs; silentMs += heartbeatMs) await place.clock.advance(heartbeatMs);
+    for (let silentMs = 0; silentMs <= silenceMs; silentMs += lockHeartbeatMs)
+      await place.clock.advance(lockHeartbeatMs);
     expect(lock.held()).toBe(false);
     rmSync(place.path('m'), { recursive: true });
     renameSync(place.path('away'), place.path('m'));
     const reported = new Promise<void>((resolve) => lock.subscribe(resolve));
-    await place.clock.advance(heartbeatMs);
+    await place.clock.advance(lockHeartbeatMs);
     await reported;
     expect(lock.held()).toBe(true);
   });

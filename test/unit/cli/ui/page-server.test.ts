@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { AnyResource } from '../../../../src/api/kinds.ts';
 import { systemClock } from '../../../../src/base/clock.ts';
 import { runProgram } from '../../../../src/cli/program.ts';
-import { refusalOf } from '../../../../src/cli/ui/page-server.ts';
+import { refusalResponse } from '../../../../src/cli/ui/page-server.ts';
 import { uiCommand } from '../../../../src/cli/ui/ui.ts';
 import { MemoryReader } from '../../../support/memory-reader.ts';
 import { type RecordingContext, recordingContext } from '../../../support/recording-context.ts';
@@ -80,8 +80,8 @@ describe('a request', () => {
     ['127.0.0.1:80', 'http://127.0.0.1:80'],
   ])('to the host %s from the origin %s gets a response on port 80', (host, origin) => {
     const headers = { host, ...(origin !== undefined && { origin }) };
-    expect(refusalOf({ method: 'GET', headers }, 80)).toBeUndefined();
-    expect(refusalOf({ method: 'GET', headers }, 8080)).toMatchObject({ status: 403 });
+    expect(refusalResponse({ method: 'GET', headers }, 80)).toBeUndefined();
+    expect(refusalResponse({ method: 'GET', headers }, 8080)).toMatchObject({ status: 403 });
   });
 
   test('of a page from another origin is refused', async () => {

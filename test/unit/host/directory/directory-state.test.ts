@@ -7,7 +7,7 @@ import { DirectoryView } from '../../../../src/host/directory/directory-view.ts'
 import {
   listFolder,
   readIfPresent,
-  removeLeftovers,
+  removeTemporaryFiles,
   writeDurably,
 } from '../../../../src/host/directory/durable-file.ts';
 import { writeRequest } from '../../../../src/host/directory/requests.ts';
@@ -169,8 +169,8 @@ describe('durable files', () => {
   test('leftovers are removed at every depth, and no other files', async () => {
     const place = new Workplace();
     for (const file of ['.x.json.1.2.tmp', 'a/.y.tmp', 'a/y.json', 'a/z.tmp', 'a/.hidden']) place.write(file, '');
-    await removeLeftovers(place.directory);
-    await removeLeftovers(place.path('absent'));
+    await removeTemporaryFiles(place.directory);
+    await removeTemporaryFiles(place.path('absent'));
     expect(existsSync(place.path('.x.json.1.2.tmp'))).toBe(false);
     expect(readdirSync(place.path('a')).sort()).toEqual(['.hidden', 'y.json', 'z.tmp']);
     expect(await listFolder(place.path('a'))).toEqual(['y.json', 'z.tmp']);

@@ -1,6 +1,6 @@
 /** Tests which Kubernetes API errors the operator retries, and which it reports. */
 import { expect, test } from 'vitest';
-import { errorOfResponse } from '../../../../src/host/kubernetes/api-error.ts';
+import { apiErrorOf } from '../../../../src/host/kubernetes/api-error.ts';
 import { resourceOfPath } from '../../../../src/host/kubernetes/api-paths.ts';
 import { readLines } from '../../../../src/host/kubernetes/api-transport.ts';
 
@@ -16,7 +16,7 @@ test.each([
   [500, 'host.unavailable', { kind: 'backoff' }],
   [504, 'host.unavailable', { kind: 'backoff' }],
 ] as const)('%i is %s', (status, code, handling) => {
-  expect(errorOfResponse({ status, headers: {}, body: undefined }, 'GET /x')).toMatchObject({ code, handling });
+  expect(apiErrorOf({ status, headers: {}, body: undefined }, 'GET /x')).toMatchObject({ code, handling });
 });
 
 test.each([
@@ -25,9 +25,7 @@ test.each([
   ['-1', { kind: 'backoff' }],
   ['Wed, 21 Oct 2026 07:28:00 GMT', { kind: 'backoff' }],
 ] as const)('Retry-After: %s is %o', (value, handling) => {
-  expect(errorOfResponse({ status: 429, headers: { 'retry-after': value }, body: '' }, 'GET /x').handling).toEqual(
-    handling,
-  );
+  expect(apiErrorOf({ status: 429, headers: { 'retry-after': value }, body: '' }, 'GET /x').handling).toEqual(handling);
 });
 
 test.each([
@@ -39,7 +37,7 @@ test.each([
   ["jobs.batch \"x\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no", 'host.denied'],
   ['admission webhook "w.example.com" denied the request: no', 'host.denied'],
 ])('403 with %j is %s', (message, code) => {
-  expect(errorOfResponse({ status: 403, headers: {}, body: { kind: 'Status', message } }, 'POST /x')).toMatchObject({
+  expect(apiErrorOf({ status: 403, headers: {}, body: { kind: 'Status', message } }, 'POST /x')).toMatchObject({
     code,
     handling: { kind: 'stall' },
   });
@@ -47,7 +45,7 @@ test.each([
 
 test('a message names the request and a bounded part of the response', () => {
   const body = { kind: 'Status', message: `leases is forbidden ${'x'.repeat(5_000)}` };
-  const { message } = errorOfResponse({ status: 403, headers: {}, body }, 'GET /apis/x');
+  const { message } = apiErrorOf({ status: 403, headers: {}, body }, 'GET /apis/x');
   expect(message).toContain('GET /apis/x');
   expect(message).toContain('leases is forbidden');
   expect(message.length).toBeLessThan(700);
