@@ -12,10 +12,12 @@ import { PageScanner } from '../../src/service/pages/page-scanner.ts';
 import { PlainExport } from '../export/plain-export.ts';
 import { LogPage, type PageKind } from '../log-page.ts';
 import { megabytesOf, peakResidentMiB } from '../process-figures.ts';
+import { writePlainParquet } from './plain-parquet.ts';
 
 export interface EncodeCase {
   /**
-   * Program that converts the messages: the operator's code, or a simple script (`plain`), which supports only NDJSON.
+   * Program that converts the messages: the operator's code, or a simple script (`plain`), which supports only NDJSON
+   * and Parquet.
    */
   readonly way: 'export' | 'plain';
   readonly format: OutputFormat['kind'];
@@ -64,7 +66,8 @@ const writeAsExports: EncodePages = async (pages, { format, fields, compression 
   return (await part.end()).bytes;
 };
 
-const writePlainly: EncodePages = async (pages, { compression }) => {
+const writePlainly: EncodePages = async (pages, { format, compression }) => {
+  if (format === 'parquet') return writePlainParquet(textsOf(pages), compression);
   let bytes = 0;
   const file = new Writable({
     write: (chunk: Buffer, _encoding, done) => {
@@ -73,10 +76,14 @@ const writePlainly: EncodePages = async (pages, { compression }) => {
     },
   });
   const writer = new PlainExport(file, compression);
-  for (const page of pages) await writer.page(Buffer.concat([...page.chunks()]).toString('utf8'));
+  for (const text of textsOf(pages)) await writer.page(text);
   await writer.end();
   return bytes;
 };
+
+function* textsOf(pages: Iterable<LogPage>): Generator<string> {
+  for (const page of pages) yield Buffer.concat([...page.chunks()]).toString('utf8');
+}
 
 async function measure(one: EncodeCase): Promise<EncodeFigures> {
   if (one.way === 'export') keepHeapSmall();
