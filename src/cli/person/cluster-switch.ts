@@ -39,7 +39,7 @@ export async function findSwitch(
   context: Pick<CommandContext, 'stderr'>,
   clock: Clock = systemClock,
 ): Promise<OperatorSwitch> {
-  const namespace = operatorNamespace ?? (await namespaceOfOperator(client));
+  const namespace = operatorNamespace ?? (await namespaceOfOperator(client, clock));
   if (operatorNamespace !== undefined && !(await hasLease(client, namespace))) {
     context.stderr.write(
       `warning: namespace ${namespace} has no Lease of a logfleet operator, so the command may have no effect\n`,
@@ -59,9 +59,9 @@ export async function findSwitch(
   };
 }
 
-async function namespaceOfOperator(client: ApiClient): Promise<string> {
+async function namespaceOfOperator(client: ApiClient, clock: Clock): Promise<string> {
   const advice = 'set the namespace of the operator with --operator-namespace NAMESPACE';
-  const operators = await listOperators(client).catch((error: unknown) => {
+  const operators = await listOperators(client, clock).catch((error: unknown) => {
     if (!hasCode(error, 'host.forbidden')) throw error;
     throw new UsageError(
       `you do not have permission to list the Leases of all namespaces, which show where operators run; ${advice}`,

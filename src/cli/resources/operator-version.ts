@@ -50,12 +50,14 @@ export async function printOperatorVersions(
   own: string,
   context: CommandContext,
   open: () => Promise<ApiClient> = () => openClient(options, context),
+  clock: Pick<Clock, 'now'> = systemClock,
 ): Promise<void> {
   const { stdout, stderr } = context;
   let operators: readonly OperatorVersion[];
   try {
     const client = await open();
-    operators = await listOperators(client, options.operatorNamespace, { deadlineMs }).finally(() => client.close());
+    const listing = listOperators(client, clock, options.operatorNamespace, { deadlineMs });
+    operators = await listing.finally(() => client.close());
   } catch (error) {
     if (!(error instanceof LogfleetError) || error.handling.kind === 'bug') throw error;
     if (error.code !== 'host.noCluster') stderr.write(`${describeUnknown(error)}\n`);
@@ -73,9 +75,13 @@ async function openClient(options: VersionOptions, { cwd }: CommandContext): Pro
   return new ApiClient({ api, clock: systemClock, metrics: noMetrics });
 }
 
-/** Lists operators by their Leases, sorted by namespace. */
+/**
+ * Lists operators by their Leases, sorted by namespace. Leaves out idle operators if another operator is working,
+ * because Helm keeps the Lease of an uninstalled operator.
+ */
 export async function listOperators(
   client: ApiClient,
+  clock: Pick<Clock, 'now'>,
   namespace?: string,
   call: { readonly deadlineMs?: number } = {},
 ): Promise<readonly OperatorVersion[]> {
@@ -85,7 +91,8 @@ export async function listOperators(
   const found = items.flatMap((item) =>
     isRecord(item) && isRecord(item.metadata) ? operatorIn(item.metadata, item.spec) : [],
   );
-  return found.sort((left, right) => compareText(left.namespace, right.namespace));
+  const working = found.filter((operator) => isWorking(operator, clock));
+  return (working.length > 0 ? working : found).sort((left, right) => compareText(left.namespace, right.namespace));
 }
 
 function operatorIn({ namespace, annotations }: Readonly<Record<string, unknown>>, spec: unknown): OperatorVersion {
@@ -105,6 +112,10 @@ function operatorIn({ namespace, annotations }: Readonly<Record<string, unknown>
  */
 const longestSilenceMs = 60_000;
 
+function isWorking({ renewedMs = 0 }: OperatorVersion, clock: Pick<Clock, 'now'>): boolean {
+  return clock.now() - renewedMs <= longestSilenceMs;
+}
+
 /**
  * Returns a warning if no operator process is working in the cluster or namespace. Returns no warning if this is
  * unknown.
@@ -115,9 +126,9 @@ export async function idleClusterNote(
   namespace?: string,
 ): Promise<string | undefined> {
   try {
-    const operators = await listOperators(client, namespace, { deadlineMs });
+    const operators = await listOperators(client, clock, namespace, { deadlineMs });
     const [first] = operators;
-    if (!first || operators.some(({ renewedMs = 0 }) => clock.now() - renewedMs <= longestSilenceMs)) return undefined;
+    if (!first || isWorking(first, clock)) return undefined;
     const why = operators.map(renderSilence).join(', and ');
     const check = `kubectl get pods -n ${shellWord(first.namespace)}`;
     return `No operator is working in the cluster, so nothing happens there: ${why}. To check the pods of the operator: ${check}`;

@@ -96,6 +96,25 @@ describe('which operator', () => {
     expect([data('team-a'), data('team-b')]).toEqual([undefined, { paused: 'true' }]);
   });
 
+  test('is the one that is working, if the Lease of an uninstalled operator was kept', async () => {
+    const { turn, data, server, clock } = cluster('former', 'logfleet');
+    await clock.advance(120_000);
+    expect((await turn(true)).text).toContain('the namespaces former and logfleet each have an operator');
+    const spec = { holderIdentity: 'pod', renewTime: new Date(clock.now()).toISOString() };
+    server.patch(`${leases('logfleet')}/logfleet-operator`, { spec });
+    expect(await turn(true)).toEqual({ text: paused, warning: '' });
+    server.patch(`${leases('former')}/logfleet-operator`, { spec: { ...spec, holderIdentity: '' } });
+    await turn(false);
+    expect([data('former'), data('logfleet')]).toEqual([undefined, { paused: 'false' }]);
+  });
+
+  test('is the only one, even if no process holds its Lease', async () => {
+    const { turn, data, server } = cluster('logfleet');
+    server.patch(`${leases('logfleet')}/logfleet-operator`, { spec: { holderIdentity: '' } });
+    expect((await turn(true)).text).toBe(paused);
+    expect(data('logfleet')).toEqual({ paused: 'true' });
+  });
+
   test('is an error if there is none, and a namespace without a lease causes a warning', async () => {
     const { turn, data } = cluster();
     expect((await turn(true)).text).toBe(

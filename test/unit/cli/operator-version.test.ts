@@ -14,16 +14,20 @@ const leases = (namespace: string) => `/apis/coordination.k8s.io/v1/namespaces/$
 interface VersionSetting {
   /** Operator versions by namespace. */
   readonly versions: Readonly<Record<string, string | undefined>>;
+  /** Namespace of the operator that is working. If it is missing, no operator is working. */
+  readonly working?: string;
   readonly options?: VersionOptions;
   readonly refusal?: number;
 }
 
-async function print({ versions, options = {}, refusal }: VersionSetting) {
+async function print({ versions, working, options = {}, refusal }: VersionSetting) {
   const clock = new VirtualClock();
   const server = new MemoryApiServer({ clock, random: seededRandom(1) });
   for (const [namespace, version] of Object.entries(versions)) {
     const annotations = version === undefined ? {} : { 'logfleet.dev/operator-version': version };
-    server.create(leases(namespace), { metadata: { name: 'logfleet-operator', annotations } });
+    const renewed = { holderIdentity: 'pod', renewTime: new Date(clock.now()).toISOString() };
+    const spec = namespace === working ? renewed : {};
+    server.create(leases(namespace), { metadata: { name: 'logfleet-operator', annotations }, spec });
   }
   server.create(leases('other'), { metadata: { name: 'another-operator' } });
   if (refusal !== undefined) {
@@ -32,7 +36,7 @@ async function print({ versions, options = {}, refusal }: VersionSetting) {
   }
   const context = recordingContext();
   const open = async () => new ApiClient({ api: server.client('person'), clock, metrics: noMetrics });
-  await clock.during(printOperatorVersions(options, '1.2.3', context, open));
+  await clock.during(printOperatorVersions(options, '1.2.3', context, open, clock));
   return { stdout: context.stdout.text, stderr: context.stderr.text };
 }
 
@@ -42,6 +46,11 @@ describe('the versions of operators', () => {
       stdout: 'operator 1.2.9 in namespace one\noperator unknown in namespace two\n',
       stderr: '',
     });
+  });
+
+  test('leave out an uninstalled operator whose Lease was kept', async () => {
+    const printed = await print({ versions: { former: '1.1.0', logfleet: '1.2.3' }, working: 'logfleet' });
+    expect(printed).toEqual({ stdout: 'operator 1.2.3 in namespace logfleet\n', stderr: '' });
   });
 
   test.each(['1.3.0', '1.1.9', '2.2.3'])('cause a warning if the minor versions differ: %s', async (version) => {
