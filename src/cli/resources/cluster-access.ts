@@ -34,20 +34,21 @@ export async function openCluster(
   context: CommandContext,
   instead = 'select a directory of manifests with --dir DIR',
 ): Promise<ClusterReader> {
-  const { api, namespace } = await chooseCluster(options, context.cwd, instead);
-  const place = options.context === undefined ? 'the cluster' : `context ${options.context}`;
-  return new ClusterReader({ api, place, defaultNamespace: namespace, clock: systemClock, random: systemRandom });
+  const { namespace, ...connection } = await chooseCluster(options, context.cwd, instead);
+  return new ClusterReader({ ...connection, defaultNamespace: namespace, clock: systemClock, random: systemRandom });
 }
 
 interface ClusterReaderOptions extends Pick<Ports, 'clock' | 'random'> {
   readonly api: KubeApi;
-  readonly place: string;
+  /** Context in the kubeconfig. Undefined in a pod. */
+  readonly context: string | undefined;
   readonly defaultNamespace: string;
 }
 
 export class ClusterReader implements ResourceReader {
   readonly isDirectory = false;
   readonly place: string;
+  readonly context: string | undefined;
   readonly defaultNamespace: string;
   readonly ledgers: Pick<LedgerStore, 'read'>;
   readonly secrets: Pick<SecretReader, 'get'>;
@@ -55,7 +56,8 @@ export class ClusterReader implements ResourceReader {
   readonly #client: ApiClient;
 
   constructor(options: ClusterReaderOptions) {
-    this.place = options.place;
+    this.context = options.context;
+    this.place = options.context === undefined ? 'the cluster' : `context ${options.context}`;
     this.defaultNamespace = options.defaultNamespace;
     this.#options = options;
     this.#client = new ApiClient({ api: options.api, clock: options.clock, metrics: noMetrics });

@@ -50,7 +50,7 @@ function ofPod(directory: string, environment: PlainClusterOptions['environment'
   const [token, ca, namespace] = ['token', 'ca.crt', 'namespace'].map((name) => path.join(directory, name));
   if (!host || !port || !token || !ca || !namespace || !existsSync(token)) return undefined;
   return {
-    context: 'inClusterContext',
+    context: undefined,
     namespace: existsSync(namespace) ? readFileSync(namespace, 'utf8') : undefined,
     server: `https://${host.includes(':') ? `[${host}]` : host}:${port}`,
     proxyUrl: undefined,

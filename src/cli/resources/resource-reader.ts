@@ -36,6 +36,8 @@ export interface ResourceReader {
   readonly isDirectory: boolean;
   /** Name of the cluster or directory, such as `context kind-dev` or `./policies`. */
   readonly place: string;
+  /** Context in the kubeconfig. Undefined in a pod and for a directory. */
+  readonly context?: string | undefined;
   /** Namespace for names without a namespace. If undefined, such names are searched for in all namespaces. */
   readonly defaultNamespace: string | undefined;
   /** Lists resources by namespace and name. An undefined namespace means all namespaces. */

@@ -26,7 +26,9 @@ export async function uiCommand(
 ): Promise<number> {
   const reader = await open(options, context);
   const namespace = options.allNamespaces ? undefined : (options.namespace ?? reader.defaultNamespace);
-  const { port = 0, allNamespaces: _, ...flags } = options;
+  const { port = 0, allNamespaces: _, ...given } = options;
+  // The copied commands name the context, because the kubeconfig's current context can change.
+  const flags = { ...given, ...(reader.context !== undefined && { context: reader.context }) };
   const model = new ResourceModel();
   const place = { place: reader.place, ...(namespace !== undefined && { namespace }) };
   const server = new PageServer({ port, html: await html(), model, flags, clock }, { ...place, warnings: [] });

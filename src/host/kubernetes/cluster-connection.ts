@@ -20,6 +20,8 @@ export interface KubeconfigOptions {
 
 export interface ClusterConnection {
   readonly api: KubeApi;
+  /** Context in the kubeconfig. Undefined in a pod. */
+  readonly context: string | undefined;
   /** Namespace of the kubeconfig's context or of the pod, or `default` if neither names a namespace. */
   readonly namespace: string;
 }
@@ -31,7 +33,8 @@ export interface ClusterConnection {
 export async function connectToCluster(options: KubeconfigOptions): Promise<ClusterConnection> {
   const { UndiciKubeApi } = await import('./api-transport.ts');
   const target = options.plain ?? (await askClientNode(options));
-  return { api: new UndiciKubeApi(target, systemClock), namespace: target.namespace ?? 'default' };
+  const { context, namespace = 'default' } = target;
+  return { api: new UndiciKubeApi(target, systemClock), context, namespace };
 }
 
 async function askClientNode(options: KubeconfigOptions): Promise<ClusterTarget> {

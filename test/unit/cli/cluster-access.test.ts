@@ -15,7 +15,7 @@ function listOf(resources: readonly unknown[], token?: string): Partial<KubeResp
 }
 
 function readerOf(api: KubeApi, clock = new VirtualClock()) {
-  return new ClusterReader({ api, place: 'context test', defaultNamespace: 'logging', clock, random: seededRandom(1) });
+  return new ClusterReader({ api, context: 'test', defaultNamespace: 'logging', clock, random: seededRandom(1) });
 }
 
 const production = samplePolicy();

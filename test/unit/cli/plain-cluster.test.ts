@@ -104,7 +104,7 @@ describe('a pod', () => {
     for (const name of ['token', 'ca.crt', 'namespace']) writeFileSync(path.join(accountDirectory, name), `${name} 1`);
     const environment = { KUBERNETES_SERVICE_HOST: 'fd00::1', KUBERNETES_SERVICE_PORT: '443' };
     const found = await readPlainCluster({ environment, home: '/nowhere', accountDirectory });
-    expect(found).toMatchObject({ server: 'https://[fd00::1]:443', namespace: 'namespace 1' });
+    expect(found).toMatchObject({ server: 'https://[fd00::1]:443', namespace: 'namespace 1', context: undefined });
     expect((await found?.credentials())?.headers).toEqual({ authorization: 'Bearer token 1' });
     writeFileSync(path.join(accountDirectory, 'token'), 'token 2\n');
     expect((await found?.credentials())?.headers).toEqual({ authorization: 'Bearer token 2' });
