@@ -206,7 +206,7 @@ export class Gatherer {
         inFlight: new Set(posting.inFlight),
         unsent: posting.unsent,
         batchCapacity: Math.min(posting.capacity(), binding.capacityFor('posts', posting.inFlight.size)),
-        heldBy: draining() ? 'the next start of logfleet, which is shutting down' : (claims ?? binding.heldBy()),
+        heldBy: draining() ? { kind: 'shutdown' } : claims ? { kind: 'claims', policy: claims } : binding.heldBy(),
         ledgerFull: policyLedger.full,
         isLedgerWritten: policyLedger.isWritten,
         typicalMs,

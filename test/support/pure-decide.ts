@@ -78,6 +78,7 @@ export function checkedDecide(input: DecideInput, decideWith: typeof decide = de
       inFlight: frozen(observation.inFlight),
       messages: frozen(observation.messages),
       overlap: frozen(observation.overlap),
+      heldBy: frozen(observation.heldBy),
     }),
     windows: Object.freeze({ ...windows, byZone: frozen(windows.byZone) }),
     now: frozen(input.now),

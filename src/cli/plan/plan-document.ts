@@ -4,6 +4,7 @@ import { isoSeconds, isoText } from '../../base/time-text.ts';
 import type { Forecast } from '../../policy/plan/forecast.ts';
 import type { LeftOut, PlannedCollector } from '../../policy/plan/planned-members.ts';
 import { countUpgrades, type PlannedStage, type RolloutPlan } from '../../policy/plan/rollout-plan.ts';
+import { waitText } from '../../policy/status/wait-text.ts';
 import type { ExportOutlook, PlannedSearches } from './export-planner.ts';
 import type { Outlook } from './planner.ts';
 import { schedulePlanDocument } from './schedule-plan-view.ts';
@@ -138,7 +139,7 @@ function describeForecast({ requests, totalMs, startMs, waitsForEver, windows }:
     requests: { total: posts + reads + sweeps + counts, posts, reads, sweeps, counts, perSecond },
     startTime: isoSeconds(startMs),
     ...(totalMs === undefined
-      ? { waitsFor: waitsForEver }
+      ? { waitsFor: waitsForEver && waitText(waitsForEver) }
       : { duration: renderDuration(Math.round(totalMs / 1_000) * 1_000), endTime: isoSeconds(startMs + totalMs) }),
     windows: windows.map(({ fromMs, toMs }) => ({ startTime: isoSeconds(fromMs), endTime: isoSeconds(toMs) })),
   };

@@ -9,6 +9,7 @@ import { serviceAddress } from '../../destination/azure/azure-settings.ts';
 import type { LeftOut, LeftOutReason, PlannedCollector } from '../../policy/plan/planned-members.ts';
 import { countUpgrades, type PlannedStage, type RolloutPlan } from '../../policy/plan/rollout-plan.ts';
 import { cutoffMs } from '../../policy/schedule/maintenance-calendar.ts';
+import { waitText } from '../../policy/status/wait-text.ts';
 import { renderHistogram } from '../render/bars.ts';
 import { type Fact, renderFacts, renderTable } from '../render/table.ts';
 import {
@@ -157,7 +158,7 @@ function describeCounts(plan: RolloutPlan): string {
 function describeTime({ forecast, upgrade }: RolloutPlan): string | undefined {
   if (!forecast) return undefined;
   const { totalMs, startMs, waitsForEver } = forecast;
-  if (totalMs === undefined) return `forever: the rollout waits for ${waitsForEver}`;
+  if (totalMs === undefined) return `forever: the rollout waits for ${waitsForEver && waitText(waitsForEver)}`;
   const sources = {
     given: '',
     measured: ', as measured',

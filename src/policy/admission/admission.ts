@@ -13,6 +13,7 @@ import { type Attempt, type Entry, hasFailed, wantedVersion } from '../ledger/le
 import { laterStage } from '../members/stages.ts';
 import type { RollbackPlan } from '../rollout/rollback.ts';
 import { isStageStarted } from '../rollout/rollout-state.ts';
+import type { WaitCause } from '../rollout/wait-cause.ts';
 import {
   type AdmissionInput,
   type AdmissionState,
@@ -25,8 +26,8 @@ import {
 } from './start-rules.ts';
 
 /** Reason why some collectors cannot be upgraded yet, and the number of these collectors. */
-export interface Wait extends Refusal {
-  readonly waitsFor: string;
+export interface CollectorWait extends Refusal {
+  readonly cause: WaitCause;
   readonly collectors: number;
   /** Earliest monotonic time in ms at which one of the collectors may be upgraded. Infinity if no time is known. */
   readonly untilMs: number;
@@ -52,7 +53,7 @@ export interface Admission {
    * wait that is so short.
    */
   readonly isBrisk: boolean;
-  readonly waits: readonly Wait[];
+  readonly waits: readonly CollectorWait[];
 }
 
 export function admit(input: AdmissionInput): Admission {
@@ -66,7 +67,8 @@ class Batch {
   readonly #input: AdmissionInput;
   readonly #post: Entry[] = [];
   readonly #listingsNeeded = new Map<string, number>();
-  readonly #waits = new Map<string, Wait>();
+  /** Waits by the JSON text of their cause. */
+  readonly #waits = new Map<string, CollectorWait>();
   #attempts: number;
   #isBrisk = false;
 
@@ -181,9 +183,9 @@ class Batch {
     const { memberIndex, state, now } = this.#input;
     const collectors = memberIndex.stageCounts(laterStage).pending;
     if (!state.gate || collectors === 0) return;
-    const { waitsFor, reason } = state.gate;
+    const { cause, reason } = state.gate;
     const untilMs = monotonicOf(state.gate.untilMs ?? Infinity, now);
-    this.#waits.set(waitsFor, { waitsFor, reason, collectors, untilMs, forAll: true });
+    this.#waits.set(JSON.stringify(cause), { cause, reason, collectors, untilMs, forAll: true });
   }
 
   /** Starts the rollback of collectors that this rollout upgraded. The limits for upgrades also apply to rollbacks. */
@@ -215,15 +217,16 @@ class Batch {
     return { ...this.#input, batched: this.#post.length };
   }
 
-  #wait(id: string, { waitsFor, reason, untilMs, unseenSinceMs, forAll }: Refusal): void {
+  #wait(id: string, { cause, reason, untilMs, unseenSinceMs, forAll }: Refusal): void {
     if (unseenSinceMs !== undefined) this.#listingsNeeded.set(id, unseenSinceMs);
-    if (waitsFor === undefined) {
+    if (!cause) {
       this.#isBrisk = true;
       return;
     }
-    const before = this.#waits.get(waitsFor);
-    this.#waits.set(waitsFor, {
-      waitsFor,
+    const key = JSON.stringify(cause);
+    const before = this.#waits.get(key);
+    this.#waits.set(key, {
+      cause,
       reason,
       collectors: (before?.collectors ?? 0) + 1,
       untilMs: Math.min(before?.untilMs ?? Infinity, untilMs ?? Infinity),

@@ -7,7 +7,6 @@ import { reasons } from '../../api/conditions.ts';
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
 import type { Instant } from '../../base/clock.ts';
 import { parseDuration } from '../../base/duration.ts';
-import { counted } from '../../base/number-text.ts';
 import { pausedByOf } from '../../controller/pauses.ts';
 import { monotonicOf } from '../attempts/attempt.ts';
 import type { Ending, RolloutStop } from '../ledger/ledger.ts';
@@ -16,13 +15,12 @@ import { shareOf } from '../members/stages.ts';
 import { totalOf } from '../members/state-counts.ts';
 import type { DecideInput } from '../rollout/decide-input.ts';
 import { isStageStarted, mayJoin, type RolloutState } from '../rollout/rollout-state.ts';
+import type { WaitCause } from '../rollout/wait-cause.ts';
 import { verdictIn, type WindowVerdict } from '../schedule/maintenance-calendar.ts';
 
 export interface Refusal {
-  /**
-   * Text that follows "waiting for" in the status message. Undefined for a brief wait that the status does not report.
-   */
-  readonly waitsFor: string | undefined;
+  /** Undefined for a brief wait that the status does not report. */
+  readonly cause: WaitCause | undefined;
   /**
    * Reason of the `Ready` condition while the rollout is waiting and no upgrade is running. Absent if the default
    * reason for a wait applies.
@@ -84,35 +82,25 @@ const rulesForOne: readonly RuleForOne[] = [
 /** Returns the reason why the policy must not start upgrades, or undefined if it may start them. */
 export function refusalOfAll(known: KnownOfAll): Refusal | undefined {
   const { windows, now } = known;
-  const waitsFor = waitOfAll(known);
-  if (waitsFor !== undefined) return { waitsFor };
+  const cause = causeForAll(known);
+  if (cause) return { cause };
   return windows.everywhere && refusalOfWindow(windows.everywhere, now);
 }
 
-function waitOfAll({ policy, observation, stop }: KnownOfAll): string | undefined {
+function causeForAll({ policy, observation, stop }: KnownOfAll): WaitCause | undefined {
   const { upgradesBlocked, pausedForAll, notOffered, heldBy, ledgerFull } = observation;
   const pausedBy = pausedByOf(policy);
   // An unusable manifest stops all upgrades, because it may contain a policy that pins collectors (D1).
-  if (upgradesBlocked !== undefined) return 'a user to correct or delete the unusable manifest';
-  if (pausedForAll !== undefined) return `a user to resume all policies, which are paused by ${pausedForAll}`;
-  if (pausedBy !== undefined) return `the policy to be resumed (paused by ${pausedBy})`;
-  if (policy.metadata.deletionTimestamp !== undefined) return 'the deletion of the policy to finish';
-  if (policy.spec.mode !== 'Enforce') return 'spec.mode to be Enforce';
-  if (stop && stop.kind !== 'rollback')
-    return 'a user to run `logfleet retry` or to set another target, because the rollout is stopped';
+  if (upgradesBlocked !== undefined) return { kind: 'unusableManifest' };
+  if (pausedForAll !== undefined) return { kind: 'pausedForAll', by: pausedForAll };
+  if (pausedBy !== undefined) return { kind: 'paused', by: pausedBy };
+  if (policy.metadata.deletionTimestamp !== undefined) return { kind: 'deletion' };
+  if (policy.spec.mode !== 'Enforce') return { kind: 'observeMode' };
+  if (stop && stop.kind !== 'rollback') return { kind: 'stopped' };
   // A rollback does not need the target build.
-  if (notOffered !== undefined && !stop) return 'the service to offer the target build';
-  if (heldBy !== undefined) return heldBy;
-  return ledgerFull ? 'free space in the ledger' : undefined;
+  if (notOffered !== undefined && !stop) return { kind: 'notOffered' };
+  return heldBy ?? (ledgerFull ? { kind: 'ledgerFull' } : undefined);
 }
-
-/** Texts that follow "waiting for" in messages about upgrades that must wait. */
-export const waits = {
-  backOff: 'the back-off after a failed upgrade',
-  versionAfterFailure: 'a new list of collectors, to check the version after the failed upgrade',
-  secondListing: 'a second list of collectors, to confirm that the collector left the target version',
-  newerListing: 'a newer list of collectors, because the last list may show an outdated version',
-} as const;
 
 /** Returns the reason why this collector must not be upgraded now, or undefined if it may be upgraded. */
 export function refusalOf(candidate: Candidate, known: AdmissionState): Refusal | undefined {
@@ -134,9 +122,9 @@ function refusalOfWindow(verdict: WindowVerdict, now: Instant): Refusal | undefi
     case 'open':
       return undefined;
     case 'closed':
-      return { waitsFor: verdict.because, reason, untilMs: monotonicOf(verdict.opensAtMs, now) };
+      return { cause: verdict.because, reason, untilMs: monotonicOf(verdict.opensAtMs, now) };
     case 'zoneUnreadable':
-      return { waitsFor: 'the collector to report a readable time zone', reason };
+      return { cause: { kind: 'timeZone' }, reason };
   }
 }
 
@@ -154,30 +142,28 @@ export function stageNotReached(
   const { gate } = state;
   // If nothing blocks the stage, this decision starts the stage, and the next decision upgrades its collectors. The
   // status does not show a wait that is so short.
-  if (!gate) return { waitsFor: undefined };
-  return { waitsFor: gate.waitsFor, reason: gate.reason, untilMs: monotonicOf(gate.untilMs, now) };
+  if (!gate) return { cause: undefined };
+  return { cause: gate.cause, reason: gate.reason, untilMs: monotonicOf(gate.untilMs, now) };
 }
 
 function postUnanswered({ id }: Candidate, { observation }: AdmissionState): Refusal | undefined {
-  return observation.inFlight.has(id) ? { waitsFor: undefined } : undefined;
+  return observation.inFlight.has(id) ? { cause: undefined } : undefined;
 }
 
 function backingOff(candidate: Candidate, { now, policy }: AdmissionState): Refusal | undefined {
   // After a user's retry (`used` is 0), a collector is upgraded without delay.
   if (candidate.because !== 'failed' || candidate.used === 0) return undefined;
   const untilMs = candidate.ending.sinceMs + backOffMs(policy.spec, candidate.used);
-  return now.monotonicMs < untilMs ? { waitsFor: waits.backOff, untilMs } : undefined;
+  return now.monotonicMs < untilMs ? { cause: { kind: 'backOff' }, untilMs } : undefined;
 }
 
 /** Makes an upgrade wait until a new listing shows the collector's version. */
 function versionUnconfirmed(candidate: Candidate, known: AdmissionState): Refusal | undefined {
   const { memberIndex, pending, settings, now } = known;
   const row = memberIndex.row(candidate.id);
-  const needsListing = (sentAfterMs: number, waitsFor: string): Refusal | undefined => {
+  const needsListing = (sentAfterMs: number, cause: WaitCause): Refusal | undefined => {
     if ((row?.seenAtMs ?? 0) >= sentAfterMs) return undefined;
-    return now.monotonicMs < sentAfterMs
-      ? { waitsFor, untilMs: sentAfterMs }
-      : { waitsFor, unseenSinceMs: sentAfterMs };
+    return now.monotonicMs < sentAfterMs ? { cause, untilMs: sentAfterMs } : { cause, unseenSinceMs: sentAfterMs };
   };
   switch (candidate.because) {
     case 'pending':
@@ -185,20 +171,20 @@ function versionUnconfirmed(candidate: Candidate, known: AdmissionState): Refusa
     case 'failed': {
       // A listing requested within the grace period after a failed upgrade may be outdated (U6).
       const sentAfterMs = candidate.ending.sinceMs + settings.graceMs;
-      return needsListing(sentAfterMs, waits.versionAfterFailure);
+      return needsListing(sentAfterMs, { kind: 'versionAfterFailure' });
     }
     case 'drifted': {
       // The first listing that shows another version may be outdated, so a second listing must confirm that the
       // collector left the target version (U8).
       const sentAfterMs = candidate.sinceMs + settings.driftConfirmMs;
-      return needsListing(sentAfterMs, waits.secondListing);
+      return needsListing(sentAfterMs, { kind: 'secondListing' });
     }
     case 'rollback': {
       // The last listing shows the former version but may be outdated, so a newer listing must confirm that version.
       const { before, ending } = pending.entry(candidate.id) ?? {};
       if (row?.collector.collectorVersion !== before) return undefined;
       const sentAfterMs = (ending?.sinceMs ?? 0) + settings.graceMs;
-      return needsListing(sentAfterMs, waits.newerListing);
+      return needsListing(sentAfterMs, { kind: 'newerListing' });
     }
   }
 }
@@ -206,33 +192,29 @@ function versionUnconfirmed(candidate: Candidate, known: AdmissionState): Refusa
 /** Makes an upgrade wait while the stage has as many upgrades in flight as its `maxInProgress` allows. */
 function stageLimitReached({ id }: Candidate, { memberIndex, pending, state }: AdmissionState): Refusal | undefined {
   const stage = memberIndex.stageOf(id);
-  const { name, maxInProgress, members, endedAtMs } = state.header.stages?.[stage] ?? {};
-  if (state.rollback || maxInProgress === undefined || endedAtMs !== undefined) return undefined;
+  const record = state.header.stages?.[stage];
+  if (state.rollback || record?.maxInProgress === undefined || record.endedAtMs !== undefined) return undefined;
   const counts = pending.stageCounts(stage);
-  const max = shareOf(maxInProgress, members ?? totalOf(counts));
+  const max = shareOf(record.maxInProgress, record.members ?? totalOf(counts));
   if (counts.inProgress < max) return undefined;
-  return waitForEnd(`stage ${name} allows at most ${counted(max, 'upgrade')} at once`);
+  return { cause: { kind: 'stageLimit', stage: record.name, max }, forAll: true };
 }
 
 function policyLimitReached(_: Candidate, { pending, policy, memberIndex }: AdmissionState): Refusal | undefined {
   const max = shareOf(policy.spec.strategy.maxInProgress, memberIndex.matched);
   if (pending.openCount < max) return undefined;
-  return waitForEnd(`strategy.maxInProgress allows at most ${counted(max, 'upgrade')} at once`);
+  return { cause: { kind: 'policyLimit', max }, forAll: true };
 }
 
 /** Makes an upgrade wait while the policy already has the maximum number of open upgrades (U1). */
 function tooManyOpen(_: Candidate, { pending, settings }: AdmissionState): Refusal | undefined {
   if (pending.openCount < settings.maxOpen) return undefined;
-  return waitForEnd(`a policy may have at most ${counted(settings.maxOpen, 'upgrade')} in progress`);
-}
-
-function waitForEnd(cause: string): Refusal {
-  return { waitsFor: `a running upgrade to end, because ${cause}`, forAll: true };
+  return { cause: { kind: 'openLimit', max: settings.maxOpen }, forAll: true };
 }
 
 /** Makes an upgrade wait if this decision has already started as many upgrades as one decision may start (U2). */
 function batchFull(_: Candidate, { batched, observation }: AdmissionState): Refusal | undefined {
-  return batched < observation.batchCapacity ? undefined : { waitsFor: undefined, forAll: true };
+  return batched < observation.batchCapacity ? undefined : { cause: undefined, forAll: true };
 }
 
 /** Returns the delay in ms before the next attempt. The delay grows with each failed attempt, up to a maximum. */

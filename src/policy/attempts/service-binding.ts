@@ -35,6 +35,16 @@ export interface BindingEnvironment {
   readonly log: Logger;
 }
 
+/** Reason why a policy starts no upgrade while the service must first answer another request. */
+export interface ServiceCause {
+  /**
+   * - `buildList`: the service refused a build, so the list of builds must be read again.
+   * - `listRead`: the last read of the builds or collectors failed.
+   * - `requestBackOff`: a request failed, and will be repeated later.
+   */
+  readonly kind: 'buildList' | 'listRead' | 'requestBackOff';
+}
+
 export class ServiceBinding {
   readonly #environment: BindingEnvironment;
   readonly #owner: OwnerRef;
@@ -110,16 +120,12 @@ export class ServiceBinding {
     return undefined;
   }
 
-  /**
-   * Returns the reason why the policy starts no upgrade now, worded to follow "waiting for" in the status. Returns
-   * undefined if there is no such reason.
-   */
-  heldBy(): string | undefined {
+  /** Returns the reason why the policy starts no upgrade now, or undefined if there is no such reason. */
+  heldBy(): ServiceCause | undefined {
     const listedMs = this.#bound?.listing.builds()?.sentAtMs ?? 0;
-    if (listedMs < this.#buildsRefusedMs)
-      return 'a new list of builds, because the service refused the requested build';
-    if (this.#bound?.listing.problem()) return "a successful read of the service's lists, because the last read failed";
-    return asked.some((kind) => this.#isHeld(kind)) ? 'the back-off after a failed request to the service' : undefined;
+    if (listedMs < this.#buildsRefusedMs) return { kind: 'buildList' };
+    if (this.#bound?.listing.problem()) return { kind: 'listRead' };
+    return asked.some((kind) => this.#isHeld(kind)) ? { kind: 'requestBackOff' } : undefined;
   }
 
   /** Reports whether upgrade requests are paused because of an error that a user must correct. */

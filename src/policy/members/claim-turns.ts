@@ -120,12 +120,11 @@ export class ClaimTurns {
   }
 
   /**
-   * Returns text for the status, worded to follow "waiting for", about a policy that has not yet claimed its
-   * collectors. Returns undefined if there is no such policy.
+   * Returns a policy of the service that has not yet claimed its collectors. Returns undefined if there is no such
+   * policy.
    */
-  heldBy(serviceId: string): string | undefined {
-    const awaited = this.#awaited(new URL(serviceId).host);
-    return awaited && `policy ${keyText(awaited)} to report which collectors it selects`;
+  heldBy(serviceId: string): ResourceKey | undefined {
+    return this.#awaited(new URL(serviceId).host);
   }
 
   /** Reconciles the policy again as soon as all other policies of its service have claimed their collectors. */

@@ -1,4 +1,5 @@
 /** Queue of the collectors in one simulated stage that are waiting to be upgraded. */
+import type { WaitCause } from '../rollout/wait-cause.ts';
 import type { MaintenanceCalendar } from '../schedule/maintenance-calendar.ts';
 
 /** Collector to upgrade. */
@@ -64,11 +65,11 @@ export class ForecastQueue {
     return this.#closedUntilMs;
   }
 
-  /** Returns the reason why the first waiting collector cannot be upgraded, worded to follow "waiting for". */
-  reason(wallMs: number): string {
+  /** Returns the reason why the first waiting collector cannot be upgraded. */
+  cause(wallMs: number): WaitCause {
     const first = this.#batches.find(({ waiting }) => waiting > 0);
     const verdict = this.#place.calendar.verdict(wallMs, first?.zone);
-    return verdict.kind === 'closed' ? verdict.because : 'a collector that can be upgraded';
+    return verdict.kind === 'closed' ? verdict.because : { kind: 'anyCollector' };
   }
 
   #open(wallMs: number): Batch | undefined {

@@ -8,6 +8,7 @@ import { idleShare } from '../../fleet/fleet-listing.ts';
 import { workingShare } from '../admission/read-plan.ts';
 import { countDelayMs, requestsOfAnalysis } from '../analysis/message-analysis.ts';
 import { policySettings } from '../attempts/settings.ts';
+import type { WaitCause } from '../rollout/wait-cause.ts';
 import type { MaintenanceCalendar } from '../schedule/maintenance-calendar.ts';
 import { type ForecastMember, ForecastQueue } from './forecast-queue.ts';
 import { ForecastReads } from './forecast-reads.ts';
@@ -26,8 +27,8 @@ export interface ForecastStage {
   readonly soakedMs?: number | undefined;
   /** True if the messages of the stage's collectors are counted after the soak. */
   readonly isAnalyzed?: boolean;
-  /** Reason why the stage cannot end, worded to follow "waiting for". Undefined if the stage can end. */
-  readonly heldBy?: string | undefined;
+  /** Reason why the stage cannot end. Undefined if the stage can end. */
+  readonly heldBy?: WaitCause | undefined;
 }
 
 export interface ForecastInput {
@@ -69,8 +70,8 @@ export interface Forecast {
   readonly stages: readonly ForecastOfStage[];
   /** Duration of the rollout in ms; undefined if the rollout never ends. */
   readonly totalMs: number | undefined;
-  /** Reason why the rollout can never end, worded to follow "waiting for". Undefined if the rollout ends. */
-  readonly waitsForEver: string | undefined;
+  /** Reason why the rollout can never end. Undefined if the rollout ends. */
+  readonly waitsForEver: WaitCause | undefined;
   /** Predicted numbers of requests to the service, by kind. */
   readonly requests: ForecastRequests;
   /** Maintenance windows in which an upgrade starts, in order of time. */
@@ -119,7 +120,7 @@ class Simulation {
     const { startMs } = this.#input;
     const stages: ForecastOfStage[] = [];
     let afterApproval = false;
-    let waitsForEver: string | undefined;
+    let waitsForEver: WaitCause | undefined;
     this.#sweep();
     for (const stage of this.#input.stages) {
       afterApproval ||= stage.needsApproval;
@@ -144,7 +145,7 @@ class Simulation {
   }
 
   /** Simulates all upgrades of a stage. Returns the reason why the stage can never end, if any. */
-  #upgradeAll(stage: ForecastStage, isLast: boolean): string | undefined {
+  #upgradeAll(stage: ForecastStage, isLast: boolean): WaitCause | undefined {
     const { members, maxInProgress = Infinity, inFlight = [] } = stage;
     const { calendar, listed, pageRows } = this.#input;
     const queue = new ForecastQueue(members, { calendar, listed, pageRows });
@@ -166,7 +167,7 @@ class Simulation {
       const waitsForOpening = hasPlace && queue.waiting > 0;
       const opensAtMs = waitsForOpening ? queue.opensAtMs : Infinity;
       const nextMs = Math.min(this.#reads.nextMs(this.#nowMs, pressed), opensAtMs);
-      if (nextMs === Infinity) return queue.reason(this.#nowMs);
+      if (nextMs === Infinity) return queue.cause(this.#nowMs);
       this.#passUntil(nextMs, !waitsForOpening && (queue.waiting > 0 || !isLast));
     }
     return undefined;

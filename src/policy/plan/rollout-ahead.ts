@@ -1,7 +1,6 @@
 /** Lists, for each stage, the collectors that are left to upgrade. The plan and the forecast use these lists. */
 import { reasons } from '../../api/conditions.ts';
 import type { CollectorVersionPolicySpec, Stage } from '../../api/generated/collector-version-policy.ts';
-import { counted } from '../../base/number-text.ts';
 import { countDelayMs } from '../analysis/message-analysis.ts';
 import { policySettings } from '../attempts/settings.ts';
 import type { Decision } from '../decide.ts';
@@ -9,6 +8,7 @@ import type { LedgerHeader, StageRecord } from '../ledger/ledger.ts';
 import { hasNoList, needsApproval, noStage, shareOf, stageStarted, waitingStages } from '../members/stages.ts';
 import { totalOf } from '../members/state-counts.ts';
 import type { Gate } from '../rollout/rollout-state.ts';
+import type { WaitCause } from '../rollout/wait-cause.ts';
 import type { ForecastStage } from './forecast.ts';
 import { emptyStage, type StageMembers } from './planned-members.ts';
 
@@ -85,18 +85,18 @@ function presentSoakEndMs(gate: Gate | undefined, wallMs: number): number | unde
 }
 
 /**
- * Returns the reason why the stage cannot end even if no collector is left to upgrade. The reason is worded to follow
- * "waiting for". Returns undefined if the stage can end.
+ * Returns the reason why the stage cannot end even if no collector is left to upgrade. Returns undefined if the
+ * stage can end.
  */
 function heldBy(
-  { name, waiting, counts }: StageOfPlan,
+  { waiting, counts }: StageOfPlan,
   gate: Gate | undefined,
   { offlinePolicy }: CollectorVersionPolicySpec,
-): string | undefined {
-  if (!waiting && gate?.reason === reasons.collectorsFailed) return gate.waitsFor;
+): WaitCause | undefined {
+  if (!waiting && gate?.reason === reasons.collectorsFailed) return gate.cause;
   // A stage without collectors waits until it can choose a collector. The exception is a last stage that takes all
   // remaining collectors.
-  if (waiting && !hasNoList(waiting) && totalOf(counts) === 0) return `a collector for stage ${name}`;
+  if (waiting && !hasNoList(waiting) && totalOf(counts) === 0) return { kind: 'stageCollector', stage: waiting.name };
   const isAwaited = offlinePolicy === 'Wait' && counts.offline > 0;
-  return isAwaited ? `${counted(counts.offline, 'collector')} to come back online` : undefined;
+  return isAwaited ? { kind: 'online', collectors: counts.offline } : undefined;
 }

@@ -11,6 +11,7 @@ import type { TaskReads } from '../attempts/watch-plan.ts';
 import type { LedgerView } from '../ledger/ledger.ts';
 import type { MemberView } from '../members/policy-member-index.ts';
 import type { WindowsNow } from '../schedule/maintenance-calendar.ts';
+import type { WaitCause } from './wait-cause.ts';
 
 /** Collectors that this policy selects but that belong to other policies. */
 export interface Overlap {
@@ -47,8 +48,8 @@ export interface Observation {
   readonly unsent: number;
   /** Maximum number of upgrades that this decision may start. */
   readonly batchCapacity: number;
-  /** Reason why no upgrade may start, worded to follow "waiting for"; undefined if upgrades may start. */
-  readonly heldBy: string | undefined;
+  /** Reason why no upgrade may start; undefined if upgrades may start. */
+  readonly heldBy: WaitCause | undefined;
   /** Error that prevents the use of the service or its credentials. */
   readonly problem: LogfleetError | undefined;
   readonly ledgerFull: boolean;

@@ -10,7 +10,6 @@ import { annotations, parseApproval } from '../../api/annotations.ts';
 import { reasons } from '../../api/conditions.ts';
 import type { CollectorVersionPolicySpec, Stage } from '../../api/generated/collector-version-policy.ts';
 import { sameValue } from '../../base/canonical-text.ts';
-import { counted } from '../../base/number-text.ts';
 import type { Row } from '../../fleet/fleet-rows.ts';
 import {
   type AnalyzedMember,
@@ -19,7 +18,6 @@ import {
   countDelayMs,
   countQuery,
   judgeMembers,
-  quietText,
 } from '../analysis/message-analysis.ts';
 import type { AnalysisOrder } from '../analysis/message-counter.ts';
 import { checkRecovery, type PendingCheck } from '../analysis/recovery.ts';
@@ -49,11 +47,11 @@ import { verdictIn } from '../schedule/maintenance-calendar.ts';
 import type { DecideInput } from './decide-input.ts';
 import { type Excess, findExcess, hasTolerance, isStopDue } from './failure-verdict.ts';
 import { isRollbackOver, planRollback, type RollbackPlan } from './rollback.ts';
+import type { WaitCause } from './wait-cause.ts';
 
 /** Reason why the collectors of later stages are waiting. */
 export interface Gate {
-  /** Text that follows "waiting for" in the status message. */
-  readonly waitsFor: string;
+  readonly cause: WaitCause;
   /**
    * Reason of the `Ready` condition while the rollout is waiting and no upgrade is running. Undefined if the default
    * reason for a wait applies.
@@ -107,12 +105,6 @@ export interface Evaluation {
   /** True if the policy may start upgrades now. */
   readonly mayStart: boolean;
 }
-
-/**
- * Maximum time in ms until a listing shows that a collector is offline. The service notices this after half an hour
- * (section 4.8 of docs/service.md).
- */
-const deathSeenAfterMs = 35 * 60_000;
 
 export function evaluate(input: DecideInput, pending: PendingChanges, evaluation: Evaluation): RolloutState {
   const { policy } = input;
@@ -302,7 +294,8 @@ class StageProgress {
     const before = this.#header.stages?.[index] as StageRecord;
     const left = heldUpBy(counts, policy.spec);
     if (before.updatedAtMs === undefined && left > 0) {
-      return { gate: gate(`the end of stage ${before.name}${awaitedWords(left - outstanding(counts))}`) };
+      const offline = left - outstanding(counts);
+      return { gate: gate({ kind: 'stageEnd', stage: before.name, offline }) };
     }
     const failures = this.#heldByFailures(before, counts);
     if (failures) return { gate: failures };
@@ -325,15 +318,14 @@ class StageProgress {
     if (!analysis || analysis.outcome) return undefined;
     const periods = analysisPeriods(analysis, stage.startedAtMs, soakEndMs(stage));
     const readyMs = periods.result.toMs + countDelayMs(settings);
-    const waitsFor = `the message analysis of stage ${name}`;
-    if (now.wallMs < readyMs) return { gate: gate(waitsFor, reasons.analyzing, readyMs) };
+    const cause = { kind: 'analysis', stage: name } as const;
+    if (now.wallMs < readyMs) return { gate: gate(cause, reasons.analyzing, readyMs) };
     const order = { query: countQuery(analysis), periods: [periods.baseline, periods.result] };
     const { messages: reading } = observation;
-    if (!reading || !sameValue(reading.order, order))
-      return { gate: gate(waitsFor, reasons.analyzing), analysis: order };
+    if (!reading || !sameValue(reading.order, order)) return { gate: gate(cause, reasons.analyzing), analysis: order };
     if (reading.kind === 'failed') {
       const { message, handling } = reading.error;
-      const wait = gate(`${waitsFor}: ${message.replace(/\.$/, '')}`, reasons.analysisUnavailable);
+      const wait = gate({ ...cause, error: message }, reasons.analysisUnavailable);
       return { gate: { ...wait, byPerson: handling.kind === 'stall' }, analysis: order };
     }
     const members = updatedMembers(memberIndex, this.#pending, index);
@@ -352,22 +344,15 @@ class StageProgress {
     }
     // Collectors that failed the analysis now count as failures. The stage waits until the next decision, which may
     // stop the rollout.
-    return verdict === 'Failed' ? { gate: gate(waitsFor, reasons.analyzing) } : undefined;
+    return verdict === 'Failed' ? { gate: gate(cause, reasons.analyzing) } : undefined;
   }
 
   /** Makes a stage with failed collectors wait for a user if the spec does not set `maxFailures`. */
   #heldByFailures(stage: StageRecord, { failed }: Counts): Gate | undefined {
-    const quiet = stage.analysis && quietText(stage.analysis);
-    if ((failed === 0 && !quiet) || hasTolerance(stage, this.#input.policy.spec)) return undefined;
-    const what =
-      failed > 0
-        ? `${counted(failed, 'collector')} that failed or went offline in stage ${stage.name}`
-        : `stage ${stage.name}`;
-    const why = quiet === undefined ? '' : `, in which ${quiet}`;
-    return byPerson(
-      `a user to examine ${what}${why}, because the policy sets no maxFailures`,
-      reasons.collectorsFailed,
-    );
+    const { name, analysis } = stage;
+    const quiet = analysis?.outcome?.quiet ?? 0;
+    if (failed + quiet === 0 || hasTolerance(stage, this.#input.policy.spec)) return undefined;
+    return byPerson({ kind: 'failures', stage: name, failed, analysis }, reasons.collectorsFailed);
   }
 
   /** Stops the rollout because a stage is inconclusive. The stage then needs a new approval to continue. */
@@ -390,20 +375,19 @@ class StageProgress {
     const { name, members } = stage;
     const soakedMs = soakEndMs({ ...stage, soakMs });
     if (now.wallMs < soakedMs) {
-      const short = soakMs < deathSeenAfterMs ? ' (the service shows offline collectors only after 35m)' : '';
-      return { gate: gate(`the end of the soak of stage ${name}${short}`, reasons.soaking, soakedMs) };
+      return { gate: gate({ kind: 'soak', stage: name, soakMs }, reasons.soaking, soakedMs) };
     }
     const sweptMs = observation.listing.completeSinceMs() ?? Number.NEGATIVE_INFINITY;
     // Only a listing that was requested after the soak can show that no collector went offline during the soak.
     if (soakMs > 0 && now.wallMs - (now.monotonicMs - sweptMs) < soakedMs) {
       return {
-        gate: gate(`a new list of collectors after the soak of stage ${name}`, reasons.soaking),
+        gate: gate({ kind: 'soakListing', stage: name }, reasons.soaking),
         sweepFromMs: soakedMs,
       };
     }
     // A stage waits while a collector that no longer runs the target version must be upgraded again. A stage with a fixed list of collectors also waits while one of them is being upgraded or has an upgrade that will be retried.
     const busy = counts.drifting + (members === undefined ? 0 : counts.inProgress + counts.retrying);
-    return busy > 0 ? { gate: gate(`the end of stage ${name}`, reasons.rollingOut) } : undefined;
+    return busy > 0 ? { gate: gate({ kind: 'stageEnd', stage: name, offline: 0 }, reasons.rollingOut) } : undefined;
   }
 
   #set(index: number, record: StageRecord): void {
@@ -435,12 +419,11 @@ class StageProgress {
   #heldBack(stage: Stage, isFilled: boolean): Gate | undefined {
     const { name } = stage;
     if ((isFilled || hasNoList(stage)) && needsApproval(stage, this.#header))
-      return byPerson(`the approval of stage ${name}`, reasons.awaitingApproval);
+      return byPerson({ kind: 'approval', stage: name }, reasons.awaitingApproval);
     if (isFilled || this.#header.approved?.includes(name)) return undefined;
     // The last stage takes all remaining collectors, and may be empty if no collectors are left.
     if (hasNoList(stage) && this.#pending.counts().updated > 0) return undefined;
-    const waitsFor = `a collector that stage ${name} can upgrade: to skip this empty stage, approve it or remove it from the policy`;
-    return byPerson(waitsFor, reasons.awaitingApproval);
+    return byPerson({ kind: 'emptyStage', stage: name }, reasons.awaitingApproval);
   }
 
   #start(stage: Stage, members: readonly string[]): void {
@@ -467,17 +450,12 @@ function noneAtTarget({ name }: StageRecord, counts: Counts): string {
   return `None of the collectors in stage ${name} runs the target version, and ${listed}`;
 }
 
-/** Returns text about the offline collectors that a stage is waiting for, or an empty string if there are none. */
-function awaitedWords(offline: number): string {
-  return offline === 0 ? '' : `, of which ${counted(offline, 'collector')} must come back online`;
+function gate(cause: WaitCause, reason?: string, untilMs?: number): Gate {
+  return { cause, reason, byPerson: false, ...(untilMs !== undefined && { untilMs }) };
 }
 
-function gate(waitsFor: string, reason?: string, untilMs?: number): Gate {
-  return { waitsFor, reason, byPerson: false, ...(untilMs !== undefined && { untilMs }) };
-}
-
-function byPerson(waitsFor: string, reason: string): Gate {
-  return { waitsFor, reason, byPerson: true };
+function byPerson(cause: WaitCause, reason: string): Gate {
+  return { cause, reason, byPerson: true };
 }
 
 /** Reports whether the stage has started. A stage that a retry has removed counts as not started. */

@@ -13,11 +13,21 @@ import type {
 import { scheduleProblem, timeZoneProblem } from '../../api/schedule-check.ts';
 import { sameValue } from '../../base/canonical-text.ts';
 import { CronSchedule } from '../../base/cron.ts';
-import { parseDuration, renderDuration } from '../../base/duration.ts';
+import { parseDuration } from '../../base/duration.ts';
 import type { TimeRange } from '../../base/time-range.ts';
 import { dayMs } from '../../base/time-units.ts';
 import { type TimeZone, timeZone } from '../../base/time-zone.ts';
 import { type Opening, spanStart, spansFrom, spansOfDay } from './window-spans.ts';
+
+/** Reason why the maintenance settings allow no upgrade to start. */
+export type ClosedCause =
+  /** The maintenance settings contain an error, and `problem` describes it. */
+  | { readonly kind: 'calendarProblem'; readonly problem: string }
+  /** An exclusion applies now, or delays the next window. */
+  | { readonly kind: 'exclusion'; readonly name: string }
+  | { readonly kind: 'window' }
+  /** No future window is longer than the cutoff. */
+  | { readonly kind: 'noWindow'; readonly cutoffMs: number };
 
 export type WindowVerdict =
   /**
@@ -27,9 +37,8 @@ export type WindowVerdict =
   | { readonly kind: 'open'; readonly untilMs: number }
   /**
    * No upgrade may start before `opensAtMs`, a wall-clock time in ms. `opensAtMs` is undefined if no window will open.
-   * `because` is the reason for the wait, worded to follow "waiting for".
    */
-  | { readonly kind: 'closed'; readonly opensAtMs: number | undefined; readonly because: string }
+  | { readonly kind: 'closed'; readonly opensAtMs: number | undefined; readonly because: ClosedCause }
   /** The window needs the collector's time zone, but the collector reports no readable time zone. */
   | { readonly kind: 'zoneUnreadable' };
 
@@ -135,7 +144,8 @@ export class MaintenanceCalendar {
   /** Reports whether an upgrade in this time zone may start at this wall-clock time in ms. */
   verdict(wallMs: number, zone: string | undefined): WindowVerdict {
     if (this.problem !== undefined) {
-      return { kind: 'closed', opensAtMs: undefined, because: `a correction of spec.maintenance: ${this.problem}` };
+      const because = { kind: 'calendarProblem', problem: this.problem } as const;
+      return { kind: 'closed', opensAtMs: undefined, because };
     }
     const key = this.byCollector ? (zone ?? '') : '';
     return cached(this.#verdicts, key, wallMs, () => this.#findVerdict(wallMs, key));
@@ -163,20 +173,19 @@ export class MaintenanceCalendar {
       const untilMs = range.toMs - this.#cutoffMs;
       return { value: { kind: 'open', untilMs }, untilMs };
     }
-    const value = { kind: 'closed', opensAtMs: range?.fromMs, because: this.#reason(wallMs, range) } as const;
+    const value = { kind: 'closed', opensAtMs: range?.fromMs, because: this.#cause(wallMs, range) } as const;
     // The result is cached only until the next exclusion begins, because that exclusion may then be the reason for the
     // wait.
     const nextBlock = this.#blocks.find(({ fromMs }) => fromMs > wallMs);
     return { value, untilMs: Math.min(range?.fromMs ?? Infinity, nextBlock?.fromMs ?? Infinity) };
   }
 
-  #reason(wallMs: number, range: TimeRange | undefined): string {
+  #cause(wallMs: number, range: TimeRange | undefined): ClosedCause {
     const block = this.#blocks.find(({ fromMs, toMs }) => fromMs <= wallMs && wallMs < toMs);
     const before = range && this.#blocks.find(({ toMs }) => toMs === range.fromMs);
     const exclusion = block ?? before;
-    if (exclusion) return `the end of maintenance exclusion ${JSON.stringify(exclusion.name)}`;
-    if (range) return 'the next maintenance window';
-    return `a maintenance window, but no future window is longer than the cutoff of ${renderDuration(this.#cutoffMs)}`;
+    if (exclusion) return { kind: 'exclusion', name: exclusion.name };
+    return range ? { kind: 'window' } : { kind: 'noWindow', cutoffMs: this.#cutoffMs };
   }
 
   #findNext(wallMs: number, zone: string): Found<TimeRange | undefined> {

@@ -28,6 +28,7 @@ import { type Counts, emptyCounts, outstanding, withdrawn } from '../members/sta
 import type { RollbackPlan } from '../rollout/rollback.ts';
 import type { RolloutState } from '../rollout/rollout-state.ts';
 import { eligibleMembers, type Fleet } from './health.ts';
+import { waitText } from './wait-text.ts';
 
 const maxStages = 10;
 const maxSamples = 50;
@@ -146,7 +147,8 @@ function describeAnalysis(
     return { ...figures, quietest: within(maxQuietBytes, quietest), ...(recovery && { recovery }) };
   }
   const isUnavailable = endedAtMs === undefined && gate?.reason === reasons.analysisUnavailable;
-  if (isUnavailable) return { state: 'Unavailable', message: bounded(gate.waitsFor, maxAnalysisLength), ...periods };
+  if (isUnavailable)
+    return { state: 'Unavailable', message: bounded(waitText(gate.cause), maxAnalysisLength), ...periods };
   const isRunning = gate?.reason === reasons.analyzing && gate.untilMs === undefined;
   return { state: isRunning ? 'Running' : 'Pending', ...periods };
 }

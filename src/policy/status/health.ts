@@ -9,6 +9,7 @@ import type { LedgerHeader, RolloutStop } from '../ledger/ledger.ts';
 import { type Counts, outstanding } from '../members/state-counts.ts';
 import { isRollbackOver } from '../rollout/rollback.ts';
 import type { RolloutState } from '../rollout/rollout-state.ts';
+import { waitText } from './wait-text.ts';
 
 export interface Fleet {
   readonly counts: Counts;
@@ -235,7 +236,7 @@ const observesOnly = 'spec.mode is Observe, so no upgrade starts.';
 function analysisUnavailable({ fleet, targetVersion, state }: HealthInput): Health | undefined {
   const gate = state?.gate;
   if (!fleet || gate?.reason !== reasons.analysisUnavailable) return undefined;
-  const message = `${progressText(fleet, targetVersion)}; waiting for ${gate.waitsFor}.`;
+  const message = `${progressText(fleet, targetVersion)}; waiting for ${waitText(gate.cause)}.`;
   return { ...(gate.byPerson ? stalled : { ...atWork, outage: true }), reason: gate.reason, message };
 }
 
@@ -251,7 +252,7 @@ function heldByFailures({ fleet, targetVersion, state }: HealthInput): Health | 
     fleet.counts.failed > 0
       ? 'status.failureReasons lists the failures'
       : 'status.stages lists the collectors that sent too few messages';
-  const message = `${progress}; waiting for ${gate.waitsFor}. ${names}. Correct the cause and run \`logfleet retry\`, or set another target.`;
+  const message = `${progress}; waiting for ${waitText(gate.cause)}. ${names}. Correct the cause and run \`logfleet retry\`, or set another target.`;
   return { ...stalled, reason: reasons.collectorsFailed, message };
 }
 
@@ -263,7 +264,7 @@ function rollingOut({ fleet, targetVersion, wait, spec, state }: HealthInput): H
   const progress = `${progressText(fleet, targetVersion, awaited)}, ${inProgress} ${wordFor(inProgress, 'is', 'are')} being upgraded`;
   // If all remaining collectors are being upgraded, no collector waits, so the message shows no reason to wait.
   const held = outstanding(fleet.counts) > inProgress ? wait : undefined;
-  const waits = held?.waitingFor ?? (awaited > 0 ? `${counted(awaited, 'collector')} to come back online` : undefined);
+  const waits = held?.waitingFor ?? (awaited > 0 ? waitText({ kind: 'online', collectors: awaited }) : undefined);
   const waiting = waits === undefined ? '' : `; waiting for ${waits}`;
   const message = `${progress}${excessText(state)}${waiting}.`;
   const reason = (inProgress === 0 ? held?.reason : undefined) ?? reasons.rollingOut;

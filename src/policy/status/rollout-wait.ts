@@ -13,6 +13,7 @@ import { laterStage } from '../members/stages.ts';
 import { type Counts, outstanding } from '../members/state-counts.ts';
 import { mayJoin, type RolloutState } from '../rollout/rollout-state.ts';
 import { type RolloutWait, stageReasons } from './health.ts';
+import { waitText } from './wait-text.ts';
 
 export interface DecisionSoFar {
   readonly admission: Admission;
@@ -81,12 +82,12 @@ function waitForRules({ admission: { refusal, post, waits, isBrisk }, now }: Dec
 }
 
 function toWait(
-  { waitsFor, reason, untilMs = Infinity }: Refusal,
+  { cause, reason, untilMs = Infinity }: Refusal,
   collectors: string,
   now: Instant,
 ): RolloutWait | undefined {
-  if (waitsFor === undefined) return undefined;
+  if (!cause) return undefined;
   const isKnown = untilMs > now.monotonicMs && untilMs !== Infinity;
   const until = isKnown ? ` until ${isoSeconds(now.wallMs + untilMs - now.monotonicMs)}` : '';
-  return { waitingFor: `${waitsFor}${collectors}${until}`, reason };
+  return { waitingFor: `${waitText(cause)}${collectors}${until}`, reason };
 }

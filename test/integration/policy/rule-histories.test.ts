@@ -3,12 +3,14 @@ import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario/scenario.ts';
 import { annotations } from '../../../src/api/annotations.ts';
 import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
-import { waits } from '../../../src/policy/admission/start-rules.ts';
+import { waitText } from '../../../src/policy/status/wait-text.ts';
 import { policiesPath, settingsPath, World } from '../../support/world.ts';
 
 const [before, middle, target, newest] = ['19.100-1', '19.120-1', '19.200-1', '19.300-1'] as const;
 const fails = { upgrade: { duration: '2m', outcomes: [{ share: 1, end: 'fail', message: 'disk full' }] } } as const;
 const rollsBack = { maxFailures: 0, minSamples: 1, action: 'Rollback' } as const;
+
+const backOff = waitText({ kind: 'backOff' });
 
 interface RuleSetting {
   readonly scenario?: Partial<Scenario>;
@@ -230,7 +232,7 @@ describe('target change', () => {
     one.world.start();
     await one.world.until(() => one.status()?.collectors?.updated === 4 && one.tasks().length === 6, hourMs);
     await one.world.clock.advance(5 * minuteMs);
-    expect(one.world.ready('production')?.message).toContain(`${waits.backOff} (2 collectors)`);
+    expect(one.world.ready('production')?.message).toContain(`${backOff} (2 collectors)`);
     one.change({ groups: { zbad: { upgrade: null } } });
     one.patch({ spec: { target: { version: newest } } });
     expect(await one.world.until(() => one.at(newest) === 6, hourMs)).toBe(true);
@@ -437,7 +439,7 @@ describe('rollback', () => {
     expect(await one.world.until(() => one.to(before).length === 7, hourMs)).toBe(true);
     await one.world.clock.advance(20 * minuteMs);
     expect(one.to(before)).toHaveLength(7);
-    expect(one.world.ready('production')?.message).toContain(`${waits.backOff} (6 collectors)`);
+    expect(one.world.ready('production')?.message).toContain(`${backOff} (6 collectors)`);
     one.change({ groups: { web: { upgrade: null } } });
     expect(await one.untilReason('RolledBack')).toBe(true);
     expect(one.at(before)).toBe(8);
@@ -598,7 +600,7 @@ describe('back-off', () => {
 
   test("× a person's retry: a retry ends the back-off immediately", async () => {
     const one = await backingOff();
-    expect(one.world.ready('production')?.message).toContain(waits.backOff);
+    expect(one.world.ready('production')?.message).toContain(backOff);
     one.annotate(annotations.retry, `${one.status()?.rollout?.id}`);
     expect(await one.world.until(() => one.tasks().length === 6, 10 * minuteMs)).toBe(true);
   });
@@ -750,7 +752,7 @@ describe('stage gate', () => {
     await one.untilTasks(2);
     await one.world.clock.advance(25 * minuteMs);
     expect(one.tasks()).toHaveLength(2);
-    expect(one.world.ready('production')?.message).toContain(`${waits.backOff} (2 collectors)`);
+    expect(one.world.ready('production')?.message).toContain(`${backOff} (2 collectors)`);
     await one.untilTasks(4);
     expect(new Set(one.tasks().map(({ collectorId }) => collectorId)).size).toBe(2);
     expect(await one.untilReason('AllUpdated')).toBe(true);

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
 import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
+import { waitText } from '../../../src/policy/status/wait-text.ts';
 import { planInWorld } from '../../support/planned-world.ts';
 import { before, canary, middle, rest, staged, target } from './staged-world.ts';
 
@@ -52,7 +53,8 @@ describe('stages', () => {
     expect(tasks()).toHaveLength(3);
     expect(stage('canary')).toMatchObject({ members: 3, state: 'Progressing' });
     expect(stage('rest')).toMatchObject({ members: 27, state: 'Pending' });
-    expect(status()?.rollout).toMatchObject({ stage: 'canary', waitingFor: 'the end of stage canary' });
+    const waitingFor = waitText({ kind: 'stageEnd', stage: 'canary', offline: 0 });
+    expect(status()?.rollout).toMatchObject({ stage: 'canary', waitingFor });
     expect(await untilReason('AllUpdated')).toBe(true);
     expect(status()?.stages?.map(({ state, updated }) => [state, updated])).toEqual([
       ['Completed', 3],
@@ -179,7 +181,7 @@ describe('stages', () => {
     await world.clock.advance(hourMs);
     expect(tasks()).toHaveLength(0);
     expect(stage('windows')).toMatchObject({ state: 'Progressing' });
-    expect(world.ready('production')?.message).toContain('waiting for the end of stage windows');
+    expect(world.ready('production')?.message).toContain(waitText({ kind: 'stageEnd', stage: 'windows', offline: 1 }));
     world.model.patch({ groups: { late: { running: true } } }, world.service.nowMs());
     expect(await untilReason('AllUpdated', 3 * hourMs)).toBe(true);
     expect(tasks()).toHaveLength(7);
@@ -236,9 +238,8 @@ describe('a soak', () => {
     world.start();
     expect(await untilReason('Soaking')).toBe(true);
     expect(tasks()).toHaveLength(30);
-    expect(world.ready('production')?.message).toMatch(
-      /^30 of 30 .* waiting for the end of the soak of stage rest until 2/,
-    );
+    expect(status()?.collectors).toMatchObject({ matched: 30, updated: 30 });
+    expect(status()?.rollout?.waitingFor).toContain(waitText({ kind: 'soak', stage: 'rest', soakMs: hourMs }));
     expect(status()?.history).toEqual([]);
     world.model.patch({ collectors: { 'web-0001': { running: false } } }, world.service.nowMs());
     expect(await untilReason('RolloutStopped')).toBe(true);

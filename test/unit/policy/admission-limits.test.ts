@@ -123,7 +123,8 @@ describe('U13: an attempt that a deleted policy left in flight', () => {
   describe('R2: in a stage that has not started', () => {
     const canary = { name: 'canary', soakDuration: '0s', selector: { matchNames: ['none'] } };
     const stages = [canary, { name: 'rest', soakDuration: '0s' }];
-    const gate = { waitsFor: 'the end of stage canary', reason: undefined, byPerson: false };
+    const cause = { kind: 'stageEnd', stage: 'canary', offline: 0 } as const;
+    const gate = { cause, reason: undefined, byPerson: false };
     const later = (taskId: string | undefined) => {
       const bench = new PolicyBench({
         spec: { strategy: { maxInProgress: 5, order: 'Name', stages } },

@@ -24,14 +24,14 @@ function world(...names: readonly string[]) {
   return { turns, held, wait, add, of, enqueued, policies };
 }
 
-const waits = (name: string) => `policy logging/${name} to report which collectors it selects`;
+const policyNamed = (name: string) => ({ namespace: 'logging', name });
 
 describe('a policy waits', () => {
   test('for itself and for each policy that was not examined yet, of any service', () => {
     const { turns, held, of } = world('a', 'b');
-    expect(held()).toBe(waits('a'));
+    expect(held()).toEqual(policyNamed('a'));
     turns.claimed(of('a'), service);
-    expect(held()).toBe(waits('b'));
+    expect(held()).toEqual(policyNamed('b'));
     turns.claimed(of('b'), service);
     expect(held()).toBeUndefined();
   });
@@ -40,7 +40,7 @@ describe('a policy waits', () => {
     const { turns, held, of } = world('a', 'b');
     turns.claimed(of('a'), service);
     turns.claiming(of('b'), 'https://logs.test/other');
-    expect(held()).toBe(waits('b'));
+    expect(held()).toEqual(policyNamed('b'));
   });
 
   test('not for a policy of another service', () => {
@@ -56,7 +56,7 @@ describe('a policy waits', () => {
     expect(held()).toBeUndefined();
     add('b');
     turns.expect(of('b'));
-    expect(held()).toBe(waits('b'));
+    expect(held()).toEqual(policyNamed('b'));
   });
 
   test('for a policy that has changed to its service meanwhile', () => {
@@ -65,7 +65,7 @@ describe('a policy waits', () => {
     turns.claimed(of('b'), elsewhere);
     expect(held()).toBeUndefined();
     turns.claiming(of('b'), service);
-    expect(held()).toBe(waits('b'));
+    expect(held()).toEqual(policyNamed('b'));
   });
 
   test('and is notified once when it need not wait any more', () => {
@@ -112,7 +112,7 @@ describe('a policy waits', () => {
     turns.claimed(of('a'), service);
     expect(held()).toBeUndefined();
     turns.reset();
-    expect(held()).toBe(waits('a'));
+    expect(held()).toEqual(policyNamed('a'));
   });
 });
 
@@ -126,7 +126,7 @@ describe('an exemption from claiming', () => {
     expect(enqueued).toEqual(['a']);
     expect(held()).toBeUndefined();
     broken = false;
-    expect(held()).toBe(waits('b'));
+    expect(held()).toEqual(policyNamed('b'));
   });
 
   test('holds only for the spec for which it was given, because another spec may be able to claim', () => {
@@ -135,7 +135,7 @@ describe('an exemption from claiming', () => {
     turns.exempt(of('b'));
     add('b', 2);
     turns.expect(of('b'));
-    expect(held()).toBe(waits('b'));
+    expect(held()).toEqual(policyNamed('b'));
     turns.exempt(of('b'));
     expect(held()).toBeUndefined();
   });
@@ -147,7 +147,7 @@ describe('an exemption from claiming', () => {
     turns.claiming(of('b'), service);
     expect(held()).toBeUndefined();
     turns.resumes(of('b'), service);
-    expect(held()).toBe(waits('b'));
+    expect(held()).toEqual(policyNamed('b'));
   });
 
   test('does not cancel the claims of a policy that has claimed', () => {
@@ -175,7 +175,7 @@ describe('when the problem of one policy ends', () => {
     turns.usable('a');
     wait('a');
     expect(enqueued).toEqual(['b']);
-    expect(held()).toBe(waits('b'));
+    expect(held()).toEqual(policyNamed('b'));
     turns.claimed(of('b'), service);
     expect(enqueued).toEqual(['b', 'a']);
     expect(held()).toBeUndefined();

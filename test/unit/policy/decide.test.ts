@@ -4,8 +4,8 @@ import { annotations } from '../../../src/api/annotations.ts';
 import { LogfleetError } from '../../../src/base/errors.ts';
 import { minuteMs } from '../../../src/base/time-units.ts';
 import { pausedByOf } from '../../../src/controller/pauses.ts';
-import { waits } from '../../../src/policy/admission/start-rules.ts';
 import { describeCounts } from '../../../src/policy/status/describe-figures.ts';
+import { waitText } from '../../../src/policy/status/wait-text.ts';
 import type { UpgradeTask } from '../../../src/service/collectors/upgrade-service.ts';
 import {
   claimant,
@@ -27,6 +27,7 @@ const { graceMs, openLimitMs, driftConfirmMs } = settings;
 
 const problem = (kind: 'stall' | 'backoff') =>
   new LogfleetError({ code: 'x.y', reason: 'Forbidden', message: 'No.', handling: { kind } });
+const claims = { kind: 'claims', policy: { namespace: 'a', name: 'b' } } as const;
 const soakingStage = stageRecord('all', { soakMs: 60 * minuteMs, upgraded: true, updatedAtMs: epochMs });
 
 test('when a rollout begins, attempts are written ahead, then posted', () => {
@@ -55,9 +56,13 @@ describe('no upgrade starts, and upgrades in flight continue to their end', () =
     ['paused by the annotation', { policy: { metadata: { annotations: paused } } }, 'Paused'],
     ['only observing', { policy: { spec: { mode: 'Observe' } } }, 'Observing'],
     ['a target that is not offered', { notOffered: 'It offers 1.' }, 'VersionNotOffered'],
-    ['U11: a problem that a user must correct', { problem: problem('stall'), heldBy: 'the service' }, 'Forbidden'],
-    ['a problem that may pass', { problem: problem('backoff'), heldBy: 'the service' }, 'Forbidden'],
-    ['U13: waiting until other policies have claimed', { heldBy: 'policy a/b' }, 'RollingOut'],
+    [
+      'U11: a problem that a user must correct',
+      { problem: problem('stall'), heldBy: { kind: 'requestBackOff' } },
+      'Forbidden',
+    ],
+    ['a problem that may pass', { problem: problem('backoff'), heldBy: { kind: 'requestBackOff' } }, 'Forbidden'],
+    ['U13: waiting until other policies have claimed', { heldBy: claims }, 'RollingOut'],
     ['U1: a full ledger', { ledgerFull: true }, 'LedgerFull'],
     ['deleted', { policy: { metadata: { deletionTimestamp: '2026-11-01T00:00:00Z' } } }, 'RollingOut'],
     ['U2: no capacity in the batch', { batchCapacity: 0 }, 'RollingOut'],
@@ -319,23 +324,23 @@ describe('the wait in the status', () => {
   test('names maxInProgress', () => {
     const strategy = { maxInProgress: 1, order: 'Name' } as const;
     const bench = new PolicyBench({ spec: { strategy }, collectors: fleetOf(2), entries: [openEntry()] });
-    expect(waiting(bench)).toContain('strategy.maxInProgress');
+    expect(waiting(bench)).toBe(waitText({ kind: 'policyLimit', max: 1 }));
   });
 
   test('names a back-off with its end', () => {
     const bench = new PolicyBench({ collectors: fleetOf(1), entries: [endedEntry('failed')] });
-    expect(waiting(bench)).toBe(`${waits.backOff} (1 collector) until 2026-11-01T00:05:00Z`);
+    expect(waiting(bench)).toBe(`${waitText({ kind: 'backOff' })} (1 collector) until 2026-11-01T00:05:00Z`);
   });
 
   test('names the second listing of a drift with its time', () => {
     const bench = new PolicyBench({ collectors: updatedFleet(1) });
     bench.listing.show(500, fleetOf(1));
     bench.sync();
-    expect(waiting(bench)).toBe(`${waits.secondListing} (1 collector) until 2026-11-01T00:10:00Z`);
+    expect(waiting(bench)).toBe(`${waitText({ kind: 'secondListing' })} (1 collector) until 2026-11-01T00:10:00Z`);
   });
 
   test('names other reasons', () => {
-    expect(waiting(new PolicyBench({ collectors: fleetOf(1) }), { heldBy: 'policy a/b' })).toBe('policy a/b');
+    expect(waiting(new PolicyBench({ collectors: fleetOf(1) }), { heldBy: claims })).toBe(waitText(claims));
   });
 
   test('is absent while upgrades start', () => {
@@ -412,7 +417,7 @@ test('the start of a stage is written before its collectors are upgraded', () =>
 });
 
 test.each<[string, ChangedInput]>([
-  ['a policy of the service that has not claimed yet', { heldBy: 'policy logging/other to claim its collectors' }],
+  ['a policy of the service that has not claimed yet', { heldBy: claims }],
   ['spec.mode Observe', { policy: { spec: { mode: 'Observe' } } }],
 ])('R3: a rollout is not complete before the soak of its last stage, even if no upgrade may start: %s', (_, seen) => {
   const strategy = { maxInProgress: 1_000, order: 'Name', stages: [{ name: 'all', soakDuration: '1h' }] } as const;
@@ -430,7 +435,8 @@ test.each<[string, ChangedInput]>([
   const soaking = decisionAfter(30 * minuteMs);
   expect(soaking.health).toMatchObject({ ready: 'False', reason: 'Soaking' });
   expect(soaking.header.completedAtMs).toBeUndefined();
-  expect(soaking.essentials.rollout?.waitingFor).toMatch(/^the end of the soak of stage all until /);
+  expect(soaking.gate?.cause).toMatchObject({ kind: 'soak', stage: 'all' });
+  expect(soaking.essentials.rollout?.waitingFor).toBeDefined();
   const soaked = decisionAfter(61 * minuteMs);
   expect(soaked.health.reason).toBe('AllUpdated');
   expect(soaked.header).toMatchObject({

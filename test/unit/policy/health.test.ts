@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { LogfleetError } from '../../../src/base/errors.ts';
 import { type Counts, outstanding } from '../../../src/policy/members/state-counts.ts';
 import { eligibleMembers, type HealthInput, healthOf } from '../../../src/policy/status/health.ts';
+import { waitText } from '../../../src/policy/status/wait-text.ts';
 import { counts, spec, target } from './builders.ts';
 
 function fleet(more: Partial<Counts>, leftAlone = 0): NonNullable<HealthInput['fleet']> {
@@ -61,7 +62,7 @@ describe('each situation', () => {
     const asked = { wait, spec: spec({ offlinePolicy: 'Wait' }), fleet: fleet({ updated: 8, offline: 2 }) };
     const health = healthOf(input(asked));
     expect(health).toMatchObject({ ...atWork, reason: 'RollingOut' });
-    expect(health.message).toContain('waiting for 2 collectors to come back online');
+    expect(health.message).toContain(waitText({ kind: 'online', collectors: 2 }));
     expect(healthOf(input({ ...asked, fleet: fleet({ pending: 8, offline: 2 }) })).reason).toBe('WaitingForWindow');
   });
 

@@ -47,7 +47,7 @@ describe('a window', () => {
     expect(windows(night).verdict(at('2026-11-20T12:00Z'), undefined)).toEqual({
       kind: 'closed',
       opensAtMs: at('2026-11-20T21:00Z'),
-      because: 'the next maintenance window',
+      because: { kind: 'window' },
     });
   });
 
@@ -189,13 +189,13 @@ describe('the cutoff', () => {
     expect(calendar({ windows: [short] }).verdict(at('2026-11-20T12:00Z'), undefined)).toEqual({
       kind: 'closed',
       opensAtMs: undefined,
-      because: 'a maintenance window, but no future window is longer than the cutoff of 30m',
+      because: { kind: 'noWindow', cutoffMs: 30 * 60_000 },
     });
   });
 });
 
 describe('an exclusion', () => {
-  const excluded = { kind: 'closed', because: 'the end of maintenance exclusion "year end"' };
+  const excluded = { kind: 'closed', because: { kind: 'exclusion', name: 'year end' } };
   const both = calendar({ windows: [night], exclusions: [yearEnd] });
   const alone = calendar({ exclusions: [yearEnd] });
 
@@ -222,7 +222,7 @@ describe('an exclusion', () => {
     expect(weekly.verdict(at('2026-12-19T12:00Z'), undefined)).toEqual({
       kind: 'closed',
       opensAtMs,
-      because: 'the next maintenance window',
+      because: { kind: 'window' },
     });
     expect(weekly.verdict(at('2026-12-20T00:00Z'), undefined)).toEqual({ ...excluded, opensAtMs });
   });
@@ -236,7 +236,7 @@ describe('an exclusion', () => {
     expect(calendar({ exclusions }).verdict(at('2026-12-26T00:00Z'), undefined)).toEqual({
       kind: 'closed',
       opensAtMs: at('2027-01-03T22:00Z'),
-      because: 'the end of maintenance exclusion "last"',
+      because: { kind: 'exclusion', name: 'last' },
     });
   });
 
@@ -311,7 +311,7 @@ describe('an unreadable calendar', () => {
     expect(broken.verdict(0, 'UTC')).toEqual({
       kind: 'closed',
       opensAtMs: undefined,
-      because: `a correction of spec.maintenance: ${broken.problem}`,
+      because: { kind: 'calendarProblem', problem: broken.problem },
     });
     expect(broken.nextWindow(0, ['UTC'])).toBeUndefined();
   });

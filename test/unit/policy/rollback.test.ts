@@ -1,9 +1,9 @@
 /** Tests rollbacks: which collectors get which version, and why a rollback has to wait. */
 import { describe, expect, test } from 'vitest';
 import { minuteMs } from '../../../src/base/time-units.ts';
-import { waits } from '../../../src/policy/admission/start-rules.ts';
 import type { Ending, EndingKind, Entry, LedgerHeader } from '../../../src/policy/ledger/ledger.ts';
 import { isRollbackOver, planRollback } from '../../../src/policy/rollout/rollback.ts';
+import { waitText } from '../../../src/policy/status/wait-text.ts';
 import type { Collector } from '../../../src/service/collectors/upgrade-service.ts';
 import {
   claimant,
@@ -207,7 +207,7 @@ describe('attempts of a rollback', () => {
     const { post, requeueAfterMs, health } = decided(bench, { nowMs });
     expect(post).toEqual([]);
     expect(requeueAfterMs).toBe(graceMs - 1_000);
-    expect(health.message).toContain(waits.newerListing);
+    expect(health.message).toContain(waitText({ kind: 'newerListing' }));
     expect(posts(rolledBack(updated({ sinceMs: nowMs - 1_000 }), {}, nowMs - 2_000))).toHaveLength(1);
   });
 

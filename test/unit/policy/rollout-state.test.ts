@@ -5,6 +5,7 @@ import type { CollectorVersionPolicySpec, Stage } from '../../../src/api/generat
 import { hourMs } from '../../../src/base/time-units.ts';
 import type { Decision } from '../../../src/policy/decide.ts';
 import type { Entry, LedgerHeader, StageRecord } from '../../../src/policy/ledger/ledger.ts';
+import type { WaitCause } from '../../../src/policy/rollout/wait-cause.ts';
 import type { Collector } from '../../../src/service/collectors/upgrade-service.ts';
 import { collector, endedEntry, epochMs, openEntry, stageOf, stageRecord, target } from './builders.ts';
 import { type ChangedInput, decided, PolicyBench } from './policy-bench.ts';
@@ -82,7 +83,7 @@ describe('a stage starts', () => {
   test.each<[string, ChangedInput]>([
     ['the policy is paused', { policy: { spec: { paused: true } } }],
     ['mode is Observe', { policy: { spec: { mode: 'Observe' } } }],
-    ['other policies have not claimed yet', { heldBy: 'policy a/b' }],
+    ['other policies have not claimed yet', { heldBy: { kind: 'listRead' } }],
     ['the build is not offered', { notOffered: 'It offers none.' }],
   ])('not while %s', (_, seen) => {
     expect(namesOf(decision({ ...two, seen }))).toEqual([]);
@@ -97,7 +98,7 @@ describe('a stage starts', () => {
     const stages = [{ ...canary, approval: 'Required' as const }, rest];
     for (const fleet of [two.fleet, ['there', 'there', 'old']] as const) {
       const waits = decision({ fleet, stages });
-      expect(waits.gate).toMatchObject({ waitsFor: 'the approval of stage canary', byPerson: true });
+      expect(waits.gate).toMatchObject({ cause: { kind: 'approval', stage: 'canary' }, byPerson: true });
       expect(waits.figures.stages[0]).toMatchObject({ state: 'AwaitingApproval', members: 2 });
       expect(namesOf(decision({ fleet, stages, header: { approved: ['canary'] } }))).toEqual(['canary']);
     }
@@ -107,9 +108,7 @@ describe('a stage starts', () => {
     const empty = stageOf('empty', { selector: { matchNames: ['none'] } });
     const setting: StateSetting = { fleet: ['old'], stages: [empty, rest] };
     const { gate, health, finished } = decision(setting);
-    expect(gate?.waitsFor).toMatch(
-      /^a collector that stage empty can upgrade: to skip this empty stage, approve it or remove/,
-    );
+    expect(gate?.cause).toEqual({ kind: 'emptyStage', stage: 'empty' });
     expect(health.reason).toBe('AwaitingApproval');
     expect(finished).toBe(true);
     const skipped = decision({ ...setting, seen: approved(`${rolloutId}/empty`) });
@@ -132,7 +131,7 @@ describe('a stage starts', () => {
 
   test('and continues to its end when it is deleted from the spec', () => {
     const { gate } = decision({ fleet: ['upgraded', 'inFlight', 'old'], started: {}, stages: [rest] });
-    expect(gate?.waitsFor).toBe('the end of stage canary');
+    expect(gate?.cause).toEqual({ kind: 'stageEnd', stage: 'canary', offline: 0 });
     const over = decision({
       fleet: ['upgraded', 'upgraded', 'old'],
       started: { updatedAtMs: epochMs },
@@ -143,42 +142,37 @@ describe('a stage starts', () => {
 });
 
 describe('an active stage', () => {
-  test.each<[string, StateSetting, string | undefined]>([
-    ['waits for its members', { fleet: ['upgraded', 'old', 'old'], started: {} }, 'the end of stage canary'],
-    [
-      'waits for upgrades in flight',
-      { fleet: ['upgraded', 'inFlight', 'old'], started: {} },
-      'the end of stage canary',
-    ],
+  const soak = { kind: 'soak', stage: 'canary', soakMs: hourMs } as const;
+  const stageEnd = { kind: 'stageEnd', stage: 'canary', offline: 0 } as const;
+
+  test.each<[string, StateSetting, WaitCause | undefined]>([
+    ['waits for its members', { fleet: ['upgraded', 'old', 'old'], started: {} }, stageEnd],
+    ['waits for upgrades in flight', { fleet: ['upgraded', 'inFlight', 'old'], started: {} }, stageEnd],
     [
       'waits for offline members with offlinePolicy Wait',
       { fleet: ['upgraded', 'away', 'old'], started: {}, spec: { offlinePolicy: 'Wait' } },
-      'the end of stage canary, of which 1 collector must come back online',
+      { ...stageEnd, offline: 1 },
     ],
-    [
-      'does not wait for offline members otherwise',
-      { fleet: ['upgraded', 'away', 'old'], started: {} },
-      'the end of the soak of stage canary',
-    ],
+    ['does not wait for offline members otherwise', { fleet: ['upgraded', 'away', 'old'], started: {} }, soak],
     [
       'does not wait for collectors that are no longer listed',
       { fleet: ['upgraded', 'gone', 'old'], started: {} },
-      'the end of the soak of stage canary',
+      soak,
     ],
     [
       'soaks from the time at which its last member reached the target',
       { fleet: ['upgraded', 'upgraded', 'old'], started: { updatedAtMs: epochMs + hourMs + 1 } },
-      'the end of the soak of stage canary',
+      soak,
     ],
     [
       'continues its soak when a member returns',
       { fleet: ['upgraded', 'old', 'old'], started: { updatedAtMs: epochMs + hourMs + 1 } },
-      'the end of the soak of stage canary',
+      soak,
     ],
     [
       'ends with a listing that was sent after the soak',
       { fleet: ['upgraded', 'upgraded', 'old'], started: { updatedAtMs: epochMs }, sweptMs: hourMs - 1 },
-      'a new list of collectors after the soak of stage canary',
+      { kind: 'soakListing', stage: 'canary' },
     ],
     [
       'has ended after that listing',
@@ -193,25 +187,25 @@ describe('an active stage', () => {
     [
       'soaks in an unproven rollout even then',
       { fleet: ['there', 'there', 'old'], started: {}, header: { unproven: true } },
-      'the end of the soak of stage canary',
+      soak,
     ],
     [
       'is held by a failed member without a tolerance',
       { fleet: ['upgraded', 'failed', 'old'], started: {} },
-      'a user to examine 1 collector that failed or went offline in stage canary, because the policy sets no maxFailures',
+      { kind: 'failures', stage: 'canary', failed: 1, analysis: undefined },
     ],
     [
       'is held by a dead member without a tolerance',
       { fleet: ['upgraded', 'dead', 'old'], started: { updatedAtMs: epochMs } },
-      'a user to examine 1 collector that failed or went offline in stage canary, because the policy sets no maxFailures',
+      { kind: 'failures', stage: 'canary', failed: 1, analysis: undefined },
     ],
     [
       'continues without failed members within its tolerance',
       { fleet: ['upgraded', 'failed', 'old'], started: { maxFailures: 1, updatedAtMs: epochMs } },
       undefined,
     ],
-  ])('%s', (_, setting, waitsFor) => {
-    expect(decision(setting).gate?.waitsFor).toBe(waitsFor);
+  ])('%s', (_, setting, cause) => {
+    expect(decision(setting).gate?.cause).toEqual(cause);
   });
 
   test('keeps the start of its soak in all cases', () => {

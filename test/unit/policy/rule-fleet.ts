@@ -3,6 +3,7 @@
  * specifies which rules are active.
  */
 import { annotations } from '../../../src/api/annotations.ts';
+import { reasons } from '../../../src/api/conditions.ts';
 import type {
   CollectorVersionPolicySpec,
   Maintenance,
@@ -10,9 +11,11 @@ import type {
 } from '../../../src/api/generated/collector-version-policy.ts';
 import { LogfleetError } from '../../../src/base/errors.ts';
 import { minuteMs } from '../../../src/base/time-units.ts';
-import { waits } from '../../../src/policy/admission/start-rules.ts';
+import type { Decision } from '../../../src/policy/decide.ts';
 import type { Entry, LedgerChange, LedgerHeader, RolloutStop, StageRecord } from '../../../src/policy/ledger/ledger.ts';
 import { resolveTarget } from '../../../src/policy/rollout/target.ts';
+import type { WaitCause } from '../../../src/policy/rollout/wait-cause.ts';
+import { waitText } from '../../../src/policy/status/wait-text.ts';
 import {
   claimant,
   collector,
@@ -26,38 +29,54 @@ import {
   stageRecord,
   target,
 } from './builders.ts';
-import { type ChangedInput, decided, PolicyBench } from './policy-bench.ts';
+import { type ChangedInput, type DecidedWithFigures, decided, PolicyBench } from './policy-bench.ts';
 
-/** Rules that forbid an upgrade of web-9, each with its message in the status. */
+const claims = { kind: 'claims', policy: { namespace: 'a', name: 'b' } } as const;
+
+/** Returns a function that reports whether the status shows this cause of a wait. */
+function waitsFor(cause: WaitCause) {
+  return ({ essentials }: Decision) => essentials.rollout?.waitingFor?.startsWith(waitText(cause)) === true;
+}
+
+/** Returns a function that reports whether the condition `Ready` has this reason. */
+function hasReason(reason: string) {
+  return ({ health }: Decision) => health.reason === reason;
+}
+
+/** Rules that forbid an upgrade of web-9, and for each rule whether the status shows that the rule applies. */
 export const blockers = {
-  window: /the next maintenance window/,
-  'own window': /the next maintenance window/,
-  exclusion: /the end of maintenance exclusion/,
-  pause: /Paused by spec.paused/,
-  'kill switch': /Paused by the settings/,
-  deletion: /the deletion of the policy/,
-  'stage gate': /the end of stage canary/,
-  approval: /the approval of stage rest/,
-  soak: /the end of the soak of stage canary/,
-  'failure stop': /Too many failed\. No more upgrades will start/,
-  abort: /Aborted by a person\. No more upgrades will start/,
-  'back-off': new RegExp(waits.backOff),
-  'listing after a failure': new RegExp(waits.versionAfterFailure),
-  'maxInProgress of all': /strategy.maxInProgress allows at most 1/,
-  'maxInProgress of a stage': /stage rest allows at most 1/,
-  offline: /1 offline|come back|will be rolled back when/,
-  overlap: /owned by other policies|of the selected collectors belongs? to policy/,
-  'claims of others': /policy a\/b/,
-  'observe mode': /spec.mode (?:is Observe|to be Enforce)/,
-  'build not offered': /It offers none/,
-  'service unusable': /It is gone/,
-  'full ledger': /The ledger of upgrade attempts has reached its maximum size/,
-  drift: new RegExp(waits.secondListing),
-  'target change': /in flight: web-9 to 19\.150-1/,
-  'selection change': /matched: 3/,
-} as const;
+  window: waitsFor({ kind: 'window' }),
+  'own window': waitsFor({ kind: 'window' }),
+  exclusion: waitsFor({ kind: 'exclusion', name: 'freeze' }),
+  pause: hasReason(reasons.paused),
+  'kill switch': hasReason(reasons.paused),
+  deletion: waitsFor({ kind: 'deletion' }),
+  'stage gate': waitsFor({ kind: 'stageEnd', stage: 'canary', offline: 0 }),
+  approval: waitsFor({ kind: 'approval', stage: 'rest' }),
+  soak: waitsFor({ kind: 'soak', stage: 'canary', soakMs: 60 * minuteMs }),
+  'failure stop': hasReason(reasons.rolloutStopped),
+  abort: hasReason(reasons.aborted),
+  'back-off': waitsFor({ kind: 'backOff' }),
+  'listing after a failure': waitsFor({ kind: 'versionAfterFailure' }),
+  'maxInProgress of all': waitsFor({ kind: 'policyLimit', max: 1 }),
+  'maxInProgress of a stage': waitsFor({ kind: 'stageLimit', stage: 'rest', max: 1 }),
+  // During a rollback, only the message shows the number of offline collectors.
+  offline: ({ figures, health }) =>
+    figures.collectors.offline > 0 || health.message.includes('will be rolled back when'),
+  overlap: ({ figures }) => figures.collectors.foreign > 0,
+  'claims of others': waitsFor(claims),
+  'observe mode': (decision) => hasReason(reasons.observing)(decision) || waitsFor({ kind: 'observeMode' })(decision),
+  'build not offered': hasReason(reasons.versionNotOffered),
+  'service unusable': hasReason(reasons.serviceUnavailable),
+  'full ledger': hasReason(reasons.ledgerFull),
+  drift: waitsFor({ kind: 'secondListing' }),
+  'target change': ({ figures }) =>
+    figures.tasks.some((task) => task.endTime === undefined && task.collector === 'web-9' && task.to === formerTarget),
+  'selection change': ({ figures }) => figures.collectors.matched === 3,
+} as const satisfies Record<string, (decision: DecidedWithFigures) => boolean>;
 
 export type Blocker = keyof typeof blockers;
+export const blockerNames = Object.keys(blockers) as readonly Blocker[];
 export type StartRule = Blocker | 'rollback' | "person's retry" | 'age of the build';
 
 export const nowMs = 90 * minuteMs;
@@ -71,7 +90,12 @@ export const justNow = { sinceMs: nowMs - 500 };
  */
 export const failedMs = nowMs - 2 * settings.graceMs;
 const shownMs = nowMs - 1_000;
-const problem = new LogfleetError({ code: 'x.y', message: 'It is gone.', handling: { kind: 'backoff' } });
+const problem = new LogfleetError({
+  code: 'x.y',
+  reason: reasons.serviceUnavailable,
+  message: 'It is gone.',
+  handling: { kind: 'backoff' },
+});
 
 export interface InForce {
   readonly holds: readonly StartRule[];
@@ -100,8 +124,9 @@ class Rules {
 export interface DecisionOutcome extends LedgerChange {
   /** Version of the upgrade that was started for web-9, or undefined if none was started. */
   readonly posted: string | undefined;
-  /** All messages in the status that explain why an upgrade does not start, joined into one string. */
-  readonly reported: string;
+  /** Rules that apply according to the status. */
+  readonly reported: readonly Blocker[];
+  readonly waitingFor: string | undefined;
 }
 
 export function outcome(inForce: InForce): DecisionOutcome {
@@ -118,19 +143,12 @@ export function outcome(inForce: InForce): DecisionOutcome {
 }
 
 export function outcomeOf(bench: PolicyBench, seen: ChangedInput): DecisionOutcome {
-  const { post, health, essentials, figures, header, changes, started } = decided(bench, { nowMs, ...seen });
-  const { collectors, tasks } = figures;
-  const conditions = essentials.conditions?.map(({ message }) => message) ?? [];
-  const inFlight = tasks.filter(({ endTime }) => endTime === undefined);
+  const decision = decided(bench, { nowMs, ...seen });
+  const { post, header, changes, started } = decision;
   return {
     posted: post.find(({ collectorId }) => collectorId === '9')?.open?.toVersion,
-    reported: [
-      health.message,
-      ...conditions,
-      essentials.rollout?.waitingFor ?? '',
-      ...inFlight.map(({ collector: name, to }) => `in flight: ${name} to ${to}`),
-      `matched: ${collectors.matched}`,
-    ].join(' '),
+    reported: blockerNames.filter((rule) => blockers[rule](decision)),
+    waitingFor: decision.essentials.rollout?.waitingFor,
     header,
     changes,
     started,
@@ -194,11 +212,9 @@ function fleetUnder(rules: Rules): { readonly bench: PolicyBench; readonly seen:
   return { bench, seen };
 }
 
-function heldBy(rules: Rules): string | undefined {
-  if (rules.hold('claims of others')) return 'policy a/b';
-  return rules.hold('service unusable')
-    ? "a successful read of the service's lists, because the last read failed"
-    : undefined;
+function heldBy(rules: Rules): WaitCause | undefined {
+  if (rules.hold('claims of others')) return claims;
+  return rules.hold('service unusable') ? { kind: 'listRead' } : undefined;
 }
 
 function specUnder(rules: Rules): Partial<CollectorVersionPolicySpec> {

@@ -2,13 +2,13 @@
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
 import { minuteMs } from '../../../src/base/time-units.ts';
-import { waits } from '../../../src/policy/admission/start-rules.ts';
 import type { RolloutStop } from '../../../src/policy/ledger/ledger.ts';
+import { waitText } from '../../../src/policy/status/wait-text.ts';
 import { collector, endedEntry, newerVersion, oldVersion, openEntry, stageRecord, target } from './builders.ts';
 import { PolicyBench } from './policy-bench.ts';
 import {
   type Blocker,
-  blockers,
+  blockerNames,
   failedMs,
   formerTarget,
   type InForce,
@@ -19,17 +19,16 @@ import {
   type StartRule,
 } from './rule-fleet.ts';
 
-const names = Object.keys(blockers) as readonly Blocker[];
-const rules: readonly StartRule[] = [...names, 'rollback', "person's retry", 'age of the build'];
+const rules: readonly StartRule[] = [...blockerNames, 'rollback', "person's retry", 'age of the build'];
 const pairs = rules.flatMap((one, index) => rules.slice(index + 1).map((other) => [one, other] as const));
 const nameOf = ([one, other]: readonly [StartRule, StartRule]) => `${one} × ${other}`;
-const isBlocker = (rule: StartRule): rule is Blocker => rule in blockers;
+const isBlocker = (rule: StartRule): rule is Blocker => blockerNames.some((name) => name === rule);
 
 /** Expects the rule `by` to forbid the upgrade of web-9, and the status to say so. */
 function expectHeld(by: Blocker, inForce: InForce): void {
   const { posted, reported } = outcome(inForce);
   expect(posted).toBeUndefined();
-  expect(reported).toMatch(blockers[by]);
+  expect(reported).toContain(by);
 }
 
 describe('each rule alone', () => {
@@ -37,10 +36,10 @@ describe('each rule alone', () => {
     expect(outcome({ holds: [] }).posted).toBe(target);
   });
 
-  test.each(names)('%s: web-9 is not upgraded and the status says why, until the rule has ended', (rule) => {
+  test.each(blockerNames)('%s: web-9 is not upgraded and the status says why, until the rule has ended', (rule) => {
     expectHeld(rule, { holds: [rule] });
     expect(outcome({ holds: [], over: [rule] }).posted).toBe(target);
-    expect(outcome({ holds: [], over: [rule] }).reported).not.toMatch(blockers[rule]);
+    expect(outcome({ holds: [], over: [rule] }).reported).not.toContain(rule);
   });
 });
 
@@ -90,12 +89,12 @@ const apart: Readonly<Record<string, () => void>> = {
         seenAtMs: nowMs - 1_000,
       });
     const held = outcomeOf(canary(true), {});
-    expect(held.reported).toMatch(blockers['stage gate']);
-    expect(held.reported).not.toMatch(blockers.soak);
+    expect(held.reported).toContain('stage gate');
+    expect(held.reported).not.toContain('soak');
     expect(held.header.stages?.[0]?.updatedAtMs).toBeUndefined();
     const soaks = outcomeOf(canary(false), {});
-    expect(soaks.reported).toMatch(blockers.soak);
-    expect(soaks.reported).not.toMatch(blockers['stage gate']);
+    expect(soaks.reported).toContain('soak');
+    expect(soaks.reported).not.toContain('stage gate');
   },
 
   'failure stop × abort': () => {
@@ -113,16 +112,15 @@ const apart: Readonly<Record<string, () => void>> = {
     expect(stopAfter('abort', 'Rollback')).toEqual({ kind: 'abort', rolledBack: undefined });
   },
 
-  'back-off × drift': () => expectOneOfFailureAndDrift(blockers['back-off'], failedMs),
+  'back-off × drift': () => expectOneOfFailureAndDrift('back-off', failedMs),
 
-  'listing after a failure × drift': () => expectOneOfFailureAndDrift(blockers['listing after a failure'], 0),
+  'listing after a failure × drift': () => expectOneOfFailureAndDrift('listing after a failure', 0),
 
-  'back-off × target change': () => expectOnlyInFlight({ sinceMs: failedMs }, blockers['back-off']),
+  'back-off × target change': () => expectOnlyInFlight({ sinceMs: failedMs }, 'back-off'),
 
-  'listing after a failure × target change': () =>
-    expectOnlyInFlight({ sinceMs: 0 }, blockers['listing after a failure']),
+  'listing after a failure × target change': () => expectOnlyInFlight({ sinceMs: 0 }, 'listing after a failure'),
 
-  'drift × target change': () => expectOnlyInFlight(undefined, blockers.drift),
+  'drift × target change': () => expectOnlyInFlight(undefined, 'drift'),
 };
 
 /**
@@ -145,7 +143,7 @@ function stopAfter(kind: RolloutStop['kind'], action: 'Pause' | 'Rollback', anno
   return { kind: header.stop?.kind, rolledBack: posted };
 }
 
-function expectOneOfFailureAndDrift(failure: RegExp, sinceMs: number): void {
+function expectOneOfFailureAndDrift(failure: Blocker, sinceMs: number): void {
   const reportedOf = (versions: readonly string[], drifts: number) => {
     const known = { ...endedEntry('failed', { sinceMs }, { drifts }), collectorId: '9' };
     const bench = new PolicyBench({ entries: [known] });
@@ -158,18 +156,18 @@ function expectOneOfFailureAndDrift(failure: RegExp, sinceMs: number): void {
     return reported;
   };
   const left = reportedOf([target, oldVersion], 0);
-  expect(left).toMatch(blockers.drift);
-  expect(left).not.toMatch(failure);
+  expect(left).toContain('drift');
+  expect(left).not.toContain(failure);
   const failed = reportedOf([oldVersion], 1);
-  expect(failed).toMatch(failure);
-  expect(failed).not.toMatch(blockers.drift);
+  expect(failed).toContain(failure);
+  expect(failed).not.toContain('drift');
 }
 
 /**
  * While web-9 is being upgraded to another target, expects the status to count it as in progress, and in no other
  * state.
  */
-function expectOnlyInFlight(failed: { readonly sinceMs: number } | undefined, other: RegExp): void {
+function expectOnlyInFlight(failed: { readonly sinceMs: number } | undefined, other: Blocker): void {
   const rest = failed ? endedEntry('failed', failed) : endedEntry('updated');
   const known = (isOpen: boolean) => ({
     ...rest,
@@ -186,9 +184,9 @@ function expectOnlyInFlight(failed: { readonly sinceMs: number } | undefined, ot
     }
     return outcomeOf(bench, {}).reported;
   };
-  expect(reportedOf(false)).toMatch(other);
-  expect(reportedOf(true)).toMatch(blockers['target change']);
-  expect(reportedOf(true)).not.toMatch(other);
+  expect(reportedOf(false)).toContain(other);
+  expect(reportedOf(true)).toContain('target change');
+  expect(reportedOf(true)).not.toContain(other);
 }
 
 /**
@@ -215,7 +213,7 @@ describe('two rules that forbid the upgrade of web-9', () => {
     const [one, other] = [first as Blocker, second as Blocker];
     const { posted, reported } = outcome({ holds: [one, other] });
     expect(posted).toBeUndefined();
-    expect(reported).toMatch(new RegExp(`${blockers[one].source}|${blockers[other].source}`));
+    expect(reported.includes(one) || reported.includes(other)).toBe(true);
     expectHeld(other, { holds: [other], over: [one] });
     expectHeld(one, { holds: [one], over: [other] });
     expect(outcome({ holds: [], over: [one, other] }).posted).toBe(target);
@@ -261,7 +259,7 @@ describe('a rollback', () => {
       return outcomeOf(bench, {});
     };
     expect(backAt(formerTarget).posted).toBeUndefined();
-    expect(backAt(formerTarget).reported).toContain(waits.newerListing);
+    expect(backAt(formerTarget).waitingFor).toContain(waitText({ kind: 'newerListing' }));
     expect(backAt(target).posted).toBe(formerTarget);
   });
 

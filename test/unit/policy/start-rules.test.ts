@@ -9,6 +9,7 @@ import {
 } from '../../../src/policy/admission/start-rules.ts';
 import type { RolloutStop, StageRecord } from '../../../src/policy/ledger/ledger.ts';
 import type { Observation } from '../../../src/policy/rollout/decide-input.ts';
+import type { WaitCause } from '../../../src/policy/rollout/wait-cause.ts';
 import { MaintenanceCalendar } from '../../../src/policy/schedule/maintenance-calendar.ts';
 import { endedEntry, ending, moment, openEntry, type PolicyParts, policy, settings, stageRecord } from './builders.ts';
 import { type ChangedInput, fleetOf, inputOf, PolicyBench, quietState, windowsOf } from './policy-bench.ts';
@@ -20,13 +21,13 @@ const closed = new MaintenanceCalendar({
 });
 
 /** Rules that can forbid an upgrade, in the order in which the operator checks them. */
-const reasonsForAll: readonly (readonly [reason: string, PolicyParts, Partial<Observation>])[] = [
-  ['the policy to be resumed (paused by spec.paused)', { spec: { paused: true } }, {}],
-  ['the deletion of the policy to finish', { metadata: { deletionTimestamp: '2026-11-01T00:00:00Z' } }, {}],
-  ['spec.mode to be Enforce', { spec: { mode: 'Observe' } }, {}],
-  ['the service to offer the target build', {}, { notOffered: 'It offers none.' }],
-  ['policy a/b', {}, { heldBy: 'policy a/b' }],
-  ['free space in the ledger', {}, { ledgerFull: true }],
+const causesForAll: readonly (readonly [WaitCause, PolicyParts, Partial<Observation>])[] = [
+  [{ kind: 'paused', by: 'spec.paused' }, { spec: { paused: true } }, {}],
+  [{ kind: 'deletion' }, { metadata: { deletionTimestamp: '2026-11-01T00:00:00Z' } }, {}],
+  [{ kind: 'observeMode' }, { spec: { mode: 'Observe' } }, {}],
+  [{ kind: 'notOffered' }, {}, { notOffered: 'It offers none.' }],
+  [{ kind: 'listRead' }, {}, { heldBy: { kind: 'listRead' } }],
+  [{ kind: 'ledgerFull' }, {}, { ledgerFull: true }],
 ];
 
 const quiet = { notOffered: undefined, problem: undefined, heldBy: undefined, ledgerFull: false } as Observation;
@@ -44,20 +45,20 @@ describe('for all collectors', () => {
     expect(refusalOfAll(known())).toBeUndefined();
   });
 
-  test.each(reasonsForAll)('none: waiting for %s', (waitsFor, parts, seen) => {
-    expect(refusalOfAll(known({ ...quiet, ...seen }, undefined, parts))).toEqual({ waitsFor });
+  test.each(causesForAll)('none: %j', (cause, parts, seen) => {
+    expect(refusalOfAll(known({ ...quiet, ...seen }, undefined, parts))).toEqual({ cause });
   });
 
-  test.each(reasonsForAll.map(([reason], index) => [reason, index] as const))(
-    'if all later rules also apply, "%s" is reported',
-    (waitsFor, index) => {
-      const rest = reasonsForAll.slice(index);
+  test.each(causesForAll.map(([cause], index) => [cause, index] as const))(
+    'if all later rules also apply, %j is reported',
+    (cause, index) => {
+      const rest = causesForAll.slice(index);
       const parts = {
         spec: Object.assign({}, ...rest.map(([, { spec }]) => spec)),
         metadata: Object.assign({}, ...rest.map(([, { metadata }]) => metadata)),
       };
       const seen = Object.assign({}, quiet, ...rest.map(([, , observation]) => observation));
-      expect(refusalOfAll(known(seen, undefined, parts))?.waitsFor).toBe(waitsFor);
+      expect(refusalOfAll(known(seen, undefined, parts))?.cause).toEqual(cause);
     },
   );
 });
@@ -67,9 +68,7 @@ describe('rules about the rollout and the calendar', () => {
   const stopped = (kind: RolloutStop['kind']): RolloutStop => ({ kind, message: 'x', atMs: 1 });
 
   test.each(['failures', 'abort'] as const)('a stop (%s) waits for a user', (kind) => {
-    expect(refusalOfAll(known(quiet, stopped(kind)))).toEqual({
-      waitsFor: 'a user to run `logfleet retry` or to set another target, because the rollout is stopped',
-    });
+    expect(refusalOfAll(known(quiet, stopped(kind)))).toEqual({ cause: { kind: 'stopped' } });
   });
 
   test('a rollback continues although the target is not offered any more', () => {
@@ -78,29 +77,26 @@ describe('rules about the rollout and the calendar', () => {
 
   test('a stop is reported before a target that is not offered, and after a pause', () => {
     const seen = { ...quiet, notOffered: 'x' };
-    expect(refusalOfAll(known(seen, stopped('abort')))?.waitsFor).toBe(
-      'a user to run `logfleet retry` or to set another target, because the rollout is stopped',
-    );
+    expect(refusalOfAll(known(seen, stopped('abort')))?.cause).toEqual({ kind: 'stopped' });
     const paused = { spec: { paused: true } };
-    expect(refusalOfAll(known(seen, stopped('abort'), paused))?.waitsFor).toBe(
-      'the policy to be resumed (paused by spec.paused)',
-    );
+    expect(refusalOfAll(known(seen, stopped('abort'), paused))?.cause).toEqual({ kind: 'paused', by: 'spec.paused' });
   });
 
   test('the kill switch is reported first', () => {
     const seen = { ...quiet, pausedForAll: 'the ConfigMap', notOffered: 'It offers none.' } as Observation;
-    expect(refusalOfAll(known(seen, undefined, { spec: { paused: true } }))?.waitsFor).toContain('the ConfigMap');
+    const cause = { kind: 'pausedForAll', by: 'the ConfigMap' };
+    expect(refusalOfAll(known(seen, undefined, { spec: { paused: true } }))?.cause).toEqual(cause);
   });
 
   test('a closed window is reported last, with the time at which it opens', () => {
     expect(refusalOfAll({ ...known(), windows: closed.at(moment(0).wallMs, []) })).toMatchObject({
-      waitsFor: 'the next maintenance window',
+      cause: { kind: 'window' },
       reason: 'WaitingForWindow',
       untilMs: noon,
     });
     expect(
-      refusalOfAll({ ...known({ ...quiet, ledgerFull: true }), windows: closed.at(moment(0).wallMs, []) })?.waitsFor,
-    ).toBe('free space in the ledger');
+      refusalOfAll({ ...known({ ...quiet, ledgerFull: true }), windows: closed.at(moment(0).wallMs, []) })?.cause,
+    ).toEqual({ kind: 'ledgerFull' });
   });
 
   test.each([
@@ -144,50 +140,39 @@ describe('for one collector', () => {
       'a POST on its way, for a short time',
       { id: '1', because: 'pending' },
       line(0, 0, { seen: { inFlight: new Set(['1']) } }),
-      { waitsFor: undefined },
+      { cause: undefined },
     ],
-    [
-      'the end of the back-off',
-      failed,
-      line(backOffMs - 1, 0),
-      { waitsFor: 'the back-off after a failed upgrade', untilMs: backOffMs },
-    ],
+    ['the end of the back-off', failed, line(backOffMs - 1, 0), { cause: { kind: 'backOff' }, untilMs: backOffMs }],
     [
       'U6: then a listing, sent after a time',
       failed,
       line(backOffMs, graceMs - 1),
-      { waitsFor: 'a new list of collectors, to check the version after the failed upgrade', unseenSinceMs: graceMs },
+      { cause: { kind: 'versionAfterFailure' }, unseenSinceMs: graceMs },
     ],
     ['nothing after that listing', failed, line(backOffMs, graceMs), undefined],
     [
       'U8: the time of the second listing',
       { id: '1', because: 'drifted', sinceMs: 10 },
       line(20, 10),
-      {
-        waitsFor: 'a second list of collectors, to confirm that the collector left the target version',
-        untilMs: 10 + driftConfirmMs,
-      },
+      { cause: { kind: 'secondListing' }, untilMs: 10 + driftConfirmMs },
     ],
     [
       'capacity in maxInProgress, like all later collectors',
       { id: '2', because: 'pending' },
       line(0, 0, { seen: { policy: { spec: one } }, pending: oneOpen() }),
-      {
-        waitsFor: 'a running upgrade to end, because strategy.maxInProgress allows at most 1 upgrade at once',
-        forAll: true,
-      },
+      { cause: { kind: 'policyLimit', max: 1 }, forAll: true },
     ],
     [
       'U1: capacity in the ledger, like all later collectors',
       { id: '2', because: 'pending' },
       line(0, 0, { settings: { ...settings, maxOpen: 1 }, pending: oneOpen() }),
-      { waitsFor: 'a running upgrade to end, because a policy may have at most 1 upgrade in progress', forAll: true },
+      { cause: { kind: 'openLimit', max: 1 }, forAll: true },
     ],
     [
       'U2: capacity in the batch for a short time, like all later collectors',
       { id: '1', because: 'pending' },
       line(0, 0, { seen: { batchCapacity: 3 }, batched: 3 }),
-      { waitsFor: undefined, forAll: true },
+      { cause: undefined, forAll: true },
     ],
   ])('it waits for %s', (_, candidate, among, refusal) => {
     expect(refusalOf(candidate, among)).toEqual(refusal);
@@ -199,13 +184,14 @@ describe('for one collector', () => {
       { name: 'rest', soakDuration: '0s' },
     ];
     const strategy = { maxInProgress: 1_000, order: 'Name', stages } as const;
+    const cause = { kind: 'stageEnd', stage: 'canary', offline: 0 } as const;
     const gate = {
-      waitsFor: 'the end of stage canary',
+      cause,
       reason: 'Soaking',
       untilMs: moment(50).wallMs,
       byPerson: false,
     };
-    const refusal = { waitsFor: 'the end of stage canary', reason: 'Soaking', untilMs: 50 };
+    const refusal = { cause, reason: 'Soaking', untilMs: 50 };
 
     /** Collector 1 belongs to the stage `canary`. Collector 2 does not belong to any stage that has started. */
     const staged = (records: readonly StageRecord[], more: Among = {}) => {
@@ -247,10 +233,10 @@ describe('for one collector', () => {
     test('a retry or a correction of drift waits for no stage, even during the soak of its own stage', () => {
       const retry: Candidate = { ...failed, used: 0 };
       const after = { now: moment(graceMs) };
-      expect(refusalOf(retry, staged([ended], after))?.waitsFor).toMatch(/a new list of collectors/);
+      expect(refusalOf(retry, staged([ended], after))?.cause).toEqual({ kind: 'versionAfterFailure' });
       const drift: Candidate = { id: '1', because: 'drifted', sinceMs: 0 };
-      expect(refusalOf(drift, staged([ended], after))?.waitsFor).toMatch(/a second list of collectors/);
-      expect(refusalOf(retry, staged([soaking], after))?.waitsFor).toMatch(/a new list of collectors/);
+      expect(refusalOf(drift, staged([ended], after))?.cause).toEqual({ kind: 'secondListing' });
+      expect(refusalOf(retry, staged([soaking], after))?.cause).toEqual({ kind: 'versionAfterFailure' });
     });
 
     test('after a retry that starts the stages again, a failed collector waits until its stage starts', () => {
@@ -258,22 +244,22 @@ describe('for one collector', () => {
       const taken = { ...state, header: { ...state.header, stages: [] }, gate: undefined };
       const retry: Candidate = { ...failed, used: 0 };
       expect(refusalOf(retry, staged([canary], { state: taken, now: moment(graceMs) }))).toEqual({
-        waitsFor: undefined,
+        cause: undefined,
       });
     });
 
     test('a rollback waits neither for a stage nor for the limit of a stage', () => {
       const rollback = { candidates: [], there: [], inFlight: 0, rolledBack: 0, left: [], offline: 0 };
       const limited = staged([{ ...canary, maxInProgress: 0 }]);
-      expect(refusalOf(first, limited)?.waitsFor).toMatch(/stage canary allows at most 0/);
+      expect(refusalOf(first, limited)?.cause).toEqual({ kind: 'stageLimit', stage: 'canary', max: 0 });
       const among = { ...limited, state: { ...limited.state, rollback } };
       expect(refusalOf({ id: '1', because: 'rollback' }, among)).toBeUndefined();
     });
 
     test('the limit of an active stage also holds back later collectors of the stage', () => {
       const records = [ended, stageRecord('rest', { maxInProgress: 0 })];
-      const waitsFor = 'a running upgrade to end, because stage rest allows at most 0 upgrades at once';
-      expect(refusalOf(second, staged(records))).toEqual({ waitsFor, forAll: true });
+      const limit = { kind: 'stageLimit', stage: 'rest', max: 0 };
+      expect(refusalOf(second, staged(records))).toEqual({ cause: limit, forAll: true });
       expect(refusalOf(first, staged(records))).toBeUndefined();
     });
   });
@@ -303,7 +289,7 @@ describe('for one collector', () => {
     const entries = [endedEntry('updated', { sinceMs: 1_000 })];
     const pending = new PolicyBench({ collectors: fleetOf(2), entries }).pending();
     expect(refusalOf(back, line(2_000, 0, { pending }))).toEqual({
-      waitsFor: 'a newer list of collectors, because the last list may show an outdated version',
+      cause: { kind: 'newerListing' },
       untilMs: 1_000 + graceMs,
     });
     expect(refusalOf(back, line(2 * graceMs, 0, { pending }))).toMatchObject({ unseenSinceMs: 1_000 + graceMs });
