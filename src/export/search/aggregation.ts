@@ -1,16 +1,12 @@
 /** Aggregates the rows of an interval, and repeats an aggregation whose result is unreliable. */
 
-import { sleep } from '../../base/clock.ts';
-import { asLogfleetError, failure, type LogfleetError, mayPass } from '../../base/errors.ts';
+import { failure, type LogfleetError } from '../../base/errors.ts';
 import { type Aggregated, figureOf, readAggregation } from '../../service/jobs/aggregation.ts';
 import type { JobOrder } from '../../service/jobs/search-service.ts';
 import { ServiceError } from '../../service/requests/service-error.ts';
 import { withOperators } from './export-definition.ts';
+import { withRetries } from './job-retries.ts';
 import type { JobSet, OpenWishes } from './job-set.ts';
-
-/** Maximum number of attempts per aggregation. */
-const maxTries = 3;
-const retryDelayMs = 2_000;
 
 /**
  * Runs the aggregation `operators` on the rows that `order` selects. Rejects with the signal's reason, the service's
@@ -22,19 +18,11 @@ export async function aggregate(
   jobs: JobSet,
   wishes?: OpenWishes,
 ): Promise<Aggregated> {
-  const { clock, signal } = jobs;
   const aggregating = { ...withOperators(order, operators), requiresRawMessages: false };
-  for (let tries = 1; ; tries++) {
-    try {
-      const aggregated = await aggregateOnce(aggregating, jobs, wishes);
-      if (aggregated) return aggregated;
-    } catch (thrown) {
-      signal.throwIfAborted();
-      if (!mayPass(asLogfleetError(thrown)) || tries === maxTries) throw thrown;
-    }
-    if (tries === maxTries) throw notCounted();
-    await sleep(clock, retryDelayMs * tries, signal);
-  }
+  const attempt = () => aggregateOnce(aggregating, jobs, wishes);
+  const aggregated = await withRetries(attempt, (result) => result === undefined, jobs);
+  if (!aggregated) throw notCounted();
+  return aggregated;
 }
 
 async function aggregateOnce(

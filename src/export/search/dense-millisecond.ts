@@ -7,8 +7,8 @@
  * sign that a search was cut short, the search initially counts as complete. If rows turn out to be missing, all
  * searches are repeated. In this repetition, such searches count as cut short.
  */
-import { sleep } from '../../base/clock.ts';
-import { asLogfleetError, mayPass } from '../../base/errors.ts';
+
+import { asLogfleetError } from '../../base/errors.ts';
 import { inParallel } from '../../base/parallel.ts';
 import { sumOfFigures } from '../../destination/commit-record.ts';
 import { joinSlices, recordedSlices } from '../../destination/slice-figures.ts';
@@ -17,6 +17,7 @@ import { AnyOrder } from './duplicates.ts';
 import { withOperators } from './export-definition.ts';
 import { IntervalFiles } from './interval-files.ts';
 import { JobPages } from './job-pages.ts';
+import { withRetries } from './job-retries.ts';
 import type { JobSet } from './job-set.ts';
 import { cutSign } from './message-limit.ts';
 import { type RowFigures, RowFilter, sumOfRepeated } from './row-filter.ts';
@@ -80,9 +81,6 @@ const digits = Array.from('0123456789');
  * searches are needed.
  */
 const maxDigits = 2;
-/** Maximum number of attempts for a search that fails before its first row. */
-const maxTries = 3;
-const retryDelayMs = 2_000;
 
 /** Result of one search by the last digits of message ids. */
 type ClassResult = ReadClass | { readonly kind: 'cut' } | ClassFailure;
@@ -210,19 +208,13 @@ class DenseSearch {
 
   /** Reads the rows whose message ids end in `ending`. If the service cuts the search short, writes no rows. */
   async #searchClass(ending: string): Promise<ClassResult> {
-    const { tools } = this.#options;
     const filter = this.#newFilter();
     const isUntouched = () => filter.figures().received === 0;
-    for (let tries = 1; ; tries++) {
-      try {
-        const part = await this.#readClass(ending, filter);
-        if (part.kind !== 'again' || !isUntouched() || tries === maxTries) return part;
-      } catch (thrown) {
-        this.#signal.throwIfAborted();
-        if (!mayPass(asLogfleetError(thrown)) || !isUntouched() || tries === maxTries) throw thrown;
-      }
-      await sleep(tools.clock, retryDelayMs * tries, this.#signal);
-    }
+    return await withRetries(
+      () => this.#readClass(ending, filter),
+      (part) => (part === undefined || part.kind === 'again') && isUntouched(),
+      { clock: this.#options.tools.clock, signal: this.#signal },
+    );
   }
 
   #newFilter(): RowFilter {
