@@ -1,19 +1,15 @@
 /** `Retry-After` header (RFC 9110, 10.2.3): a number of seconds, or a date. */
-import { hourMs } from '../../base/time-units.ts';
-
-/** Maximum wait in ms that a `Retry-After` header can impose. */
-const longestRetryAfterMs = hourMs;
 
 /**
- * Parses a `Retry-After` header. Returns the wait in ms, or undefined if the header is missing or invalid. `nowMs` is
- * the wall-clock time.
+ * Parses a `Retry-After` header. Returns the wait in ms, at most `longestMs`, or undefined if the header is missing or
+ * invalid. `nowMs` is the wall-clock time. If it is NaN, a date is invalid.
  */
-export function parseRetryAfter(header: string | undefined, nowMs: number): number | undefined {
+export function parseRetryAfter(header: string | undefined, nowMs: number, longestMs: number): number | undefined {
   const text = header?.trim();
   if (!text) return undefined;
   const delayMs = /^\d+(\.\d+)?$/.test(text) ? Math.ceil(Number(text) * 1000) : Date.parse(text) - nowMs;
   if (Number.isNaN(delayMs)) return undefined;
-  return Math.min(Math.max(0, delayMs), longestRetryAfterMs);
+  return Math.min(Math.max(0, delayMs), longestMs);
 }
 
 /** Parses an HTTP date. Returns ms since the epoch, or undefined if the date is missing or invalid. */

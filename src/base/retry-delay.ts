@@ -103,8 +103,12 @@ export function countBefore(error: LogfleetError, before: LogfleetError | undefi
 export function retryDelayMs(error: LogfleetError, failures: number, longestMs?: number): number {
   const { handling } = error;
   if (handling.kind === 'stall') return failures > 0 && isRefusal(error) ? refusalRetryMs : stallRetryMs;
-  const delayMs = backoffMs(failures, longestMs);
-  return handling.kind === 'retryAfter' ? Math.max(handling.delayMs, delayMs) : delayMs;
+  return Math.max(backoffMs(failures, longestMs), requestedDelayMs(error));
+}
+
+/** Returns the delay in ms that the header `Retry-After` of a response requests, or 0. */
+export function requestedDelayMs({ handling }: LogfleetError): number {
+  return handling.kind === 'retryAfter' ? handling.delayMs : 0;
 }
 
 /**

@@ -23,7 +23,7 @@ import { keyText } from '../base/key-text.ts';
 import type { Logger } from '../base/log.ts';
 import type { Counter, Histogram } from '../base/metrics.ts';
 import type { Ports } from '../base/ports.ts';
-import { stallRetryMs } from '../base/retry-delay.ts';
+import { requestedDelayMs, stallRetryMs } from '../base/retry-delay.ts';
 import type { Leadership, ResourceKey, ResourceSource } from '../host/host.ts';
 import type { Reconciler, Result } from './reconciler.ts';
 import { type ObservableResource, UnobservedChanges } from './unobserved-changes.ts';
@@ -247,7 +247,7 @@ export class Controller {
       this.#log[level](message, { key, error });
       this.#queue.addAfter(key, stallRetryMs);
     } else {
-      const retryDelayMs = this.#queue.addBackoff(key, handling.kind === 'retryAfter' ? handling.delayMs : 0);
+      const retryDelayMs = this.#queue.addBackoff(key, requestedDelayMs(error));
       this.#log[level](message, { key, error, retryDelayMs });
     }
     return outcome;

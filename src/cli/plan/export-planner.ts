@@ -2,12 +2,14 @@
  * Plans exports. Sends a few requests that make the log service count the rows. Writes nothing. When planning ends or
  * times out, the search jobs that it created are closed.
  */
+
 import type { Account, Accounts } from '../../account/accounts.ts';
 import { reasons } from '../../api/conditions.ts';
 import type { SearchExport } from '../../api/kinds.ts';
 import { type Clock, sleep } from '../../base/clock.ts';
 import { asLogfleetError, failure, type LogfleetError } from '../../base/errors.ts';
 import { silentLogger } from '../../base/log.ts';
+import { requestedDelayMs } from '../../base/retry-delay.ts';
 import { isoText } from '../../base/time-text.ts';
 import { pausedByOf } from '../../controller/pauses.ts';
 import { type ExportForecast, proposePlan } from '../../export/plan/export-planning.ts';
@@ -77,7 +79,7 @@ interface PlannedDigest {
   readonly bytes: number | undefined;
 }
 
-const retryDelayMs = 2_000;
+const retryMs = 2_000;
 /**
  * Margin in ms for the difference between the local clock and the service's clock. The service's clock shows whole
  * seconds (E11).
@@ -115,8 +117,7 @@ async function planInTime(resource: SearchExport, options: ExportPlanningOptions
         if (handling.kind === 'stall' || clock.monotonic() - beganMs >= maxFailureMs) return problemOf(resource, error);
         trouble = error;
         options.onTrouble?.(resource, error);
-        const namedMs = handling.kind === 'retryAfter' ? handling.delayMs : 0;
-        await sleep(clock, Math.max(retryDelayMs, namedMs), either).catch(() => {});
+        await sleep(clock, Math.max(retryMs, requestedDelayMs(error)), either).catch(() => {});
       }
     }
   } finally {

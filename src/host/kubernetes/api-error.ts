@@ -12,13 +12,15 @@
  * | `host.throttled`, `host.unavailable` | 429; 5xx | retryAfter if the server specified a delay, otherwise backoff |
  * | `host.unreachable` | no response, or an unreadable response | backoff |
  */
+
 import { type KindName, kinds, ledgerKind, ledgerPlural } from '../../api/kinds.ts';
 import { asLogfleetError, failure, type Handling, LogfleetError, messageOf } from '../../base/errors.ts';
 import type { Random } from '../../base/random.ts';
-import { doubledMs, scatteredMs } from '../../base/retry-delay.ts';
+import { parseHttpDate, parseRetryAfter } from '../../base/retry-after.ts';
+import { doubledMs, requestedDelayMs, scatteredMs } from '../../base/retry-delay.ts';
 import type { KubeResponse } from './kube-api.ts';
 
-/** Maximum delay in ms that is accepted from a Retry-After header. */
+/** Maximum delay in ms that is accepted from a Retry-After header. API servers usually specify one second. */
 const longestRetryAfterMs = 30_000;
 
 export function hasCode(error: unknown, code: string): error is LogfleetError {
@@ -86,10 +88,10 @@ export function errorOfSilence(what: string, cause: unknown): LogfleetError {
   return failure('backoff', 'host.unreachable', message, { cause });
 }
 
-function retryHandling(response: KubeResponse): Handling {
-  const seconds = Number(response.headers['retry-after'] ?? Number.NaN);
-  if (!Number.isFinite(seconds) || seconds < 0) return { kind: 'backoff' };
-  return { kind: 'retryAfter', delayMs: Math.min(seconds * 1_000, longestRetryAfterMs) };
+function retryHandling({ headers }: KubeResponse): Handling {
+  const nowMs = parseHttpDate(headers.date) ?? Number.NaN;
+  const delayMs = parseRetryAfter(headers['retry-after'], nowMs, longestRetryAfterMs);
+  return delayMs === undefined ? { kind: 'backoff' } : { kind: 'retryAfter', delayMs };
 }
 
 /** Returns the message of a Kubernetes Status object. Other bodies, such as error pages, are shortened. */
@@ -114,6 +116,5 @@ interface BackoffOptions {
  */
 export function backoffDelay(options: BackoffOptions, failures: number, error: unknown, random: Random): number {
   const delayMs = scatteredMs(doubledMs(options.firstMs, failures - 1, options.capMs), random);
-  const { handling } = asLogfleetError(error);
-  return handling.kind === 'retryAfter' ? Math.max(delayMs, handling.delayMs) : delayMs;
+  return Math.max(delayMs, requestedDelayMs(asLogfleetError(error)));
 }

@@ -7,7 +7,9 @@ import type { RequestClass } from './request-slot.ts';
 
 /** Maximum age in ms at which a successful request still proves that the request rate is not too high. */
 const evidenceMs = 15_000;
-/** Maximum wait in ms that `Retry-After` can impose. */
+/**
+ * Maximum wait in ms that `Retry-After` can impose on other requests. The request that was refused can wait longer.
+ */
 const longestRetryAfterMs = 300_000;
 /**
  * Maximum time in ms by which `Retry-After` can delay a keep-alive of a search job. It is short, because the service

@@ -7,7 +7,7 @@
 import { unlessAborted } from '../../base/aborted.ts';
 import { type Clock, sleep } from '../../base/clock.ts';
 import { failure, type LogfleetError, mayPass } from '../../base/errors.ts';
-import { doubledMs } from '../../base/retry-delay.ts';
+import { doubledMs, requestedDelayMs } from '../../base/retry-delay.ts';
 import { ServiceError } from '../requests/service-error.ts';
 import { isFinal } from './job-end.ts';
 import { maxPageRows, type PageQuery } from './search-service.ts';
@@ -75,7 +75,7 @@ function passes(error: unknown): boolean {
 }
 
 function delayAfter(error: unknown, tries: number): number {
-  const namedMs = error instanceof ServiceError && error.handling.kind === 'retryAfter' ? error.handling.delayMs : 0;
+  const namedMs = error instanceof ServiceError ? requestedDelayMs(error) : 0;
   return Math.max(Math.min(longestDelayMs, namedMs), doubledMs(firstDelayMs, tries - 1, longestDelayMs));
 }
 

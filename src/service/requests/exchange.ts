@@ -5,12 +5,15 @@
  * Each request needs its own permission from the request budget. The permission is always returned, even if the request
  * fails (B1, L1).
  */
+
 import { assert } from '../../base/assert.ts';
 import { crossing } from '../../base/boundary.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
 import { messageOf } from '../../base/errors.ts';
 import type { Counter, Histogram, Metrics } from '../../base/metrics.ts';
+import { parseHttpDate, parseRetryAfter } from '../../base/retry-after.ts';
 import type { SecretText } from '../../base/secret-text.ts';
+import { hourMs } from '../../base/time-units.ts';
 import type { KeyBudget, Slot } from '../budget/request-slot.ts';
 import { DecodeError } from '../json/json-members.ts';
 import { DeadlineError, withDeadline } from '../transport/deadline.ts';
@@ -28,7 +31,6 @@ import { operations } from './operation.ts';
 import { type Outcome, outcomeOfError, outcomeOfResponse, treatmentOf } from './outcome.ts';
 import { isRedirect, resolveRedirect } from './redirect.ts';
 import { ResponseStream } from './response-stream.ts';
-import { parseHttpDate, parseRetryAfter } from './retry-after.ts';
 import type { ServiceAddress } from './service-address.ts';
 import { ServiceError } from './service-error.ts';
 import { type Failure, type SettingNames, toServiceError } from './service-failure.ts';
@@ -38,6 +40,8 @@ import { type Failure, type SettingNames, toServiceError } from './service-failu
  * (B4).
  */
 const pollTimeoutMs = 2_000;
+/** Maximum delay in ms that is accepted from a `Retry-After` header. */
+const longestRetryAfterMs = hourMs;
 /** Outcomes of requests that were never sent. Such outcomes say nothing about the service. */
 const ownOutcomes: ReadonlySet<Outcome> = new Set<Outcome>(['withdrawn', 'closed', 'notLeading', 'budgetFull']);
 
@@ -234,7 +238,7 @@ export class Exchange {
   #retryAfterMs(response: TransportResponse): number | undefined {
     // A date in `Retry-After` is compared with the service's clock, because this machine's clock may differ.
     const nowMs = parseHttpDate(response.headers.get('date')) ?? this.#options.clock.now();
-    return parseRetryAfter(response.headers.get('retry-after'), nowMs);
+    return parseRetryAfter(response.headers.get('retry-after'), nowMs, longestRetryAfterMs);
   }
 
   /** Sends one request as soon as the request budget permits it. */

@@ -28,6 +28,12 @@ test.each([
   expect(apiErrorOf({ status: 429, headers: { 'retry-after': value }, body: '' }, 'GET /x').handling).toEqual(handling);
 });
 
+test('a date in Retry-After is compared with the Date header of the response', () => {
+  const headers = { date: 'Wed, 21 Oct 2026 07:27:55 GMT', 'retry-after': 'Wed, 21 Oct 2026 07:28:00 GMT' };
+  const { handling } = apiErrorOf({ status: 503, headers, body: '' }, 'GET /x');
+  expect(handling).toEqual({ kind: 'retryAfter', delayMs: 5_000 });
+});
+
 test.each([
   ['jobs.batch is forbidden: User "system:serviceaccount:a:b" cannot create resource "jobs"', 'host.forbidden'],
   ['jobs.batch "x" is forbidden: User "u" cannot delete resource "jobs"', 'host.forbidden'],

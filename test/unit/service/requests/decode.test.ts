@@ -1,6 +1,9 @@
 /** Tests decoding responses about collectors and upgrades (sections 2.7 to 2.10). */
+
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { parseRetryAfter } from '../../../../src/base/retry-after.ts';
+import { hourMs } from '../../../../src/base/time-units.ts';
 import {
   decodeBuilds,
   decodeCollectors,
@@ -9,7 +12,6 @@ import {
   StringPool,
 } from '../../../../src/service/collectors/decode-collectors.ts';
 import { parseJson } from '../../../../src/service/json/exact-json.ts';
-import { parseRetryAfter } from '../../../../src/service/requests/retry-after.ts';
 
 const bytes = (text: string) => Buffer.from(text, 'utf8');
 const collectors = (text: string) => decodeCollectors(bytes(`{"collectors":[${text}]}`), new StringPool());
@@ -135,5 +137,5 @@ test.each([
   ['', undefined],
   [undefined, undefined],
 ])('Retry-After %s', (header, delayMs) => {
-  expect(parseRetryAfter(header, Date.UTC(2026, 10, 1))).toBe(delayMs);
+  expect(parseRetryAfter(header, Date.UTC(2026, 10, 1), hourMs)).toBe(delayMs);
 });
