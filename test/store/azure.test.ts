@@ -142,6 +142,34 @@ test.each([
   expect((error as Error).message).not.toContain('RequestId');
 });
 
+test('in a container with an immutability policy, a file that cannot be removed is kept, and blocks are not discarded', async () => {
+  const deleted: string[] = [];
+  const endpoint = await serve((request, response) => {
+    const { method, url = '' } = request;
+    if (method === 'DELETE') deleted.push(url.split('?')[0] ?? '');
+    const status = method === 'DELETE' ? 409 : method === 'PUT' ? 201 : 404;
+    const headers = { etag: '"1"', 'x-ms-error-code': status === 409 ? 'BlobImmutableDueToPolicy' : 'BlobNotFound' };
+    request.resume().on('end', () => response.writeHead(status, headers).end());
+  });
+  const destination = await open({ endpoint, container: 'logs', root: 'prod' });
+  for (const name of ['data/a', 'data/b']) {
+    const upload = await destination.open(name);
+    await upload.write(Buffer.alloc(6 * mebibyte));
+    await upload.abort();
+  }
+  for (const name of ['data/a', 'data/c', 'data/c']) await destination.remove(name);
+  expect(deleted).toEqual(['/account/logs/prod/data/a', '/account/logs/prod/data/c']);
+  expect([...(destination.lockedFiles ?? [])]).toEqual(['data/a', 'data/c']);
+});
+
+test('a blob that an immutability policy protects is taken', async () => {
+  const headers = { 'x-ms-error-code': 'BlobImmutableDueToPolicy' };
+  const endpoint = await serve((request, response) => {
+    request.resume().on('end', () => response.writeHead(409, headers).end());
+  });
+  expect(await (await open({ endpoint })).create('plan', Buffer.from('x'))).toBe('exists');
+});
+
 test.each([1, 6 * mebibyte])(
   'an upload of %d bytes succeeds if its blob exists, although the store returns 500',
   async (bytes) => {

@@ -1,11 +1,11 @@
 /** Stores files in an Azure Blob Storage container. Import this module lazily, because it loads the SDK. */
-import type { BlobItem, BlockBlobClient } from '@azure/storage-blob';
+import type { BlobItem, BlobRequestConditions, BlockBlobClient } from '@azure/storage-blob';
 import type { LeftoverChoice } from '../store/destination.ts';
 import { ObjectStore, type ObjectStoreOptions } from '../store/object-store.ts';
 import { type AzureConnection, connect } from './azure-client.ts';
-import { azureErrors, isBlobAbsent } from './azure-error.ts';
+import { azureErrors, isBlobAbsent, isBlobLocked } from './azure-error.ts';
 import { type AzureSettings, checkAzureSettings, serviceAddress } from './azure-settings.ts';
-import { AzureUpload, discardBlocks, unlessBlobExists } from './azure-upload.ts';
+import { AzureUpload, unlessBlobExists } from './azure-upload.ts';
 
 /** Maximum number of times that an interrupted download is resumed. */
 const maxRetryRequests = 4;
@@ -51,10 +51,11 @@ export class AzureDestination extends ObjectStore<AzureSettings> {
   }
 
   async remove(name: string): Promise<void> {
+    if (this.lockedFiles.has(name)) return;
     try {
-      await this.#blob(name).delete();
+      await this.#delete(name);
     } catch (cause) {
-      if (!isBlobAbsent(cause)) throw this.error('remove', name, cause);
+      throw this.error('remove', name, cause);
     }
   }
 
@@ -69,7 +70,7 @@ export class AzureDestination extends ObjectStore<AzureSettings> {
   }
 
   protected upload(name: string, mark: string): AzureUpload {
-    return new AzureUpload(this.#blob(name), mark);
+    return new AzureUpload(this.#blob(name), mark, () => this.#discardBlocks(name));
   }
 
   protected async *objects(prefix: string) {
@@ -84,12 +85,42 @@ export class AzureDestination extends ObjectStore<AzureSettings> {
    */
   protected async abortUploads(folder: string, choice: LeftoverChoice): Promise<number> {
     let removed = 0;
+    const rootLength = this.prefix('').length;
     for await (const { name, properties } of this.listing(folder, this.#items(this.prefix(folder), true))) {
       if ((properties.contentLength ?? 0) > 0) continue;
       if (choice !== 'all' && (await this.options.writer.stateOf(name)) !== 'ended') continue;
-      if (await discardBlocks(this.#connection.container.getBlockBlobClient(name))) removed++;
+      if (await this.#discardBlocks(name.slice(rootLength))) removed++;
     }
     return removed;
+  }
+
+  /**
+   * Removes the uncommitted blocks of a blob. If the blob itself already exists, does nothing and returns false.
+   *
+   * Azure cannot remove blocks directly. Therefore, this function commits an empty blob, which discards the blocks, and
+   * then deletes the empty blob. After the container has refused to delete a blob, this function does nothing, because
+   * each empty blob would be kept.
+   */
+  async #discardBlocks(name: string): Promise<boolean> {
+    if (this.lockedFiles.size > 0) return false;
+    try {
+      const { etag } = await this.#blob(name).commitBlockList([], { conditions: unlessBlobExists });
+      await this.#delete(name, { ifMatch: etag ?? '*' });
+      return true;
+    } catch (cause) {
+      if (azureErrors.isTaken(cause)) return false;
+      throw cause;
+    }
+  }
+
+  /** Deletes a blob, unless the container keeps it locked. */
+  async #delete(name: string, conditions: BlobRequestConditions = {}): Promise<void> {
+    try {
+      await this.#blob(name).delete({ conditions });
+    } catch (cause) {
+      if (isBlobLocked(cause)) this.lockedFiles.add(name);
+      else if (!isBlobAbsent(cause)) throw cause;
+    }
   }
 
   protected disconnect(): void {

@@ -55,3 +55,8 @@ function httpStatus(cause: unknown): number | undefined {
 export function isBlobAbsent(cause: unknown): boolean {
   return azureErrorCode(cause) === 'BlobNotFound';
 }
+
+/** Reports whether an immutability policy or a legal hold of the container protects the blob. */
+export function isBlobLocked(cause: unknown): boolean {
+  return azureErrorCode(cause) === 'BlobImmutableDueToPolicy';
+}

@@ -16,12 +16,17 @@ export class AzureUpload implements UploadRequests {
   readonly isSequential = false;
   readonly #blob: BlockBlobClient;
   readonly #mark: string;
+  readonly #discard: () => Promise<unknown>;
   #blockCount = 0;
 
-  /** `mark` is a unique value that identifies this upload in the blob's metadata. */
-  constructor(blob: BlockBlobClient, mark: string) {
+  /**
+   * @param mark unique value that identifies this upload in the blob's metadata
+   * @param discard removes the blob's uncommitted blocks
+   */
+  constructor(blob: BlockBlobClient, mark: string, discard: () => Promise<unknown>) {
     this.#blob = blob;
     this.#mark = mark;
+    this.#discard = discard;
   }
 
   get key(): string {
@@ -49,7 +54,7 @@ export class AzureUpload implements UploadRequests {
   }
 
   removeParts(): Promise<unknown> {
-    return discardBlocks(this.#blob);
+    return this.#discard();
   }
 
   async hasMark(): Promise<boolean> {
@@ -60,10 +65,6 @@ export class AzureUpload implements UploadRequests {
       if (isBlobAbsent(cause)) return false;
       throw cause;
     }
-  }
-
-  removeObject(): Promise<unknown> {
-    return this.#blob.deleteIfExists();
   }
 
   mayExist(cause: unknown): boolean {
@@ -78,21 +79,4 @@ export class AzureUpload implements UploadRequests {
 /** Returns the id of a block. Azure requires all block ids to have the same length. */
 function blockId(number: number): string {
   return Buffer.from(String(number).padStart(6, '0')).toString('base64');
-}
-
-/**
- * Removes the uncommitted blocks of a blob. If the blob itself already exists, does nothing and returns false.
- *
- * Azure cannot remove blocks directly. Therefore, this function commits an empty blob, which discards the blocks, and
- * then deletes the empty blob.
- */
-export async function discardBlocks(blob: BlockBlobClient): Promise<boolean> {
-  try {
-    const { etag } = await blob.commitBlockList([], { conditions: unlessBlobExists });
-    await blob.deleteIfExists({ conditions: { ifMatch: etag ?? '*' } });
-    return true;
-  } catch (cause) {
-    if (azureErrors.isTaken(cause)) return false;
-    throw cause;
-  }
 }

@@ -101,10 +101,6 @@ export class GcsUpload implements UploadRequests {
     }
   }
 
-  removeObject(): Promise<GcsResponse> {
-    return this.#options.client.send({ method: 'DELETE', path: gcsObjectPath(this.#options.bucket, this.key) });
-  }
-
   mayExist(cause: unknown): boolean {
     return gcsErrors.mayHaveCreated(cause) || isRetained(cause) || isGone(cause);
   }

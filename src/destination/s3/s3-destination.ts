@@ -101,7 +101,6 @@ export class S3Destination extends ObjectStore<S3Settings> {
       place: this.#at(name),
       objectOptions: { ...this.#encryption, ...retention, StorageClass },
       mark,
-      remove: () => this.remove(name),
     });
   }
 

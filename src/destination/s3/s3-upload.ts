@@ -25,8 +25,6 @@ interface S3UploadOptions {
   readonly objectOptions: Partial<PutObjectCommandInput>;
   /** Unique value in the object's metadata that identifies this upload. */
   readonly mark: string;
-  /** Removes the object, unless the store keeps it locked. */
-  readonly remove: () => Promise<void>;
 }
 
 export class S3Upload implements UploadRequests {
@@ -100,10 +98,6 @@ export class S3Upload implements UploadRequests {
       if (isObjectAbsent(cause)) return false;
       throw cause;
     }
-  }
-
-  async removeObject(): Promise<void> {
-    await this.#options.remove();
   }
 
   mayExist(cause: unknown): boolean {

@@ -49,7 +49,8 @@ export abstract class ObjectStore<S extends { readonly root: string }> implement
   async open(name: string, lifetime: FileLifetime = 'permanent'): Promise<FileUpload> {
     const { writer } = this.options;
     const requests = this.upload(name, writer.newToken(), lifetime);
-    return new PartedUpload({ requests, errors: this.#errors, buffers: this.#buffers, writer });
+    const remove = () => this.remove(name);
+    return new PartedUpload({ requests, remove, errors: this.#errors, buffers: this.#buffers, writer });
   }
 
   async *list(folder: string): AsyncIterable<ListedObject> {

@@ -36,13 +36,14 @@ export interface UploadRequests {
   removeParts(): Promise<unknown>;
   /** Reports whether this upload created the existing object. */
   hasMark(): Promise<boolean>;
-  removeObject(): Promise<unknown>;
   /** Reports whether the store may have created the object, even though the request failed with this error. */
   mayExist(cause: unknown): boolean;
 }
 
 interface PartedUploadOptions {
   readonly requests: UploadRequests;
+  /** Removes the object, unless the store keeps it locked. */
+  readonly remove: () => Promise<void>;
   readonly errors: StoreErrors;
   readonly buffers: PartBuffers;
   readonly writer: Writer;
@@ -50,6 +51,7 @@ interface PartedUploadOptions {
 
 export class PartedUpload implements FileUpload {
   readonly #requests: UploadRequests;
+  readonly #remove: () => Promise<void>;
   readonly #errors: StoreErrors;
   readonly #buffers: PartBuffers;
   readonly #writer: Writer;
@@ -63,8 +65,9 @@ export class PartedUpload implements FileUpload {
   #finishTried = false;
   #ended = false;
 
-  constructor({ requests, errors, buffers, writer }: PartedUploadOptions) {
+  constructor({ requests, remove, errors, buffers, writer }: PartedUploadOptions) {
     this.#requests = requests;
+    this.#remove = remove;
     this.#errors = errors;
     this.#buffers = buffers;
     this.#writer = writer;
@@ -107,7 +110,7 @@ export class PartedUpload implements FileUpload {
     try {
       if (this.#hasBegun) await this.#requests.removeParts();
       // If the response to the last request was lost, the store may have created the object.
-      if (this.#finishTried && (await this.#requests.hasMark())) await this.#requests.removeObject();
+      if (this.#finishTried && (await this.#requests.hasMark())) await this.#remove();
     } catch (cause) {
       this.#writer.abandon(key);
       throw this.#errors.error(`remove the upload of ${shown}`, cause);
