@@ -4,7 +4,7 @@
  * `sum`, `avg`, `min` and `max` skip values that are not numbers. If no value is a number, their result is `""`.
  */
 import { characterBytes, detached } from './aggregation-memory.ts';
-import { compareNumerics, type FieldValue, type Numeric, numericOf } from './numeric.ts';
+import { compareNumerics, type Numeric, numericOf, type ScalarValue } from './numeric.ts';
 import type { FieldDescriptor } from './row.ts';
 
 /** Results of one aggregate function, one result per group of rows. Groups are numbered from 0. */
@@ -13,7 +13,7 @@ export interface Accumulators {
    * Adds a value to a group. `times` is the number of rows with this value. Must be called at least once for each
    * group.
    */
-  add(group: number, value: FieldValue | undefined, times: number): void;
+  add(group: number, value: ScalarValue | undefined, times: number): void;
   result(group: number): string;
 }
 
@@ -50,7 +50,7 @@ function numberType(fieldType: FieldDescriptor['fieldType']): FieldDescriptor['f
 class ValueCounts implements Accumulators {
   readonly #counts: number[] = [];
 
-  add(group: number, value: FieldValue | undefined, times: number): void {
+  add(group: number, value: ScalarValue | undefined, times: number): void {
     this.#counts[group] = (this.#counts[group] ?? 0) + (value === undefined ? 0 : times);
   }
 
@@ -70,7 +70,7 @@ class DistinctCounts implements Accumulators {
     this.#keep = keep;
   }
 
-  add(group: number, value: FieldValue | undefined): void {
+  add(group: number, value: ScalarValue | undefined): void {
     const values = this.#values[group] ?? new Set();
     this.#values[group] = values;
     if (value === undefined) return;
@@ -94,7 +94,7 @@ class Extremes implements Accumulators {
     this.#sign = sign;
   }
 
-  add(group: number, value: FieldValue | undefined): void {
+  add(group: number, value: ScalarValue | undefined): void {
     const former = this.#extremes[group];
     const number = numericOf(value ?? '');
     const isBetter = number !== undefined && (former === undefined || compareNumerics(number, former) * this.#sign > 0);
@@ -109,7 +109,7 @@ class Extremes implements Accumulators {
 class Totals {
   readonly #totals: Total[] = [];
 
-  add(group: number, value: FieldValue | undefined, times: number): void {
+  add(group: number, value: ScalarValue | undefined, times: number): void {
     this.of(group).add(numericOf(value ?? ''), times);
   }
 

@@ -4,7 +4,7 @@
  * Value of a field. A string that represents a safe integer may be stored as a number: `5` and `"5"` are the same
  * value.
  */
-export type FieldValue = string | number;
+export type ScalarValue = string | number;
 
 /** A number in a field. Integers beyond 2^53 have the type bigint. */
 export type Numeric = number | bigint;
@@ -19,12 +19,12 @@ const safeLength = 15;
 const maxDigits = 1_000;
 
 /** Converts a number to a field value. A safe integer remains a number, and any other number becomes a string. */
-export function fieldValue(number: Numeric): FieldValue {
+export function fieldValue(number: Numeric): ScalarValue {
   return typeof number === 'number' && Number.isSafeInteger(number) ? number : String(number);
 }
 
 /** Reads a value as a finite decimal number. Returns undefined for any other value. */
-export function numericOf(value: FieldValue): Numeric | undefined {
+export function numericOf(value: ScalarValue): Numeric | undefined {
   return typeof value === 'number' ? value : parseNumeric(value);
 }
 

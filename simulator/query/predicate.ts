@@ -1,10 +1,10 @@
 /** Conditions in queries. If a query combines several conditions, the fastest one is evaluated first. */
-import type { FieldValue } from './numeric.ts';
+import type { ScalarValue } from './numeric.ts';
 
 /** Fields of a message or record. */
 export interface FieldSource {
   /** Returns the value of a field by its lower-case name, or undefined if the field is missing. */
-  field(lowerName: string): FieldValue | undefined;
+  field(lowerName: string): ScalarValue | undefined;
 }
 
 export interface Predicate {

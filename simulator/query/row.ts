@@ -1,5 +1,5 @@
 /** A message as seen by queries. */
-import type { FieldValue } from './numeric.ts';
+import type { ScalarValue } from './numeric.ts';
 
 /** Describes a field of the messages or records on a result page (section 2.4 of docs/service.md). */
 export interface FieldDescriptor {
@@ -18,7 +18,7 @@ export interface MessageRow {
    * Returns the value of a field parsed by the query, or of a standard field. `lowerName` is the field's name in lower
    * case.
    */
-  field(lowerName: string): FieldValue | undefined;
+  field(lowerName: string): ScalarValue | undefined;
   /** Values of the fields parsed by the query, keyed by field name as shown on result pages. */
   readonly parsed?: ReadonlyMap<string, string>;
 }

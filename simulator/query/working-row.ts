@@ -1,12 +1,12 @@
 /** A message on its way through the operators of a query. Parsed fields replace stored fields with the same name. */
-import type { FieldValue } from './numeric.ts';
+import type { ScalarValue } from './numeric.ts';
 import type { MessageRow } from './row.ts';
 
 interface ParsedField {
   readonly lowerName: string;
   /** Name of the field as shown on result pages. */
   readonly name: string;
-  readonly value: FieldValue;
+  readonly value: ScalarValue;
 }
 
 /** Reports whether a field is visible. The name must be given in lower case. */
@@ -30,7 +30,7 @@ export class WorkingRow implements MessageRow {
     return this.#stored.receiptTimeMs;
   }
 
-  field(lowerName: string): FieldValue | undefined {
+  field(lowerName: string): ScalarValue | undefined {
     for (let index = this.#parsed.length - 1; index >= 0; index--) {
       const parsed = this.#parsed[index] as ParsedField;
       if (parsed.lowerName === lowerName) return parsed.value;
@@ -44,7 +44,7 @@ export class WorkingRow implements MessageRow {
   }
 
   /** Sets a parsed field. Replaces any field with the same name, ignoring case. */
-  set(name: string, value: FieldValue): void {
+  set(name: string, value: ScalarValue): void {
     this.#parsed.push({ lowerName: name.toLowerCase(), name, value });
   }
 

@@ -7,7 +7,7 @@ import { textOf } from '../base/body.ts';
 import type { JsonPage, MessageSearch } from '../log-data/log-data.ts';
 import type { FieldDescriptor, MessageRow, Transform } from '../query/row.ts';
 
-export interface PageRequest {
+export interface MessagePageOptions {
   readonly offset: number;
   readonly limit: number;
   readonly maxBytes: number;
@@ -24,7 +24,7 @@ export const emptyPage: JsonPage = { rows: 0, bytes: 0, pieces: () => [] };
 export function storedMessages(
   search: MessageSearch,
   fields: readonly FieldDescriptor[],
-  { offset, limit, maxBytes, withRaw }: PageRequest,
+  { offset, limit, maxBytes, withRaw }: MessagePageOptions,
 ): FoundMessages {
   return { fields: withoutRaw(fields, withRaw), page: search.page(offset, limit, maxBytes, withRaw) };
 }
@@ -36,7 +36,7 @@ export function parsedMessages(
   search: MessageSearch,
   stored: readonly FieldDescriptor[],
   transform: Transform,
-  { offset, limit, maxBytes, withRaw }: PageRequest,
+  { offset, limit, maxBytes, withRaw }: MessagePageOptions,
 ): FoundMessages {
   const added = new AddedFields(stored, transform);
   const parts: JsonPage[] = [];

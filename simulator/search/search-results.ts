@@ -6,7 +6,7 @@ import type { Aggregation, RecordTable } from '../query/aggregation.ts';
 import type { AggregationMemory } from '../query/aggregation-memory.ts';
 import type { Query } from '../query/query.ts';
 import type { MessageFilter } from '../query/row.ts';
-import type { PageRequest } from './found-messages.ts';
+import type { MessagePageOptions } from './found-messages.ts';
 import { emptyPage, type FoundMessages, parsedMessages, storedMessages } from './found-messages.ts';
 import { SimulatedHistogram } from './histogram.ts';
 
@@ -124,7 +124,7 @@ export class SearchResults {
     return this.#options.query.messageLimit === this.#maxMessages ? 'query' : 'service';
   }
 
-  page(request: PageRequest): FoundMessages {
+  page(request: MessagePageOptions): FoundMessages {
     const { query, data } = this.#options;
     if (request.limit === 0) return { fields: data.fields, page: emptyPage };
     return query.transform

@@ -74,14 +74,14 @@ interface Shared {
   readonly account: Account;
   readonly credentials: Credentials;
   readonly connection: ServiceConnection;
-  refusal: Refusal | undefined;
+  refusal: KeyRejection | undefined;
 }
 
 /**
  * Rejection of an access key (401). The key is not sent again before the monotonic time `untilMs`, unless a user asks
  * for a retry.
  */
-interface Refusal {
+interface KeyRejection {
   /**
    * Number of earlier rejections of the same key. A rejection that arrives during the delay after another is not
    * counted.

@@ -25,7 +25,7 @@ export type SecretContent = ReadonlyMap<string, SecretText> | undefined;
 const freshMs = 5_000;
 const shortestDelayMs = 50;
 
-interface Read {
+interface SecretRead {
   readonly sentAtMs: number;
   readonly members: Promise<SecretContent>;
 }
@@ -48,7 +48,7 @@ export interface AwaitedSecretsOptions {
 
 export class AwaitedSecrets {
   readonly #options: AwaitedSecretsOptions;
-  readonly #reads = new Map<string, Read>();
+  readonly #reads = new Map<string, SecretRead>();
   /** Digest of each Secret's last known content. */
   readonly #digests = new Map<string, string>();
   /** Secrets that resources wait for, ordered by the time of the next read. */

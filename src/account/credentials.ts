@@ -26,15 +26,15 @@ function secretError(reason: SecretReason, message: string): LogfleetError {
   return failure('stall', 'secret.unusable', message, { reason });
 }
 
-type Members = ReadonlyMap<string, SecretText>;
+type SecretTexts = ReadonlyMap<string, SecretText>;
 
 /** Returns a key's value without surrounding whitespace, because values from files often end in a newline. */
-function textOf(members: Members, name: CredentialMember): string | undefined {
+function textOf(members: SecretTexts, name: CredentialMember): string | undefined {
   return members.get(name)?.reveal().trim() || undefined;
 }
 
 /** Decodes the credentials in a Secret. Throws a `LogfleetError` whose reason identifies the problem. */
-export function decodeCredentials(place: CredentialPlace, members: Members | undefined): Credentials {
+export function decodeCredentials(place: CredentialPlace, members: SecretTexts | undefined): Credentials {
   if (!members) throw secretError('SecretNotFound', renderAbsent(place));
   const missing = requiredMembers.filter((name) => textOf(members, name) === undefined);
   if (missing.length > 0) throw secretError('SecretIncomplete', renderMissingKeys(place, missing));

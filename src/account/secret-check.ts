@@ -1,7 +1,9 @@
 /** Checks the manifest of a credentials Secret: the required keys, and the format of their values. */
+
 import { error, type Finding, warning } from '../api/finding.ts';
 import type { JsonPath } from '../api/json-path.ts';
 import { checkSecret } from '../api/secret-manifest.ts';
+import type { JsonObject } from '../base/record.ts';
 import { serviceLimits } from '../service/budget/request-budget.ts';
 import { type CredentialMember, memberRules, type Rule, requiredMembers } from './credential-rules.ts';
 
@@ -16,7 +18,7 @@ const required = Object.fromEntries(
 
 export function checkCredentialsSecret(secret: object): readonly Finding[] {
   const rules = { required, known: Object.keys(memberRules), check: checkMember };
-  return checkSecret(secret as Readonly<Record<string, unknown>>, rules);
+  return checkSecret(secret as JsonObject, rules);
 }
 
 function* checkMember(name: string, text: string, path: JsonPath): Generator<Finding> {

@@ -87,7 +87,7 @@ export interface HeldShare {
  */
 const lingerMs = 60_000;
 
-interface Entry {
+interface JobShare {
   readonly held: HeldShare;
   /** True until the operator first observes the Job in the API server. Until then, the limits are only reserved. */
   isReserved: boolean;
@@ -111,7 +111,7 @@ export interface ObservedShare {
 
 /** Request limits that workers use. The keys are the namespaces and names of the workers' Jobs. */
 export class WorkerShares {
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new Map<string, JobShare>();
 
   /**
    * Reserves request limits for up to `wanted.workers` workers of a new Job. Returns undefined if the free share of the

@@ -24,7 +24,7 @@ import { splittability } from './splittable.ts';
 import { clockChangesIn, partitionProblem, readTimeRange, type TimeRangeText } from './time-range.ts';
 
 /** Spec of an export as users write it. Fields that have a default may be absent. */
-type WrittenSpec = Pick<SearchExportSpec, 'query'> & {
+type WrittenExportSpec = Pick<SearchExportSpec, 'query'> & {
   readonly timeRange: Written<TimeRangeSpec> & Pick<TimeRangeSpec, 'from' | 'to'>;
   readonly destination: Written<DestinationSpec>;
   readonly output?: Written<OutputSpec> | null;
@@ -39,7 +39,7 @@ const usualDelayMs = 60_000;
 const shortestUsefulTtlSeconds = 60;
 
 /** Returns errors and warnings about an export's spec. Without `wallMs`, skips checks that depend on the time. */
-export function checkExport(spec: WrittenSpec, wallMs?: number): readonly Finding[] {
+export function checkExport(spec: WrittenExportSpec, wallMs?: number): readonly Finding[] {
   return [
     ...checkTimes(spec, wallMs),
     ...checkQuery(spec),
@@ -51,14 +51,14 @@ export function checkExport(spec: WrittenSpec, wallMs?: number): readonly Findin
 }
 
 /** Returns the errors in an export's time range. This check runs even if other fields have errors. */
-export function checkRange(spec: Pick<WrittenSpec, 'timeRange'>): readonly Finding[] {
+export function checkRange(spec: Pick<WrittenExportSpec, 'timeRange'>): readonly Finding[] {
   const { from, to, timeZone } = spec.timeRange;
   const range = readTimeRange({ from, to, timeZone: timeZone ?? undefined });
   if (!('problem' in range)) return [];
   return [error(['spec', 'timeRange', range.member], 'Invalid', range)];
 }
 
-function* checkTimes(spec: WrittenSpec, wallMs: number | undefined): Generator<Finding> {
+function* checkTimes(spec: WrittenExportSpec, wallMs: number | undefined): Generator<Finding> {
   const path = ['spec', 'timeRange'];
   const { from, to, timeZone } = spec.timeRange;
   const text: TimeRangeText = { from, to, timeZone: timeZone ?? undefined };
@@ -75,7 +75,7 @@ function* checkTimes(spec: WrittenSpec, wallMs: number | undefined): Generator<F
   if (wallMs !== undefined) yield* checkAgainstNow(spec, range, wallMs);
 }
 
-function* checkAgainstNow(spec: WrittenSpec, { fromMs, toMs }: TimeRange, wallMs: number): Generator<Finding> {
+function* checkAgainstNow(spec: WrittenExportSpec, { fromMs, toMs }: TimeRange, wallMs: number): Generator<Finding> {
   const settleDelayMs = parseDuration(spec.settleDelay ?? '3m') ?? 0;
   const settledMs = toMs + settleDelayMs;
   if (fromMs > wallMs) {
@@ -104,7 +104,7 @@ function* checkAgainstNow(spec: WrittenSpec, { fromMs, toMs }: TimeRange, wallMs
   }
 }
 
-function* checkQuery({ query, results, requiresRawMessages }: WrittenSpec): Generator<Finding> {
+function* checkQuery({ query, results, requiresRawMessages }: WrittenExportSpec): Generator<Finding> {
   const split = splittability(query);
   if (results === 'Records') {
     if (split.isSplittable) {
@@ -162,7 +162,7 @@ function* checkOutput({ fields }: Written<OutputSpec>): Generator<Finding> {
 }
 
 /** Returns warnings about settings that have no effect, or a surprising effect, if a Kubernetes Job runs the export. */
-function* checkExecution({ execution, destination, activeDeadlineSeconds }: WrittenSpec): Generator<Finding> {
+function* checkExecution({ execution, destination, activeDeadlineSeconds }: WrittenExportSpec): Generator<Finding> {
   if (execution?.mode !== 'Job') return;
   const path = ['spec', 'execution', 'job', 'serviceAccountName'];
   if (isAmbient(destination) && !execution.job?.serviceAccountName) {
@@ -194,13 +194,13 @@ function* checkExecution({ execution, destination, activeDeadlineSeconds }: Writ
  * Reports whether the destination is an object store without a Secret. Such an export needs ambient credentials, which
  * are those of the operator or the pod.
  */
-export function isAmbient({ s3, azureBlob, gcs }: WrittenSpec['destination']): boolean {
+export function isAmbient({ s3, azureBlob, gcs }: WrittenExportSpec['destination']): boolean {
   const store = s3 ?? azureBlob ?? gcs;
   return store != null && !store.credentialsSecretRef;
 }
 
 /** Returns a warning that the destination names no credentials, so the export must use those of the operator. */
-export function credentialsMissing(path: JsonPath, destination: WrittenSpec['destination']): Finding {
+export function credentialsMissing(path: JsonPath, destination: WrittenExportSpec['destination']): Finding {
   return warning([...path, storeOf(destination)], 'Required', {
     problem:
       'the destination names no credentials, so the export fails unless the operator runs with --allow-ambient-credentials',
@@ -209,11 +209,11 @@ export function credentialsMissing(path: JsonPath, destination: WrittenSpec['des
   });
 }
 
-function storeOf({ azureBlob, gcs }: WrittenSpec['destination']): 'azureBlob' | 'gcs' | 's3' {
+function storeOf({ azureBlob, gcs }: WrittenExportSpec['destination']): 'azureBlob' | 'gcs' | 's3' {
   return azureBlob ? 'azureBlob' : gcs ? 'gcs' : 's3';
 }
 
-function* checkDestination({ destination, execution }: WrittenSpec): Generator<Finding> {
+function* checkDestination({ destination, execution }: WrittenExportSpec): Generator<Finding> {
   const { s3, azureBlob, gcs } = destination;
   const path = ['spec', 'destination', storeOf(destination)];
   if (isAmbient(destination) && execution?.mode !== 'Job') {
@@ -266,7 +266,7 @@ function* checkBucketHost({ bucket, endpoint, forcePathStyle }: Written<S3Spec>,
   }
 }
 
-function* checkEnd({ ttlSecondsAfterFinished: ttl }: WrittenSpec): Generator<Finding> {
+function* checkEnd({ ttlSecondsAfterFinished: ttl }: WrittenExportSpec): Generator<Finding> {
   if (typeof ttl !== 'number' || ttl >= shortestUsefulTtlSeconds) return;
   const deletion = ttl === 0 ? 'immediately' : `${ttl}s`;
   yield warning(['spec', 'ttlSecondsAfterFinished'], 'Risky', {

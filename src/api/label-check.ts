@@ -1,12 +1,10 @@
 /** Checks labels and annotations, which CRD schemas do not cover. */
-import { isRecord } from '../base/record.ts';
+import { isRecord, type JsonObject } from '../base/record.ts';
 import { annotations as ownAnnotationNames, parseApproval, parseRolloutRequest } from './annotations.ts';
 import { suggestion } from './did-you-mean.ts';
 import { type Explanation, error, type Finding, warning } from './finding.ts';
 import type { JsonPath } from './json-path.ts';
 import { apiGroup, type KindName, kinds } from './kinds.ts';
-
-export type LabelMembers = Readonly<Record<string, unknown>>;
 
 export const subdomainForm = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 const labelValueForm = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
@@ -25,7 +23,7 @@ export function* checkCopiedMetadata(path: JsonPath, metadata: unknown, kind?: K
   if (kind) yield* checkOwnAnnotations(path, metadata, kinds[kind].annotations);
 }
 
-export function* checkLabels(path: JsonPath, metadata: LabelMembers): Generator<Finding> {
+export function* checkLabels(path: JsonPath, metadata: JsonObject): Generator<Finding> {
   const [labels, annotations] = [membersOf(metadata['labels']), membersOf(metadata['annotations'])];
   yield* checkSize([...path, 'annotations'], annotations);
   yield* checkNamesIn([...path, 'labels'], labels, (name) => name);
@@ -33,14 +31,14 @@ export function* checkLabels(path: JsonPath, metadata: LabelMembers): Generator<
   yield* checkLabelValues([...path, 'labels'], labels);
 }
 
-function membersOf(value: unknown): LabelMembers {
+function membersOf(value: unknown): JsonObject {
   return isRecord(value) ? value : {};
 }
 
 /** Maximum total size, in bytes, of all annotations including their names. */
 const maxAnnotationBytes = 262_144;
 
-function* checkSize(path: JsonPath, annotations: LabelMembers): Generator<Finding> {
+function* checkSize(path: JsonPath, annotations: JsonObject): Generator<Finding> {
   const bytes = Object.entries(annotations).reduce(
     (sum, [name, value]) => sum + Buffer.byteLength(name) + (typeof value === 'string' ? Buffer.byteLength(value) : 0),
     0,
@@ -56,7 +54,7 @@ function* checkSize(path: JsonPath, annotations: LabelMembers): Generator<Findin
  * Checks the names of labels or annotations. `normalized` converts each name before the check, for example to lower
  * case.
  */
-function* checkNamesIn(path: JsonPath, texts: LabelMembers, normalized: (name: string) => string): Generator<Finding> {
+function* checkNamesIn(path: JsonPath, texts: JsonObject, normalized: (name: string) => string): Generator<Finding> {
   for (const name of Object.keys(texts)) {
     if (isQualifiedName(normalized(name))) continue;
     yield error([...path, name], 'Invalid', {
@@ -67,7 +65,7 @@ function* checkNamesIn(path: JsonPath, texts: LabelMembers, normalized: (name: s
   }
 }
 
-function* checkLabelValues(path: JsonPath, labels: LabelMembers): Generator<Finding> {
+function* checkLabelValues(path: JsonPath, labels: JsonObject): Generator<Finding> {
   for (const [name, value] of Object.entries(labels)) {
     if (typeof value !== 'string' || labelValueForm.test(value)) continue;
     yield error([...path, name], 'Invalid', {
@@ -88,11 +86,7 @@ function isQualifiedName(text: string): boolean {
  * Checks annotations with logfleet's prefix. Warns if an annotation is unknown, does not apply to this kind, or has no
  * effect.
  */
-export function* checkOwnAnnotations(
-  of: JsonPath,
-  metadata: LabelMembers,
-  known: readonly string[],
-): Generator<Finding> {
+export function* checkOwnAnnotations(of: JsonPath, metadata: JsonObject, known: readonly string[]): Generator<Finding> {
   for (const [name, value] of Object.entries(membersOf(metadata['annotations']))) {
     if (!name.startsWith(`${apiGroup}/`)) continue;
     const path = [...of, 'annotations', name];

@@ -20,7 +20,7 @@ import {
   visit,
   type YAMLParseError,
 } from 'yaml';
-import { isRecord } from '../base/record.ts';
+import { isRecord, type JsonObject } from '../base/record.ts';
 import type { Explanation, Position } from './finding.ts';
 import type { JsonPath } from './json-path.ts';
 
@@ -355,7 +355,7 @@ function offsetOf(parsed: Document.Parsed, path: JsonPath, part: 'key' | 'value'
 
 /** Replaces a `List` with its items, as kubectl does. */
 function unfoldList(document: ManifestDocument): readonly ManifestDocument[] {
-  const { apiVersion, kind, items } = document.value as Readonly<Record<string, unknown>>;
+  const { apiVersion, kind, items } = document.value as JsonObject;
   if (typeof kind !== 'string' || !kind.endsWith('List') || !Array.isArray(items)) return [document];
   const itemKind = kind.slice(0, -'List'.length);
   const isTyped = (value: unknown) => itemKind === '' || !isRecord(value) || value['kind'] !== undefined;

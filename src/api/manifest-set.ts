@@ -3,7 +3,7 @@
  * are skipped.
  */
 
-import { isRecord } from '../base/record.ts';
+import { isRecord, type JsonObject } from '../base/record.ts';
 import { error, type Finding, fileError, type PlacedFinding, placeFinding, warning } from './finding.ts';
 import { type JsonPath, valueAt } from './json-path.ts';
 import { type ManifestDocument, parseManifestFile } from './manifest-file.ts';
@@ -28,7 +28,7 @@ export interface ManifestReport {
 interface Placed {
   readonly file: string;
   readonly document: ManifestDocument;
-  readonly members: Readonly<Record<string, unknown>>;
+  readonly members: JsonObject;
 }
 
 /**

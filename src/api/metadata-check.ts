@@ -1,9 +1,9 @@
 /** Checks `apiVersion` and `metadata`, which CRD schemas do not cover. */
-import { isRecord } from '../base/record.ts';
+import { isRecord, type JsonObject } from '../base/record.ts';
 import type { StructuralSchema } from '../base/structural-schema.ts';
 import { type Explanation, error, type Finding } from './finding.ts';
 import { type KindName, kinds, apiVersion as ownVersion } from './kinds.ts';
-import { checkLabels, checkOwnAnnotations, type LabelMembers, subdomainForm } from './label-check.ts';
+import { checkLabels, checkOwnAnnotations, subdomainForm } from './label-check.ts';
 import { schemaChecker } from './schema-check.ts';
 import { withDefaults } from './schemas.ts';
 
@@ -42,7 +42,7 @@ const schema: StructuralSchema = {
 };
 const checkForm = schemaChecker(schema);
 
-export function checkMetadata(kind: KindName, { apiVersion, metadata }: LabelMembers): readonly Finding[] {
+export function checkMetadata(kind: KindName, { apiVersion, metadata }: JsonObject): readonly Finding[] {
   return [...checkApiVersion(apiVersion), ...checkMembers(metadata, kinds[kind].annotations)];
 }
 
@@ -64,7 +64,7 @@ function* checkMembers(metadata: unknown, known: readonly string[]): Generator<F
   yield* checkOwnAnnotations(['metadata'], metadata, known);
 }
 
-function* checkNames({ name, generateName, namespace }: LabelMembers): Generator<Finding> {
+function* checkNames({ name, generateName, namespace }: JsonObject): Generator<Finding> {
   const rule = 'lower-case letters, digits, "-" and "."';
   if (name === undefined && generateName === undefined) {
     yield error(['metadata', 'name'], 'Required', {

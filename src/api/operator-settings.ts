@@ -4,7 +4,7 @@
  *
  * An unknown value of `paused` pauses the operator.
  */
-import { isRecord } from '../base/record.ts';
+import { isRecord, type JsonObject } from '../base/record.ts';
 import { suggestion } from './did-you-mean.ts';
 import { error, type Finding, warning } from './finding.ts';
 
@@ -36,17 +36,17 @@ export function pausedByConfigMap(value: unknown, place: string): string | undef
 }
 
 /** Reports whether a document is the ConfigMap `logfleet-settings`. */
-export function isSettingsManifest({ apiVersion, kind, metadata }: Readonly<Record<string, unknown>>): boolean {
+export function isSettingsManifest({ apiVersion, kind, metadata }: JsonObject): boolean {
   return apiVersion === 'v1' && kind === 'ConfigMap' && isRecord(metadata) && metadata['name'] === settingsName;
 }
 
 /** Returns the value of `paused` in the ConfigMap as the user wrote it. */
-export function pausedIn(manifest: Readonly<Record<string, unknown>>): unknown {
+export function pausedIn(manifest: JsonObject): unknown {
   return isRecord(manifest['data']) ? manifest['data'][pausedMember] : undefined;
 }
 
 /** Returns errors and warnings about the ConfigMap `logfleet-settings`. */
-export function* checkOperatorSettings({ data }: Readonly<Record<string, unknown>>): Generator<Finding> {
+export function* checkOperatorSettings({ data }: JsonObject): Generator<Finding> {
   if (data === undefined || data === null) return;
   if (!isRecord(data)) {
     const remedy = 'use a mapping of names to strings, for example paused: "true"';

@@ -9,14 +9,14 @@ import type { JsonPath } from './json-path.ts';
 import { checkRollout, type WrittenRollout } from './rollout-check.ts';
 
 /** Spec of a policy as users write it. Fields that have a default may be absent. */
-interface WrittenSpec extends WrittenRollout {
+interface WrittenPolicySpec extends WrittenRollout {
   readonly target: Target;
   readonly selector: CollectorSelector;
   readonly exclude?: readonly CollectorSelector[] | null;
 }
 
 /** Returns errors and warnings about a policy's spec. Without `wallMs`, skips checks that depend on the time. */
-export function checkPolicy(spec: WrittenSpec, wallMs?: number): readonly Finding[] {
+export function checkPolicy(spec: WrittenPolicySpec, wallMs?: number): readonly Finding[] {
   return [
     ...checkTarget(spec.target),
     ...checkSelector(spec.selector, ['spec', 'selector']),

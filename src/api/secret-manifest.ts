@@ -3,7 +3,7 @@
  *
  * No error or warning contains a secret value.
  */
-import { isRecord } from '../base/record.ts';
+import { isRecord, type JsonObject } from '../base/record.ts';
 import { suggestion } from './did-you-mean.ts';
 import { error, type Finding, type FindingReason, warning } from './finding.ts';
 import type { JsonPath } from './json-path.ts';
@@ -20,9 +20,7 @@ export interface SecretMembers {
   readonly findings: readonly Finding[];
 }
 
-type Members = Readonly<Record<string, unknown>>;
-
-export function readSecretMembers(secret: Members): SecretMembers {
+export function readSecretMembers(secret: JsonObject): SecretMembers {
   const members = new Map<string, SecretMember>();
   const findings: Finding[] = [];
   const refuse = (path: JsonPath, reason: FindingReason, problem: string, remedy: string) => {
@@ -70,7 +68,10 @@ export interface SecretRules {
 }
 
 /** Returns errors and warnings about missing, unknown, empty and invalid values of a Secret. */
-export function checkSecret(secret: Members, { required, known, check = () => [] }: SecretRules): readonly Finding[] {
+export function checkSecret(
+  secret: JsonObject,
+  { required, known, check = () => [] }: SecretRules,
+): readonly Finding[] {
   const { members, findings: unreadable } = readSecretMembers(secret);
   const findings = [...unreadable];
   const section = 'stringData' in secret ? 'stringData' : 'data';
@@ -110,12 +111,12 @@ export const serviceAccountMember = 'serviceAccountKey';
 
 /** Functions that check the keys and values of a Secret, by the name of the store in `spec.destination`. */
 export const storeSecretChecks = {
-  s3(secret: Members): readonly Finding[] {
+  s3(secret: JsonObject): readonly Finding[] {
     const remedy = 'add the missing key under stringData, and copy its value from the object store';
     const required = Object.fromEntries(requiredStoreMembers.map((name) => [name, remedy]));
     return checkSecret(secret, { required, known: [...requiredStoreMembers, sessionTokenMember] });
   },
-  azureBlob(secret: Members): readonly Finding[] {
+  azureBlob(secret: JsonObject): readonly Finding[] {
     const { name, key, sasToken, connectionString } = azureMembers;
     const { members } = readSecretMembers(secret);
     const needsKey = !members.has(sasToken) && !members.has(connectionString);
@@ -123,7 +124,7 @@ export const storeSecretChecks = {
     const required = needsKey ? { [name]: remedy, [key]: remedy } : {};
     return checkSecret(secret, { required, known: Object.values(azureMembers) });
   },
-  gcs(secret: Members): readonly Finding[] {
+  gcs(secret: JsonObject): readonly Finding[] {
     const remedy =
       "add the missing key under stringData, with the content of a service account's JSON key file as its value";
     return checkSecret(secret, { required: { [serviceAccountMember]: remedy }, known: [serviceAccountMember] });

@@ -5,7 +5,7 @@
  * This module loads ajv and the CEL engine, so import it lazily.
  */
 
-import { isRecord } from '../base/record.ts';
+import { isRecord, type JsonObject } from '../base/record.ts';
 import { evaluateRules } from './cel.ts';
 import { nearest, resembles } from './did-you-mean.ts';
 import { checkExport, checkRange } from './export-check.ts';
@@ -126,10 +126,7 @@ export function validateResource(
   wallMs?: number,
 ): readonly Finding[] {
   const resource = applyDefaults(kind, document);
-  const findings = [
-    ...checkMetadata(kind, document as Readonly<Record<string, unknown>>),
-    ...checks[kind].checkForm(resource),
-  ];
+  const findings = [...checkMetadata(kind, document as JsonObject), ...checks[kind].checkForm(resource)];
   const refused = findings.map(({ path }) => path);
   const older = previous === undefined ? undefined : applyDefaults(kind, previous);
   const violations = evaluateRules(schemas[kind], resource, older, (path) => overlaps(path, refused));

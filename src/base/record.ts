@@ -1,5 +1,8 @@
 /** Functions for JSON objects with unknown fields. */
 
+/** JSON object with unknown fields. */
+export type JsonObject = Readonly<Record<string, unknown>>;
+
 /** Reports whether a value is a JSON object, and not an array or null. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

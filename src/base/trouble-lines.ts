@@ -10,7 +10,7 @@ import { isoSeconds } from './time-text.ts';
 const firstRepeatMs = 10_000;
 const longestRepeatMs = 600_000;
 
-interface Trouble {
+interface TroubleState {
   /** Monotonic time in ms of the first failure. */
   readonly beganMs: number;
   /** ISO time of the first failure. */
@@ -22,7 +22,7 @@ interface Trouble {
 export class TroubleLines {
   readonly #clock: Clock;
   readonly #write: (line: string) => void;
-  readonly #troubles = new Map<string, Trouble>();
+  readonly #troubles = new Map<string, TroubleState>();
 
   /** @param write writes a line, and adds the line break */
   constructor(clock: Clock, write: (line: string) => void) {

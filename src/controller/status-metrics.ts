@@ -22,13 +22,13 @@ export interface MeasuredResource {
   readonly status?: { readonly conditions?: readonly Condition[] } | undefined;
 }
 
-type StatusOf<R extends MeasuredResource> = NonNullable<R['status']>;
+type MeasuredStatus<R extends MeasuredResource> = NonNullable<R['status']>;
 
 /** Name, description and values of a metric. `read` returns one value, or one sample for each combination of labels. */
 export type StatusFigure<R extends MeasuredResource> = readonly [
   name: string,
   help: string,
-  read: (status: StatusOf<R>, resource: R) => number | readonly Sample[] | undefined,
+  read: (status: MeasuredStatus<R>, resource: R) => number | readonly Sample[] | undefined,
   labelNames?: readonly string[],
 ];
 
@@ -79,7 +79,7 @@ export function measureStatuses<R extends MeasuredResource>(options: StatusMetri
 
 interface Measured<R extends MeasuredResource> {
   readonly resource: R;
-  readonly status: StatusOf<R>;
+  readonly status: MeasuredStatus<R>;
   readonly state: ResourceState;
   readonly reason: string;
 }
@@ -95,7 +95,7 @@ function findStates<R extends MeasuredResource>(resources: Iterable<R>): Found<R
   const counts = new Map<string, Sample>();
   const byRank = ranks.map((): Measured<R>[] => []);
   for (const resource of resources) {
-    const status: StatusOf<R> | undefined = resource.status ?? undefined;
+    const status: MeasuredStatus<R> | undefined = resource.status ?? undefined;
     const ready = findCondition(status?.conditions, 'Ready');
     if (!status || !ready) continue;
     const { reason } = ready;

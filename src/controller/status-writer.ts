@@ -33,7 +33,7 @@ export interface StatusWriterOptions<K extends KindName> {
   readonly draining: () => boolean;
 }
 
-interface Written<K extends KindName> {
+interface WrittenStatus<K extends KindName> {
   readonly status: StatusOf<K>;
   /** Versions of the resource immediately before and after this status was written. */
   readonly versions: readonly string[];
@@ -41,7 +41,7 @@ interface Written<K extends KindName> {
 
 export class StatusWriter<K extends KindName> {
   readonly #options: StatusWriterOptions<K>;
-  #written: Written<K> | undefined;
+  #written: WrittenStatus<K> | undefined;
   #writtenAtMs = Number.NEGATIVE_INFINITY;
   #heldBack = false;
   #isOutdated = false;

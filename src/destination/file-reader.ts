@@ -2,8 +2,10 @@
  * Reads a data file to verify it. The reader shares no code with the encoders, so it also detects encoder bugs.
  * `parquet-file.ts` reads Parquet.
  */
+
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createZstdDecompress } from 'node:zlib';
+import type { JsonObject } from '../base/record.ts';
 import { type FigureColumn, FigureSum, type FileContent, figureColumns } from './file-figures.ts';
 import type { ExportOutput } from './fingerprint.ts';
 import { readParquet } from './parquet-file.ts';
@@ -64,7 +66,7 @@ class NdjsonReader implements TextReader {
   }
 
   #line(line: Buffer): void {
-    const row = JSON.parse(line.toString()) as Readonly<Record<string, unknown>>;
+    const row = JSON.parse(line.toString()) as JsonObject;
     const names = Object.keys(row);
     this.#sum.take((name) => row[name] ?? row[names.find((each) => each.toLowerCase() === name) ?? name]);
     this.#rows++;

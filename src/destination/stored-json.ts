@@ -4,7 +4,7 @@
  */
 import { canonicalLines } from '../base/canonical-text.ts';
 import type { LogfleetError } from '../base/errors.ts';
-import { isRecord } from '../base/record.ts';
+import { isRecord, type JsonObject } from '../base/record.ts';
 import { type Destination, largestObjectBytes } from './store/destination.ts';
 import { destinationError, disappeared, tooLarge } from './store/destination-error.ts';
 
@@ -193,7 +193,7 @@ function required<T>(place: ValuePlace, value: unknown, decode: Decoder<T>): T {
   throw damaged(place.object, `${place.path} is missing`);
 }
 
-function membersOf({ object, path }: ValuePlace, value: unknown): Readonly<Record<string, unknown>> {
+function membersOf({ object, path }: ValuePlace, value: unknown): JsonObject {
   if (isRecord(value)) return value;
   throw damaged(object, `${path === '' ? 'it' : path} is not an object`);
 }

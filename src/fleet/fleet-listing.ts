@@ -336,7 +336,7 @@ export class FleetListing {
     }
   }
 
-  #nextStep(): Step | undefined {
+  #nextStep(): ReadStep | undefined {
     if (this.#wantBuildsAfter !== undefined || ((this.#wantSweepAfter !== undefined || this.#sweep) && !this.#builds)) {
       return { kind: 'builds', read: () => this.#readBuilds() };
     }
@@ -572,7 +572,7 @@ export class FleetListing {
  */
 type ReadKind = 'builds' | 'page' | 'sweep';
 
-interface Step {
+interface ReadStep {
   readonly kind: ReadKind;
   readonly read: () => Promise<void>;
 }

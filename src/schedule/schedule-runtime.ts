@@ -81,7 +81,7 @@ export class ScheduleRuntime {
   readonly #owner: OwnerRef;
   readonly #publisher: StatusWriter<'SearchExportSchedule'>;
   /** Data at the destination: the start of the schedule, and the time ranges in the schedule records. */
-  #stored: Stored | undefined;
+  #stored: StoredSchedule | undefined;
   /** True if the schedule records must be read before the next decision is made. */
   #isReadDue = false;
   /** Maps the name of each created run that the cache does not contain yet to its creation time (monotonic, in ms). */
@@ -232,7 +232,7 @@ export class ScheduleRuntime {
    * Reads the start of the schedule and the schedule records from the destination. Rewrites missing records of complete
    * runs.
    */
-  #read(resource: SearchExportSchedule, calendar: TickCalendar): Promise<Stored> {
+  #read(resource: SearchExportSchedule, calendar: TickCalendar): Promise<StoredSchedule> {
     const { startMs: fallbackMs } = scheduleTimes(resource, rangeOf(resource.spec), calendar);
     return this.#withDestination(resource, async (destination, layout) => {
       // If the spec has a start, the stored start is not needed. It might be unreadable, for example because it is
@@ -369,7 +369,7 @@ export class ScheduleRuntime {
   }
 }
 
-interface Stored {
+interface StoredSchedule {
   /** Start of the schedule, as first stored at the destination. A `startTime` in the spec takes precedence. */
   readonly startMs: number;
   /** Time ranges of all recorded runs. */

@@ -1,7 +1,7 @@
 /** Generated messages. A message depends only on the settings and its rank (the number of newer messages). */
 import { assert } from '../../../src/base/assert.ts';
 import type { Piece } from '../../base/piece-memory.ts';
-import type { FieldValue } from '../../query/numeric.ts';
+import type { ScalarValue } from '../../query/numeric.ts';
 import type { MessageRow } from '../../query/row.ts';
 import { blockId } from '../message-defaults.ts';
 import { MessageIds } from '../message-ids.ts';
@@ -126,7 +126,7 @@ class MadeUpRow implements MessageRow {
     return this.messageTimeMs + delayIn(this.#block, this.#rank);
   }
 
-  field(lowerName: string): FieldValue | undefined {
+  field(lowerName: string): ScalarValue | undefined {
     switch (lowerName) {
       case '_messageid':
         return this.#template.idStart + this.#ids.digits(this.#rank);
@@ -159,7 +159,7 @@ class TemplateRow implements MessageRow {
     return notRead('_receipttime');
   }
 
-  field(lowerName: string): FieldValue | undefined {
+  field(lowerName: string): ScalarValue | undefined {
     return varyingFields.has(lowerName) ? notRead(lowerName) : this.#template.fields.get(lowerName);
   }
 }

@@ -61,7 +61,7 @@ import { workerOf } from './worker.ts';
 /** Interval between status updates, in ms. It can be short, because only this process reads the status. */
 const statusIntervalMs = 1_000;
 
-interface Run {
+interface ExportRun {
   readonly sources: readonly SourceFile[];
   readonly volumes: Volumes;
   /** Destination of an export that flags define. Undefined if a manifest defines the export. */
@@ -85,7 +85,7 @@ export async function exportCommand(
     file === undefined
       ? exportByFlags(secrets, options, context)
       : { sources: await readSources([file], context), volumes: options.volume ?? new Map() };
-  const run: Run = { ...given, secrets, options, context };
+  const run: ExportRun = { ...given, secrets, options, context };
   return areValid([...run.sources, ...secrets], context, renderExportFinding) ? work(run) : exitStatus.usage;
 }
 
@@ -110,7 +110,7 @@ function serviceSecret(sources: readonly SourceFile[], { namespace }: ExportOpti
   );
 }
 
-async function work(run: Run): Promise<number> {
+async function work(run: ExportRun): Promise<number> {
   const { sources, secrets, volumes, sink, options, context } = run;
   const namespace = options.namespace ?? defaultNamespace;
   const decoded = decodeSources(sources, namespace);
@@ -169,7 +169,7 @@ function inThisProcess(resource: SearchExport): SearchExport {
 }
 
 /** Prints the outcome of the export, and the rows if the destination is stdout. Returns the exit status. */
-async function reportEnd(ended: SearchExport, { options, context, sink }: Run): Promise<number> {
+async function reportEnd(ended: SearchExport, { options, context, sink }: ExportRun): Promise<number> {
   const { stdout, stderr, signal } = context;
   if (signal.aborted) {
     const nothing = 'interrupted; no row was printed';
@@ -210,7 +210,7 @@ const stepOptions: StepOptions = { byManifest: true };
 /**
  * Returns the export that `--name` and `--namespace` select. Throws a `UsageError` unless exactly one export matches.
  */
-function theOne(found: readonly SearchExport[], { options: { name, namespace }, sources }: Run): SearchExport {
+function theOne(found: readonly SearchExport[], { options: { name, namespace }, sources }: ExportRun): SearchExport {
   const files = sources.map((source) => source.name).join(', ');
   const named = name === undefined ? found : found.filter(({ metadata }) => metadata.name === name);
   // `--namespace` is used to select an export only if several exports have the same name. Otherwise, it is only the

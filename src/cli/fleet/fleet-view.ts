@@ -19,7 +19,7 @@ export interface ShownFleet {
   readonly isSelection: boolean;
 }
 
-interface TableOptions {
+interface FleetTableOptions {
   readonly wide: boolean;
   readonly width: number;
   /** Current wall-clock time in ms, for the column LAST SEEN. */
@@ -31,7 +31,7 @@ export function byName(left: Collector, right: Collector): number {
 }
 
 /** Renders the table of collectors, the number of collectors, and the number of collectors with each version. */
-export function renderFleet(fleet: ShownFleet, { wide, width, nowMs }: TableOptions): readonly string[] {
+export function renderFleet(fleet: ShownFleet, { wide, width, nowMs }: FleetTableOptions): readonly string[] {
   const shown = columns.filter((column) => wide || !column.onlyWide);
   const headings = shown.map(({ heading }) => heading);
   const rows = fleet.selected.map((collector) => shown.map(({ cell }) => cell(collector, nowMs)));
@@ -39,14 +39,14 @@ export function renderFleet(fleet: ShownFleet, { wide, width, nowMs }: TableOpti
   return [...table, describeCount(fleet), ...renderVersions(fleet.selected)];
 }
 
-interface Column {
+interface FleetColumn {
   readonly heading: string;
   readonly cell: (collector: Collector, nowMs: number) => string;
   /** True if the column is shown only with `-o wide`. */
   readonly onlyWide?: boolean;
 }
 
-const columns: readonly Column[] = [
+const columns: readonly FleetColumn[] = [
   { heading: 'Name', cell: ({ name }) => name },
   { heading: 'ID', cell: ({ id }) => id },
   { heading: 'Version', cell: ({ collectorVersion = '' }) => collectorVersion },

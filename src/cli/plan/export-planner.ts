@@ -228,10 +228,10 @@ function rowsOf(segments: ExportForecast['segments']): number {
   return segments.reduce((sum, { rows }) => sum + rows, 0);
 }
 
-type Figures = Omit<PlannedSearches, 'hindrances'>;
+type SearchFigures = Omit<PlannedSearches, 'hindrances'>;
 
 function hindrancesOf(
-  { rows, segments, rowsBasis, isCountRefused, limit, bytesToScan, durationMs }: Figures,
+  { rows, segments, rowsBasis, isCountRefused, limit, bytesToScan, durationMs }: SearchFigures,
   { isSplittable, unsplittableReason }: ExportDefinition,
   { maxMessages, maxBytesScanned, deadlineMs }: WorkLimits,
   { pausedBy, clock }: Pick<ExportPlanningOptions, 'pausedBy' | 'clock'>,

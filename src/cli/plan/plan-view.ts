@@ -25,7 +25,7 @@ import {
 import type { ExportOutlook, PlannedSearches } from './export-planner.ts';
 import type { Outlook } from './planner.ts';
 
-interface ViewOptions {
+interface PlanViewOptions {
   readonly width: number;
   readonly colour: boolean;
   readonly wide: boolean;
@@ -48,7 +48,10 @@ const factsLayout = { margin: 2, nameWidth: 11 };
 export type Plan = Exclude<Outlook | ExportOutlook, { kind: 'problem' }>;
 
 /** Renders plans, separated by empty lines. Omits resources whose planning failed. */
-export function renderPlans(outlooks: readonly (Outlook | ExportOutlook)[], options: ViewOptions): readonly string[] {
+export function renderPlans(
+  outlooks: readonly (Outlook | ExportOutlook)[],
+  options: PlanViewOptions,
+): readonly string[] {
   const paint = paintWith(options.colour);
   return outlooks
     .filter((outlook) => outlook.kind !== 'problem')
@@ -59,7 +62,7 @@ export function renderPlans(outlooks: readonly (Outlook | ExportOutlook)[], opti
     });
 }
 
-function renderPlan(outlook: Plan, options: ViewOptions, paint: Paint): readonly [string, readonly string[]] {
+function renderPlan(outlook: Plan, options: PlanViewOptions, paint: Paint): readonly [string, readonly string[]] {
   const title = titleOf(outlook);
   if (outlook.kind === 'waiting' && 'message' in outlook) {
     const lines = wrap(printable(outlook.message), Math.max(20, options.width - 2));
@@ -217,7 +220,7 @@ export function leftOutByReason({ leftOut }: RolloutPlan): readonly string[] {
   return leftOut.map((group) => `${group.collectors.length} ${because(group)}: ${someOf(group.collectors)}`);
 }
 
-function allUpgrades({ stages }: RolloutPlan, { width }: ViewOptions): readonly string[] {
+function allUpgrades({ stages }: RolloutPlan, { width }: PlanViewOptions): readonly string[] {
   const rows = stages.flatMap(({ name, upgrades }) =>
     upgrades.map((one) => [...(name === undefined ? [] : [name]), ...cellsOf(one)]),
   );
@@ -225,7 +228,7 @@ function allUpgrades({ stages }: RolloutPlan, { width }: ViewOptions): readonly 
   return rows.length === 0 ? [] : renderTable([...(staged ? ['Stage'] : []), ...cellHeadings], rows, width - 2);
 }
 
-function allLeftOut({ leftOut }: RolloutPlan, { width }: ViewOptions): readonly string[] {
+function allLeftOut({ leftOut }: RolloutPlan, { width }: PlanViewOptions): readonly string[] {
   const rows = leftOut.flatMap((group) => group.collectors.map((one) => [because(group), ...cellsOf(one)]));
   return rows.length === 0 ? [] : renderTable(['Why', ...cellHeadings], rows, width - 2);
 }
@@ -236,7 +239,7 @@ function cellsOf({ name, id, version, zone }: PlannedCollector): readonly string
   return [name, id, version ?? '', zone ?? ''];
 }
 
-function wrapped(texts: readonly string[], { width }: ViewOptions): readonly string[] {
+function wrapped(texts: readonly string[], { width }: PlanViewOptions): readonly string[] {
   return texts.flatMap((text) =>
     wrap(printable(text), Math.max(20, width - 4)).map((line, index) => (index === 0 ? line : `  ${line}`)),
   );
@@ -317,7 +320,10 @@ function proofText({ digest }: PlannedSearches): string {
   return `by a digest, an aggregation that takes ${renderCount(digest.requests, 'request')}${scans} (included above)`;
 }
 
-function whereRowsAre({ segments, rows }: PlannedSearches, { width, wide, colour }: ViewOptions): readonly string[] {
+function whereRowsAre(
+  { segments, rows }: PlannedSearches,
+  { width, wide, colour }: PlanViewOptions,
+): readonly string[] {
   const [first] = segments;
   const last = segments.at(-1);
   if (!first || !last || segments.length === 1 || rows === 0) return [];

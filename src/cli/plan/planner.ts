@@ -59,10 +59,10 @@ const workers = 16;
 
 /** Plans the policies. Rejects on abort and on unexpected errors. */
 export async function planPolicies(options: PlanningOptions): Promise<Planned> {
-  return new Planning(options).run();
+  return new PlanSession(options).run();
 }
 
-class Planning {
+class PlanSession {
   readonly #options: PlanningOptions;
   readonly #reconciler: PolicyReconciler;
   readonly #controller: Controller;

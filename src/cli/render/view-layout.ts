@@ -43,23 +43,23 @@ export interface KindView<R extends AnyResource> {
   /** Renders the state, the progress and the details of a resource. */
   render(resource: R, moment: Moment, options: ViewOptions): readonly string[];
   /** Returns the progress in one line, or an empty string if there is no progress to show. */
-  figuresOf(status: StatusOf<R>): string;
+  figuresOf(status: ShownStatus<R>): string;
   /**
    * Returns a summary of the progress. If the output is not a terminal, a new line is printed only when the summary
    * changes.
    */
-  keyOf?(status: StatusOf<R>): string;
+  keyOf?(status: ShownStatus<R>): string;
   /** Returns the reason why a resource is waiting, or undefined while it is making progress. */
-  waitOf(status: StatusOf<R>): string | undefined;
+  waitOf(status: ShownStatus<R>): string | undefined;
   /**
    * Returns the reason why a running search or upgrade is taking longer than usual, or undefined if no reason is known.
    */
-  reasonOf(status: StatusOf<R>): string | undefined;
+  reasonOf(status: ShownStatus<R>): string | undefined;
   /** Describes running work that a pause does not stop, such as `6 upgrades in flight run to completion`. */
-  inFlight(status: StatusOf<R>): string | undefined;
+  inFlight(status: ShownStatus<R>): string | undefined;
 }
 
-type StatusOf<R extends AnyResource> = NonNullable<R['status']>;
+type ShownStatus<R extends AnyResource> = NonNullable<R['status']>;
 
 type Block = readonly [title: string, lines: readonly string[]];
 

@@ -9,7 +9,7 @@ import path from 'node:path';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { LogfleetError } from '../../base/errors.ts';
 import { noMetrics } from '../../base/metrics.ts';
-import { isRecord } from '../../base/record.ts';
+import { isRecord, type JsonObject } from '../../base/record.ts';
 import { shellWord } from '../../base/shell-word.ts';
 import { compareText } from '../../base/text-order.ts';
 import { isoSeconds } from '../../base/time-text.ts';
@@ -95,7 +95,7 @@ export async function listOperators(
   return (working.length > 0 ? working : found).sort((left, right) => compareText(left.namespace, right.namespace));
 }
 
-function operatorIn({ namespace, annotations }: Readonly<Record<string, unknown>>, spec: unknown): OperatorVersion {
+function operatorIn({ namespace, annotations }: JsonObject, spec: unknown): OperatorVersion {
   const version = isRecord(annotations) ? annotations[operatorVersionAnnotation] : undefined;
   const { holderIdentity, renewTime } = isRecord(spec) ? spec : {};
   const renewedMs = holderIdentity ? Date.parse(String(renewTime)) : Number.NaN;

@@ -8,7 +8,7 @@ import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import path, { resolve } from 'node:path';
 import { failure } from '../../base/errors.ts';
-import { isRecord } from '../../base/record.ts';
+import { isRecord, type JsonObject } from '../../base/record.ts';
 import { hasCode } from '../../host/kubernetes/api-error.ts';
 import { type ClusterConnection, connectToCluster } from '../../host/kubernetes/cluster-connection.ts';
 import type { ClusterCredentials, ClusterTarget } from '../../host/kubernetes/kube-api.ts';
@@ -32,8 +32,6 @@ interface PlainClusterOptions {
   readonly home?: string;
   readonly accountDirectory?: string;
 }
-
-type Members = Readonly<Record<string, unknown>>;
 
 /** Returns the selected cluster, or undefined if the kubeconfig needs the library client-node. */
 export async function readPlainCluster(options: PlainClusterOptions): Promise<ClusterTarget | undefined> {
@@ -76,8 +74,8 @@ async function ofKubeconfig(file: string, wanted: string | undefined): Promise<C
   };
 }
 
-async function credentialsOf(directory: string, cluster: Members, user: Members): Promise<ClusterCredentials> {
-  const read = (members: Members, name: string) => textOrFile(directory, members, name);
+async function credentialsOf(directory: string, cluster: JsonObject, user: JsonObject): Promise<ClusterCredentials> {
+  const read = (members: JsonObject, name: string) => textOrFile(directory, members, name);
   const [ca, cert, key] = [
     await read(cluster, 'certificate-authority'),
     await read(user, 'client-certificate'),
@@ -90,7 +88,7 @@ async function credentialsOf(directory: string, cluster: Members, user: Members)
   };
 }
 
-function headersOf(user: Members): Readonly<Record<string, string>> {
+function headersOf(user: JsonObject): Readonly<Record<string, string>> {
   const [token, username, password] = [textOf(user, 'token'), textOf(user, 'username'), textOf(user, 'password')];
   if (token !== undefined) return { authorization: `Bearer ${token}` };
   if (username === undefined) return {};
@@ -101,7 +99,7 @@ function headersOf(user: Members): Readonly<Record<string, string>> {
  * Returns the text of a kubeconfig field: from the field with the suffix `-data`, or from the file that the field
  * names.
  */
-async function textOrFile(directory: string, members: Members, name: string): Promise<string | undefined> {
+async function textOrFile(directory: string, members: JsonObject, name: string): Promise<string | undefined> {
   const file = textOf(members, name);
   if (file !== undefined) return readFile(path.resolve(directory, file), 'utf8');
   const data = textOf(members, `${name}-data`);
@@ -109,7 +107,7 @@ async function textOrFile(directory: string, members: Members, name: string): Pr
 }
 
 /** Parses a kubeconfig file. Returns undefined if it cannot be read. */
-async function parsed(file: string): Promise<Members | undefined> {
+async function parsed(file: string): Promise<JsonObject | undefined> {
   try {
     const text = await readFile(file, 'utf8');
     // Loads the YAML parser only if the text is not JSON.
@@ -122,11 +120,11 @@ async function parsed(file: string): Promise<Members | undefined> {
 
 /** Returns a field of the entry called `name` in a kubeconfig list, such as `clusters`. */
 function memberOf(
-  config: Members | undefined,
+  config: JsonObject | undefined,
   list: string,
   name: string | undefined,
   member: string,
-): Members | undefined {
+): JsonObject | undefined {
   const elements = config?.[list];
   const found = Array.isArray(elements)
     ? elements.filter(isRecord).find((element) => element['name'] === name)?.[member]
@@ -134,11 +132,11 @@ function memberOf(
   return name !== undefined && isRecord(found) ? found : undefined;
 }
 
-function isPlain(members: Members, known: ReadonlySet<string>): boolean {
+function isPlain(members: JsonObject, known: ReadonlySet<string>): boolean {
   return Object.keys(members).every((name) => known.has(name));
 }
 
-function textOf(members: Members | undefined, name: string): string | undefined {
+function textOf(members: JsonObject | undefined, name: string): string | undefined {
   const value = members?.[name];
   return typeof value === 'string' && value !== '' ? value : undefined;
 }

@@ -20,7 +20,7 @@ export interface ListFilter {
   readonly text: string;
 }
 
-interface Entry {
+interface ListedResource {
   readonly resource: AnyResource;
   readonly row: ListRow;
   /** Searchable text of the row, in lower case. */
@@ -28,10 +28,10 @@ interface Entry {
 }
 
 export class ResourceModel {
-  readonly #entries = new Map<KindName, ReadonlyMap<string, Entry>>();
+  readonly #entries = new Map<KindName, ReadonlyMap<string, ListedResource>>();
   readonly #listeners = new Listeners<readonly string[]>();
   readonly #complete = Promise.withResolvers<void>();
-  #sorted: readonly Entry[] | undefined;
+  #sorted: readonly ListedResource[] | undefined;
 
   /** Resolves when the resources of all kinds have been read at least once. */
   whenComplete(): Promise<void> {
@@ -41,7 +41,7 @@ export class ResourceModel {
   /** Replaces all resources of one kind, and reports which resources are new, changed or deleted. */
   replace(kind: KindName, resources: readonly AnyResource[]): void {
     const before = this.#entries.get(kind);
-    const after = new Map<string, Entry>();
+    const after = new Map<string, ListedResource>();
     const changed: string[] = [];
     for (const resource of resources) {
       const id = idOf(resource);
@@ -86,12 +86,12 @@ export class ResourceModel {
   }
 }
 
-function entryOf(resource: AnyResource): Entry {
+function entryOf(resource: AnyResource): ListedResource {
   const row = rowOf(resource);
   return { resource, row, searched: `${row.id} ${row.kind} ${row.state} ${row.note}`.toLowerCase() };
 }
 
-function byUrgency({ row: left }: Entry, { row: right }: Entry): number {
+function byUrgency({ row: left }: ListedResource, { row: right }: ListedResource): number {
   return (
     tones.indexOf(left.tone) - tones.indexOf(right.tone) ||
     compareText(left.namespace, right.namespace) ||

@@ -26,7 +26,7 @@ export async function verifyCommand(text: string, options: VerifyOptions, contex
   const { stdout, stderr } = context;
   const places = placesOfExports(text, options, context);
   const isOne = places.length === 1;
-  const results: Result[] = [];
+  const results: VerifyResult[] = [];
   for (const [index, place] of places.entries()) {
     const result = await resultOf(place, context, isOne);
     results.push(result);
@@ -53,7 +53,7 @@ export async function verifyCommand(text: string, options: VerifyOptions, contex
   return isProven ? exitStatus.ok : exitStatus.failed;
 }
 
-interface Result {
+interface VerifyResult {
   readonly url: string;
   readonly isProven: boolean;
   readonly document: object;
@@ -63,7 +63,7 @@ interface Result {
 }
 
 /** Verifies one export. If a signal interrupts the command, rejects with the signal's reason. */
-async function resultOf(place: DestinationSettings, context: CommandContext, isOne: boolean): Promise<Result> {
+async function resultOf(place: DestinationSettings, context: CommandContext, isOne: boolean): Promise<VerifyResult> {
   const ports = { clock: systemClock, writer: await Writer.ours(systemRandom), environment: context.env };
   const destination = await openDestination(place, ports);
   const progress = progressView(context.stderr, systemClock);

@@ -10,7 +10,7 @@ import { GcsUpload, gcsObjectPath, insertPath, unlessObjectExists } from './gcs-
 /** Maximum number of objects per page of a listing. The store sets this limit. */
 const pageSize = 1_000;
 
-interface Page {
+interface ObjectPage {
   readonly items?: readonly { readonly name: string; readonly size?: string }[];
   readonly nextPageToken?: string;
 }
@@ -89,7 +89,7 @@ export class GcsDestination extends ObjectStore<GcsSettings> {
   protected async *objects(prefix: string) {
     let next: string | undefined = '';
     do {
-      const page: Page = await this.#page(prefix, pageSize, next);
+      const page: ObjectPage = await this.#page(prefix, pageSize, next);
       for (const { name, size } of page.items ?? []) yield { key: name, bytes: Number(size) };
       next = page.nextPageToken;
     } while (next);
@@ -110,7 +110,7 @@ export class GcsDestination extends ObjectStore<GcsSettings> {
     return true;
   }
 
-  async #page(prefix: string, maxResults: number, pageToken: string): Promise<Page> {
+  async #page(prefix: string, maxResults: number, pageToken: string): Promise<ObjectPage> {
     const query = new URLSearchParams({
       prefix,
       maxResults: String(maxResults),
@@ -119,7 +119,7 @@ export class GcsDestination extends ObjectStore<GcsSettings> {
     });
     const path = `/storage/v1/b/${encodeURIComponent(this.options.settings.bucket)}/o?${query}`;
     const { text } = await this.#client.send({ method: 'GET', path });
-    return JSON.parse(text) as Page;
+    return JSON.parse(text) as ObjectPage;
   }
 
   /** Returns the error to report for a missing object. Throws if the bucket itself is missing. */

@@ -2,6 +2,7 @@
  * Uploads a file to Google Cloud Storage, either in one request or in chunks through an upload session. The store
  * removes unfinished sessions after a week.
  */
+import type { JsonObject } from '../../base/record.ts';
 import { markName, type UploadRequests } from '../store/parted-upload.ts';
 import { type GcsClient, type GcsResponse, sessionIncomplete } from './gcs-client.ts';
 import { GcsError, gcsErrors, gcsHttpStatus, isRetained, sessionError } from './gcs-error.ts';
@@ -93,7 +94,7 @@ export class GcsUpload implements UploadRequests {
     try {
       const path = `${gcsObjectPath(this.#options.bucket, this.key)}?fields=metadata,size`;
       const { text } = await this.#options.client.send({ method: 'GET', path });
-      const { metadata } = JSON.parse(text) as { readonly metadata?: Readonly<Record<string, unknown>> };
+      const { metadata } = JSON.parse(text) as { readonly metadata?: JsonObject };
       return metadata?.[markName] === this.#options.mark && this.#isWhole(text);
     } catch (cause) {
       if (gcsHttpStatus(cause) === 404) return false;

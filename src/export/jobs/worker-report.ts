@@ -2,7 +2,7 @@
  * Result of an export in a Kubernetes Job. The worker writes it as its container's termination message, in at most
  * 4,096 bytes.
  */
-import { isRecord, recordOfJson } from '../../base/record.ts';
+import { isRecord, type JsonObject, recordOfJson } from '../../base/record.ts';
 
 const maxBytes = 4_096;
 const maxMessage = 1_024;
@@ -15,7 +15,7 @@ export interface WorkerReport {
   readonly reason: string;
   readonly message: string;
   /** Fields of the export's status that only the worker knows. */
-  readonly status: Readonly<Record<string, unknown>>;
+  readonly status: JsonObject;
 }
 
 /** Status fields that a report may contain. */

@@ -2,6 +2,7 @@
  * Determines the destination of an export: a volume, or a bucket or container with credentials from a Secret. A
  * namespace can write only to its own folder (E1).
  */
+
 import { createHash } from 'node:crypto';
 import type { AwaitedSecrets } from '../../account/awaited-secrets.ts';
 import { reasons } from '../../api/conditions.ts';
@@ -21,6 +22,7 @@ import {
 } from '../../api/secret-manifest.ts';
 import type { Clock } from '../../base/clock.ts';
 import { failure, type LogfleetError } from '../../base/errors.ts';
+import type { JsonObject } from '../../base/record.ts';
 import { SecretText } from '../../base/secret-text.ts';
 import { type AzureCredentials, credentialsOfConnectionString } from '../../destination/azure/azure-settings.ts';
 import { bucketRoot, volumeRoot } from '../../destination/export-layout.ts';
@@ -204,7 +206,7 @@ function incomplete(secret: string, problem: string): LogfleetError {
 function withFingerprint(settings: DestinationSettings): ChosenDestination {
   const secrets: string[] = [];
   // Adds the actual credentials to the hash, because the JSON text contains `[secret]` in their place.
-  const text = JSON.stringify(settings, function (this: Readonly<Record<string, unknown>>, key, value) {
+  const text = JSON.stringify(settings, function (this: JsonObject, key, value) {
     const original = this[key];
     if (original instanceof SecretText) secrets.push(original.reveal());
     return value;

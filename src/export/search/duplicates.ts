@@ -22,13 +22,13 @@ export interface Duplicates {
  */
 const maxStoredBytes = 4 * 1_024 * 1_024;
 
-type StoredRow = { readonly start: number; readonly end: number } | { readonly digest: string };
+type SeenRow = { readonly start: number; readonly end: number } | { readonly digest: string };
 
 export class InOrder implements Duplicates {
   isSure = true;
   /** First row of the current millisecond. Most milliseconds have only one row, so this row is not added to `#byId`. */
-  #first: StoredRow | undefined;
-  readonly #byId = new Map<string, StoredRow | StoredRow[]>();
+  #first: SeenRow | undefined;
+  readonly #byId = new Map<string, SeenRow | SeenRow[]>();
   readonly #maxStoredBytes: number;
   #bytes = Buffer.allocUnsafe(4_096);
   #used = 0;
@@ -64,7 +64,7 @@ export class InOrder implements Duplicates {
     if (this.#byId.size > 0) this.#byId.clear();
   }
 
-  #keep(bytes: Uint8Array): StoredRow {
+  #keep(bytes: Uint8Array): SeenRow {
     const start = this.#used;
     const end = start + bytes.length;
     if (end > this.#maxStoredBytes) return { digest: digestOf(bytes) };
@@ -78,7 +78,7 @@ export class InOrder implements Duplicates {
     return { start, end };
   }
 
-  #isSame(stored: StoredRow, bytes: Uint8Array): boolean {
+  #isSame(stored: SeenRow, bytes: Uint8Array): boolean {
     if ('digest' in stored) return stored.digest === digestOf(bytes);
     if (stored.end - stored.start !== bytes.length) return false;
     return this.#bytes.subarray(stored.start, stored.end).equals(bytes);

@@ -12,7 +12,7 @@ import { checkOperatorSettings, isSettingsManifest, pausedIn } from '../../api/o
 import { applyDefaults } from '../../api/schemas.ts';
 import { readSecretMembers, type SecretMembers } from '../../api/secret-manifest.ts';
 import { kindOf, misnamedKind, validateResource } from '../../api/validation.ts';
-import { isRecord } from '../../base/record.ts';
+import { isRecord, type JsonObject } from '../../base/record.ts';
 import { SecretText } from '../../base/secret-text.ts';
 import type { ResourceKey } from '../host.ts';
 import { type Outline, outlineOf } from './manifest-outline.ts';
@@ -130,9 +130,7 @@ function decodeDocument(decoding: Decoding, document: ManifestDocument): void {
   }
 }
 
-type Fields = Readonly<Record<string, unknown>>;
-
-function decodeResource(decoding: Decoding, document: ManifestDocument, kind: KindName, value: Fields): void {
+function decodeResource(decoding: Decoding, document: ManifestDocument, kind: KindName, value: JsonObject): void {
   const key = keyOf(value, decoding.namespace);
   const known = decoding.problems.length;
   const findings = validateResource(kind, value, key && decoding.previousOf(kind, key));
@@ -161,7 +159,7 @@ const nameMissing: Finding = error(['metadata', 'name'], 'Required', {
   remedy: 'a manifest in a directory needs a name, for example: name: production',
 });
 
-function decodeSecret(decoding: Decoding, document: ManifestDocument, value: Fields): void {
+function decodeSecret(decoding: Decoding, document: ManifestDocument, value: JsonObject): void {
   const key = keyOf(value, decoding.namespace);
   if (!key) {
     report(decoding, document, nameMissing);
@@ -184,7 +182,7 @@ function hidden(members: SecretMembers['members']): ReadonlyMap<string, SecretTe
   return new Map([...members].map(([name, { text = '' }]) => [name, new SecretText(text)]));
 }
 
-function keyOf(value: Fields, otherwise: string): ResourceKey | undefined {
+function keyOf(value: JsonObject, otherwise: string): ResourceKey | undefined {
   if (!isRecord(value.metadata)) return undefined;
   const { name, namespace = otherwise } = value.metadata;
   if (typeof name !== 'string' || typeof namespace !== 'string') return undefined;

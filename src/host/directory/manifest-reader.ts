@@ -304,7 +304,7 @@ export class ManifestReader {
   }
 
   /** Reports whether a file has stayed unchanged for `quietMs`. */
-  #isQuiet({ changedAtMs }: FileContent, seenForMs: number): boolean {
+  #isQuiet({ changedAtMs }: ManifestContent, seenForMs: number): boolean {
     const { clock, isOperator } = this.#options;
     return !isOperator || Math.max(clock.now() - changedAtMs, seenForMs) >= quietMs;
   }
@@ -421,10 +421,10 @@ function incomplete(file: string, text: string, loss: string, others: readonly P
 interface ScannedFile {
   /** Path of the file within its manifest directory. */
   readonly path: string;
-  readonly content: FileContent | { readonly failure: string };
+  readonly content: ManifestContent | { readonly failure: string };
 }
 
-interface FileContent {
+interface ManifestContent {
   readonly bytes: Uint8Array;
   /** Modification time in ms, according to the file system's clock. */
   readonly changedAtMs: number;

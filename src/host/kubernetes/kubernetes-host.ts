@@ -62,7 +62,7 @@ interface KubernetesHostOptions extends Ports {
 type AnyReflector = Pick<Reflector<never>, 'run' | 'steppedAtMs' | 'checkVersion' | 'problem'>;
 
 /** Cache for one kind of resource, and the reflectors that keep it up to date. */
-interface Followed<K extends KindName> {
+interface WatchedKind<K extends KindName> {
   readonly cache: ResourceCache<ResourceOf<K>>;
   /** Resources in the cache on which no other operator acts. */
   readonly ours: ResourceSource<ResourceOf<K>>;
@@ -78,7 +78,7 @@ export class KubernetesHost implements Host {
   readonly workerJobs?: KubernetesWorkerJobs;
   readonly #options: KubernetesHostOptions;
   readonly #client: ApiClient;
-  readonly #followed = new Map<KindName, Followed<KindName>>();
+  readonly #followed = new Map<KindName, WatchedKind<KindName>>();
   readonly #settings: SettingsWatch;
   readonly #writes = new ConcurrencyLimit(writesAtOnce);
   readonly #entries: OperatorEntries;
@@ -216,9 +216,9 @@ export class KubernetesHost implements Host {
    * Starts listing and watching a kind of resource only when the kind is first used. The CRD of an unused kind may be
    * missing, or the operator may not have permission to list that kind.
    */
-  #follow<K extends KindName>(kind: K): Followed<K> {
+  #follow<K extends KindName>(kind: K): WatchedKind<K> {
     const known = this.#followed.get(kind);
-    if (known) return known as unknown as Followed<K>;
+    if (known) return known as unknown as WatchedKind<K>;
     const { log } = this.#options;
     const scopes = this.#scopes();
     const cache = new ResourceCache<ResourceOf<K>>(scopes, log);
@@ -230,7 +230,7 @@ export class KubernetesHost implements Host {
     });
     const ours = this.#entries.ours(kind, cache);
     const followed = { cache, ours, reflectors };
-    this.#followed.set(kind, followed as unknown as Followed<KindName>);
+    this.#followed.set(kind, followed as unknown as WatchedKind<KindName>);
     if (this.#running.length > 0) this.#run(reflectors);
     return followed;
   }

@@ -56,7 +56,7 @@ interface Lease extends KubeObject {
 }
 
 /** Content of the Lease, and the monotonic time in ms at which this process first saw that content. */
-interface Observation {
+interface LeaseObservation {
   readonly spec: LeaseSpec;
   readonly sinceMs: number;
 }
@@ -78,7 +78,7 @@ export class LeaseElection implements Leadership {
   readonly #listeners = new Listeners();
   readonly #ended = new AbortController();
   #running: Promise<void> | undefined;
-  #observation: Observation | undefined;
+  #observation: LeaseObservation | undefined;
   /**
    * Monotonic time in ms at which this process first found that the Lease does not exist. Undefined if the Lease
    * exists.

@@ -28,7 +28,7 @@ export interface CachedResource {
 /** Maximum number of resource versions in `superseded`. */
 const maxSuperseded = 64;
 
-interface Entry<R> {
+interface CacheEntry<R> {
   resource: R;
   /**
    * Resource versions that this process's own writes have replaced. The cache ignores these versions if the watch
@@ -45,7 +45,7 @@ interface Entry<R> {
 }
 
 export class ResourceCache<R extends CachedResource> implements ResourceSource<R> {
-  readonly #entries = new Map<string, Entry<R>>();
+  readonly #entries = new Map<string, CacheEntry<R>>();
   readonly #listeners = new Listeners<ResourceKey>();
   /** Resource versions from this process's writes that the watch has not reported yet. */
   readonly #unreportedWrites = new Set<string>();
@@ -153,7 +153,7 @@ export class ResourceCache<R extends CachedResource> implements ResourceSource<R
     }
   }
 
-  #adopt(entry: Entry<R>, written: R, basedOn: R['metadata']): void {
+  #adopt(entry: CacheEntry<R>, written: R, basedOn: R['metadata']): void {
     const { uid, resourceVersion } = basedOn;
     if (entry.resource.metadata.uid !== uid) return;
     entry.unreported?.delete(written.metadata.resourceVersion);
@@ -166,7 +166,7 @@ export class ResourceCache<R extends CachedResource> implements ResourceSource<R
   }
 
   /** Calls the listeners for changes that the watch reported during a write. */
-  #reportDelayed(entry: Entry<R>): void {
+  #reportDelayed(entry: CacheEntry<R>): void {
     const { unreported, resource } = entry;
     delete entry.unreported;
     const isKnown = this.#entries.get(keyText(resource.metadata)) === entry;

@@ -36,16 +36,16 @@ interface WorkerJobStoreOptions extends Ports {
 export class KubernetesWorkerJobs implements WorkerJobs {
   readonly image: string;
   readonly #client: ApiClient;
-  readonly #jobs: Followed<WorkerJob>;
-  readonly #pods: Followed<WorkerPod>;
+  readonly #jobs: WatchedResources<WorkerJob>;
+  readonly #pods: WatchedResources<WorkerPod>;
   readonly #listeners = new Listeners<string>();
 
   constructor(options: WorkerJobStoreOptions) {
     this.image = options.image;
     this.#client = options.client;
     const announce = (uid: string) => this.#listeners.notify(uid);
-    this.#jobs = new Followed<WorkerJob>(options, 'jobs', announce);
-    this.#pods = new Followed<WorkerPod>(options, 'pods', announce);
+    this.#jobs = new WatchedResources<WorkerJob>(options, 'jobs', announce);
+    this.#pods = new WatchedResources<WorkerPod>(options, 'pods', announce);
   }
 
   /** Lists and watches Jobs and pods until the signal is aborted. */
@@ -136,7 +136,7 @@ interface ClaimObject extends KubeObject {
 }
 
 /** Lists and watches all Jobs or all pods that have the export label. */
-class Followed<R extends WorkerJob | WorkerPod> {
+class WatchedResources<R extends WorkerJob | WorkerPod> {
   readonly cache: ResourceCache<R>;
   /** One reflector per scope. */
   readonly #reflectors: readonly Reflector<R>[];

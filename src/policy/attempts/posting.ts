@@ -34,7 +34,7 @@ export interface PostingEnvironment {
 }
 
 /** Upgrades that were stored by one decision and are requested next. */
-export interface Batch {
+export interface PostBatch {
   readonly entries: readonly Entry[];
   /** Generation (`metadata.generation`) of the policy's spec when the upgrades were started. */
   readonly generation: number;
@@ -104,7 +104,7 @@ export class Posting {
     for (const [id, received] of taken) if (this.#received.get(id) === received) this.#received.delete(id);
   }
 
-  post(service: UpgradeService, batch: Batch): void {
+  post(service: UpgradeService, batch: PostBatch): void {
     const { entries, moreWait } = batch;
     this.#moreWait = moreWait;
     for (const entry of entries) {
@@ -130,7 +130,7 @@ export class Posting {
     this.#abort.abort(new Error('the policy is no longer reconciled'));
   }
 
-  async #send(service: UpgradeService, entry: Entry, { generation, decidedAtMs }: Batch): Promise<void> {
+  async #send(service: UpgradeService, entry: Entry, { generation, decidedAtMs }: PostBatch): Promise<void> {
     const { collectorId, open } = entry;
     const { clock, settings } = this.#environment;
     const expiry = new AbortController();

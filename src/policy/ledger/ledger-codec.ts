@@ -60,7 +60,7 @@ interface Log extends OtherShard {
   readonly ended: readonly PackedEntry[];
 }
 
-interface Members extends OtherShard {
+interface MembersShard extends OtherShard {
   readonly members: readonly string[];
 }
 
@@ -112,12 +112,12 @@ export function splitMembers(ids: readonly string[]): readonly (readonly string[
 }
 
 export function encodeMembers({ rolloutId }: LedgerHeader, shardWrites: number, members: readonly string[]): string {
-  return JSON.stringify({ format: formatVersion, rolloutId, shardWrites, members } satisfies Members);
+  return JSON.stringify({ format: formatVersion, rolloutId, shardWrites, members } satisfies MembersShard);
 }
 
 /** Decodes a ledger object that contains collectors of a stage. Throws if the object is missing. */
 export function decodeMembers(name: string, text: string | undefined, rolloutId: string): readonly string[] {
-  const { members } = counted<Members>(name, text, rolloutId);
+  const { members } = counted<MembersShard>(name, text, rolloutId);
   return unpacked(() => members.map(String));
 }
 

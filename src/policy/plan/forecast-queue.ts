@@ -9,22 +9,22 @@ export interface ForecastMember {
   readonly zone: string | undefined;
 }
 
-interface Place {
+interface ForecastPlace {
   readonly calendar: MaintenanceCalendar;
   /** Number of collectors in the service's list. A full page of the list has `pageRows` collectors. */
   readonly listed: number;
   readonly pageRows: number;
 }
 
-interface Batch {
+interface ForecastBatch {
   readonly zone: string | undefined;
   readonly count: number;
   waiting: number;
 }
 
 export class ForecastQueue {
-  readonly #place: Place;
-  readonly #batches: Batch[] = [];
+  readonly #place: ForecastPlace;
+  readonly #batches: ForecastBatch[] = [];
   #waiting: number;
   /**
    * Index of the first batch (collectors with the same version and time zone) that may contain a collector to upgrade
@@ -33,7 +33,7 @@ export class ForecastQueue {
   #first = 0;
   #closedUntilMs = -Infinity;
 
-  constructor(members: readonly ForecastMember[], place: Place) {
+  constructor(members: readonly ForecastMember[], place: ForecastPlace) {
     this.#place = place;
     this.#waiting = members.length;
     this.#fill(members);
@@ -72,7 +72,7 @@ export class ForecastQueue {
     return verdict.kind === 'closed' ? verdict.because : { kind: 'anyCollector' };
   }
 
-  #open(wallMs: number): Batch | undefined {
+  #open(wallMs: number): ForecastBatch | undefined {
     if (wallMs >= this.#closedUntilMs) {
       this.#first = 0;
       this.#closedUntilMs = Infinity;

@@ -2,11 +2,11 @@
  * Decodes responses about search jobs (sections 4.1, 4.2 and 4.4 of docs/service.md). Unknown fields are ignored, and
  * `null` counts as missing. `page-scanner.ts` decodes pages of messages.
  */
+import type { JsonObject } from '../../base/record.ts';
 import {
   arrayIn,
   count,
   decodeDocument,
-  type Members,
   membersAt,
   mismatch,
   opaqueId,
@@ -49,7 +49,7 @@ export function renderJobState(state: SearchJobState): string {
 /** Maximum length of an unknown job state, in characters. */
 const maxStateLength = 100;
 
-function decodeState(members: Members): SearchJobState {
+function decodeState(members: JsonObject): SearchJobState {
   const state = text(members, 'state', '').trim();
   // A status without a state is an error. Otherwise, the job would appear to run until it expires.
   if (state === '') throw mismatch('state', 'a state', undefined);
@@ -67,7 +67,7 @@ const uncounted: ReadonlySet<SearchJobState> = new Set<SearchJobState>([
  * Decodes the number of messages. Throws if the number is missing, unless the search job is in one of the `uncounted`
  * states.
  */
-function decodeMessageCount(members: Members, state: SearchJobState): number {
+function decodeMessageCount(members: JsonObject, state: SearchJobState): number {
   return uncounted.has(state) ? (optionalCount(members, 'messageCount', '') ?? 0) : count(members, 'messageCount', '');
 }
 
@@ -80,7 +80,7 @@ function decodeBucket(value: unknown, path: string): HistogramBucket {
   return { startMs, lengthMs: count(members, 'length', path), count: count(members, 'count', path) };
 }
 
-function texts(members: Members, name: string): readonly string[] {
+function texts(members: JsonObject, name: string): readonly string[] {
   return optionalArray(members, name).map((value, index) => {
     if (typeof value !== 'string') throw mismatch(`${name}[${index}]`, 'a string', value);
     return value;

@@ -3,7 +3,7 @@
  * the wrong type.
  */
 
-import { isRecord } from '../../base/record.ts';
+import { isRecord, type JsonObject } from '../../base/record.ts';
 import { parseJson } from './exact-json.ts';
 
 /**
@@ -13,10 +13,8 @@ export class DecodeError extends Error {
   override readonly name = 'DecodeError';
 }
 
-export type Members = Readonly<Record<string, unknown>>;
-
 /** Parses the whole response as an object. Throws a `DecodeError` for anything else. */
-export function decodeDocument(body: Uint8Array): Members {
+export function decodeDocument(body: Uint8Array): JsonObject {
   if (body.length === 0) throw new DecodeError('the body is empty');
   let document: unknown;
   try {
@@ -37,24 +35,24 @@ export function mismatch(path: string, expected: string, value: unknown): Decode
   return new DecodeError(`${path}: expected ${expected}, found ${typeName(value)}`);
 }
 
-export function membersAt(value: unknown, path: string): Members {
+export function membersAt(value: unknown, path: string): JsonObject {
   if (!isRecord(value)) throw mismatch(path, 'an object', value);
   return value;
 }
 
-export function arrayIn(members: Members, name: string): readonly unknown[] {
+export function arrayIn(members: JsonObject, name: string): readonly unknown[] {
   const value = members[name];
   if (!Array.isArray(value)) throw mismatch(name, 'an array', value);
   return value;
 }
 
-export function optionalArray(members: Members, name: string): readonly unknown[] {
+export function optionalArray(members: JsonObject, name: string): readonly unknown[] {
   const value = members[name];
   return value === undefined || value === null ? [] : arrayIn(members, name);
 }
 
 /** Reads a field of a JSON object. Throws a `DecodeError` if the field's value is invalid. */
-type Read<T> = (members: Members, name: string, path: string) => T;
+type Read<T> = (members: JsonObject, name: string, path: string) => T;
 
 /** Returns a function that reads a required field. `convert` returns undefined for an invalid value. */
 function required<T>(expected: string, convert: (value: unknown) => T | undefined): Read<T> {
