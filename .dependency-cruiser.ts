@@ -113,7 +113,8 @@ const moduleRows: readonly ModuleRow[] = [
     users: ['src/cli/**', 'src/destination/**', 'src/output/*', 'src/service/transport/*'], why: 'Files and connections.' },
   { modules: 'node:string_decoder', users: ['src/host/**'], why: 'Text that arrives in parts.' },
   { modules: 'node:url', users: ['src/cli/**', 'src/destination/volume/*', 'src/export/**'], why: 'Paths as addresses.' },
-  { modules: 'node:util', users: ['src/api/*', 'src/base/*', 'src/export/**', 'src/output/compression.ts'], why: 'Comparison and text form of values, and promises of callbacks.' },
+  { modules: 'node:util', users: ['src/api/*', 'src/base/*', 'src/cli/render/*', 'src/export/**', 'src/output/compression.ts'],
+    why: 'Comparison, text form and colours of values, and promises of callbacks.' },
   { modules: 'node:zlib', users: ['src/destination/**', 'src/output/*'], why: 'Only data files are compressed.' },
 
   // npm packages. Code outside these folders does not depend on them, so each can be replaced.
@@ -128,6 +129,7 @@ const moduleRows: readonly ModuleRow[] = [
   { modules: 'yaml', users: ['src/api/*', 'src/cli/**', 'simulator/*'], why: 'Manifests and scenarios are YAML.' },
   { modules: 'commander', users: ['src/base/flag-values.ts', 'src/cli/**', 'simulator/*'], why: 'Only command lines have flags.' },
   { modules: 'croner pino prom-client', users: ['src/base/*'], why: 'src/base has the interface of cron, log and metrics.' },
+  { modules: 'slice-ansi string-width', users: ['src/cli/render/*'], why: 'Only terminals have columns.' },
   { modules: 'tough-cookie', users: ['src/service/requests/*'], why: 'Only requests to the service have cookies.' },
   { modules: 'esbuild', users: ['src/cli/ui/*'], why: 'In a checkout, esbuild bundles the page of logfleet ui.' },
   { modules: 'preact', users: ['src/cli/ui/page/*'], why: 'Only the page of logfleet ui is drawn in a browser.' },

@@ -13,7 +13,7 @@ import { fileURLToPath } from 'node:url';
 import type { CollectorVersionPolicy } from '../src/api/kinds.ts';
 import { type CommandContext, exitStatus } from '../src/cli/command/context.ts';
 import { runProgram } from '../src/cli/program.ts';
-import { paintWith } from '../src/cli/render/text.ts';
+import { paintWith } from '../src/cli/render/paint.ts';
 import { renderExportIntroduction, renderIntroduction, renderReport, renderStop, renderSuggestions } from './report.ts';
 import { DemoService } from './simulated-service.ts';
 

@@ -10,8 +10,10 @@ import type { CollectorVersionPolicy } from '../src/api/kinds.ts';
 import { compareBuildVersions, parseBuildVersion } from '../src/base/build-version.ts';
 import { renderDuration } from '../src/base/duration.ts';
 import { collectorStates } from '../src/cli/render/bars.ts';
+import { widthOf, wrap } from '../src/cli/render/columns.ts';
+import type { Paint } from '../src/cli/render/paint.ts';
 import { renderTable } from '../src/cli/render/table.ts';
-import { type Paint, renderExamples, widthOf, wrap } from '../src/cli/render/text.ts';
+import { renderExamples } from '../src/cli/render/text.ts';
 
 export interface DemoFindings {
   readonly before: SimulatorState;

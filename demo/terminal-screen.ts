@@ -22,6 +22,9 @@ interface Cell {
   readonly style: Style;
 }
 
+/** SGR parameters that end bold or dim text (22), a colour (39), or every style. */
+const endsStyle = /^(?:0|22|39)?$/;
+
 /** An escape sequence, a control character, or text. */
 const pieces = /\p{Cc}\[(\??)(\d*)([A-Za-z])|\p{Cc}|[^\p{Cc}]+/gu;
 
@@ -55,7 +58,7 @@ export class TerminalScreen {
 
   #obey(letter: string, parameter: string): void {
     const count = Number(parameter || 1);
-    if (letter === 'm') this.#style = parameter === '' || parameter === '0' ? '' : (parameter as Style);
+    if (letter === 'm') this.#style = endsStyle.test(parameter) ? '' : (parameter as Style);
     else if (letter === 'A') this.#row = Math.max(0, this.#row - count);
     else if (letter === 'K') this.#line().length = Math.min(this.#line().length, this.#column);
     else if (letter === 'J') {

@@ -5,8 +5,9 @@ import { keyText } from '../../base/key-text.ts';
 import { groupedText } from '../../base/number-text.ts';
 import { isoSeconds } from '../../base/time-text.ts';
 import { invocation } from '../command/invocation.ts';
+import { paintWith } from '../render/paint.ts';
 import { type Fact, renderFacts } from '../render/table.ts';
-import { paintWith, printable, renderAge, renderBytes, renderCount } from '../render/text.ts';
+import { printable, renderAge, renderBytes, renderCount } from '../render/text.ts';
 import {
   hasRunsLeft,
   maxPending,

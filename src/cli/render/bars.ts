@@ -2,7 +2,8 @@
 
 import type { CollectorCounts } from '../../api/generated/collector-version-policy.ts';
 import type { TimeRange } from '../../base/time-range.ts';
-import { type Colour, type Paint, widthOf } from './text.ts';
+import { widthOf } from './columns.ts';
+import type { Colour, Paint } from './paint.ts';
 
 interface CollectorState {
   readonly member: Exclude<keyof CollectorCounts, 'matched'>;

@@ -5,19 +5,11 @@ import type { SearchExport } from '../../api/kinds.ts';
 import { groupedText } from '../../base/number-text.ts';
 import { isoSeconds, isoText } from '../../base/time-text.ts';
 import { renderHistogram, renderProgressBar } from './bars.ts';
+import { wrap } from './columns.ts';
 import { conditionOf, holds, isAtWork } from './condition-lines.ts';
+import { type Paint, paintWith } from './paint.ts';
 import { columnWidths, type Fact, renderFacts, renderRow } from './table.ts';
-import {
-  type Paint,
-  paintWith,
-  printable,
-  renderAgeSince,
-  renderBytes,
-  renderCount,
-  renderEnd,
-  renderMinute,
-  wrap,
-} from './text.ts';
+import { printable, renderAgeSince, renderBytes, renderCount, renderEnd, renderMinute } from './text.ts';
 import { type KindView, type Moment, renderView, type ViewOptions } from './view-layout.ts';
 
 /** Maximum number of lines for each kind of detail, such as search jobs. */

@@ -10,9 +10,11 @@ import type {
 import { counted, groupedText, wordFor } from '../../base/number-text.ts';
 import { comparedAfterRollback } from '../../policy/analysis/recovery.ts';
 import { apportion } from './bars.ts';
+import { clip, widthOf, wrap } from './columns.ts';
 import { conditionOf } from './condition-lines.ts';
+import type { Colour, Paint } from './paint.ts';
 import { aligned } from './table.ts';
-import { type Colour, clip, type Paint, printable, renderAge, renderAgeSince, widthOf, wrap } from './text.ts';
+import { printable, renderAge, renderAgeSince } from './text.ts';
 
 interface StageLinesOptions {
   /** Maximum number of stages to show. The current stage is always shown. */

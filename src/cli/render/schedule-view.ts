@@ -10,8 +10,9 @@ import type { SearchExportSchedule } from '../../api/kinds.ts';
 import { wordFor } from '../../base/number-text.ts';
 import { isoSeconds } from '../../base/time-text.ts';
 import { conditionOf, holds } from './condition-lines.ts';
+import { paintWith } from './paint.ts';
 import { columnWidths, type Fact, renderFacts, renderRow } from './table.ts';
-import { paintWith, printable, renderAgeSince, renderBytes, renderCount } from './text.ts';
+import { printable, renderAgeSince, renderBytes, renderCount } from './text.ts';
 import { type KindView, type Moment, renderView, type ViewOptions } from './view-layout.ts';
 
 /** Maximum number of lines for each kind of detail, such as runs. */

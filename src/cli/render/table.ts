@@ -1,5 +1,8 @@
 /** Text layouts for terminals: tables, and lists of names with values. */
-import { type Paint, printable, widthOf, wrap } from './text.ts';
+
+import { widthOf, wrap } from './columns.ts';
+import type { Paint } from './paint.ts';
+import { printable } from './text.ts';
 
 const widestGap = 3;
 

@@ -1,70 +1,16 @@
 /**
- * Formats text for terminals: colours, widths, ages, times, numbers and sizes. `printable` removes control characters
- * from text that other programs or users wrote.
+ * Formats ages, times, numbers and sizes as text. `printable` removes control characters from text that other programs
+ * or users wrote.
  */
 
 import { groupedText, pluralOf, wordFor } from '../../base/number-text.ts';
 import { isoText } from '../../base/time-text.ts';
 
-const codes = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, blue: 34, magenta: 35, cyan: 36 } as const;
-
-export type Colour = keyof typeof codes;
-
-/** Returns the text in the given colour, or unchanged if colours are off. */
-export type Paint = (colour: Colour, text: string) => string;
-
-export function paintWith(colour: boolean): Paint {
-  return colour ? (name, text) => (text === '' ? '' : `\u001b[${codes[name]}m${text}\u001b[0m`) : (_, text) => text;
-}
-
-/** Matches the escape sequences that `paintWith` writes. Biome forbids the escape character itself in source code. */
-const escapeSequences = /\p{Cc}\[\d+m/gu;
 const controls = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu;
 
 /** Returns the text on one line, without control characters. */
 export function printable(text: string): string {
   return text.replaceAll(controls, ' ');
-}
-
-/** Returns the width of a text in columns, ignoring its colours. */
-export function widthOf(text: string): number {
-  return Array.from(text.replaceAll(escapeSequences, '')).length;
-}
-
-/** Truncates a coloured text to `width` columns with `…`, and closes open colours. */
-export function clip(text: string, width: number): string {
-  if (widthOf(text) <= width) return text;
-  let kept = '';
-  let left = Math.max(0, width - 1);
-  let last = 0;
-  for (const match of [...text.matchAll(escapeSequences), undefined]) {
-    const piece = Array.from(text.slice(last, match?.index)).slice(0, left);
-    kept += piece.join('') + (match?.[0] ?? '');
-    left -= piece.length;
-    last = match ? match.index + match[0].length : text.length;
-  }
-  return width <= 0 ? kept : `${kept}…`;
-}
-
-/** Breaks text at spaces into lines of at most `width` columns. Words that are longer than a line are not broken. */
-export function wrap(text: string, width: number): readonly string[] {
-  const lines: string[] = [];
-  for (const word of text.split(' ')) {
-    const line = lines.at(-1);
-    if (line !== undefined && widthOf(line) + 1 + widthOf(word) <= width) lines[lines.length - 1] = `${line} ${word}`;
-    else lines.push(word);
-  }
-  return lines;
-}
-
-/** Wraps a line. Continuation lines are indented by `hanging` additional columns. */
-export function wrapIndented(line: string, width: number, hanging = 4): readonly string[] {
-  if (widthOf(line) <= width) return [line];
-  const indent = /^ */.exec(line)?.[0] ?? '';
-  const [first = '', ...more] = wrap(line.slice(indent.length), Math.max(20, width - indent.length));
-  const inner = ' '.repeat(indent.length + hanging);
-  const rest = more.length === 0 ? [] : wrap(more.join(' '), Math.max(20, width - inner.length));
-  return [indent + first, ...rest.map((text) => inner + text)];
 }
 
 /**

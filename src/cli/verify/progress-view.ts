@@ -2,8 +2,8 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Output } from '../command/context.ts';
 import { renderProgressBar } from '../render/bars.ts';
+import { paintWith } from '../render/paint.ts';
 import { Screen } from '../render/screen.ts';
-import { paintWith } from '../render/text.ts';
 
 /** Interval in ms between progress lines. */
 const lineIntervalMs = 10_000;

@@ -9,8 +9,10 @@ import type { Difference, DifferenceKind } from '../../destination/manifest-chec
 import { lowestLevel, type ProofLevel, type ProofRange, proofLevels } from '../../destination/proof-range.ts';
 import { searchAgainAdvice } from '../../destination/recorded-files.ts';
 import type { Verification } from '../../destination/verify.ts';
+import { wrap, wrapIndented } from '../render/columns.ts';
+import { type Paint, paintWith } from '../render/paint.ts';
 import { renderTable } from '../render/table.ts';
-import { type Paint, paintWith, printable, renderBytes, renderCount, wrap, wrapIndented } from '../render/text.ts';
+import { printable, renderBytes, renderCount } from '../render/text.ts';
 
 interface VerificationViewOptions {
   readonly width: number;

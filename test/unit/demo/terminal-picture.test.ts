@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { renderSvg } from '../../../demo/screen-svg.ts';
 import { TerminalScreen, textOf } from '../../../demo/terminal-screen.ts';
+import { paintWith } from '../../../src/cli/render/paint.ts';
 import { Screen } from '../../../src/cli/render/screen.ts';
 import { recordingOutput } from '../../support/recording-context.ts';
 
@@ -25,12 +26,14 @@ describe('TerminalScreen', () => {
   });
 
   it('keeps text of one colour together, each piece at its column', () => {
+    const paint = paintWith(true);
     const screen = new TerminalScreen();
-    screen.write('a \u001b[32mok\u001b[0m  \u001b[1mb\u001b[0m\n');
+    screen.write(`a ${paint('green', 'ok')}  ${paint('bold', 'b')} c\n`);
     expect(screen.rows()[0]).toEqual([
       { text: 'a ', style: '', column: 0 },
       { text: 'ok', style: '32', column: 2 },
       { text: 'b', style: '1', column: 6 },
+      { text: ' c', style: '', column: 7 },
     ]);
   });
 });

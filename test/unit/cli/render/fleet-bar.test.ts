@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { apportion, renderBar, renderLegend } from '../../../../src/cli/render/bars.ts';
-import { paintWith } from '../../../../src/cli/render/text.ts';
+import { paintWith } from '../../../../src/cli/render/paint.ts';
 import { rollingStatus } from '../sample-policy.ts';
 
 const plain = paintWith(false);
@@ -29,7 +29,7 @@ describe('renderBar', () => {
 
   it('colours each state', () => {
     expect(renderBar({ ...none, matched: 2, updated: 1, failed: 1 }, 4, paintWith(true))).toBe(
-      '[\u001b[32m█\u001b[0m\u001b[31m×\u001b[0m]',
+      '[\u001b[32m█\u001b[39m\u001b[31m×\u001b[39m]',
     );
   });
 });

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { clip, paintWith, printable, widthOf, wrap, wrapIndented } from '../../../../src/cli/render/text.ts';
+import { clip, widthOf, wrap, wrapIndented } from '../../../../src/cli/render/columns.ts';
+import { paintWith } from '../../../../src/cli/render/paint.ts';
+import { printable } from '../../../../src/cli/render/text.ts';
 
 const paint = paintWith(true);
 
@@ -15,7 +17,7 @@ describe('printable', () => {
 
 describe('colours', () => {
   it('are written only if enabled, and never around an empty text', () => {
-    expect(paint('red', 'x')).toBe('\u001b[31mx\u001b[0m');
+    expect(paint('red', 'x')).toBe('\u001b[31mx\u001b[39m');
     expect(paint('red', '')).toBe('');
     expect(paintWith(false)('red', 'x')).toBe('x');
   });
@@ -31,6 +33,8 @@ describe('clip', () => {
     ['collector', 8, 'collect…'],
     ['collector', 1, '…'],
     ['collector', 0, ''],
+    ['東京の収集', 9, '東京の収…'],
+    ['東京の収集', 8, '東京の…'],
   ])('%s to %d columns: %s', (text, width, clipped) => {
     expect(clip(text, width)).toBe(clipped);
   });
@@ -38,7 +42,7 @@ describe('clip', () => {
   it('closes open colours', () => {
     const text = `ab${paint('red', 'cdef')}gh${paint('dim', 'ij')}`;
     expect(clip(text, 10)).toBe(text);
-    expect(clip(text, 5)).toBe('ab\u001b[31mcd\u001b[0m\u001b[2m\u001b[0m…');
+    expect(clip(text, 5)).toBe('ab\u001b[31mcd\u001b[39m…');
     expect(widthOf(clip(text, 5))).toBe(5);
   });
 });

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { renderProgressBar } from '../../../../src/cli/render/bars.ts';
-import { paintWith, renderBytes, renderCount } from '../../../../src/cli/render/text.ts';
+import { paintWith } from '../../../../src/cli/render/paint.ts';
+import { renderBytes, renderCount } from '../../../../src/cli/render/text.ts';
 
 test.each([
   [0, '0 B'],

@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { StageAnalysisStatus, StageStatus } from '../../../../src/api/generated/collector-version-policy.ts';
+import { widthOf } from '../../../../src/cli/render/columns.ts';
+import { paintWith } from '../../../../src/cli/render/paint.ts';
 import {
   renderCounts,
   renderStageBar,
   renderStageState,
   renderStages,
 } from '../../../../src/cli/render/rollout-figures.ts';
-import { paintWith, widthOf } from '../../../../src/cli/render/text.ts';
 import { ago, nowMs } from '../sample-policy.ts';
 
 const plain = paintWith(false);

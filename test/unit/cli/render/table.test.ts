@@ -21,6 +21,24 @@ describe('renderTable', () => {
     ]);
   });
 
+  it('aligns columns after names with CJK characters and emoji', () => {
+    const rows = [
+      ['web-1', 'Ready'],
+      ['東京', 'Ready'],
+      ['🚀 web', 'Ready'],
+      ['👍🏽', 'Ready'],
+      ['cafe\u0301', 'Ready'],
+    ];
+    expect(renderTable(['Name', 'State'], rows)).toEqual([
+      'NAME     STATE',
+      'web-1    Ready',
+      '東京     Ready',
+      '🚀 web   Ready',
+      '👍🏽       Ready',
+      'cafe\u0301     Ready',
+    ]);
+  });
+
   it.each([
     [19, ['NAME   MESSAGE', 'a      disk is full']],
     [18, ['NAME  MESSAGE', 'a     disk is full']],
