@@ -1,9 +1,13 @@
 /**
  * Logs as readable lines: `14:03:07 info  collector accepted  collector=web-1 task=7`. Control characters in values are
  * escaped.
+ *
+ * The package pino-pretty (version 13) is not used: it does not escape line breaks in messages, so that a message could
+ * forge a log line, and it moves fields such as `name` out of the list of fields. It also writes each error either on
+ * several lines, even if the error is expected, or as one line of JSON that contains the stack.
  */
 
-import { stripVTControlCharacters } from 'node:util';
+import { stripVTControlCharacters, styleText } from 'node:util';
 import type { Clock } from './clock.ts';
 import { isUnexpected, type RenderedError, renderError } from './error-rendering.ts';
 import { FieldLogger, type LogFields, type Logger, type LogLevel } from './log.ts';
@@ -19,7 +23,7 @@ export interface TextLogOptions {
 }
 
 const severity: Readonly<Record<LogLevel, number>> = { debug: 0, info: 1, warn: 2, error: 3 };
-const color: Readonly<Record<LogLevel, number>> = { debug: 90, info: 36, warn: 33, error: 31 };
+const color = { debug: 'gray', info: 'cyan', warn: 'yellow', error: 'red' } as const;
 
 export function createTextLogger(options: TextLogOptions): Logger {
   return new FieldLogger((level, message, fields) => {
@@ -31,7 +35,7 @@ export function createTextLogger(options: TextLogOptions): Logger {
 function renderLine(options: TextLogOptions, level: LogLevel, message: string, fields: LogFields): string {
   const time = timeOfDay(options.clock.now());
   const label = level.padEnd(5);
-  const shownLevel = options.colors ? `\u001b[${color[level]}m${label}\u001b[39m` : label;
+  const shownLevel = options.colors ? styleText(color[level], label, { validateStream: false }) : label;
   const pairs = Object.entries(fields).filter(([, value]) => value !== undefined);
   const shownFields = pairs.map(([name, value]) => `${escapeControls(name)}=${renderValue(value)}`).join(' ');
   const line = `${time} ${shownLevel} ${escapeControls(message)}${shownFields === '' ? '' : `  ${shownFields}`}`;
