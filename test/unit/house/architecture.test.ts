@@ -8,27 +8,31 @@ import { pathsBelow, readText } from './source-file.ts';
 describe('ARCHITECTURE.md', () => {
   const page = readText('ARCHITECTURE.md');
 
-  test('names every folder of src', () => {
-    const folders = new Set(pathsBelow('src').map((path) => path.split('/').slice(0, -1).join('/')));
-    const topOrAdapter = [...folders].filter((folder) => /^src\/(?:[a-z]+|host\/[a-z]+|service\/[a-z]+)$/.test(folder));
-    expect(topOrAdapter.filter((folder) => !page.includes(`${folder.replace(/^src\//, '')}/`))).toEqual([]);
+  const map = page.slice(page.indexOf('## Map'), page.indexOf('### Other folders'));
+
+  test('names each file of src exactly once in the map', () => {
+    const named = map.split(/^### `/m).flatMap((section) => {
+      const [folder = ''] = section.split('`');
+      return [...section.matchAll(/`([\w-]+\.(?:tsx?|json|css|html))`/g)].map(([, file]) => `${folder}${file}`);
+    });
+    expect(named.sort()).toEqual(pathsBelow('src', ''));
   });
 
   test('names only files and folders that exist', () => {
-    const paths = [...page.matchAll(/`([\w-]+(?:\/[\w.-]+)*(?:\/|\.(?:ts|yaml|js)))`/g)].map(([, path = '']) => path);
+    const text = page.replace(map, '');
+    const paths = [...text.matchAll(/`([\w-]+(?:\/[\w.-]+)*(?:\/|\.(?:ts|yaml|js)))`/g)].map(([, path = '']) => path);
     expect(paths.length).toBeGreaterThan(100);
     const isThere = (path: string) => ['', 'src', 'test'].some((root) => existsSync(join(root, path)));
     expect(paths.filter((path) => !isThere(path))).toEqual([]);
   });
 
   test('names for each folder the folders that it may import', () => {
-    const table = page.slice(page.indexOf('| folder of `src/` | content | may import |'));
+    const table = page.slice(page.indexOf('| folder of `src/` | may import |'));
     const foldersIn = (cell: string) => [...cell.matchAll(/`([a-z/]+)\/`/g)].map(([, folder]) => `src/${folder}`);
     const topFolders = folderRows.filter(({ folder }) => /^src\/(?!cli)\w+$/.test(folder));
     expect(topFolders.length).toBeGreaterThan(10);
     for (const { folder, imports } of topFolders) {
-      const [, cell = ''] =
-        new RegExp(`^\\| \`${folder.slice('src/'.length)}/\` \\|.*\\| (.+) \\|$`, 'm').exec(table) ?? [];
+      const [, cell = ''] = new RegExp(`^\\| \`${folder.slice('src/'.length)}/\` \\| (.+) \\|$`, 'm').exec(table) ?? [];
       const imported = imports.map((pattern) => pattern.slice(0, pattern.lastIndexOf('/')));
       expect
         .soft({ folder, imports: foldersIn(cell).sort() })
