@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { writeArchive } from './archive.ts';
 import type { BundledPackage } from './bundled-packages.ts';
 import { type NodeRuntime, nodeRuntime, type Platform, platforms } from './node-runtime.ts';
-import { packageVersion, writeProgram } from './program-folder.ts';
+import { addSources, packageVersion, writeProgram } from './program-folder.ts';
 
 const chart = join(import.meta.dirname, '../../charts/logfleet');
 const startScript = join(import.meta.dirname, 'start.sh');
@@ -36,7 +36,7 @@ export async function writeArtifact(kind: ArtifactKind, program: ProgramFolder, 
   }
 }
 
-/** Folder with the published program. */
+/** Folder with the program, without its sources. */
 export interface ProgramFolder {
   readonly folder: string;
   readonly packages: readonly BundledPackage[];
@@ -56,16 +56,26 @@ export async function withProgram<T>(mtime: Date, use: (program: ProgramFolder) 
 }
 
 /** Writes the npm package to a folder, and returns its path. */
-export function writeNpmPackage({ folder, mtime }: ProgramFolder, out: string): string {
+export function writeNpmPackage(program: ProgramFolder, out: string): string {
   const file = join(out, `logfleet-${packageVersion()}.tgz`);
-  writeArchive(folder, file, { prefix: 'package', mtime });
+  const folder = copyWithSources(program, 'npm');
+  writeArchive(folder, file, { prefix: 'package', mtime: program.mtime });
+  rmSync(folder, { recursive: true });
   return file;
 }
 
-/** Writes the layer of the image, without sources, and returns its path. */
+/** Copies the program to a new folder, adds its sources, and returns the path of the folder. */
+function copyWithSources({ folder }: ProgramFolder, name: string): string {
+  const copy = `${folder}-${name}`;
+  cpSync(folder, copy, { recursive: true });
+  addSources(copy);
+  return copy;
+}
+
+/** Writes the layer of the image, with only what the operator needs at run time, and returns its path. */
 export function writeImageLayer({ folder, mtime }: ProgramFolder, out: string): string {
   const file = join(out, `logfleet-${packageVersion()}-image-layer.tar.gz`);
-  const includes = (path: string) => !/^(?:bin|src|simulator)\/|\.map$/.test(path);
+  const includes = (path: string) => !path.endsWith('.map');
   writeArchive(folder, file, { prefix: 'logfleet', mtime, includes });
   return file;
 }
@@ -88,8 +98,7 @@ export function writeChart(mtime: Date, out: string): string {
 
 export function writeTarball(program: ProgramFolder, platform: Platform, node: NodeRuntime, out: string): string {
   const name = tarballName(platform);
-  const folder = `${program.folder}-${platform}`;
-  cpSync(program.folder, folder, { recursive: true });
+  const folder = copyWithSources(program, platform);
   rmSync(join(folder, 'bin'), { recursive: true });
   for (const inner of ['bin', 'runtime']) mkdirSync(join(folder, inner));
   for (const each of programNames) copyFileSync(startScript, join(folder, 'bin', each));

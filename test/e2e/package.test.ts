@@ -2,7 +2,17 @@
 import { execFile, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -31,19 +41,16 @@ const storeClient = /^(?:s3|azure|gcs)-destination-/;
 let directory: string;
 let launcher: string;
 let tarball: string;
-/** Folder with the content of the image layer. */
-let image: string;
 /** Names of the npm packages in the bundle. */
 let packages: readonly BundledPackage[];
 const sums: string[][] = [];
 
 beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'logfleet-package-e2e-'));
-  const [npmPackage = '', layer = ''] = await writeArchives('first');
+  const [npmPackage = ''] = await writeArchives('first');
   mkdirSync(join(directory, 'npm'));
   await run('npm', ['install', '--offline', '--loglevel=error', npmPackage], { cwd: join(directory, 'npm') });
   launcher = join(directory, 'npm/node_modules/logfleet/bin/logfleet.js');
-  image = await extracted(layer, 'image');
   const node = { program: process.execPath, license: join(root, 'LICENSE') };
   const file = await withProgram(mtime, async (program) => writeTarball(program, 'linux-x64', node, directory));
   tarball = await extracted(file, 'tarball');
@@ -273,14 +280,35 @@ describe('the tarball', () => {
   });
 });
 
-test('the layer of the image has neither sources nor source maps, and runs with the flags of the image', async () => {
+test('docker build makes a layer with only what the operator needs, from the files that .dockerignore admits', async () => {
+  const context = buildContext();
+  const dockerfile = readFileSync(join(root, 'Dockerfile'), 'utf8');
+  const script = /^RUN node (scripts\S+ \w+)/m.exec(dockerfile)?.[1] ?? '';
+  await run(process.execPath, script.split(' '), { cwd: context, env: { ...process.env, SOURCE_DATE_EPOCH: '0' } });
+  const [layer = ''] = readdirSync(join(context, 'out'));
+  const image = await extracted(join(context, 'out', layer), 'image');
+  const needed = ['LICENSE', 'THIRD-PARTY-LICENSES', 'crds', 'dist', 'manifests', 'package.json'];
+  expect(readdirSync(image).sort()).toEqual(needed);
   expect(filesBelow(image).filter((path) => /\.(?:ts|map)$/.test(path))).toEqual([]);
-  const entry = /^ENTRYPOINT (\[.*\])$/m.exec(readFileSync(join(root, 'Dockerfile'), 'utf8'))?.[1] ?? '[]';
+  const entry = /^ENTRYPOINT (\[.*\])$/m.exec(dockerfile)?.[1] ?? '[]';
   const [, ...args] = JSON.parse(entry) as readonly string[];
   const inLayer = args.map((arg) => arg.replace(/^\/logfleet/, image));
   const { stdout } = await run(process.execPath, [...inLayer, 'version']);
   expect(stdout).toMatch(/^logfleet \d+\.\d+\.\d+ \(node /);
 });
+
+/** Copies the files that .dockerignore admits to a new folder, with the installed npm packages, and returns its path. */
+function buildContext(): string {
+  const context = join(directory, 'context');
+  const [everything, ...rules] = readFileSync(join(root, '.dockerignore'), 'utf8').trim().split('\n');
+  expect(everything).toBe('*');
+  const admitted = rules.filter((rule) => rule.startsWith('!')).map((rule) => rule.slice(1));
+  const refused = rules.filter((rule) => !rule.startsWith('!')).map((rule) => join(root, rule));
+  const filter = (source: string) => !refused.includes(source);
+  for (const path of admitted) cpSync(join(root, path), join(context, path), { recursive: true, filter });
+  symlinkSync(join(root, 'node_modules'), join(context, 'node_modules'));
+  return context;
+}
 
 test('the bill of materials lists the packages in the bundle and Node, but no development packages', () => {
   const { components, dependencies, metadata } = JSON.parse(
