@@ -92,7 +92,7 @@ export function outageDueMs({ conditions, outageStartTime }: Partial<ShownHealth
  * Reasons of the `Ready` condition that need a user's attention even if the resource is not stalled. An Event with one
  * of these reasons is a warning.
  */
-const needsAttention: ReadonlySet<string> = new Set([
+export const needsAttention: ReadonlySet<string> = new Set([
   reasons.awaitingApproval,
   reasons.rollingBack,
   reasons.exportedIncomplete,

@@ -2,18 +2,27 @@
  * Metrics of a resource kind, computed from the statuses of its resources: the number of resources in each state, and
  * separate series for at most 200 resources (C3).
  *
- * Resources in more urgent states get series first. The order is Stalled, Outage, Reconciling, NotReady, then all
- * others.
+ * More urgent resources get series first. The order is: Stalled, reasons that need attention, Outage, Reconciling,
+ * NotReady, then all others.
  */
-import { type Condition, findCondition } from '../api/conditions.ts';
+import { type Condition, findCondition, reasons } from '../api/conditions.ts';
 import type { Labels, Metrics, Sample } from '../base/metrics.ts';
 import type { ResourceKey } from '../host/host.ts';
+import { needsAttention } from './health.ts';
 
 export const maxShown = 200;
 
-/** Resource states, from most to least urgent. */
-const ranks = [['Stalled'], ['Outage'], ['Reconciling'], ['NotReady'], ['Ready', 'Unknown']] as const;
-type ResourceState = (typeof ranks)[number][number];
+type ResourceState = 'Stalled' | 'Outage' | 'Reconciling' | 'NotReady' | 'Ready' | 'Unknown';
+
+/** States of resources, and reasons for which an alert fires in any state, from most to least urgent. */
+const ranks: readonly (readonly string[])[] = [
+  ['Stalled'],
+  [...needsAttention, reasons.internalError],
+  ['Outage'],
+  ['Reconciling'],
+  ['NotReady'],
+  ['Ready', 'Unknown'],
+];
 
 const states = 'Ready, Reconciling, Outage, Stalled, NotReady, Unknown';
 
@@ -102,7 +111,7 @@ function findStates<R extends MeasuredResource>(resources: Iterable<R>): Found<R
     const state = stateOf(ready, status.conditions);
     const [, count = 0] = counts.get(`${state} ${reason}`) ?? [];
     counts.set(`${state} ${reason}`, [{ state, reason }, count + 1]);
-    const equallyUrgent = byRank[ranks.findIndex((each) => each.some((one) => one === state))];
+    const equallyUrgent = byRank[ranks.findIndex((words) => words.includes(state) || words.includes(reason))];
     if (equallyUrgent && equallyUrgent.length < maxShown) equallyUrgent.push({ resource, status, state, reason });
   }
   return { counts, shown: byRank.flat().slice(0, maxShown) };

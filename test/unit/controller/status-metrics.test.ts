@@ -68,6 +68,20 @@ test('the most urgent resources have series, and the same resources in each metr
   expect(await world.shown('logfleet_export_conditions')).toEqual(shown);
 });
 
+test.each([
+  ['an export with unproven intervals', [condition('Ready', 'True', 'ExportedIncomplete')]],
+  [
+    'a resource with an internal error',
+    [condition('Ready', 'False', 'InternalError'), condition('Reconciling', 'True', 'InternalError')],
+  ],
+])('%s has series, however many others are complete or at work', async (_, conditions) => {
+  const world = new MetricsWorld();
+  world.fill(maxShown, ready, 'complete');
+  world.fill(maxShown, atWork, 'working');
+  world.put('problem', conditions);
+  expect(await world.shown()).toContain('problem');
+});
+
 test('a resource keeps its series until a more urgent resource needs it', async () => {
   const world = new MetricsWorld();
   world.fill(1_000, ready);
