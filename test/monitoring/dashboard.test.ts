@@ -12,16 +12,25 @@ import { promtool } from './promtool.ts';
 interface Panel {
   readonly id: number;
   readonly title: string;
-  readonly targets?: readonly { readonly expr: string }[];
+  readonly targets?: readonly { readonly expr: string; readonly legendFormat: string }[];
 }
 
 const { panels } = JSON.parse(readText('manifests/monitoring/dashboard.json')) as { readonly panels: readonly Panel[] };
-const queries = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
+const targets = panels.flatMap((panel) => panel.targets ?? []);
+const queries = targets.map(({ expr }) => expr);
 
 test('every panel in the dashboard has its own id and title, and queries', () => {
   expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
   expect(new Set(panels.map(({ title }) => title)).size).toBe(panels.length);
   expect(queries.length).toBeGreaterThan(20);
+});
+
+test('the queries and legends keep resources with the same name in different namespaces apart', () => {
+  const groups = queries.flatMap((expr) => [...expr.matchAll(/\bby \((.*?)\)/g)].map(([, labels = '']) => labels));
+  const names = [...groups, ...targets.map(({ legendFormat }) => legendFormat)];
+  const ofResources = names.filter((text) => /\b(?:policy|export|schedule)\b/.test(text));
+  expect(ofResources.length).toBeGreaterThan(15);
+  expect(ofResources.filter((text) => !/\bnamespace\b/.test(text))).toEqual([]);
 });
 
 test('promtool parses each query of the dashboard', async () => {
