@@ -143,6 +143,14 @@ const cases: Readonly<Record<string, AlertCase>> = {
   },
 };
 
+/** Alerts that do not depend on metrics that only the leader has. */
+const ofOtherMetrics = [
+  'LogfleetDown',
+  'LogfleetNoLeader',
+  'LogfleetRequestsThrottled',
+  'LogfleetNotificationsFailing',
+];
+
 function alertTest(alert: string, { series, before, fires, labels, ends }: AlertCase): AlertTest {
   const severity = alertRules.find((rule) => rule.alert === alert)?.labels['severity'];
   const alertLabels = [`alertname="${alert}",alertstate="firing",severity="${severity}"`, labels].filter(Boolean);
@@ -186,6 +194,11 @@ describe('the alerts', () => {
       expect(parts).toEqual(['Meaning', 'Cause', 'Check', 'Remedy']);
     },
   );
+
+  test('are critical only if they are not about a single resource', () => {
+    const critical = alertRules.filter(({ labels }) => labels['severity'] === 'critical');
+    expect(critical.map(({ alert }) => alert)).toEqual(['LogfleetDown', 'LogfleetNoLeader', 'LogfleetNotReconciling']);
+  });
 
   test('fire and end as expected', async () => {
     const tests = Object.entries(cases).map(([alert, each]) => alertTest(alert, each));
@@ -231,14 +244,42 @@ describe('the alerts', () => {
   });
 
   test('no alert fires twice or ends when another replica becomes the leader', async () => {
-    const labels = `${policy},state="Stalled",reason="RolloutStopped"`;
-    const series = {
-      ...healthy,
-      [`logfleet_policy_state{${labels},pod="a"}`]: '1x20 _x60',
-      [`logfleet_policy_state{${labels},pod="b"}`]: '_x20 1x60',
+    const states = [
+      ...['RolloutStopped', 'QueryRefused', 'Unauthorized', 'LedgerUnreadable'].map((reason) => ['Stalled', reason]),
+      ...[
+        ['Reconciling', 'AwaitingApproval'],
+        ['Outage', 'ServiceUnreachable'],
+        ['Outage', 'InternalError'],
+      ],
+    ];
+    const ofLeader = {
+      ...Object.fromEntries(
+        states.map(([state, reason]) => [`policy_state{policy="${reason}",state="${state}",reason="${reason}"`, 1]),
+      ),
+      [`export_state{${search},state="Ready",reason="ExportedIncomplete"`]: 1,
+      [`schedule_gaps{${schedule}`]: 1,
+      [`schedule_due_timestamp_seconds{${schedule}`]: 0,
+      [`schedule_covered_seconds{${schedule}`]: 0,
+      [`schedule_state{${schedule},state="Reconciling",reason="Backfilling"`]: 1,
+      [`oldest_unobserved_change_seconds{${operator},controller="searchexport"`]: 900,
+      [`other_operators{${operator}`]: 1,
     };
-    const alert = `ALERTS{alertname="LogfleetRolloutStopped",alertstate="firing",severity="warning",${policy},reason="RolloutStopped"}`;
-    const queries = ['15m', '21m', '40m'].map((at) => ({ at, expr: firing, expected: [alert] }));
-    expect(await testAlerts([{ name: 'takeover', interval: '1m', series, queries }])).toMatchObject({ status: 0 });
+    // Prometheus marks the series of the former leader as stale at 301 minutes, and gets those of the new leader a
+    // minute later.
+    const series = Object.entries(ofLeader).flatMap(([key, value]) => [
+      [`logfleet_${key},pod="a"}`, `${value}x300 stale`],
+      [`logfleet_${key},pod="b"}`, `_x302 ${value}x60`],
+    ]);
+    const alerts = alertRules.map(({ alert }) => alert).filter((alert) => !ofOtherMetrics.includes(alert));
+    const expected = alerts.map((alertname) => `{alertname="${alertname}"}`);
+    const expr = `count by (alertname) (${firing})`;
+    const queries = ['300m', '301m', '302m', '320m'].map((at) => ({ at, expr, expected }));
+    const takeover = {
+      name: 'takeover',
+      interval: '1m',
+      series: { ...healthy, ...Object.fromEntries(series) },
+      queries,
+    };
+    expect(await testAlerts([takeover])).toEqual({ status: 0, output: expect.stringContaining('SUCCESS') });
   });
 });

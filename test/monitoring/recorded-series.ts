@@ -50,8 +50,8 @@ export class RecordedSeries {
     return Object.fromEntries([...this.#series].map(([key, values]) => [key, this.#compressed(values)]));
   }
 
-  /** Returns a test that evaluates the queries at the time of the last scrape. */
-  testAtEnd(name: string, queries: readonly Omit<AlertQuery, 'at'>[]): AlertTest {
+  /** Returns a test that evaluates the queries at the time of the last scrape, unless a query has another time. */
+  testAtEnd(name: string, queries: readonly (Omit<AlertQuery, 'at'> & Partial<AlertQuery>)[]): AlertTest {
     return {
       ...{ name, interval: this.interval, startSeconds: this.startMs / 1_000 },
       series: this.#input(),

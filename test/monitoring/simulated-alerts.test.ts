@@ -226,7 +226,10 @@ const harmless: readonly (AlertedProblem & { readonly name: string })[] = [
 
 test.each(harmless)('no alert fires while $name', expectAlerts);
 
-/** Simulates a problem. Expects exactly the problem's alerts to fire, and no alert to be firing at the end. */
+/**
+ * Simulates a problem. Expects exactly the problem's alerts to fire, all of them to be firing five minutes before the
+ * problem ends, and no alert to be firing at the end.
+ */
 async function expectAlerts(problem: AlertedProblem): Promise<void> {
   const { alerts, scenario, withLease = false, begin, lastsMs, correct, endsMs = 40 * minuteMs, isScraped } = problem;
   const messages = every(7 * minuteMs, startMs - 6 * hourMs, startMs + 24 * hourMs);
@@ -252,9 +255,11 @@ async function expectAlerts(problem: AlertedProblem): Promise<void> {
   await recorded.record(lastsMs, () => (isScraped === false ? [] : [operator]));
   correct?.(world);
   await recorded.record(endsMs, () => [operator]);
+  const expected = alerts.map((alertname) => `{alertname="${alertname}"}`);
   const result = await testAlerts([
     recorded.testAtEnd(alerts.join(), [
-      { expr: firedWithin('1d'), expected: alerts.map((alertname) => `{alertname="${alertname}"}`) },
+      { expr: firedWithin('1d'), expected },
+      { at: `${lastsMs / minuteMs - 5}m`, expr: `count by (alertname) (${firing}) ^ 0`, expected },
       { expr: firing, expected: [] },
     ]),
   ]);
