@@ -19,7 +19,7 @@ export function withValuesTable(readme: string, schema: ValueSchema, defaults: o
   const after = rest?.split(end)[1];
   if (before === undefined || after === undefined)
     throw new Error(`the chart's README lacks "${start.trim()}" or "${end.trim()}"`);
-  const { global: _, ...properties } = schema.properties ?? {};
+  const { enabled: _, global: __, ...properties } = schema.properties ?? {};
   const table = ['| value | default | description |', '| --- | --- | --- |', ...rowsOf(properties, defaults)];
   return `${before}${start}\n${table.join('\n')}\n\n${end}${after}`;
 }

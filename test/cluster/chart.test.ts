@@ -1,5 +1,5 @@
 /** Tests that the Helm chart renders the same objects as the kustomize bases and `logfleet manifests`. */
-import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { extract } from 'tar';
 import { describe, expect, test } from 'vitest';
@@ -168,8 +168,8 @@ interface Leaf {
   readonly schema: ValuesSchema;
 }
 
-/** All chart settings that contain no other settings, without `global`, which Helm reserves. */
-const leaves = leavesOf(schema).filter(({ path }) => path[0] !== 'global');
+/** All chart settings that contain no other settings, without those that only Helm and parent charts use. */
+const leaves = leavesOf(schema).filter(({ path: [first = ''] }) => !['enabled', 'global'].includes(first));
 
 function leavesOf(schema: ValuesSchema, path: readonly string[] = []): readonly Leaf[] {
   // An example in the schema describes a whole Kubernetes object, which the test sets as one value.
@@ -267,6 +267,31 @@ test('with a claim that only one pod can use, an upgrade ends the old pod first,
   expect(await strategy()).toMatchObject({ type: 'RollingUpdate', rollingUpdate: { maxSurge: 0, maxUnavailable: 1 } });
   expect(await helm(['upgrade', ...to], base)).toMatchObject({ status: 0, stderr: '' });
   expect(await strategy()).toMatchObject(rolling);
+});
+
+test('a parent chart can install the chart on a condition', async () => {
+  const parent = mkdtempSync(join(controlPlane().directory, 'parent-'));
+  const dependency = { name: 'logfleet', version: packageVersion(), condition: 'logfleet.enabled' };
+  const metadata = { apiVersion: 'v2', name: 'parent', version: '1.0.0', dependencies: [dependency] };
+  writeFileSync(join(parent, 'Chart.yaml'), JSON.stringify(metadata));
+  cpSync(chart, join(parent, 'charts/logfleet'), { recursive: true });
+  const rendered = async (enabled: boolean) => {
+    const values = { logfleet: { enabled, image: { tag: '1.2.3' } } };
+    const { status, stdout, stderr } = await helm(['template', 'logfleet', parent, '--namespace', 'logfleet'], values);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    return comparable(objectsOf(stdout));
+  };
+  expect(await rendered(true)).toEqual(comparable(await renderChart({ image: { tag: '1.2.3' } })));
+  expect(await rendered(false)).toEqual({});
+});
+
+test('on OpenShift, the operator can reach DNS pods, and podSecurityContext can omit the user and the group', async () => {
+  const objects = await renderChart({ podSecurityContext: { runAsUser: null, runAsGroup: null } });
+  const { spec } = objects.find(({ kind }) => kind === 'Deployment')?.['spec'].template ?? {};
+  expect(spec.securityContext).toEqual({ runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } });
+  const policy = objects.find(({ kind }) => kind === 'NetworkPolicy');
+  const ports = ['UDP', 'TCP'].map((protocol) => ({ protocol, port: 5353 }));
+  expect(policy?.['spec'].egress[0].ports).toEqual(expect.arrayContaining(ports));
 });
 
 test("the command in the notes keeps the release's values, and uses the new defaults of a newer chart", async () => {
