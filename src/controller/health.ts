@@ -88,6 +88,12 @@ export function outageDueMs({ conditions, outageStartTime }: Partial<ShownHealth
   return Date.parse(outageStartTime) + lastingOutageMs - wallMs;
 }
 
+/** Reports whether a pause, an outage or unread data keeps the `Ready` condition from showing the resource's state. */
+export function isInterrupted({ conditions, outageStartTime }: Partial<ShownHealth>): boolean {
+  const ready = findCondition(conditions, 'Ready');
+  return outageStartTime !== undefined || ready?.status === 'Unknown' || ready?.reason === reasons.progressing;
+}
+
 /**
  * Reasons of the `Ready` condition that need a user's attention even if the resource is not stalled. An Event with one
  * of these reasons is a warning.

@@ -2,12 +2,13 @@
  * Decides when the status of a resource is written. Changes in health are written immediately. Between writes that only
  * change counts, there is a minimum interval.
  */
+import { findCondition } from '../api/conditions.ts';
 import type { KindName, ResourceOf } from '../api/kinds.ts';
 import { sameValue } from '../base/canonical-text.ts';
 import type { Clock } from '../base/clock.ts';
 import { LogfleetError } from '../base/errors.ts';
 import type { Host, OwnerRef } from '../host/host.ts';
-import { type Health, outageDueMs, transitionsTo } from './health.ts';
+import { type Health, isInterrupted, outageDueMs, transitionsTo } from './health.ts';
 
 export type StatusOf<K extends KindName> = NonNullable<ResourceOf<K>['status']>;
 
@@ -20,6 +21,16 @@ export interface StatusRules<K extends KindName> {
    * missing, every change is written.
    */
   readonly differs?: (before: StatusOf<K>, status: StatusOf<K>, wallMs: number) => boolean;
+  /**
+   * Returns a value that distinguishes two occasions with the same reason, such as two stops of a rollout. If this
+   * function is missing, the reason alone identifies the occasion.
+   */
+  readonly occasion?: (status: StatusOf<K>) => unknown;
+  /**
+   * Returns the reason that a status showed before its current pause or outage. Returns undefined if the status does not
+   * tell.
+   */
+  readonly reasonBefore?: (status: StatusOf<K>) => string | undefined;
 }
 
 export interface StatusWriterOptions<K extends KindName> {
@@ -50,6 +61,11 @@ export class StatusWriter<K extends KindName> {
    * that change.
    */
   #unreported: { readonly status: StatusOf<K> | undefined } | undefined;
+  /**
+   * Occasion of the last reported state, apart from pauses and outages. Empty if it is unknown. Undefined until this
+   * process has reported a state.
+   */
+  #occasion: string | undefined;
 
   constructor(options: StatusWriterOptions<K>) {
     this.#options = options;
@@ -172,12 +188,29 @@ export class StatusWriter<K extends KindName> {
     if (health) this.#report(before, status, health);
   }
 
-  /** Publishes Events for the changes since the status `before`, and for earlier changes that have no Event yet. */
+  /**
+   * Publishes Events for the changes since the status `before`, and for earlier changes that have no Event yet. A pause,
+   * an outage or a restart of this process does not end a state, so the Event of its return is marked as continued.
+   */
   #report(before: StatusOf<K> | undefined, status: StatusOf<K>, health: Health): void {
     const { host, owner } = this.#options;
     const reported = this.#unreported ? this.#unreported.status : before;
     this.#unreported = undefined;
+    const known = this.#lastOccasion(reported);
+    this.#occasion = isInterrupted(status) ? known : this.#occasionOf(status, health.reason);
+    const isContinued = this.#occasion === known;
     for (const event of transitionsTo(reported?.conditions, status.conditions, health))
-      host.events.publish(owner, event);
+      host.events.publish(owner, { ...event, isContinued });
+  }
+
+  /** Returns the occasion of the state that the status shows, or that a pause or outage hides. */
+  #lastOccasion(status: StatusOf<K> = {} as StatusOf<K>): string {
+    const { reasonBefore } = this.#options.rules;
+    if (!isInterrupted(status)) return this.#occasionOf(status, findCondition(status.conditions, 'Ready')?.reason);
+    return this.#occasion ?? this.#occasionOf(status, reasonBefore?.(status));
+  }
+
+  #occasionOf(status: StatusOf<K>, reason: string | undefined): string {
+    return reason === undefined ? '' : JSON.stringify([reason, this.#options.rules.occasion?.(status)]);
   }
 }

@@ -113,6 +113,8 @@ export interface ResourceEvent {
   readonly message: string;
   /** True if the resource cannot continue until a user acts (condition `Stalled`). */
   readonly stalled?: boolean;
+  /** True if only a pause or an outage began or ended, so the resource's state is not new. */
+  readonly isContinued?: boolean;
 }
 
 export interface EventSink {

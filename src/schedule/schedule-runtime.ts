@@ -103,7 +103,12 @@ export class ScheduleRuntime {
     this.#options = options;
     this.#owner = { kind: 'SearchExportSchedule', namespace, name, uid };
     this.#publisher = new StatusWriter({
-      rules: { kind: 'SearchExportSchedule', verdicts: ({ conditions }) => conditions },
+      rules: {
+        kind: 'SearchExportSchedule',
+        verdicts: ({ conditions }) => conditions,
+        occasion: ({ gaps }) => gaps?.map(({ run }) => run),
+        reasonBefore: ({ gaps = [] }) => (gaps.length > 0 ? reasons.runsFailed : undefined),
+      },
       ...{ host, clock, draining, intervalMs: 0, owner: this.#owner },
     });
   }

@@ -3,6 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { reasons } from '../../../src/api/conditions.ts';
 import { PrometheusMetrics } from '../../../src/base/prometheus-metrics.ts';
 import { dayMs, hourMs, minuteMs } from '../../../src/base/time-units.ts';
+import type { EventListener } from '../../../src/host/kubernetes/event-recorder.ts';
+import { notificationOf } from '../../../src/notifications/notification.ts';
 import { recordReports } from '../../support/reports.ts';
 import { every, ScheduleWorld, schedulesPath, startMs, textsIn } from './schedule-world.ts';
 
@@ -270,6 +272,25 @@ describe('a schedule', () => {
     await world.world.clock.advance(minuteMs);
     const verdicts = events.map(({ type, reason }) => `${type}/${reason}`);
     expect(verdicts).toEqual([`Warning/${reasons.runsFailed}`, `Normal/${reasons.upToDate}`]);
+  });
+
+  test('sends one notification about a failed run, despite a restart during a pause', async () => {
+    const world = new ScheduleWorld({ messages, scenario: { search: { duration: '30s' } } });
+    world.add({}, { activeDeadlineSeconds: 1 });
+    const sent: (string | undefined)[] = [];
+    const onEvent: EventListener = (owner, event) => {
+      if (owner.kind === 'SearchExportSchedule') sent.push(notificationOf(owner, event, 0)?.reason);
+    };
+    const replica = world.world.start({ onEvent });
+    expect(await world.until(() => world.status?.gaps?.length === 1)).toBe(true);
+    world.patch({ spec: { paused: true } });
+    await world.world.clock.advance(minuteMs);
+    world.kill(replica);
+    world.world.start({ onEvent });
+    world.patch({ spec: { paused: false } });
+    expect(await world.until(() => world.ready?.reason === reasons.runsFailed, hourMs)).toBe(true);
+    await world.world.clock.advance(minuteMs);
+    expect(sent.filter((reason) => reason !== undefined)).toEqual([reasons.runsFailed]);
   });
 
   const late = messages.map((message, index) => ({ ...message, received: message.at + (index % 10) * 13 * minuteMs }));
