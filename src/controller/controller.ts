@@ -47,15 +47,15 @@ const failures = {
   stall: { outcome: 'stall', level: 'warn', message: 'reconcile stalled' },
 } as const satisfies Record<Handling['kind'], object>;
 
-/** Outcome of a reconcile, for metrics. `aborted`: the reconcile was stopped early. */
-type ReconcileOutcome = 'finished' | 'requeue_after' | 'aborted' | (typeof failures)[Handling['kind']]['outcome'];
+/** Result of a reconcile, for metrics. `aborted`: the reconcile was stopped early. */
+type ReconcileResult = 'finished' | 'requeue_after' | 'aborted' | (typeof failures)[Handling['kind']]['outcome'];
 
 export class Controller {
   readonly #options: ControllerOptions;
   readonly #queue: WorkQueue;
   readonly #unobserved: UnobservedChanges;
   readonly #log: Logger;
-  readonly #outcomes: Counter;
+  readonly #reconciles: Counter;
   readonly #durations: Histogram;
 
   readonly #inFlight = new Set<Promise<void>>();
@@ -88,9 +88,12 @@ export class Controller {
       ['controller'],
       () => (this.#reign ? [[{ controller: name }, this.#unobserved.oldestMs(clock.monotonic()) / 1_000]] : []),
     );
-    this.#outcomes = metrics.counter('logfleet_reconciles_total', 'Reconciles, by outcome.', ['controller', 'outcome']);
+    this.#reconciles = metrics.counter('logfleet_reconciles_total', 'Reconciles, by outcome.', [
+      'controller',
+      'outcome',
+    ]);
     // Initializes the counter to 0, because an alert on its increase would otherwise miss the first error.
-    this.#outcomes.add({ controller: name, outcome: 'bug' }, 0);
+    this.#reconciles.add({ controller: name, outcome: 'bug' }, 0);
     this.#durations = metrics.histogram(
       'logfleet_reconcile_duration_seconds',
       'Duration of a reconcile.',
@@ -205,14 +208,14 @@ export class Controller {
     const startMs = clock.monotonic();
     try {
       const outcome = await this.#reconcile(key, signal);
-      this.#outcomes.add({ controller: name, outcome });
+      this.#reconciles.add({ controller: name, outcome });
       this.#durations.observe({ controller: name }, (clock.monotonic() - startMs) / 1000);
     } finally {
       this.#queue.done(key);
     }
   }
 
-  async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileOutcome> {
+  async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
     try {
       const result = await this.#options.reconciler.reconcile(parseKey(key), signal);
       return signal.aborted ? this.#takeBack(key) : this.#followResult(key, result);
@@ -225,12 +228,12 @@ export class Controller {
    * Adds the key of an aborted reconcile to the queue again. The resource is reconciled when this process next becomes
    * the leader.
    */
-  #takeBack(key: string): ReconcileOutcome {
+  #takeBack(key: string): ReconcileResult {
     this.#queue.add(key);
     return 'aborted';
   }
 
-  #followResult(key: string, { delayMs, finished }: Result): ReconcileOutcome {
+  #followResult(key: string, { delayMs, finished }: Result): ReconcileResult {
     this.#queue.forget(key);
     this.#markFinished(key, finished);
     if (delayMs === Number.POSITIVE_INFINITY) return 'finished';
@@ -238,7 +241,7 @@ export class Controller {
     return 'requeue_after';
   }
 
-  #followError(key: string, error: LogfleetError): ReconcileOutcome {
+  #followError(key: string, error: LogfleetError): ReconcileResult {
     const { handling } = error;
     const isStalled = handling.kind === 'stall';
     this.#markFinished(key, isStalled);

@@ -143,7 +143,7 @@ export function recordKey({ segment, toMs }: Pick<CommitRecord, 'segment' | 'toM
   return `${segment} ${toMs}`;
 }
 
-export type CommitOutcome =
+export type CommitResult =
   | { readonly kind: 'committed' }
   /** Another process has already written this commit record. */
   | { readonly kind: 'taken'; readonly existing: CommitRecord };
@@ -156,7 +156,7 @@ export async function commit(
   destination: Destination,
   layout: ExportLayout,
   record: CommitRecord,
-): Promise<CommitOutcome> {
+): Promise<CommitResult> {
   const problem = recordProblem(record);
   const name = layout.commit(record.segment, record.toMs);
   assert(problem === undefined, `${name}: ${problem}`);

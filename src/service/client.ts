@@ -1,5 +1,5 @@
 /**
- * Client for the nine operations of the service. It retries failed reads if the table in `outcome.ts` allows it, but
+ * Client for the nine operations of the service. It retries failed reads if the table in `request-failure.ts` allows it, but
  * never retries the creation of an upgrade task.
  */
 import { assert } from '../base/assert.ts';

@@ -13,7 +13,7 @@ import type {
 } from '../../src/service/jobs/search-service.ts';
 import type { PageRow } from '../../src/service/pages/page-row.ts';
 import type { CallOptions, CallResponse } from '../../src/service/requests/call.ts';
-import type { Effect, Outcome } from '../../src/service/requests/outcome.ts';
+import type { Effect, RequestFailure } from '../../src/service/requests/request-failure.ts';
 import { serviceError } from './service-error.ts';
 
 export const order: JobOrder = { query: 'x', fromMs: 0, toMs: 100_000 };
@@ -37,13 +37,13 @@ function rowOf(index: number): PageRow {
 }
 
 export function failure(
-  outcome: Outcome,
+  failure: RequestFailure,
   more: { effect?: Effect; retryAfterMs?: number; stall?: boolean; sent?: boolean; reason?: string } = {},
 ) {
   const { effect = 'none', retryAfterMs, stall, sent = true, reason } = more;
   return serviceError({
-    outcome,
-    message: outcome,
+    failure,
+    message: failure,
     handling: stall
       ? { kind: 'stall' }
       : retryAfterMs === undefined

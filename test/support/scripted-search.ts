@@ -4,7 +4,7 @@ import type {
   JobView,
   OpenedJob,
   SearchOrder,
-  SearchOutcome,
+  SearchResult,
   SearchTools,
 } from '../../src/export/search/search-tools.ts';
 import type { Search } from '../../src/export/work/running-searches.ts';
@@ -15,7 +15,7 @@ export class ScriptedSearch implements Search {
   readonly toMs: number;
   readonly tools: SearchTools;
   readonly opened: OpenedJob | undefined;
-  readonly done: Promise<SearchOutcome>;
+  readonly done: Promise<SearchResult>;
   readonly begunAtMs = 0;
   createdAtMs: number | undefined = 0;
   isSearching = true;
@@ -23,7 +23,7 @@ export class ScriptedSearch implements Search {
   scannedBytes = 0;
   jobs: readonly JobView[] = [];
   isEndedAsCut = false;
-  readonly #done = Promise.withResolvers<SearchOutcome>();
+  readonly #done = Promise.withResolvers<SearchResult>();
 
   constructor({ segment, fromMs, toMs }: SearchOrder, tools: SearchTools, opened?: OpenedJob) {
     this.segment = segment;
@@ -47,8 +47,8 @@ export class ScriptedSearch implements Search {
     return undefined;
   }
 
-  end(outcome: SearchOutcome): void {
-    this.#done.resolve(outcome);
+  end(result: SearchResult): void {
+    this.#done.resolve(result);
   }
 
   stop(): void {

@@ -6,7 +6,7 @@ import { assert } from '../../src/base/assert.ts';
 import { type Clock, sleep } from '../../src/base/clock.ts';
 import { JobAdmission } from '../../src/service/budget/job-admission.ts';
 import { BudgetFullError } from '../../src/service/budget/request-budget.ts';
-import type { KeyBudget, Slot, SlotOutcome, SlotRequest } from '../../src/service/budget/request-slot.ts';
+import type { KeyBudget, Slot, SlotRequest, SlotResult } from '../../src/service/budget/request-slot.ts';
 import { depart, NotLeadingError, type SendRight, type Term } from '../../src/service/budget/send-right.ts';
 import type { Transport, TransportRequest, TransportResponse } from '../../src/service/transport/transport.ts';
 import { TransportError, type TransportFailure } from '../../src/service/transport/transport-failure.ts';
@@ -111,7 +111,7 @@ export class ScriptedTransport implements Transport {
 /** Budget that lets every request start immediately, and records how each request ended. */
 export class RecordingBudget implements KeyBudget {
   readonly requests: SlotRequest[] = [];
-  readonly ends: (SlotOutcome | { readonly kind: 'released' })[] = [];
+  readonly ends: (SlotResult | { readonly kind: 'released' })[] = [];
   /** Times at which the response headers arrived. */
   readonly heardAtMs: number[] = [];
   /** Functions that the budget calls to cancel requests. */
@@ -148,7 +148,7 @@ export class RecordingBudget implements KeyBudget {
     };
   }
 
-  #end(outcome: SlotOutcome | { readonly kind: 'released' }): void {
+  #end(outcome: SlotResult | { readonly kind: 'released' }): void {
     this.open -= 1;
     this.ends.push(outcome);
   }

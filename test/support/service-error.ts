@@ -7,7 +7,7 @@ import { ServiceError, type ServiceErrorOptions } from '../../src/service/reques
  */
 export function serviceError(more: Partial<ServiceErrorOptions> = {}): ServiceError {
   return new ServiceError({
-    outcome: 'internalError',
+    failure: 'internalError',
     message: 'it failed',
     handling: { kind: 'backoff' },
     effect: 'none',

@@ -45,7 +45,7 @@ import {
   secretReader,
 } from '../resources/given-manifests.ts';
 import { MemoryHost } from '../resources/memory-host.ts';
-import { isExported, lacksSecret, renderInterruption, renderOutcome } from '../run/run-outcome.ts';
+import { isExported, lacksSecret, renderInterruption, renderResult } from '../run/run-report.ts';
 import {
   type ExportSink,
   fixedRangeFlags,
@@ -168,7 +168,7 @@ function inThisProcess(resource: SearchExport): SearchExport {
   );
 }
 
-/** Prints the outcome of the export, and the rows if the destination is stdout. Returns the exit status. */
+/** Prints the result of the export, and the rows if the destination is stdout. Returns the exit status. */
 async function reportEnd(ended: SearchExport, { options, context, sink }: ExportRun): Promise<number> {
   const { stdout, stderr, signal } = context;
   if (signal.aborted) {
@@ -183,7 +183,7 @@ async function reportEnd(ended: SearchExport, { options, context, sink }: Export
   if (manifest && location !== undefined && sink?.kind === 'stdout') await writeRows(location, context);
   else if (manifest) stdout.write(`${manifest.url}\n`);
   // Prints all incomplete intervals, because the status is lost when this process ends.
-  const text = [renderOutcome(ended, stepOptions, undefined), ...renderIncomplete(incomplete)];
+  const text = [renderResult(ended, stepOptions, undefined), ...renderIncomplete(incomplete)];
   if (signal.aborted) return exitStatus.interrupted;
   stderr.write(text.map((line) => `${line}\n`).join(''));
   if (isExported(ended)) return exitStatus.ok;

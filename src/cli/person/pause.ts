@@ -95,13 +95,13 @@ export async function pauseAllCommand(
   }
 }
 
-interface Outcome {
+interface SwitchResult {
   /** Result of the command, printed after a prefix such as "everything in ./policies: ". */
   readonly report: string;
   readonly status: number;
 }
 
-async function pauseAll(operator: OperatorSwitch): Promise<Outcome> {
+async function pauseAll(operator: OperatorSwitch): Promise<SwitchResult> {
   const before = await operator.pausedBy();
   if (before === undefined) await operator.set(true);
   const state = before === undefined ? 'paused' : `was already paused by ${before}`;
@@ -110,7 +110,7 @@ async function pauseAll(operator: OperatorSwitch): Promise<Outcome> {
 }
 
 /** Resumes the whole operator. Fails if a manifest pauses it, because the command changes no manifests. */
-async function resumeAll(operator: OperatorSwitch): Promise<Outcome> {
+async function resumeAll(operator: OperatorSwitch): Promise<SwitchResult> {
   if ((await operator.pausedBy()) === undefined) return { report: 'was not paused.', status: exitStatus.ok };
   await operator.set(false);
   const still = await operator.pausedBy();

@@ -18,7 +18,7 @@ import { LiveOperator } from '../live/live-operator.ts';
 import { resumeAllStep } from '../render/next-steps.ts';
 import { secretFromVariables } from '../resources/given-manifests.ts';
 import { startHealthServer } from './health-server.ts';
-import { flagsAmong, isFailedResource, renderInterruption, showOutcome } from './run-outcome.ts';
+import { flagsAmong, isFailedResource, renderInterruption, showReport } from './run-report.ts';
 
 /** Interval between status updates, in ms. It is short, because writing a file costs little. */
 const statusIntervalMs = 1_000;
@@ -58,7 +58,7 @@ export async function runOnDirectories(
     return exitStatus.usage;
   }
   const isInvalid = reportProblems(host, options, context);
-  showOutcome(resourcesOf(host), dirOf, context, resumeAll());
+  showReport(resourcesOf(host), dirOf, context, resumeAll());
   if (isInvalid) return exitStatus.usage;
   return resourcesOf(host).some(isFailedResource) ? exitStatus.failed : exitStatus.ok;
 }

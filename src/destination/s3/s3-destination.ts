@@ -46,8 +46,8 @@ export class S3Destination extends ObjectStore<S3Settings> {
   }
 
   async create(name: string, content: Uint8Array): Promise<'created' | 'exists'> {
-    const outcome = await this.#putOnce(name, content);
-    const isUnproven = outcome !== 'refused' && !this.#respectsCondition;
+    const result = await this.#putOnce(name, content);
+    const isUnproven = result !== 'refused' && !this.#respectsCondition;
     if (isUnproven && (await this.#putOnce(name, nothing)) === 'created') {
       // The store accepted a second, empty object with the same name, so it may have overwritten the first object.
       // Removes the object.
@@ -59,7 +59,7 @@ export class S3Destination extends ObjectStore<S3Settings> {
       );
     }
     this.#respectsCondition = true;
-    return outcome === 'created' ? 'created' : 'exists';
+    return result === 'created' ? 'created' : 'exists';
   }
 
   /**

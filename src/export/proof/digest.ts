@@ -175,19 +175,19 @@ export function compare({ intervals, slices }: DigestGroup, confirmed: readonly 
   };
   const range = rangeOf(intervals);
   const own = withoutRepeats(slices, confirmed);
-  const bySlice = outcomesBySlice(intervals, own) ?? outcomesBySums(intervals, own);
-  const outcomes = new Map(
+  const bySlice = agreementsBySlice(intervals, own) ?? agreementsBySums(intervals, own);
+  const agreements = new Map(
     sliceFigureNames.map((name) => {
-      return [name, joinOutcomes([outcomeOf(counted, expected, name), ...(bySlice?.(name) ?? [])])];
+      return [name, joinAgreements([compareFigure(counted, expected, name), ...(bySlice?.(name) ?? [])])];
     }),
   );
-  const differing = sliceFigureNames.filter((name) => outcomes.get(name) === 'differs');
+  const differing = sliceFigureNames.filter((name) => agreements.get(name) === 'differs');
   if (differing.length > 0) {
-    const inSlices = differing.filter((name) => outcomeOf(counted, expected, name) !== 'differs');
+    const inSlices = differing.filter((name) => compareFigure(counted, expected, name) !== 'differs');
     const differs = { ...range, counted: exactOf(counted), written };
     return { kind: 'differs', range: { ...differs, ...(inSlices.length > 0 ? { inSlices } : {}) } };
   }
-  const compared = comparableFigures.filter((name) => outcomes.get(name) === 'same');
+  const compared = comparableFigures.filter((name) => agreements.get(name) === 'same');
   return {
     kind: 'same',
     range: {
@@ -198,16 +198,16 @@ export function compare({ intervals, slices }: DigestGroup, confirmed: readonly 
   };
 }
 
-function joinOutcomes(outcomes: readonly Agreement[]): Agreement {
-  if (outcomes.includes('differs')) return 'differs';
-  return outcomes.includes('unknown') ? 'unknown' : 'same';
+function joinAgreements(agreements: readonly Agreement[]): Agreement {
+  if (agreements.includes('differs')) return 'differs';
+  return agreements.includes('unknown') ? 'unknown' : 'same';
 }
 
 /**
  * Compares the values for each period. Returns undefined if the periods in the commit records differ from those in the
  * service's response.
  */
-function outcomesBySlice(
+function agreementsBySlice(
   intervals: readonly CommitRecord[],
   slices: readonly DigestSlice[],
 ): ((name: SliceFigureName) => readonly Agreement[]) | undefined {
@@ -224,7 +224,7 @@ function outcomesBySlice(
   const pairs = pairsOf(shared, joinSlices(summaries.map((summary) => summary.shared)));
   return (name) => [
     ...summaries.map(({ whole }, at) => agreementOf(inside[at] ?? [], name, whole[name], hashOfSlices)),
-    ...pairs.map(([counted, written]) => outcomeOf(counted, written, name)),
+    ...pairs.map(([counted, written]) => compareFigure(counted, written, name)),
   ];
 }
 
@@ -232,7 +232,7 @@ function outcomesBySlice(
  * Compares the weighted sums of an export that searches by receipt time. Returns undefined if a commit record has no
  * comparable sums.
  */
-function outcomesBySums(
+function agreementsBySums(
   intervals: readonly CommitRecord[],
   slices: readonly DigestSlice[],
 ): ((name: SliceFigureName) => readonly Agreement[]) | undefined {
@@ -348,7 +348,7 @@ type Expected = { readonly rows: number } & { readonly [name in SliceFigureName]
  * Compares a value from the service with the value of the written rows. If there are no rows, the values count as
  * equal.
  */
-function outcomeOf(counted: CountedFigures, expected: Expected, name: SliceFigureName): Agreement {
+function compareFigure(counted: CountedFigures, expected: Expected, name: SliceFigureName): Agreement {
   if (name === 'rows') return counted.rows === expected.rows ? 'same' : 'differs';
   const [theirs, ours] = [counted[name], expected[name]];
   if (counted.rows === 0 && expected.rows === 0) return 'same';

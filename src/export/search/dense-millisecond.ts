@@ -42,7 +42,7 @@ export interface DenseTools {
   readonly signal: AbortSignal;
 }
 
-export type DenseOutcome =
+export type DenseResult =
   /** The files contain all rows of the millisecond. The caller either commits or discards the files. */
   | { readonly kind: 'found'; readonly record: RecordFigures; readonly files: IntervalFiles }
   /**
@@ -62,15 +62,15 @@ export async function searchDense(
   dense: DenseMillisecond,
   options: DenseTools,
   dividesDoubtful = false,
-): Promise<DenseOutcome> {
+): Promise<DenseResult> {
   const search = new DenseSearch(dense, options, dividesDoubtful);
-  let outcome: DenseOutcome | undefined;
+  let result: DenseResult | undefined;
   try {
-    outcome = await search.run();
+    result = await search.run();
   } finally {
-    if (outcome?.kind !== 'found') await search.files.giveUp();
+    if (result?.kind !== 'found') await search.files.giveUp();
   }
-  if (outcome.kind !== 'again' || !search.hasDoubt) return outcome;
+  if (result.kind !== 'again' || !search.hasDoubt) return result;
   options.signal.throwIfAborted();
   return searchDense(dense, options, true);
 }
@@ -84,8 +84,8 @@ const maxDigits = 2;
 
 /** Result of one search by the last digits of message ids. */
 type ClassResult = ReadClass | { readonly kind: 'cut' } | ClassFailure;
-type ClassFailure = Extract<DenseOutcome, { kind: 'again' | 'tooDense' }>;
-type AgainOutcome = Extract<ClassFailure, { kind: 'again' }>;
+type ClassFailure = Extract<DenseResult, { kind: 'again' | 'tooDense' }>;
+type AgainResult = Extract<ClassFailure, { kind: 'again' }>;
 
 interface ReadClass {
   readonly kind: 'read';
@@ -113,7 +113,7 @@ class DenseSearch {
     this.#signal = AbortSignal.any([options.signal, this.#stop.signal]);
   }
 
-  async run(): Promise<DenseOutcome> {
+  async run(): Promise<DenseResult> {
     for (let endings: readonly string[] = digits; endings.length > 0; ) {
       const cut = await this.#searchAll(endings);
       if (this.#failure) return this.#failure;
@@ -170,7 +170,7 @@ class DenseSearch {
     return this.#read.reduce((sum, { figures }) => sum + figures[figure], 0);
   }
 
-  #judge(): DenseOutcome {
+  #judge(): DenseResult {
     const { rows } = this.#dense;
     const written = this.#sumOf('written');
     // The aggregation's count may include duplicates.
@@ -250,7 +250,7 @@ class DenseSearch {
     }
   }
 
-  async #readJob(job: SearchJob, filter: RowFilter, isEndMoved: boolean): Promise<ReadClass | AgainOutcome> {
+  async #readJob(job: SearchJob, filter: RowFilter, isEndMoved: boolean): Promise<ReadClass | AgainResult> {
     const { messageCount, hasLostStatus } = job.progress;
     const pages = new JobPages({ job, tools: this.#options.tools, signal: this.#signal });
     await pages.readTo(messageCount, filter, this.files.receiver(filter));
@@ -306,10 +306,10 @@ class DenseSearch {
   }
 }
 
-function broughtErrors(job: SearchJob): AgainOutcome {
+function broughtErrors(job: SearchJob): AgainResult {
   return again(`a search by _messageid reported errors: ${job.progress.errors.slice(0, 3).join('; ')}`);
 }
 
-function again(message: string): AgainOutcome {
+function again(message: string): AgainResult {
   return { kind: 'again', isFailure: true, message };
 }

@@ -9,7 +9,7 @@ import { sleep } from '../../base/clock.ts';
 import { asLogfleetError, mayPass } from '../../base/errors.ts';
 import { doubledMs } from '../../base/retry-delay.ts';
 import type { TimeRange } from '../../base/time-range.ts';
-import { type CommitOutcome, type CommitRecord, commit } from '../../destination/commit-record.ts';
+import { type CommitRecord, type CommitResult, commit } from '../../destination/commit-record.ts';
 import type { JobProgress, MessageHistogram } from '../../service/jobs/job-gathering.ts';
 import type { SearchJob } from '../../service/jobs/search-job.ts';
 import { countInterval } from './aggregation.ts';
@@ -19,7 +19,7 @@ import { type CutSign, cutSign } from './message-limit.ts';
 import { MessageReader } from './message-reader.ts';
 import { RecordReader } from './record-reader.ts';
 import type { ResultReader, SearchEnd } from './result-reader.ts';
-import type { JobView, OpenedJob, RunningSearch, SearchOrder, SearchOutcome, SearchTools } from './search-tools.ts';
+import type { JobView, OpenedJob, RunningSearch, SearchOrder, SearchResult, SearchTools } from './search-tools.ts';
 import {
   judge,
   type RecordFigures,
@@ -55,8 +55,8 @@ export class IntervalSearch implements RunningSearch {
   readonly toMs: number;
   readonly begunAtMs: number;
   isSearching = true;
-  /** Outcome of the search. The promise never rejects. */
-  readonly done: Promise<SearchOutcome>;
+  /** Result of the search. The promise never rejects. */
+  readonly done: Promise<SearchResult>;
   readonly #order: SearchOrder;
   readonly #tools: SearchTools;
   readonly #opened: OpenedJob | undefined;
@@ -128,7 +128,7 @@ export class IntervalSearch implements RunningSearch {
     this.#cutShort.resolve();
   }
 
-  async #run(): Promise<SearchOutcome> {
+  async #run(): Promise<SearchResult> {
     try {
       const job = await this.#open();
       this.#job = job;
@@ -205,7 +205,7 @@ export class IntervalSearch implements RunningSearch {
     return sign ?? (job.order.fromMs < this.fromMs ? 'beyondInterval' : undefined);
   }
 
-  async #conclude(judged: Judged): Promise<SearchOutcome> {
+  async #conclude(judged: Judged): Promise<SearchResult> {
     for (;;) {
       const run = this.#runOf(judged);
       const verdict = judge(run);
@@ -255,7 +255,7 @@ export class IntervalSearch implements RunningSearch {
     await closing;
   }
 
-  async #follow(judged: Judged, verdict: Exclude<Verdict, { kind: 'read' | 'count' }>): Promise<SearchOutcome> {
+  async #follow(judged: Judged, verdict: Exclude<Verdict, { kind: 'read' | 'count' }>): Promise<SearchResult> {
     const { segment, fromMs, toMs } = this.#order;
     switch (verdict.kind) {
       case 'commit':
@@ -279,7 +279,7 @@ export class IntervalSearch implements RunningSearch {
    * Searches a millisecond with too many rows. Divides the rows by the last digits of their message ids, and commits
    * them.
    */
-  async #searchDense(judged: Judged, verdict: Extract<Verdict, { kind: 'dense' }>): Promise<SearchOutcome> {
+  async #searchDense(judged: Judged, verdict: Extract<Verdict, { kind: 'dense' }>): Promise<SearchResult> {
     const { fromMs, count } = verdict.record;
     // Checks the limit on scanned bytes first, because searches by the last digits of message ids may scan many bytes.
     if (this.#tools.isScannedOut()) this.stop();
@@ -288,22 +288,22 @@ export class IntervalSearch implements RunningSearch {
     const dense = { atMs: fromMs, rows: count.rows, order: this.#order };
     const options = { tools: this.#tools, jobs: this.#jobs, signal: this.#stop.signal };
     this.isSearching = true;
-    const outcome = await searchDense(dense, options);
+    const result = await searchDense(dense, options);
     this.isSearching = false;
     await closing;
-    if (outcome.kind === 'found') {
+    if (result.kind === 'found') {
       await this.#reading?.giveUp();
-      this.#reading = outcome.files;
-      return this.#commit(judged.job, outcome.files, outcome.record);
+      this.#reading = result.files;
+      return this.#commit(judged.job, result.files, result.record);
     }
-    const message = `${verdict.message}; ${outcome.message}`;
+    const message = `${verdict.message}; ${result.message}`;
     const mayRepeat =
-      outcome.kind === 'again' && !(outcome.isFailure && this.#tools.failedBefore(this.#order) >= searchesAgain);
-    if (mayRepeat) return this.#again(outcome.isFailure, message);
+      result.kind === 'again' && !(result.isFailure && this.#tools.failedBefore(this.#order) >= searchesAgain);
+    if (mayRepeat) return this.#again(result.isFailure, message);
     return this.#incomplete(judged, { ...verdict, reason: 'MillisecondTooDense', message });
   }
 
-  #again(isFailure: boolean, message: string): SearchOutcome {
+  #again(isFailure: boolean, message: string): SearchResult {
     this.#tools.log.info('an interval is searched again', { ...this.#order, message });
     return { kind: 'again', isFailure, message };
   }
@@ -311,14 +311,14 @@ export class IntervalSearch implements RunningSearch {
   async #incomplete(
     judged: Judged,
     { record, reason, message }: Pick<Extract<Verdict, { kind: 'incomplete' }>, 'record' | 'reason' | 'message'>,
-  ): Promise<SearchOutcome> {
+  ): Promise<SearchResult> {
     if (record && this.#tools.incompletePolicy() === 'Keep') return this.#commit(judged.job, judged.reading, record);
     const figures = record && { received: record.received, expected: record.count.rows };
     return { kind: 'incomplete', reason, message, figures };
   }
 
   /** Completes the files, and then writes the commit record (E3). Meanwhile, closes the search job. */
-  async #commit(job: SearchJob, staging: Staging, figures: RecordFigures): Promise<SearchOutcome> {
+  async #commit(job: SearchJob, staging: Staging, figures: RecordFigures): Promise<SearchResult> {
     const { signal } = this.#stop;
     const closing = this.#jobs.close(job);
     const giveUp = () => void staging.giveUp();
@@ -328,12 +328,12 @@ export class IntervalSearch implements RunningSearch {
     signal.throwIfAborted();
     assert(figures.fromMs >= this.fromMs, 'a commit record extends beyond its interval');
     const record: CommitRecord = { ...figures, segment: this.segment, files };
-    const outcome = await crossing('export.commit', () => this.#write(record));
+    const result = await crossing('export.commit', () => this.#write(record));
     await closing;
-    return outcome.kind === 'committed' ? { kind: 'committed', record } : outcome;
+    return result.kind === 'committed' ? { kind: 'committed', record } : result;
   }
 
-  async #write(record: CommitRecord): Promise<CommitOutcome> {
+  async #write(record: CommitRecord): Promise<CommitResult> {
     const { destination, definition, clock } = this.#tools;
     this.#areFilesNamed = true;
     for (let tries = 1; ; tries++) {

@@ -1,4 +1,4 @@
-/** Types for searching one interval: the input of a search and its possible outcomes. */
+/** Types for searching one interval: the input of a search and its possible results. */
 
 import type { Clock } from '../../base/clock.ts';
 import type { LogfleetError } from '../../base/errors.ts';
@@ -81,7 +81,7 @@ export interface JobView extends TimeRange {
   readonly purpose: 'Rows' | 'Count';
 }
 
-export type SearchOutcome =
+export type SearchResult =
   | { readonly kind: 'committed'; readonly record: CommitRecord }
   /** Another process committed this interval first. */
   | { readonly kind: 'taken'; readonly existing: CommitRecord }

@@ -8,7 +8,7 @@ import { counted, groupedText } from '../../base/number-text.ts';
 import { isoText } from '../../base/time-text.ts';
 import type { Health } from '../../controller/health.ts';
 import { lowestLevel, type ProofLevel } from '../../destination/proof-range.ts';
-import type { Outcome } from '../../service/requests/outcome.ts';
+import type { RequestFailure } from '../../service/requests/request-failure.ts';
 import type { Shortcoming } from '../search/search-verdict.ts';
 import type { SearchWait } from '../work/export-decision.ts';
 import type { Unproven } from '../work/export-delays.ts';
@@ -194,7 +194,7 @@ const needsAnother: ReadonlySet<string> = new Set([
       'unknown.timezone',
       'no.records.not.an.aggregation.query',
       'raw.messages.not.available',
-    ] satisfies Outcome[]
+    ] satisfies RequestFailure[]
   ).map((outcome) => `service.${outcome}`),
 ]);
 

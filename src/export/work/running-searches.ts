@@ -8,7 +8,7 @@ import type { Logger } from '../../base/log.ts';
 import type { TimeRange } from '../../base/time-range.ts';
 import { type CommitRecord, recordKey } from '../../destination/commit-record.ts';
 import type { MessageHistogram } from '../../service/jobs/job-gathering.ts';
-import type { JobView, RunningSearch, SearchOrder, SearchOutcome } from '../search/search-tools.ts';
+import type { JobView, RunningSearch, SearchOrder, SearchResult } from '../search/search-tools.ts';
 import type { ExportDelays } from './export-delays.ts';
 import { rangeText } from './figure-text.ts';
 import { RowHistogram } from './row-histogram.ts';
@@ -16,8 +16,8 @@ import { RowHistogram } from './row-histogram.ts';
 export interface Search extends RunningSearch {
   /** Monotonic time at which the search began. */
   readonly begunAtMs: number;
-  /** Outcome of the search. Never rejects. */
-  readonly done: Promise<SearchOutcome>;
+  /** Result of the search. Never rejects. */
+  readonly done: Promise<SearchResult>;
   readonly jobs: readonly JobView[];
   /** Returns the number of rows that the search job has found so far in each period. */
   histogram(): MessageHistogram | undefined;
@@ -35,7 +35,7 @@ export interface RunningSearchesOptions {
   readonly onCommitted: (record: CommitRecord) => void;
   /** Called when another process writes commit records for this export. */
   readonly onOthers: () => void;
-  /** Called after the outcome of a search has been applied. */
+  /** Called after the result of a search has been applied. */
   readonly onEnded: () => void;
 }
 
@@ -74,12 +74,12 @@ export class RunningSearches {
   }
 
   add(order: SearchOrder, search: Search): void {
-    const ended = search.done.then((outcome) => {
+    const ended = search.done.then((result) => {
       this.#searches.delete(search);
       this.endedBytes += search.scannedBytes;
-      const isOutdated = outcome.kind === 'incomplete' && this.#ofFormerPolicy.has(search);
-      if (!isOutdated) this.#learn(order, outcome);
-      if (outcome.kind === 'committed') this.#histogram.learn(outcome.record, search.histogram());
+      const isOutdated = result.kind === 'incomplete' && this.#ofFormerPolicy.has(search);
+      if (!isOutdated) this.#learn(order, result);
+      if (result.kind === 'committed') this.#histogram.learn(result.record, search.histogram());
       this.#options.onEnded();
     });
     this.#searches.set(search, ended);
@@ -105,34 +105,34 @@ export class RunningSearches {
     this.#options.messages.forget(recordKey(record));
   }
 
-  #learn(order: SearchOrder, outcome: SearchOutcome): void {
+  #learn(order: SearchOrder, result: SearchResult): void {
     const { delays, onOthers } = this.#options;
-    switch (outcome.kind) {
+    switch (result.kind) {
       case 'committed':
         this.written++;
-        this.#committed(outcome.record);
+        this.#committed(result.record);
         break;
       case 'taken':
-        this.#committed(outcome.existing);
+        this.#committed(result.existing);
         onOthers();
         break;
       case 'narrowed':
         delays.succeeded(order);
-        this.narrowed = [...this.narrowed, outcome.order].sort((left, right) => right.fromMs - left.fromMs);
+        this.narrowed = [...this.narrowed, result.order].sort((left, right) => right.fromMs - left.fromMs);
         break;
       case 'again':
-        if (outcome.isFailure) delays.provedNothing(order);
-        delays.again(order, `${rangeText(order)} ${outcome.message}`);
-        if (outcome.isFailure) this.#addMessage(order, outcome.message);
+        if (result.isFailure) delays.provedNothing(order);
+        delays.again(order, `${rangeText(order)} ${result.message}`);
+        if (result.isFailure) this.#addMessage(order, result.message);
         break;
       case 'incomplete': {
-        const { reason, message, figures } = outcome;
+        const { reason, message, figures } = result;
         delays.incomplete({ order, reason, message, figures });
         this.#addMessage(order, message);
         break;
       }
       case 'failed':
-        this.#failed(order, outcome.error);
+        this.#failed(order, result.error);
         break;
       case 'stopped':
         break;

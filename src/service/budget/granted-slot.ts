@@ -2,10 +2,10 @@
 import type { Clock } from '../../base/clock.ts';
 import type { KeyQueue, Occupant } from './key-queue.ts';
 import type { RateLimiter, Reservation } from './rate-limiter.ts';
-import type { Path, RequestClass, Slot, SlotOutcome } from './request-slot.ts';
+import type { Path, RequestClass, Slot, SlotResult } from './request-slot.ts';
 import { type Departure, depart, type SendRight, type Term } from './send-right.ts';
 
-export type Answered = Extract<SlotOutcome, { kind: 'answered' }>;
+export type Answered = Extract<SlotResult, { kind: 'answered' }>;
 
 /**
  * Time in ms for which a cancelled request still counts as concurrent, because the service may still be working on it
@@ -85,11 +85,11 @@ export class GrantedSlot implements Slot, Occupant {
     this.#options.onChange();
   }
 
-  finished(outcome: SlotOutcome): void {
-    if (outcome.kind === 'abandoned') {
+  finished(result: SlotResult): void {
+    if (result.kind === 'abandoned') {
       this.#state = 'held';
       this.#abandonedAtMs = this.#nowMs();
-    } else this.#end(outcome);
+    } else this.#end(result);
     this.#options.onChange();
   }
 
@@ -103,12 +103,12 @@ export class GrantedSlot implements Slot, Occupant {
     return this.#options.clock.monotonic();
   }
 
-  #end(outcome: Exclude<SlotOutcome, { kind: 'abandoned' }>): void {
+  #end(result: Exclude<SlotResult, { kind: 'abandoned' }>): void {
     const nowMs = this.#nowMs();
     this.#leave();
-    if (outcome.kind === 'answered') {
-      this.#learn(outcome.headAtMs ?? nowMs);
-      this.#options.onResponse(outcome, this.#reservation.sentAtMs ?? nowMs);
+    if (result.kind === 'answered') {
+      this.#learn(result.headAtMs ?? nowMs);
+      this.#options.onResponse(result, this.#reservation.sentAtMs ?? nowMs);
     } else if (!this.#isHeard) {
       this.#options.limiter.broken(this.#reservation, nowMs);
     }

@@ -47,7 +47,7 @@ export interface SlotRequest {
  *   counts as concurrent for a while (B2).
  * - `broken`: the service closed the connection.
  */
-export type SlotOutcome =
+export type SlotResult =
   | {
       readonly kind: 'answered';
       readonly status: number;
@@ -85,7 +85,7 @@ export interface Slot {
    */
   yieldTo(giveUp: () => void): void;
   /** Reports how the started request ended. */
-  finished(outcome: SlotOutcome): void;
+  finished(result: SlotResult): void;
 }
 
 /** Budget of one access key. All access keys of a user share the request rate and the limit on search jobs. */

@@ -76,7 +76,7 @@ export class JobClient implements OpenJob {
       mayHaveActed();
       return response;
     } catch (error) {
-      if (!(error instanceof ServiceError) || error.outcome !== 'jobDeleted' || error.sentAtMs === undefined)
+      if (!(error instanceof ServiceError) || error.failure !== 'jobDeleted' || error.sentAtMs === undefined)
         throw error;
       return { value: undefined, sentAtMs: error.sentAtMs };
     }

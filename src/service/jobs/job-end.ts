@@ -1,14 +1,14 @@
 /** Errors that end a search job. */
 import { failure, type LogfleetError } from '../../base/errors.ts';
-import { jobMissings, type Outcome } from '../requests/outcome.ts';
+import { jobMissings, type RequestFailure } from '../requests/request-failure.ts';
 import { endedIn, ServiceError } from '../requests/service-error.ts';
 
 /**
- * Outcomes after which the search job may still exist, because the replica that responded does not know the job yet, or
+ * Failures after which the search job may still exist, because the replica that responded does not know the job yet, or
  * the request lacked the job's cookie.
  */
-const mayLive: ReadonlySet<Outcome> = new Set(['jobNotKnownYet', 'jobCookieMissing']);
-const missing = jobMissings.filter((outcome) => !mayLive.has(outcome));
+const mayLive: ReadonlySet<RequestFailure> = new Set(['jobNotKnownYet', 'jobCookieMissing']);
+const missing = jobMissings.filter((failure) => !mayLive.has(failure));
 
 /** Reports whether the search job no longer exists. */
 export function isMissing(error: LogfleetError): boolean {
@@ -39,7 +39,7 @@ export function cancelledError(id: string): LogfleetError {
 export function silencedError(id: string, silentMs: number, cause: LogfleetError): LogfleetError {
   const { effect = 'none' } = cause instanceof ServiceError ? cause : {};
   return new ServiceError({
-    outcome: 'jobSilenced',
+    failure: 'jobSilenced',
     message: `The search job ${id} is lost, because the service has not answered a request for this job for ${Math.round(silentMs / 1000)} s.`,
     handling: { kind: 'backoff' },
     reason: 'JobSilenced',

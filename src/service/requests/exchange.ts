@@ -1,5 +1,5 @@
 /**
- * Sends the requests of all operations, and retries failed requests if the table in `outcome.ts` allows it. Returns a
+ * Sends the requests of all operations, and retries failed requests if the table in `request-failure.ts` allows it. Returns a
  * successful response or throws a `ServiceError`.
  *
  * Each request needs its own permission from the request budget. The permission is always returned, even if the request
@@ -28,12 +28,12 @@ import type { Call, CallResponse, ResponseReader } from './call.ts';
 import { decodeErrorBody } from './error-body.ts';
 import { KeyCheck, KeyRejectedError } from './key-check.ts';
 import { operations } from './operation.ts';
-import { type Outcome, outcomeOfError, outcomeOfResponse, treatmentOf } from './outcome.ts';
 import { isRedirect, resolveRedirect } from './redirect.ts';
+import { failureOfError, failureOfResponse, type RequestFailure, treatmentOf } from './request-failure.ts';
 import { ResponseStream } from './response-stream.ts';
 import type { ServiceAddress } from './service-address.ts';
 import { ServiceError } from './service-error.ts';
-import { type Failure, type SettingNames, toServiceError } from './service-failure.ts';
+import { type FailedRequest, type SettingNames, toServiceError } from './service-failure.ts';
 
 /**
  * Time in ms after which an unanswered status request may be cancelled to send a keep-alive of a search job instead
@@ -42,8 +42,13 @@ import { type Failure, type SettingNames, toServiceError } from './service-failu
 const pollTimeoutMs = 2_000;
 /** Maximum delay in ms that is accepted from a `Retry-After` header. */
 const longestRetryAfterMs = hourMs;
-/** Outcomes of requests that were never sent. Such outcomes say nothing about the service. */
-const ownOutcomes: ReadonlySet<Outcome> = new Set<Outcome>(['withdrawn', 'closed', 'notLeading', 'budgetFull']);
+/** Failures of requests that were never sent. Such failures say nothing about the service. */
+const unsentFailures: ReadonlySet<RequestFailure> = new Set<RequestFailure>([
+  'withdrawn',
+  'closed',
+  'notLeading',
+  'budgetFull',
+]);
 
 /** Address, credentials and request budget for requests to the service. */
 export interface ServiceSettings {
@@ -106,11 +111,11 @@ export class Exchange {
   }
 
   /**
-   * Sends a call's request, and retries it if the outcome permits a retry. Throws a `ServiceError`, or an error thrown
+   * Sends a call's request, and retries it if the failure permits a retry. Throws a `ServiceError`, or an error thrown
    * by one of the caller's own functions. The caller must wait before it repeats a failed call.
    */
   async perform<T>(call: Call, reading: ResponseReader<T>): Promise<CallResponse<T>> {
-    const timesSeen = new Map<Outcome, number>();
+    const timesSeen = new Map<RequestFailure, number>();
     for (;;) {
       this.#calls += 1;
       try {
@@ -132,15 +137,15 @@ export class Exchange {
   }
 
   /** Reports whether to repeat a failed call immediately. */
-  #isRepeated(call: Call, error: unknown, timesSeen: Map<Outcome, number>): boolean {
+  #isRepeated(call: Call, error: unknown, timesSeen: Map<RequestFailure, number>): boolean {
     if (!(error instanceof ServiceError)) return false;
-    const { outcome } = error;
-    this.#count(call, outcome);
+    const { failure } = error;
+    this.#count(call, failure);
     if (error.effect === 'unknown') call.mayHaveActed?.();
-    const seen = (timesSeen.get(outcome) ?? 0) + 1;
-    timesSeen.set(outcome, seen);
-    const isRepeated = seen <= treatmentOf(call.operation, outcome).again;
-    if (outcome === 'unauthorized') this.#keyCheck.rejected(call, error, isRepeated);
+    const seen = (timesSeen.get(failure) ?? 0) + 1;
+    timesSeen.set(failure, seen);
+    const isRepeated = seen <= treatmentOf(call.operation, failure).again;
+    if (failure === 'unauthorized') this.#keyCheck.rejected(call, error, isRepeated);
     else if (error.status !== undefined) this.#keyCheck.accepted();
     return isRepeated;
   }
@@ -171,8 +176,8 @@ export class Exchange {
         hops,
       });
       if (redirect.kind === 'refused') {
-        const { outcome, detail } = redirect;
-        throw this.#error(call, url, { outcome, detail, status: response.status, sentAtMs });
+        const { failure, detail } = redirect;
+        throw this.#error(call, url, { failure, detail, status: response.status, sentAtMs });
       }
       this.#count(call, 'redirected');
       forGood &&= redirect.forGood;
@@ -182,12 +187,12 @@ export class Exchange {
     }
   }
 
-  #count(call: Call, outcome: Outcome | 'ok' | 'redirected'): void {
+  #count(call: Call, outcome: RequestFailure | 'ok' | 'redirected'): void {
     this.#requests.add({ operation: call.operation, outcome });
   }
 
-  #error(call: Call, url: URL, failure: Omit<Failure, 'address'>): ServiceError {
-    return toServiceError(call.operation, { ...failure, address: url.origin + url.pathname }, this.#options.names);
+  #error(call: Call, url: URL, failed: Omit<FailedRequest, 'address'>): ServiceError {
+    return toServiceError(call.operation, { ...failed, address: url.origin + url.pathname }, this.#options.names);
   }
 
   /** Returns the value of a successful response, or throws a `ServiceError`. */
@@ -202,7 +207,7 @@ export class Exchange {
     } catch (cause) {
       if (!(cause instanceof DecodeError)) throw cause;
       const detail = encodingProblem(response) ?? cause.message;
-      throw this.#error(call, url, { outcome: 'responseInvalid', status, sentAtMs, detail, cause });
+      throw this.#error(call, url, { failure: 'responseInvalid', status, sentAtMs, detail, cause });
     }
   }
 
@@ -214,12 +219,12 @@ export class Exchange {
   ): ServiceError {
     const { status } = response;
     const { serviceCode, message } = decodeErrorBody(response.body);
-    const outcome = outcomeOfResponse(call.operation, status, serviceCode);
+    const failure = failureOfResponse(call.operation, status, serviceCode);
     const isDeletion = call.operation === 'deleteJob';
     const hasCookie = cookie !== undefined;
     return this.#error(call, url, {
-      outcome,
-      ...(outcome === 'jobGone' && call.session?.whyMissing({ sentAtMs, isDeletion, hasCookie, isAstray })),
+      failure,
+      ...(failure === 'jobGone' && call.session?.whyMissing({ sentAtMs, isDeletion, hasCookie, isAstray })),
       status,
       serviceCode,
       serviceMessage: this.#withoutSecrets(message, cookie),
@@ -345,11 +350,11 @@ export class Exchange {
   /** Converts a request's error to a `ServiceError`. Does not convert errors thrown by the caller's own functions. */
   #unanswered(call: Call, url: URL, cause: unknown, sentAtMs?: number, status?: number): unknown {
     const isSent = sentAtMs !== undefined;
-    const outcome = outcomeOfError(cause, isSent, call.signal);
-    if (outcome === undefined) return cause;
-    if (!isSent && !call.session?.address && !ownOutcomes.has(outcome)) this.#address = this.#options.address;
+    const failure = failureOfError(cause, isSent, call.signal);
+    if (failure === undefined) return cause;
+    if (!isSent && !call.session?.address && !unsentFailures.has(failure)) this.#address = this.#options.address;
     const detail = messageOf(cause);
-    return this.#error(call, url, { outcome, detail, cause, sentAtMs, status });
+    return this.#error(call, url, { failure, detail, cause, sentAtMs, status });
   }
 }
 

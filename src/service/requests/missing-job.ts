@@ -3,7 +3,7 @@
  * job yet, a cookie is missing, or the job was deleted or cancelled.
  */
 import { hourMs } from '../../base/time-units.ts';
-import type { jobMissings } from './outcome.ts';
+import type { jobMissings } from './request-failure.ts';
 
 /**
  * Time in ms after a job's creation during which some replicas of the service may not know the job (section 10.2 of
@@ -48,7 +48,7 @@ export interface JobFacts extends NoSuchJob {
 }
 
 export interface MissingJob {
-  readonly outcome: (typeof jobMissings)[number];
+  readonly failure: (typeof jobMissings)[number];
   readonly detail: string;
 }
 
@@ -61,28 +61,28 @@ export function missingJob(facts: JobFacts): MissingJob {
   // job exists.
   if (facts.isAstray && hadCookie && !hasCookie) {
     return {
-      outcome: 'jobCookieMissing',
+      failure: 'jobCookieMissing',
       detail: 'a redirect led to a host that does not receive the cookies of the search job',
     };
   }
-  if (facts.isDeleted) return { outcome: 'jobDeleted', detail: 'the search job has been deleted' };
+  if (facts.isDeleted) return { failure: 'jobDeleted', detail: 'the search job has been deleted' };
   if (ageMs < (isHeard ? heardReplicaGraceMs : replicaGraceMs)) {
-    return { outcome: 'jobNotKnownYet', detail: `${seconds(ageMs)} after its creation` };
+    return { failure: 'jobNotKnownYet', detail: `${seconds(ageMs)} after its creation` };
   }
-  if (facts.isDeletion) return { outcome: 'jobDeleted', detail: 'it no longer exists' };
+  if (facts.isDeletion) return { failure: 'jobDeleted', detail: 'it no longer exists' };
   if (!hasCookie && (hadCookie || !isHeard)) {
-    return { outcome: 'jobCookieMissing', detail: 'the request had no cookie' };
+    return { failure: 'jobCookieMissing', detail: 'the request had no cookie' };
   }
   if (silentMs >= silenceMs) {
     return {
-      outcome: 'jobSilenced',
+      failure: 'jobSilenced',
       detail: `this request was sent ${seconds(silentMs)} after the last answered request for the search job`,
     };
   }
   if (ageMs >= longestQueryMs)
-    return { outcome: 'jobTimedOut', detail: 'the search job was created more than eight hours ago' };
+    return { failure: 'jobTimedOut', detail: 'the search job was created more than eight hours ago' };
   return {
-    outcome: 'jobGone',
+    failure: 'jobGone',
     detail: `the service still knew the search job ${seconds(silentMs)} before this request`,
   };
 }

@@ -25,7 +25,7 @@ export type Redirect =
     }
   | {
       readonly kind: 'refused';
-      readonly outcome: 'redirectNotAllowed' | 'redirectInCircles';
+      readonly failure: 'redirectNotAllowed' | 'redirectInCircles';
       /**
        * Text for the message: either the base address that the user can set instead, or the reason why the redirect is
        * not followed.
@@ -54,17 +54,17 @@ export function resolveRedirect(question: RedirectQuestion): Redirect {
   const { location, from, path, status, home, allowedHosts, hops } = question;
   const url = location ? URL.parse(location, from.href) : null;
   if (!url)
-    return { kind: 'refused', outcome: 'redirectInCircles', detail: 'the response has no valid Location header' };
+    return { kind: 'refused', failure: 'redirectInCircles', detail: 'the response has no valid Location header' };
   url.username = '';
   url.password = '';
   url.hash = '';
   const whole = url.pathname + url.search;
   const basePath = whole.endsWith(path) ? whole.slice(0, whole.length - path.length) : undefined;
   if (url.protocol !== 'https:' || (url.origin !== home && !allowedHosts.has(url.host))) {
-    return { kind: 'refused', outcome: 'redirectNotAllowed', detail: url.origin + (basePath ?? url.pathname) };
+    return { kind: 'refused', failure: 'redirectNotAllowed', detail: url.origin + (basePath ?? url.pathname) };
   }
   if (hops === maxHops) {
-    return { kind: 'refused', outcome: 'redirectInCircles', detail: `more than ${maxHops} redirects` };
+    return { kind: 'refused', failure: 'redirectInCircles', detail: `more than ${maxHops} redirects` };
   }
   const address = basePath === undefined ? undefined : { origin: url.origin, basePath };
   return { kind: 'follow', url, address, forGood: permanentStatuses.has(status) };

@@ -3,10 +3,10 @@
  * the caller should do.
  */
 import { LogfleetError, type LogfleetErrorOptions } from '../../base/errors.ts';
-import type { Effect, Outcome } from './outcome.ts';
+import type { Effect, RequestFailure } from './request-failure.ts';
 
 export interface ServiceErrorOptions extends Omit<LogfleetErrorOptions, 'code'> {
-  readonly outcome: Outcome;
+  readonly failure: RequestFailure;
   readonly effect: Effect;
   /** HTTP status. Undefined if there was no response. */
   readonly status?: number | undefined;
@@ -18,15 +18,15 @@ export interface ServiceErrorOptions extends Omit<LogfleetErrorOptions, 'code'> 
 
 export class ServiceError extends LogfleetError {
   override readonly name = 'ServiceError';
-  readonly outcome: Outcome;
+  readonly failure: RequestFailure;
   readonly effect: Effect;
   readonly status: number | undefined;
   readonly serviceCode: string | undefined;
   readonly sentAtMs: number | undefined;
 
   constructor(options: ServiceErrorOptions) {
-    super({ ...options, code: `service.${options.outcome}` });
-    this.outcome = options.outcome;
+    super({ ...options, code: `service.${options.failure}` });
+    this.failure = options.failure;
     this.effect = options.effect;
     this.status = options.status;
     this.serviceCode = options.serviceCode;
@@ -34,7 +34,7 @@ export class ServiceError extends LogfleetError {
   }
 }
 
-/** Reports whether the error is a `ServiceError` with one of the given outcomes. */
-export function endedIn(error: unknown, ...outcomes: readonly Outcome[]): boolean {
-  return error instanceof ServiceError && outcomes.includes(error.outcome);
+/** Reports whether the error is a `ServiceError` with one of the given failures. */
+export function endedIn(error: unknown, ...failures: readonly RequestFailure[]): boolean {
+  return error instanceof ServiceError && failures.includes(error.failure);
 }

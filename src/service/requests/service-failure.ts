@@ -4,12 +4,12 @@
  */
 import type { Handling } from '../../base/errors.ts';
 import { type Operation, operations } from './operation.ts';
-import { type Outcome, treatmentOf } from './outcome.ts';
+import { type RequestFailure, treatmentOf } from './request-failure.ts';
 import { ServiceError, type ServiceErrorOptions } from './service-error.ts';
 
 /** Outcome and details of a failed request. */
-export interface Failure
-  extends Pick<ServiceErrorOptions, 'outcome' | 'status' | 'serviceCode' | 'sentAtMs' | 'cause'> {
+export interface FailedRequest
+  extends Pick<ServiceErrorOptions, 'failure' | 'status' | 'serviceCode' | 'sentAtMs' | 'cause'> {
   /** Address of the failed request, without its query. */
   readonly address: string;
   readonly serviceMessage?: string | undefined;
@@ -20,9 +20,9 @@ export interface Failure
 
 const correctQuery = 'correct the query';
 
-type Advice = { readonly [O in Outcome]?: string };
+type Advice = { readonly [O in RequestFailure]?: string };
 
-/** Returns user-facing advice, by the request's outcome or error code. */
+/** Returns user-facing advice, by the kind of failure or the error code. */
 function adviceWith(operation: Operation, names: SettingNames): Advice {
   const { address, credentials, trustAuthority, shareRate } = names;
   // The service gives the same response for too many requests and too many search jobs (section 10.5 of docs/service.md).
@@ -68,14 +68,14 @@ function adviceWith(operation: Operation, names: SettingNames): Advice {
 }
 
 /** Creates the error for a failed request. `names` contains the names of the settings as users know them. */
-export function toServiceError(operation: Operation, failure: Failure, names = secretSettingNames): ServiceError {
-  const { reason, effect, handling } = treatmentOf(operation, failure.outcome);
+export function toServiceError(operation: Operation, failed: FailedRequest, names = secretSettingNames): ServiceError {
+  const { reason, effect, handling } = treatmentOf(operation, failed.failure);
   return new ServiceError({
-    ...failure,
-    message: render(operation, failure, names),
+    ...failed,
+    message: render(operation, failed, names),
     reason,
     effect,
-    handling: handlingOf(handling, failure.retryAfterMs),
+    handling: handlingOf(handling, failed.retryAfterMs),
   });
 }
 
@@ -84,18 +84,18 @@ function handlingOf(kind: Exclude<Handling['kind'], 'bug'>, retryAfterMs: number
   return retryAfterMs === undefined ? { kind: 'backoff' } : { kind: 'retryAfter', delayMs: retryAfterMs };
 }
 
-function render(operation: Operation, failure: Failure, names: SettingNames): string {
-  const request = `${operations[operation].method} ${failure.address}`;
-  const isGoneTask = operation === 'getTask' && failure.outcome === 'notFound';
-  const help = isGoneTask ? undefined : adviceWith(operation, names)[failure.outcome];
-  return `${happened(request, failure, names)}${help ? `; ${help}` : ''}`;
+function render(operation: Operation, failed: FailedRequest, names: SettingNames): string {
+  const request = `${operations[operation].method} ${failed.address}`;
+  const isGoneTask = operation === 'getTask' && failed.failure === 'notFound';
+  const help = isGoneTask ? undefined : adviceWith(operation, names)[failed.failure];
+  return `${happened(request, failed, names)}${help ? `; ${help}` : ''}`;
 }
 
 /** Describes how a failed request ended. `request` contains the request's method and address. */
-function happened(request: string, failure: Failure, { followRedirect }: SettingNames): string {
-  const { detail, status, outcome } = failure;
+function happened(request: string, failed: FailedRequest, { followRedirect }: SettingNames): string {
+  const { detail, status, failure } = failed;
   const inBrackets = detail ? ` (${detail})` : '';
-  switch (outcome) {
+  switch (failure) {
     case 'redirectNotAllowed':
       return `${request} was redirected to ${detail}, which is not an allowed host: if the host is correct, ${followRedirect}`;
     case 'redirectInCircles':
@@ -125,13 +125,13 @@ function happened(request: string, failure: Failure, { followRedirect }: Setting
     case 'jobGone':
       return `${request} did not find the search job${inBrackets}`;
     default:
-      return status === undefined ? `${request} was not sent${inBrackets}` : answered(request, failure, status);
+      return status === undefined ? `${request} was not sent${inBrackets}` : answered(request, failed, status);
   }
 }
 
-function answered(request: string, failure: Failure, status: number): string {
-  const code = failure.serviceCode ? ` ${failure.serviceCode}` : '';
-  return `${request} was answered with ${status}${code}${failure.serviceMessage ? ` (${failure.serviceMessage})` : ''}`;
+function answered(request: string, failed: FailedRequest, status: number): string {
+  const code = failed.serviceCode ? ` ${failed.serviceCode}` : '';
+  return `${request} was answered with ${status}${code}${failed.serviceMessage ? ` (${failed.serviceMessage})` : ''}`;
 }
 
 export interface SettingNames {

@@ -10,7 +10,7 @@ import type { Path } from '../../../src/service/budget/request-slot.ts';
 import type { UpgradeService } from '../../../src/service/collectors/upgrade-service.ts';
 import type { ConnectionSettings } from '../../../src/service/connect.ts';
 import type { SearchJobs } from '../../../src/service/jobs/search-jobs.ts';
-import { outcomes } from '../../../src/service/requests/outcome.ts';
+import { requestFailures } from '../../../src/service/requests/request-failure.ts';
 import { toServiceError } from '../../../src/service/requests/service-failure.ts';
 import { MemorySecrets } from '../../support/memory-secrets.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
@@ -398,12 +398,12 @@ describe('messages name the environment variables that replace a Secret', () => 
     );
   });
 
-  test.each(outcomes)('a request that ends with %s', async (outcome) => {
+  test.each(requestFailures)('a request that ends with %s', async (failure) => {
     const world = AccountsWorld.withVariables(good);
     await world.resolve();
     const names = world.connected[0]?.names;
-    const failure = { outcome, address: 'https://api.example.com/api/v1', detail: 'https://eu.example.com/api' };
-    const { message } = toServiceError('listCollectors', failure, names);
+    const failed = { failure, address: 'https://api.example.com/api/v1', detail: 'https://eu.example.com/api' };
+    const { message } = toServiceError('listCollectors', failed, names);
     expect(message).not.toMatch(/baseURL|accessId|accessKey|ca\.crt|allowedHosts|the Secret/);
   });
 });

@@ -11,7 +11,7 @@ import {
 import { type DestinationFailure, destinationError } from '../../../src/destination/store/destination-error.ts';
 import { cancelledError, closedError } from '../../../src/service/jobs/job-end.ts';
 import { type Operation, operations } from '../../../src/service/requests/operation.ts';
-import { outcomes, treatmentOf } from '../../../src/service/requests/outcome.ts';
+import { requestFailures, treatmentOf } from '../../../src/service/requests/request-failure.ts';
 
 const earlier = '2026-11-21T10:00:00Z';
 const later = '2026-11-21T11:00:00Z';
@@ -95,7 +95,7 @@ test('all entries in the catalogue are different', () => {
 
 test('the catalogue contains every reason of a request to the service', () => {
   const known: readonly string[] = Object.values(reasons);
-  const found = outcomes.flatMap((outcome) =>
+  const found = requestFailures.flatMap((outcome) =>
     (Object.keys(operations) as Operation[]).map((operation) => treatmentOf(operation, outcome).reason),
   );
   expect(found.length).toBeGreaterThan(0);

@@ -13,7 +13,7 @@ import {
   ChosenFields,
   type OpenedJob,
   type SearchOrder,
-  type SearchOutcome,
+  type SearchResult,
   type SearchTools,
 } from '../../../src/export/search/search-tools.ts';
 import { ServiceQuirks } from '../../../src/export/search/service-quirks.ts';
@@ -106,7 +106,7 @@ export class SearchWorld {
     return new IntervalSearch({ segment: 0, ...hour, ...order }, changed, opened);
   }
 
-  async search(order: Partial<SearchOrder> = {}, start: StartOfSearch = {}): Promise<SearchOutcome> {
+  async search(order: Partial<SearchOrder> = {}, start: StartOfSearch = {}): Promise<SearchResult> {
     return this.simulated.run(this.begin(order, start).done);
   }
 
@@ -169,7 +169,7 @@ export class SearchWorld {
   }
 }
 
-function recordOf(outcome: SearchOutcome): CommitRecord {
+function recordOf(outcome: SearchResult): CommitRecord {
   if (outcome.kind === 'committed') return outcome.record;
   const error = outcome.kind === 'failed' ? outcome.error : undefined;
   throw new Error(`it is ${JSON.stringify(outcome)}`, { cause: error });

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { reasons } from '../../../src/api/conditions.ts';
 import { exportHealth } from '../../../src/export/status/export-health.ts';
 import { resourceWording } from '../../../src/export/status/export-wording.ts';
-import { outcomes, treatmentOf } from '../../../src/service/requests/outcome.ts';
+import { requestFailures, treatmentOf } from '../../../src/service/requests/request-failure.ts';
 import { firstCells } from './page-table.ts';
 import { readText } from './source-file.ts';
 
@@ -22,7 +22,9 @@ describe('docs/exports.md', () => {
 
   test('has every reason of a failed search, such as a wrong address or certificate', () => {
     const searching = ['createJob', 'getJob', 'listMessages', 'listRecords'] as const;
-    const met = outcomes.flatMap((outcome) => searching.map((operation) => treatmentOf(operation, outcome).reason));
+    const met = requestFailures.flatMap((outcome) =>
+      searching.map((operation) => treatmentOf(operation, outcome).reason),
+    );
     // Some reasons are not in docs/exports.md, because they concern only collectors or never appear in a condition.
     const { collectorRefused, callAborted, clientClosed, notLeading } = reasons;
     const others: readonly string[] = [collectorRefused, callAborted, clientClosed, notLeading];

@@ -142,24 +142,24 @@ function Minute({ time }: { time: string }) {
 
 /** Command line with a button that copies it. */
 export function Command({ purpose, command }: { purpose: string; command: string }) {
-  const [outcome, setOutcome] = useState('');
+  const [feedback, setFeedback] = useState('');
   const copy = async () => {
     const isCopied = await navigator.clipboard.writeText(command).then(
       () => true,
       () => false,
     );
-    setOutcome(isCopied ? 'Copied' : 'Not allowed');
-    setTimeout(() => setOutcome(''), 2_000);
+    setFeedback(isCopied ? 'Copied' : 'Not allowed');
+    setTimeout(() => setFeedback(''), 2_000);
   };
   return (
     <div class="command">
       <span class="purpose">{purpose}</span>
       <code>{command}</code>
       <button class="copy" type="button" onClick={copy} aria-label={`Copy the command: ${purpose}`}>
-        {outcome || 'Copy'}
+        {feedback || 'Copy'}
       </button>
       <span class="unseen" role="status">
-        {outcome}
+        {feedback}
       </span>
     </div>
   );

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { renderInterruption } from '../../../../src/cli/run/run-outcome.ts';
+import { renderInterruption } from '../../../../src/cli/run/run-report.ts';
 import { sampleExport } from '../sample-export.ts';
 import { rollingStatus, samplePolicy } from '../sample-policy.ts';
 

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { seededRandom } from '../../../../src/base/random.ts';
 import { RequestBudget } from '../../../../src/service/budget/request-budget.ts';
-import type { KeyBudget, RequestClass, Slot, SlotOutcome } from '../../../../src/service/budget/request-slot.ts';
+import type { KeyBudget, RequestClass, Slot, SlotResult } from '../../../../src/service/budget/request-slot.ts';
 import { JobPolls } from '../../../../src/service/jobs/job-polls.ts';
 import type { OpenJob, StatusOptions } from '../../../../src/service/jobs/search-service.ts';
 import { failure, running } from '../../../support/fake-job.ts';
@@ -196,8 +196,8 @@ class BudgetWorld {
         const sentAtMs = this.clock.monotonic();
         const sending = this.#send('a', requestClass, slot, this.#pollFate(requestClass));
         beforeSend?.();
-        const outcome = await sending;
-        if (outcome.kind !== 'answered' || outcome.status === 429) throw failure('timeout', { effect: 'unknown' });
+        const result = await sending;
+        if (result.kind !== 'answered' || result.status === 429) throw failure('timeout', { effect: 'unknown' });
         this.longestSilenceMs = Math.max(this.longestSilenceMs, sentAtMs - job.heardAtMs);
         job.heardAtMs = Math.max(job.heardAtMs, sentAtMs);
         return { value: running, sentAtMs };
@@ -219,7 +219,7 @@ class BudgetWorld {
     return isStalled ? { ...fate, workMs: 15_000 + longestAfterPollMs } : fate;
   }
 
-  async #send(key: 'a' | 'b', requestClass: RequestClass, slot: Slot, fate: Fate): Promise<SlotOutcome> {
+  async #send(key: 'a' | 'b', requestClass: RequestClass, slot: Slot, fate: Fate): Promise<SlotResult> {
     this.#inFlight++;
     try {
       return await this.wire.send(key, requestClass, slot, fate);

@@ -1,5 +1,5 @@
 /** Simulated service for tests of the request budget. It records each request. */
-import type { KeyBudget, Path, RequestClass, Slot, SlotOutcome } from '../../../../src/service/budget/request-slot.ts';
+import type { KeyBudget, Path, RequestClass, Slot, SlotResult } from '../../../../src/service/budget/request-slot.ts';
 import type { VirtualClock } from '../../../support/virtual-clock.ts';
 
 /** How one request proceeds, with all times in ms. */
@@ -61,8 +61,8 @@ export class Wire {
     return delayMs === 0 ? Promise.resolve() : new Promise((resolve) => void this.#clock.after(delayMs, resolve));
   }
 
-  /** Sends a request with this slot. Reports the request's outcome to the budget, and resolves to it. */
-  send(key: string, requestClass: RequestClass, slot: Slot, fate: Fate = {}): Promise<SlotOutcome> {
+  /** Sends a request with this slot. Reports the request's result to the budget, and resolves to it. */
+  send(key: string, requestClass: RequestClass, slot: Slot, fate: Fate = {}): Promise<SlotResult> {
     const {
       outMs = 0,
       workMs = 0,
@@ -90,7 +90,7 @@ export class Wire {
     const seen = { key, class: requestClass, sentMs, arrivedMs, endedMs };
     this.seen.push(seen);
     const isHeldUp = bodyMs > heldUpMs;
-    const outcome: SlotOutcome =
+    const result: SlotResult =
       isLate || isHeldUp
         ? { kind: 'abandoned' }
         : {
@@ -102,13 +102,13 @@ export class Wire {
     let isOver = false;
     if (!isLate) this.#clock.after(headMs, () => !isOver && slot.heard(this.#clock.monotonic()));
     return new Promise((resolve) => {
-      const end = (how: SlotOutcome) => {
+      const end = (how: SlotResult) => {
         if (isOver) return;
         isOver = true;
         slot.finished(how);
         resolve(how);
       };
-      this.#clock.after(isLate ? deadlineMs : headMs + Math.min(bodyMs, heldUpMs), () => end(outcome));
+      this.#clock.after(isLate ? deadlineMs : headMs + Math.min(bodyMs, heldUpMs), () => end(result));
       if (!cancellation) return;
       this.#clock.after(cancellation.cancellableAfterMs, () =>
         slot.yieldTo(() => {
@@ -120,7 +120,7 @@ export class Wire {
   }
 
   /** Waits until the budget allows the request, and sends it. */
-  async call(key: string, budget: KeyBudget, requestClass: RequestClass, fate?: Fate): Promise<SlotOutcome> {
+  async call(key: string, budget: KeyBudget, requestClass: RequestClass, fate?: Fate): Promise<SlotResult> {
     return this.send(key, requestClass, await budget.acquire({ class: requestClass, path: this.path }), fate);
   }
 

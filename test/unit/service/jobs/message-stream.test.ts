@@ -156,11 +156,11 @@ test.each([
   ],
 ] as [string, Partial<ResponseStep>, string, string][])(
   'a page that %s keeps its rows and is not requested again',
-  async (_name, more, outcome, end) => {
+  async (_name, more, failure, end) => {
     const world = harness([page(more)]);
     const log = new RecordingReceiver();
     const error = await failureOf(world, world.job.listMessages(query, log));
-    expect(error.code).toBe(`service.${outcome}`);
+    expect(error.code).toBe(`service.${failure}`);
     expect(log.ids.slice(0, 20)).toEqual(Array.from({ length: 20 }, (_, index) => String(20 + index)));
     expect(world.transport.written).toHaveLength(1);
     expect(world.budget.ends.map(({ kind }) => kind)).toEqual([end]);

@@ -3,7 +3,7 @@
  */
 import { expect, test } from 'vitest';
 import { type JobFacts, missingJob } from '../../../../src/service/requests/missing-job.ts';
-import type { Outcome } from '../../../../src/service/requests/outcome.ts';
+import type { RequestFailure } from '../../../../src/service/requests/request-failure.ts';
 
 const hour = 3_600_000;
 
@@ -21,7 +21,7 @@ type ChangedFacts = Partial<JobFacts>;
 const heard = (heardAtMs: number): ChangedFacts => ({ heardAtMs });
 const noCookie: ChangedFacts = { hadCookie: false, hasCookie: false };
 
-const cases: readonly [string, ChangedFacts, number, Outcome][] = [
+const cases: readonly [string, ChangedFacts, number, RequestFailure][] = [
   ['right after its creation', {}, 300, 'jobNotKnownYet'],
   ['within the grace period for replicas', {}, 9_999, 'jobNotKnownYet'],
   ['right after another replica knew it', heard(2_000), 3_999, 'jobNotKnownYet'],
@@ -51,8 +51,8 @@ const cases: readonly [string, ChangedFacts, number, Outcome][] = [
   ['during its life', heard(60_000), 65_000, 'jobGone'],
 ];
 
-test.each(cases)('%s', (_name, change, sentAtMs, outcome) => {
-  expect(missingJob({ ...facts, ...change, sentAtMs }).outcome).toBe(outcome);
+test.each(cases)('%s', (_name, change, sentAtMs, failure) => {
+  expect(missingJob({ ...facts, ...change, sentAtMs }).failure).toBe(failure);
 });
 
 test('the message about a lost job contains the time since its last response', () => {

@@ -7,7 +7,7 @@ import { toServiceError } from '../../../../src/service/requests/service-failure
 import { VirtualClock } from '../../../support/virtual-clock.ts';
 
 const address = 'https://service.test/api/v1/collectors/upgrades/collectors';
-const rejection = toServiceError('listCollectors', { outcome: 'unauthorized', address, status: 401 });
+const rejection = toServiceError('listCollectors', { failure: 'unauthorized', address, status: 401 });
 const newCall = (signal?: AbortSignal): Call => ({ operation: 'listCollectors', path: '/v1/x', signal });
 
 /**

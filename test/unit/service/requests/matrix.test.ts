@@ -71,9 +71,9 @@ const onJob: ReadonlySet<Operation> = new Set(['getJob', 'listMessages', 'listRe
  * Returns the name of the expected error, or undefined if the operation succeeds. Deleting an unknown search job
  * succeeds (section 4.5).
  */
-function expectedOf(operation: Operation, outcome: string): string | undefined {
-  if (operation === 'deleteJob' && (outcome === 'responseInvalid' || outcome === 'notFound')) return undefined;
-  return onJob.has(operation) && outcome === 'notFound' ? 'jobGone' : outcome;
+function expectedOf(operation: Operation, failure: string): string | undefined {
+  if (operation === 'deleteJob' && (failure === 'responseInvalid' || failure === 'notFound')) return undefined;
+  return onJob.has(operation) && failure === 'notFound' ? 'jobGone' : failure;
 }
 
 /** Faults that prevent a request from taking effect. Other faults only damage the response. */
@@ -92,7 +92,7 @@ const lost: ReadonlySet<string> = new Set([
 const creations: readonly Operation[] = ['createJob', 'createTask'];
 
 describe.each(Object.keys(operations) as Operation[])('%s', (operation) => {
-  test.each(faults)('%s', async (_name, fault, outcome) => {
+  test.each(faults)('%s', async (_name, fault, failure) => {
     const own = await prepared();
     const { world } = own;
     const before = { ...world.counters(), writes: world.journal.length };
@@ -100,7 +100,7 @@ describe.each(Object.keys(operations) as Operation[])('%s', (operation) => {
     const error = await world.failure(calls[operation](own));
     const { jobsCreated, tasksAccepted, jobsActive } = world.counters();
     expect(jobsActive).toBe(before.jobsActive + jobsCreated - before.jobsCreated - deletionsOf(operation, fault));
-    const expected = expectedOf(operation, outcome);
+    const expected = expectedOf(operation, failure);
     if (expected === undefined) {
       expect(error).toBeUndefined();
       return;

@@ -1,7 +1,12 @@
-/** Tests each operation of the service with each outcome. */
+/** Tests each operation of the service with each failure. */
 import { describe, expect, test } from 'vitest';
 import { type Operation, operations } from '../../../../src/service/requests/operation.ts';
-import { jobMissings, type Outcome, outcomes, treatmentOf } from '../../../../src/service/requests/outcome.ts';
+import {
+  jobMissings,
+  type RequestFailure,
+  requestFailures,
+  treatmentOf,
+} from '../../../../src/service/requests/request-failure.ts';
 import { jobRefusals, pageRefusals, taskRefusals } from '../../../../src/service/requests/service-code.ts';
 import { toServiceError } from '../../../../src/service/requests/service-failure.ts';
 import { RecordingReceiver } from '../../../support/recording-receiver.ts';
@@ -21,8 +26,8 @@ for (const code of refusalCodes) refusals[code] = [refusal(code)];
 
 const noJob: TransportStep = { kind: 'response', status: 404, body: '{"code":"searchjob.jobid.invalid"}' };
 
-/** For each outcome, the steps of the scripted transport that lead to it. */
-const scripts: { readonly [O in Outcome]: readonly TransportStep[] } = {
+/** For each failure, the steps of the scripted transport that lead to it. */
+const scripts: { readonly [O in RequestFailure]: readonly TransportStep[] } = {
   nameNotFound: [{ kind: 'noConnection', failure: 'nameNotFound' }],
   refused: [{ kind: 'noConnection', failure: 'refused' }],
   notReachable: [{ kind: 'unwritten', failure: 'connectionLost' }],
@@ -67,8 +72,8 @@ const scripts: { readonly [O in Outcome]: readonly TransportStep[] } = {
   jobGone: [noJob],
 };
 
-/** Changes to the test setup that an outcome needs. */
-const pasts: Partial<Record<Outcome, (harness: Harness) => Promise<Harness>>> = {
+/** Changes to the test setup that a failure needs. */
+const pasts: Partial<Record<RequestFailure, (harness: Harness) => Promise<Harness>>> = {
   jobNotKnownYet: async (world) => ({ ...world, job: world.jobOf(9_000) }),
   jobDeleted: async (world) => {
     await settled(world.clock, world.job.delete());
@@ -85,14 +90,14 @@ const pasts: Partial<Record<Outcome, (harness: Harness) => Promise<Harness>>> = 
 };
 
 /**
- * Calls the operation while the scripted transport produces this outcome. Returns the error and the number of requests.
+ * Calls the operation while the scripted transport produces this failure. Returns the error and the number of requests.
  */
-async function endIn(operation: Operation, outcome: Outcome) {
-  const fresh = harness(scripts[outcome]);
-  const world = (await pasts[outcome]?.(fresh)) ?? fresh;
+async function endIn(operation: Operation, failure: RequestFailure) {
+  const fresh = harness(scripts[failure]);
+  const world = (await pasts[failure]?.(fresh)) ?? fresh;
   const before = { writes: world.transport.written.length, starts: world.budget.started };
   const call =
-    outcome === 'heldUp'
+    failure === 'heldUp'
       ? world.job.listMessages(
           { offset: 0, limit: 10 },
           Object.assign(new RecordingReceiver(), { drained: () => new Promise<void>(() => {}) }),
@@ -107,8 +112,8 @@ async function endIn(operation: Operation, outcome: Outcome) {
   };
 }
 
-/** For each outcome: the error's expected reason, handling and effect, and the expected number of requests. */
-const expected: { readonly [O in Outcome]: readonly [string, string, 'none' | 'unknown', number] } = {
+/** For each failure: the error's expected reason, handling and effect, and the expected number of requests. */
+const expected: { readonly [O in RequestFailure]: readonly [string, string, 'none' | 'unknown', number] } = {
   nameNotFound: ['ServiceUnreachable', 'backoff', 'none', 0],
   refused: ['ServiceUnreachable', 'backoff', 'none', 0],
   notReachable: ['ServiceUnreachable', 'backoff', 'none', 0],
@@ -175,12 +180,13 @@ const expected: { readonly [O in Outcome]: readonly [string, string, 'none' | 'u
 };
 
 const names = Object.keys(operations) as Operation[];
-const byCaller: ReadonlySet<Outcome> = new Set(['withdrawn', 'abandoned']);
-const onlyOf = (own: readonly Operation[], codes: readonly Outcome[]) => codes.map((code) => [code, own] as const);
+const byCaller: ReadonlySet<RequestFailure> = new Set(['withdrawn', 'abandoned']);
+const onlyOf = (own: readonly Operation[], codes: readonly RequestFailure[]) =>
+  codes.map((code) => [code, own] as const);
 const pages: readonly Operation[] = ['listMessages', 'listRecords'];
 
-/** Operations for which each outcome is possible. */
-const knownBy: ReadonlyMap<Outcome, readonly Operation[]> = new Map([
+/** Operations for which each failure is possible. */
+const knownBy: ReadonlyMap<RequestFailure, readonly Operation[]> = new Map([
   ...onlyOf(['createTask'], taskRefusals),
   ...onlyOf(['createJob'], jobRefusals),
   ...onlyOf(pages, pageRefusals),
@@ -200,32 +206,32 @@ const acts: ReadonlySet<Operation> = new Set(['createTask', 'createJob', 'getJob
  * Returns the expected number of requests. The client repeats a request only if it had no effect and delivered no rows,
  * or if it is a deletion.
  */
-function writesOf(operation: Operation, outcome: Outcome): number {
-  const [, , , writes] = expected[outcome];
-  if (outcome === 'redirectInCircles') return writes;
+function writesOf(operation: Operation, failure: RequestFailure): number {
+  const [, , , writes] = expected[failure];
+  if (failure === 'redirectInCircles') return writes;
   if (operation === 'createTask') return Math.min(1, writes);
-  const givesOutRows = operation === 'listMessages' && outcome === 'connectionLost';
-  const mayHaveActed = acts.has(operation) && operation !== 'deleteJob' && outcome !== 'unauthorized';
+  const givesOutRows = operation === 'listMessages' && failure === 'connectionLost';
+  const mayHaveActed = acts.has(operation) && operation !== 'deleteJob' && failure !== 'unauthorized';
   return givesOutRows || mayHaveActed ? Math.min(1, writes) : writes;
 }
 
 describe.each(names)('%s', (operation) => {
-  const own = outcomes.filter(
-    (outcome) => !byCaller.has(outcome) && (knownBy.get(outcome)?.includes(operation) ?? true),
+  const own = requestFailures.filter(
+    (failure) => !byCaller.has(failure) && (knownBy.get(failure)?.includes(operation) ?? true),
   );
-  const task = (outcome: Outcome) => operation === 'getTask' && outcome === 'notFound';
+  const task = (failure: RequestFailure) => operation === 'getTask' && failure === 'notFound';
 
   // For a deletion, an HTTP status is sufficient proof of success, even if the response is not readable.
-  test.each(own.filter((outcome) => operation !== 'deleteJob' || outcome !== 'responseInvalid'))(
+  test.each(own.filter((failure) => operation !== 'deleteJob' || failure !== 'responseInvalid'))(
     '%s',
-    async (outcome) => {
-      const { error, writes, starts, open } = await endIn(operation, outcome);
-      const [reason, handling, effect] = expected[outcome];
-      expect(error.code).toBe(`service.${outcome}`);
-      expect(error.reason).toBe(task(outcome) ? 'TaskNotFound' : reason);
-      expect(error.handling.kind).toBe(task(outcome) ? 'wait' : handling);
+    async (failure) => {
+      const { error, writes, starts, open } = await endIn(operation, failure);
+      const [reason, handling, effect] = expected[failure];
+      expect(error.code).toBe(`service.${failure}`);
+      expect(error.reason).toBe(task(failure) ? 'TaskNotFound' : reason);
+      expect(error.handling.kind).toBe(task(failure) ? 'wait' : handling);
       expect(error.effect).toBe(acts.has(operation) ? effect : 'none');
-      expect(writes).toBe(writesOf(operation, outcome));
+      expect(writes).toBe(writesOf(operation, failure));
       expect(starts).toBe(writes);
       expect(open).toBe(0);
       expect(error.sentAtMs === undefined).toBe(writes === 0);
@@ -333,9 +339,9 @@ test.each([
   ],
   ['{"status":400,"id":"X","code":"in.upgrading","message":"busy"}', 'collector.in.upgrading', 'busy'],
   ['{"code":"COLLECTOR.VERSION.INVALID"}', 'collector.version.invalid', '400'],
-])('an error body %s is understood', async (body, outcome, inMessage) => {
+])('an error body %s is understood', async (body, failure, inMessage) => {
   const { error } = await failureOn('createTask', [{ kind: 'response', status: 400, body }]);
-  expect(error).toMatchObject({ code: `service.${outcome}`, serviceCode: outcome });
+  expect(error).toMatchObject({ code: `service.${failure}`, serviceCode: failure });
   expect(error.message).toContain(inMessage);
 });
 
@@ -349,9 +355,9 @@ test.each([
   ['the creation of a job', 'createJob', 'searchjob.invalid.timestamp.from', 'invalid.timestamp.from'],
   ['a page', 'listMessages', 'raw.messages.not.available', 'raw.messages.not.available'],
   ['a page', 'listRecords', 'not.an.aggregation.query', 'no.records.not.an.aggregation.query'],
-] as const)('the code %s (%s) is recognised as %s', async (_name, operation, code, outcome) => {
+] as const)('the code %s (%s) is recognised as %s', async (_name, operation, code, failure) => {
   const { error } = await failureOn(operation, [{ kind: 'response', status: 400, body: JSON.stringify({ code }) }]);
-  expect(error).toMatchObject({ code: `service.${outcome}`, serviceCode: outcome });
+  expect(error).toMatchObject({ code: `service.${failure}`, serviceCode: failure });
 });
 
 test.each([
@@ -378,10 +384,10 @@ test('a 429 means the rate, and for the creation of a job also the number of job
 
 test('every error that requires user action contains a remedy', () => {
   for (const operation of names) {
-    for (const outcome of outcomes) {
-      if (treatmentOf(operation, outcome).handling !== 'stall') continue;
-      const failure = { outcome, address: 'https://service.test/api', status: 400, detail: 'detail' };
-      expect(toServiceError(operation, failure).message, outcome).toMatch(
+    for (const failure of requestFailures) {
+      if (treatmentOf(operation, failure).handling !== 'stall') continue;
+      const failed = { failure, address: 'https://service.test/api', status: 400, detail: 'detail' };
+      expect(toServiceError(operation, failed).message, failure).toMatch(
         /\b(check|set|write|lower|put|correct|grant|renewed)\b/,
       );
     }
@@ -409,8 +415,8 @@ test('the deletion of an unknown job succeeds (4.5)', async () => {
 
 test('the table repeats no request with an unknown effect, except a deletion', () => {
   for (const operation of names) {
-    for (const outcome of outcomes) {
-      const { effect, again } = treatmentOf(operation, outcome);
+    for (const failure of requestFailures) {
+      const { effect, again } = treatmentOf(operation, failure);
       const mustNot = (effect === 'unknown' && operation !== 'deleteJob') || operation === 'createTask';
       expect(mustNot ? again : 0).toBe(0);
     }

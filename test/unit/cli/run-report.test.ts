@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { resumeAllStep } from '../../../src/cli/render/next-steps.ts';
-import { isExported, isFailedResource, isStalled, showOutcome } from '../../../src/cli/run/run-outcome.ts';
+import { isExported, isFailedResource, isStalled, showReport } from '../../../src/cli/run/run-report.ts';
 import { recordingOutput, type Terminal } from '../../support/recording-context.ts';
 import { sampleExport } from './sample-export.ts';
 import { samplePolicy } from './sample-policy.ts';
@@ -27,10 +27,10 @@ const paused = samplePolicy({
 });
 const elsewhere = samplePolicy({ metadata: { namespace: 'audit' }, status: paused.status });
 
-function shown(policies: Parameters<typeof showOutcome>[0], terminal?: Terminal, resumeAll?: string) {
+function shown(policies: Parameters<typeof showReport>[0], terminal?: Terminal, resumeAll?: string) {
   const stdout = recordingOutput(terminal);
   const stderr = recordingOutput(terminal);
-  showOutcome(policies, () => './it is', { stdout, stderr }, resumeAll);
+  showReport(policies, () => './it is', { stdout, stderr }, resumeAll);
   return { stdout: stdout.text, stderr: stderr.text };
 }
 

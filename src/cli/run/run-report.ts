@@ -25,7 +25,7 @@ export function flagsAmong(
 }
 
 /** Prints the final report of a run. `resumeAll` is the instruction that resumes the whole operator if it is paused. */
-export function showOutcome(
+export function showReport(
   resources: readonly AnyResource[],
   dirOf: (resource: AnyResource) => string | undefined,
   { stdout, stderr }: Pick<CommandContext, 'stdout' | 'stderr'>,
@@ -33,7 +33,7 @@ export function showOutcome(
 ): void {
   const flagsOf = flagsAmong(resources, dirOf);
   for (const resource of resources) {
-    const line = renderOutcome(resource, flagsOf(resource), resumeAll);
+    const line = renderResult(resource, flagsOf(resource), resumeAll);
     // Without this wrapping, the terminal would break lines inside words.
     const text = stdout.isTTY ? wrap(line, stdout.columns()).join('\n') : line;
     stdout.write(`${text}\n`);
@@ -81,7 +81,7 @@ function hasMoreToTell({ status }: AnyResource): boolean {
  * Renders the result of a run for one resource. `flags` are the flags that another logfleet command needs to find the
  * resource.
  */
-export function renderOutcome(resource: AnyResource, flags: StepOptions, resumeAll: string | undefined): string {
+export function renderResult(resource: AnyResource, flags: StepOptions, resumeAll: string | undefined): string {
   const { namespace, name } = resource.metadata;
   const ready = conditionOf(resource.status, 'Ready');
   const message = ready?.message ?? 'no operator has read this resource yet';

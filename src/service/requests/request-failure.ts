@@ -1,5 +1,5 @@
 /**
- * Table of all outcomes of a request. For each outcome, the table says whether the service may have acted, how the
+ * Table of all failures of a request. For each failure, the table says whether the service may have acted, how the
  * caller handles the error, and how often the client retries the request. A request that may have had an effect is
  * never retried, unless it is a deletion.
  */
@@ -52,10 +52,10 @@ export interface Treatment {
   readonly again: number;
 }
 
-/** Effect, handling and retries for one outcome. `of` contains the values that are different for some operations. */
+/** Effect, handling and retries for one failure. `of` contains the values that are different for some operations. */
 type TreatmentRow = Treatment & { readonly of?: { readonly [O in Operation]?: Partial<Treatment> } };
 
-/** Treatment of an outcome in which the request had no effect, and in which the same request may succeed later. */
+/** Treatment of a failure in which the request had no effect, and in which the same request may succeed later. */
 const passing = { effect: 'none', handling: 'backoff', again: 0 } as const;
 const needsPerson = { ...passing, handling: 'stall' } as const;
 const mayHaveActed = { effect: 'unknown', again: 0 } as const;
@@ -81,7 +81,7 @@ const rangeRefused = { ...needsPerson, reason: 'RangeRefused' } as const;
 const jobLost = { ...passing, reason: 'JobLost' } as const;
 
 const rows = {
-  // Outcomes of requests that were not sent, for example because no connection could be established.
+  // Failures of requests that were not sent, for example because no connection could be established.
   ...rowsOf(['nameNotFound', 'refused', 'notReachable', 'connectTimeout', 'proxyFailed', 'tlsFailed'], unreachable),
   ...rowsOf(['certificateUnknown', 'certificateExpired', 'certificateForAnother'], untrusted),
   closed: { ...passing, reason: 'ClientClosed' },
@@ -89,7 +89,7 @@ const rows = {
   notLeading: { ...passing, reason: 'NotLeading' },
   budgetFull: { ...passing, reason: 'RequestBudgetFull' },
 
-  // Outcomes of requests that were sent, but got no complete or readable response.
+  // Failures of requests that were sent, but got no complete or readable response.
   connectionLost: {
     ...unsure,
     again: 2,
@@ -103,10 +103,10 @@ const rows = {
   heldUp: { ...passing, reason: 'DestinationSlow' },
   ...rowsOf(['responseTooLarge', 'responseMalformed', 'responseInvalid'], unreadable),
 
-  // Outcomes of redirects that were not followed.
+  // Failures of redirects that were not followed.
   ...rowsOf(['redirectNotAllowed', 'redirectInCircles'], { ...needsPerson, reason: 'RedirectNotAllowed' }),
 
-  // Outcomes of requests that the service rejected (section 7.1 of docs/service.md). After a 401, the request is
+  // Failures of requests that the service rejected (section 7.1 of docs/service.md). After a 401, the request is
   // retried once, because the service may wrongly answer 401 when many clients log in (section 10.1 of
   // docs/service.md).
   unauthorized: { ...needsPerson, reason: 'Unauthorized', again: 1, of: { createTask: { again: 0 } } },
@@ -122,7 +122,7 @@ const rows = {
   'no.records.not.an.aggregation.query': { ...needsPerson, reason: 'NotAnAggregation' },
   'raw.messages.not.available': { ...needsPerson, reason: 'RawMessagesNotAvailable' },
 
-  // Outcomes of responses whose meaning is unclear.
+  // Failures of responses whose meaning is unclear.
   ...rowsOf(['requestTimeout', 'internalError', 'serverError'], unavailable),
   unavailable: { ...unavailable, handling: 'retryAfter' },
   unexpectedStatus: unreadable,
@@ -137,20 +137,20 @@ const rows = {
   jobGone: jobLost,
 } as const;
 
-export type Outcome = keyof typeof rows;
+export type RequestFailure = keyof typeof rows;
 
-function rowsOf<O extends string>(outcomes: readonly O[], row: TreatmentRow): Record<O, TreatmentRow> {
-  return Object.fromEntries(outcomes.map((outcome) => [outcome, row])) as Record<O, TreatmentRow>;
+function rowsOf<O extends string>(failures: readonly O[], row: TreatmentRow): Record<O, TreatmentRow> {
+  return Object.fromEntries(failures.map((failure) => [failure, row])) as Record<O, TreatmentRow>;
 }
 
-export const outcomes = Object.keys(rows) as readonly Outcome[];
+export const requestFailures = Object.keys(rows) as readonly RequestFailure[];
 
-export function treatmentOf(operation: Operation, outcome: Outcome): Treatment {
-  const { of, ...row }: TreatmentRow = rows[outcome];
+export function treatmentOf(operation: Operation, failure: RequestFailure): Treatment {
+  const { of, ...row }: TreatmentRow = rows[failure];
   return { ...row, ...of?.[operation] };
 }
 
-const outcomeByStatus: ReadonlyMap<number, Outcome> = new Map<number, Outcome>([
+const failureByStatus: ReadonlyMap<number, RequestFailure> = new Map<number, RequestFailure>([
   [400, 'badRequest'],
   [401, 'unauthorized'],
   [403, 'forbidden'],
@@ -164,12 +164,16 @@ const outcomeByStatus: ReadonlyMap<number, Outcome> = new Map<number, Outcome>([
 ]);
 
 /**
- * Returns the outcome of a request that got no complete response. Returns undefined for errors thrown by the caller's
+ * Returns the failure of a request that got no complete response. Returns undefined for errors thrown by the caller's
  * own functions.
  */
-export function outcomeOfError(error: unknown, isSent: boolean, signal: AbortSignal | undefined): Outcome | undefined {
+export function failureOfError(
+  error: unknown,
+  isSent: boolean,
+  signal: AbortSignal | undefined,
+): RequestFailure | undefined {
   if (signal?.aborted && error === signal.reason) return isSent ? 'abandoned' : 'withdrawn';
-  if (error instanceof TransportError) return outcomeOfTransport(error.failure, isSent);
+  if (error instanceof TransportError) return failureOfTransport(error.failure, isSent);
   if (error instanceof DeadlineError) return isSent ? 'timeout' : 'connectTimeout';
   if (error instanceof NotLeadingError) return 'notLeading';
   if (error instanceof BudgetFullError) return 'budgetFull';
@@ -177,13 +181,13 @@ export function outcomeOfError(error: unknown, isSent: boolean, signal: AbortSig
   return error instanceof DecodeError ? 'responseInvalid' : undefined;
 }
 
-function outcomeOfTransport(failure: TransportFailure, isSent: boolean): Outcome {
+function failureOfTransport(failure: TransportFailure, isSent: boolean): RequestFailure {
   if (failure === 'responseTooLarge' || failure === 'responseMalformed') return isSent ? failure : 'proxyFailed';
   if (isSent) return 'connectionLost';
   return failure === 'connectionLost' ? 'notReachable' : failure;
 }
 
-const refusals: { readonly [O in Operation]?: readonly Outcome[] } = {
+const refusals: { readonly [O in Operation]?: readonly RequestFailure[] } = {
   createTask: taskRefusals,
   createJob: jobRefusals,
   listMessages: pageRefusals,
@@ -193,15 +197,19 @@ const refusals: { readonly [O in Operation]?: readonly Outcome[] } = {
 /** HTTP statuses whose meaning does not depend on the body. */
 const plainStatuses: ReadonlySet<number> = new Set([401, 403, 408, 429]);
 
-/** Returns the outcome for an error response with the error code `serviceCode`. */
-export function outcomeOfResponse(operation: Operation, status: number, serviceCode: string | undefined): Outcome {
+/** Returns the failure for an error response with the error code `serviceCode`. */
+export function failureOfResponse(
+  operation: Operation,
+  status: number,
+  serviceCode: string | undefined,
+): RequestFailure {
   if (status >= 400 && status < 500 && !plainStatuses.has(status)) {
     const refusal = refusals[operation]?.find((known) => known === serviceCode);
     if (refusal) return refusal;
     if (jobOperations.some((known) => known === operation) && (status === 404 || serviceCode === unknownJobCode))
       return 'jobGone';
   }
-  const known = outcomeByStatus.get(status);
+  const known = failureByStatus.get(status);
   if (known) return known;
   if (status >= 400 && status < 500) return 'clientError';
   return status >= 500 && status < 600 ? 'serverError' : 'unexpectedStatus';
