@@ -42,6 +42,7 @@ import { decideSchedule, isUnfinished, type Run, type ScheduleSettings } from '.
 import { scheduleHealth } from './schedule-health.ts';
 import {
   announcedRun,
+  latestRuns,
   maxCovered,
   readCovered,
   readGaps,
@@ -363,10 +364,12 @@ export class ScheduleRuntime {
   async #publish(resource: SearchExportSchedule, problem: LogfleetError | undefined, found?: Found): Promise<number> {
     const { runs = [], decision, pausedBy } = found ?? {};
     const flags = this.#options.host.commandFlags(this.#owner);
-    const health = scheduleHealth({ name: this.#owner.name, flags, pausedBy, problem, decision, runs });
+    const before = this.#publisher.known(resource);
+    const incomplete = latestRuns(before?.runs ?? [], runs).filter((run) => run.incomplete);
+    const { name } = this.#owner;
+    const health = scheduleHealth({ name, flags, pausedBy, problem, decision, runs, incomplete });
     const status = scheduleStatus({
-      ...{ resource, health },
-      before: this.#publisher.known(resource),
+      ...{ resource, before, health },
       nowMs: this.#options.clock.now(),
       found,
     });

@@ -88,7 +88,7 @@ export function announcedRun(schedule: string, span: TimeRange): Run {
 }
 
 /** Returns the runs for the status, newest first: all unfinished runs, and those that ended most recently. */
-function latestRuns(shown: readonly RunStatus[], existing: readonly Run[]): readonly RunStatus[] {
+export function latestRuns(shown: readonly RunStatus[], existing: readonly Run[]): readonly RunStatus[] {
   const runs = new Map(shown.filter(hasEnded).map((run) => [run.name, run]));
   for (const run of existing) if (run.state !== 'Deleting') runs.set(run.name, runStatus(run, run.state));
   const newestFirst = [...runs.values()].sort((a, b) => Date.parse(b.from) - Date.parse(a.from));
@@ -103,9 +103,9 @@ function hasEnded({ state }: RunStatus): boolean {
 
 function runStatus({ name, span, resource }: Run, state: RunStatus['state']): RunStatus {
   const manifest = resource?.status?.manifest;
-  const result =
-    state === 'Complete' && manifest ? { rows: manifest.rows, bytes: manifest.bytes, manifest: manifest.url } : {};
-  return { name, ...renderSpan(span), state, ...result };
+  if (state !== 'Complete' || !manifest) return { name, ...renderSpan(span), state };
+  const { rows, bytes, url, complete } = manifest;
+  return { name, ...renderSpan(span), state, rows, bytes, manifest: url, ...(complete ? {} : { incomplete: true }) };
 }
 
 /** Returns the exported time ranges that the status lists. If the list is full, the oldest time ranges are missing. */

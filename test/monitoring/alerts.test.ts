@@ -225,6 +225,14 @@ describe('the alerts', () => {
     expect(result).toEqual({ status: 0, output: expect.stringContaining('SUCCESS') });
   });
 
+  test('report a schedule with incomplete runs', async () => {
+    const labels = `${schedule},state="Ready",reason="ExportedIncomplete"`;
+    const series = { ...healthy, [`logfleet_schedule_state{${labels},pod="a"}`]: '1x60' };
+    const alert = `ALERTS{alertname="LogfleetExportIncomplete",alertstate="firing",severity="warning",${schedule},reason="ExportedIncomplete"}`;
+    const queries = [{ at: '15m', expr: firing, expected: [alert] }];
+    expect(await testAlerts([{ name: 'incomplete', interval: '1m', series, queries }])).toMatchObject({ status: 0 });
+  });
+
   test('report one of several operators as down until it has been down for six hours', async () => {
     const info = (namespace: string, pod: string) =>
       `logfleet_build_info{namespace="${namespace}",pod="${pod}",version="0.1.0"}`;

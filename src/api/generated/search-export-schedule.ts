@@ -139,10 +139,7 @@ export interface SearchExportScheduleStatus {
   readonly nextScheduleTime?: string;
   /** Number of runs (SearchExports) that are due but have not been created yet. `1000` means at least 1000. */
   readonly pendingRuns?: number;
-  /**
-   * Time ranges that have been exported completely, in ascending order. Adjacent ranges are merged. Only the newest
-   * ranges are shown.
-   */
+  /** Time ranges of complete runs, in ascending order. Adjacent ranges are merged. Only the newest ranges are shown. */
   readonly covered?: readonly CoveredRange[];
   /**
    * Time ranges of failed runs, in ascending order. These ranges are not exported until a person runs `logfleet retry`.
@@ -191,11 +188,11 @@ export interface ScheduleSummary {
   readonly lagSince?: string;
 }
 
-/** One time range that has been exported completely. */
+/** One exported time range. */
 export interface CoveredRange {
-  /** Start of the completely exported time range (inclusive). */
+  /** Start of the exported time range (inclusive). */
   readonly from: string;
-  /** End of the completely exported time range (exclusive). */
+  /** End of the exported time range (exclusive). */
   readonly to: string;
 }
 
@@ -227,6 +224,11 @@ export interface RunStatus {
   readonly bytes?: number;
   /** URL of the run's export manifest, the file that lists all its data files. Absent until the run is complete. */
   readonly manifest?: string;
+  /**
+   * True if the run kept an interval (part of its time range) that is not proven complete (`incompletePolicy` is
+   * `Keep`). Absent otherwise.
+   */
+  readonly incomplete?: boolean;
 }
 
 /** One condition of the schedule. */

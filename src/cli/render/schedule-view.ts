@@ -74,12 +74,13 @@ function figures({ coveredUntil, summary, pendingRuns = 0 }: SearchExportSchedul
 function renderRuns(runs: readonly RunStatus[], max: number): readonly string[] {
   const rows = runs
     .slice(0, max)
-    .map(({ from, to, state, rows, bytes, name }) => [
+    .map(({ from, to, state, rows, bytes, name, incomplete }) => [
       `${from} to ${to}`,
       state,
       [
         ...(rows === undefined ? [] : [renderCount(rows, 'row')]),
         ...(rows === undefined || bytes === undefined ? [] : [renderBytes(bytes)]),
+        ...(incomplete ? ['incomplete'] : []),
       ].join(', '),
       name,
     ]);

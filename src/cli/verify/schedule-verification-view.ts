@@ -117,7 +117,7 @@ function verdictOf({ verification, manifestsOnly }: ScheduleResult): string {
   return `Not proven: ${counts.join(', ')}.`;
 }
 
-function adviceOf({ gaps, overlaps }: ScheduleVerification): readonly string[] {
+function adviceOf({ gaps, overlaps, problems }: ScheduleVerification): readonly string[] {
   return [
     ...(gaps.length > 0
       ? [
@@ -126,6 +126,11 @@ function adviceOf({ gaps, overlaps }: ScheduleVerification): readonly string[] {
       : []),
     ...(overlaps.length > 0
       ? ['Remedy for an overlap between two runs: remove the schedule record and the folder of one run.']
+      : []),
+    ...(problems.some(({ kind }) => kind === 'incomplete')
+      ? [
+          'Remedy for an incomplete run: export its time range with another SearchExport. The schedule does not export the time range again, and the record of the run stays.',
+        ]
       : []),
   ];
 }

@@ -258,6 +258,18 @@ describe('a schedule', () => {
     expect(await lines()).toEqual([]);
   });
 
+  test('reports a run that kept an incomplete interval, even after the run is deleted', async () => {
+    const scenario = { search: { messageLimit: 20 } };
+    const world = new ScheduleWorld({ messages: every(minuteMs, startMs, startMs + hourMs), scenario });
+    world.add({ successfulRunsHistoryLimit: 1 }, { query: '* | limit 50', incompletePolicy: 'Keep' });
+    world.start();
+    await world.world.clock.advance(2.2 * hourMs);
+    expect(world.runs().map(({ status }) => status?.summary?.state)).toEqual(['Exported']);
+    expect(world.status?.runs?.map(({ incomplete }) => incomplete)).toEqual([undefined, true]);
+    expect(world.ready).toMatchObject({ status: 'True', reason: reasons.exportedIncomplete });
+    expect(await world.verify()).toMatchObject({ gaps: [], problems: [{ kind: 'incomplete' }] });
+  });
+
   test('reports a failed run and its recovery as Events', async () => {
     const world = new ScheduleWorld({ messages, scenario: { search: { duration: '30s' } } });
     world.add({}, { activeDeadlineSeconds: 1 });

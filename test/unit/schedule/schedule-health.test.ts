@@ -6,14 +6,15 @@ import { scheduleHealth } from '../../../src/schedule/schedule-health.ts';
 
 const startMs = Date.UTC(2026, 9, 4, 22);
 
-function healthOf(change: Partial<ScheduleDecision>) {
+function healthOf(change: Partial<ScheduleDecision>, incomplete: readonly string[] = []) {
   const decision: ScheduleDecision = {
     ...{ record: [], repeat: [], remove: [], create: [], gaps: [], taken: [], pending: 3, active: 2 },
     ...{ coveredUntilMs: startMs, isOldestCovered: false, isComplete: false },
     ...{ lastTickMs: startMs + 6 * hourMs, nextDueMs: startMs + 8 * hourMs },
     ...change,
   };
-  return scheduleHealth({ name: 'errors', flags: '', problem: undefined, pausedBy: undefined, decision, runs: [] });
+  const runs = { runs: [], incomplete: incomplete.map((name) => ({ name })) };
+  return scheduleHealth({ name: 'errors', flags: '', problem: undefined, pausedBy: undefined, decision, ...runs });
 }
 
 test.each([
@@ -35,4 +36,15 @@ test('no run is due before the first cron time', () => {
     reason: 'UpToDate',
     message: 'No run is due yet. The next run is due at 2026-10-04T23:00:00Z.',
   });
+});
+
+test('incomplete runs count as exported, but are reported', () => {
+  const change = { active: 0, pending: 0, lastTickMs: startMs, coveredUntilMs: startMs, isOldestCovered: true };
+  expect(healthOf(change, ['errors-b', 'errors-a'])).toMatchObject({
+    ready: 'True',
+    reason: 'ExportedIncomplete',
+    message:
+      'Everything until 2026-10-04T22:00:00Z is exported. 2 recent runs are not proven complete, for example errors-b. To look for missing rows, export the same time range with another SearchExport. The next run is due at 2026-10-05T06:00:00Z.',
+  });
+  expect(healthOf({ ...change, nextDueMs: undefined }, ['errors-a'])).toMatchObject({ reason: 'ExportedIncomplete' });
 });
