@@ -6,6 +6,7 @@
 import { parseDuration } from '../base/duration.ts';
 import type { TimeRange } from '../base/time-range.ts';
 import { isoText } from '../base/time-text.ts';
+import { clockChangesIn, partitionProblem, readTimeRange, type TimeRangeText } from './export-time-range.ts';
 import { error, type Finding, warning } from './finding.ts';
 import type {
   AzureBlobSpec,
@@ -21,7 +22,6 @@ import { checkCopiedMetadata } from './label-check.ts';
 import { rewrittenField, rewrittenProblem } from './rewritten-field.ts';
 import type { Written } from './schemas.ts';
 import { splittability } from './splittable.ts';
-import { clockChangesIn, partitionProblem, readTimeRange, type TimeRangeText } from './time-range.ts';
 
 /** Spec of an export as users write it. Fields that have a default may be absent. */
 type WrittenExportSpec = Pick<SearchExportSpec, 'query'> & {

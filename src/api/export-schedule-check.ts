@@ -4,11 +4,11 @@
  */
 import type { TimeRange } from '../base/time-range.ts';
 import { checkExport, credentialsMissing, isAmbient } from './export-check.ts';
+import { earliestTime, latestTime, readTimeRange } from './export-time-range.ts';
 import { error, type Finding, warning } from './finding.ts';
 import type { SearchExportScheduleSpec } from './generated/search-export-schedule.ts';
 import { checkCopiedMetadata } from './label-check.ts';
 import { scheduleProblem } from './schedule-check.ts';
-import { earliestTime, latestTime, readTimeRange } from './time-range.ts';
 
 /** Spec of a schedule as users write it. Fields that have a default may be absent or null. */
 type WrittenSchedule = Pick<SearchExportScheduleSpec, 'schedule' | 'template'> & {

@@ -33,8 +33,8 @@ const manifestTotals = object({
 export type ManifestTotals = Stored<typeof manifestTotals>;
 
 /**
- * Stored form of a manifest. `manifest-check.ts` checks that its numbers are consistent, and `verify.ts` compares it
- * with the files.
+ * Stored form of a manifest. `manifest-check.ts` checks that its numbers are consistent, and `export-verification.ts`
+ * compares it with the files.
  */
 const exportManifest = object({
   fingerprint: storedText(/^[0-9a-f]{64}$/),

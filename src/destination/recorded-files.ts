@@ -1,6 +1,6 @@
 /**
- * Checks that the files listed in commit records exist and have the recorded sizes. `verify.ts` checks the contents of
- * the files.
+ * Checks that the files listed in commit records exist and have the recorded sizes. `export-verification.ts` checks the
+ * contents of the files.
  */
 import { LogfleetError } from '../base/errors.ts';
 import type { CommitRecord, CommittedFile } from './commit-record.ts';

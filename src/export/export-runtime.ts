@@ -35,11 +35,11 @@ import { limitsOf } from './resource/export-spec.ts';
 import type { ExportDefinition } from './search/export-definition.ts';
 import { IntervalSearch } from './search/interval-search.ts';
 import type { QuirksOfServices } from './search/service-quirks.ts';
+import { earlierConditionsHold } from './status/earlier-conditions.ts';
 import { type ExportHealth, exportHealth, shownHealth } from './status/export-health.ts';
 import { ExportPace, type Pace } from './status/export-pace.ts';
 import { describeExportEssentials, describeExportFigures, exportStatusWriter } from './status/export-status.ts';
 import type { ExportWording } from './status/export-wording.ts';
-import { shownVerdictHolds } from './status/shown-verdict.ts';
 import { ExportWork } from './work/export-work.ts';
 import type { WorkView } from './work/work-view.ts';
 import type { WorkerPart } from './work/worker-part.ts';
@@ -290,7 +290,7 @@ export class ExportRuntime {
   #isShown(resource: SearchExport, health: ExportHealth, view: WorkView | undefined): boolean {
     const isLoaded = view !== undefined && view.stage !== 'loading';
     if (isLoaded) this.#doneAtFirst ??= view.progress?.intervalsDone ?? 0;
-    this.#hasVerdict ||= !shownVerdictHolds(resource, health, view, this.#doneAtFirst ?? 0);
+    this.#hasVerdict ||= !earlierConditionsHold(resource, health, view, this.#doneAtFirst ?? 0);
     return !this.#hasVerdict;
   }
 

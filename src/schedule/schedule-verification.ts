@@ -8,6 +8,7 @@ import { inParallel } from '../base/parallel.ts';
 import type { TimeRange } from '../base/time-range.ts';
 import { isoText } from '../base/time-text.ts';
 import { ExportLayout } from '../destination/export-layout.ts';
+import { type Verification, verifyExport } from '../destination/export-verification.ts';
 import { type Manifest, manifestKind, manifestSha256 } from '../destination/manifest.ts';
 import { contradictionsIn } from '../destination/manifest-check.ts';
 import {
@@ -18,7 +19,6 @@ import {
   type ScheduleLayout,
 } from '../destination/schedule-records.ts';
 import { type Destination, largestManifestBytes } from '../destination/store/destination.ts';
-import { type Verification, verifyExport } from '../destination/verify.ts';
 import { readRunTimes, runName } from './run-name.ts';
 import { union, without } from './time-spans.ts';
 

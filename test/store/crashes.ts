@@ -3,7 +3,7 @@
  * once.
  */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type Verification, verifyExport } from '../../src/destination/verify.ts';
+import { type Verification, verifyExport } from '../../src/destination/export-verification.ts';
 import { Child } from './child.ts';
 import { openPlace, type StorePlace } from './place.ts';
 import { type Boundary, layout, rowsOfFile } from './small-export.ts';

@@ -3,8 +3,8 @@
  * Needs only the exported files, not access to the log service.
  */
 
+import { earliestTime, latestTime, readTimeRange } from '../../api/export-time-range.ts';
 import { renderExplanation } from '../../api/finding.ts';
-import { earliestTime, latestTime, readTimeRange } from '../../api/time-range.ts';
 import { unlessAborted } from '../../base/aborted.ts';
 import { systemClock } from '../../base/clock.ts';
 import { systemRandom } from '../../base/random.ts';

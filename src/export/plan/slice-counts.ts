@@ -4,7 +4,7 @@ import { asLogfleetError } from '../../base/errors.ts';
 import type { TimeRange } from '../../base/time-range.ts';
 import { figureOf } from '../../service/jobs/aggregation.ts';
 import type { JobOrder, RecordPage } from '../../service/jobs/search-service.ts';
-import { aggregate } from '../search/aggregation.ts';
+import { aggregate } from '../search/interval-count.ts';
 import type { JobSet, OpenWishes } from '../search/job-set.ts';
 import { sliceLength } from '../search/slice-length.ts';
 import type { SliceCount } from './first-segments.ts';

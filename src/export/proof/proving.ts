@@ -12,7 +12,7 @@ import { joinProven } from '../../destination/proof-range.ts';
 import type { Aggregated } from '../../service/jobs/aggregation.ts';
 import type { JobOrder } from '../../service/jobs/search-service.ts';
 import type { ServiceError } from '../../service/requests/service-error.ts';
-import { aggregate, isRefused, notCounted } from '../search/aggregation.ts';
+import { aggregate, isRefused, notCounted } from '../search/interval-count.ts';
 import type { JobSet } from '../search/job-set.ts';
 import type { SearchTools } from '../search/search-tools.ts';
 import { digestSliceLength } from '../search/slice-length.ts';

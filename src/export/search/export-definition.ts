@@ -1,9 +1,9 @@
 /** Derives an export's folder (E1), search jobs and file format from its spec. */
 
+import { partitionProblem, readTimeRange, type TimeRangeText } from '../../api/export-time-range.ts';
 import type { Explanation } from '../../api/finding.ts';
 import { rewrittenField, rewrittenProblem } from '../../api/rewritten-field.ts';
 import { splittability } from '../../api/splittable.ts';
-import { partitionProblem, readTimeRange, type TimeRangeText } from '../../api/time-range.ts';
 import type { TimeRange } from '../../base/time-range.ts';
 import { ExportLayout } from '../../destination/export-layout.ts';
 import { type ExportIdentity, type ExportOutput, fingerprintOf } from '../../destination/fingerprint.ts';

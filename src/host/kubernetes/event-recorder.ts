@@ -20,7 +20,7 @@ import type { EventSink, OwnerRef, ResourceEvent } from '../host.ts';
 import type { ApiClient } from './api-client.ts';
 import { backoffDelay, hasCode } from './api-error.ts';
 import { microTime, objectPath } from './api-paths.ts';
-import { fieldManager } from './status-writer.ts';
+import { fieldManager } from './resource-writes.ts';
 
 const maxQueued = 200;
 const maxRemembered = 1_000;

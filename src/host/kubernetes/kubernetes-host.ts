@@ -10,6 +10,7 @@ import type { Creation, Host, Leadership, NewResource, OperatorSettings, OwnerRe
 import { ApiClient } from './api-client.ts';
 import { hasCode, notInstalled } from './api-error.ts';
 import { operatorLeaseName, resourcePath } from './api-paths.ts';
+import { ConcurrencyLimit } from './concurrency-limit.ts';
 import { type EventListener, EventRecorder } from './event-recorder.ts';
 import type { KubeApi } from './kube-api.ts';
 import { LeaseElection, soleLeadership } from './lease.ts';
@@ -19,9 +20,9 @@ import { PreparedLeadership } from './prepared-leadership.ts';
 import { Reflector } from './reflector.ts';
 import { ResourceCache } from './resource-cache.ts';
 import { decodeResource } from './resource-decoding.ts';
+import { createResource, removeResource, writeStatus } from './resource-writes.ts';
 import { KubernetesSecretReader } from './secret-reader.ts';
 import { SettingsWatch } from './settings-watch.ts';
-import { ConcurrencyLimit, createResource, removeResource, writeStatus } from './status-writer.ts';
 import { KubernetesWorkerJobs } from './worker-job-store.ts';
 
 const eventGraceMs = 2_000;

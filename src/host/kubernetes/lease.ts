@@ -27,7 +27,7 @@ import { randomHex } from '../../base/random.ts';
 import type { Leadership } from '../host.ts';
 import type { ApiClient, KubeObject } from './api-client.ts';
 import { microTime, objectPath, operatorVersionAnnotation } from './api-paths.ts';
-import { fieldManager } from './status-writer.ts';
+import { fieldManager } from './resource-writes.ts';
 
 /**
  * Duration of the Lease in ms. Another process takes over the Lease only after it has stayed unchanged for this time.

@@ -19,7 +19,7 @@ import { assertShard, type Leadership, type LedgerShard, type LedgerStore, type 
 import type { ApiClient, KubeObject } from './api-client.ts';
 import { hasCode, notInstalled } from './api-error.ts';
 import { objectPath } from './api-paths.ts';
-import { fieldManager, metadataOnly } from './status-writer.ts';
+import { fieldManager, metadataOnly } from './resource-writes.ts';
 
 /** Maximum length of the owner's name within a Ledger's name. Kubernetes allows 253 characters for the whole name. */
 const maxOwnerNameLength = 190;

@@ -17,7 +17,7 @@ import { leaseDurationMs, renewDeadlineMs } from './lease.ts';
 import { Reflector } from './reflector.ts';
 import { ResourceCache } from './resource-cache.ts';
 import { decodeMetadata } from './resource-decoding.ts';
-import { fieldManager } from './status-writer.ts';
+import { fieldManager } from './resource-writes.ts';
 
 /**
  * Maximum duration in ms of a request that creates a Job. The next leader starts only after this time, so that the

@@ -1,6 +1,6 @@
 /** Tests how many requests to the API server run at the same time, and in which order other requests wait. */
 import { expect, test } from 'vitest';
-import { ConcurrencyLimit } from '../../../../src/host/kubernetes/status-writer.ts';
+import { ConcurrencyLimit } from '../../../../src/host/kubernetes/concurrency-limit.ts';
 
 test('runs at most the allowed number of tasks at once, in order of arrival', async () => {
   const limit = new ConcurrencyLimit(2);

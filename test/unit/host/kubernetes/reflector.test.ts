@@ -8,7 +8,7 @@ import type { KubernetesHost } from '../../../../src/host/kubernetes/kubernetes-
 import { Reflector } from '../../../../src/host/kubernetes/reflector.ts';
 import { ResourceCache } from '../../../../src/host/kubernetes/resource-cache.ts';
 import { decodeResource } from '../../../../src/host/kubernetes/resource-decoding.ts';
-import { writeStatus } from '../../../../src/host/kubernetes/status-writer.ts';
+import { writeStatus } from '../../../../src/host/kubernetes/resource-writes.ts';
 import type { MemoryApiServer, RequestFault } from '../../../support/memory-api-server.ts';
 import type { WatchFault } from '../../../support/memory-watch.ts';
 import {

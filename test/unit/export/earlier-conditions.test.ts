@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { SearchExport } from '../../../src/api/kinds.ts';
+import { earlierConditionsHold } from '../../../src/export/status/earlier-conditions.ts';
 import type { ExportHealth } from '../../../src/export/status/export-health.ts';
-import { shownVerdictHolds } from '../../../src/export/status/shown-verdict.ts';
 import { viewOf } from './sample-view.ts';
 
 const exporting = { ready: 'False', reason: 'Exporting' } as ExportHealth;
@@ -40,6 +40,6 @@ test.each([
   ],
 ])('H1: after a restart, %s', (_, reason, isOutage, view, holds) => {
   expect(
-    shownVerdictHolds(exportWith(reason, isOutage), exporting, viewOf({ stage: 'exporting', ...view }), 1_000),
+    earlierConditionsHold(exportWith(reason, isOutage), exporting, viewOf({ stage: 'exporting', ...view }), 1_000),
   ).toBe(holds);
 });

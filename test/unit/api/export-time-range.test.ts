@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { clockChangesIn, readTimeRange } from '../../../src/api/export-time-range.ts';
 import { renderExplanation } from '../../../src/api/finding.ts';
-import { clockChangesIn, readTimeRange } from '../../../src/api/time-range.ts';
 
 const end = '2030-01-01T00:00:00Z';
 

@@ -1,6 +1,7 @@
 /**
- * Writes the complete status of a resource. If another program has changed the status, the write fails with
- * `host.conflict` and overwrites nothing. The next reconcile decides again, based on the changed status.
+ * Creates and deletes resources, and writes the complete status of a resource. If another program has changed the
+ * status, the write fails with `host.conflict` and overwrites nothing. The next reconcile decides again, based on the
+ * changed status.
  */
 import { reasons } from '../../api/conditions.ts';
 import { type AnyResource, apiVersion, type KindName } from '../../api/kinds.ts';
@@ -31,28 +32,6 @@ export async function writeStatus<R extends AnyResource>(client: ApiClient, reso
     client.callForObject({ method: 'PUT', path, query: { fieldManager }, body, accept: metadataOnly }),
   );
   return { ...resource, metadata: { ...resource.metadata, resourceVersion: response.metadata.resourceVersion } };
-}
-
-/** Limits the number of concurrent operations. Operations beyond the limit wait in order of arrival. */
-export class ConcurrencyLimit {
-  #free: number;
-  readonly #waiting: (() => void)[] = [];
-
-  constructor(atOnce: number) {
-    this.#free = atOnce;
-  }
-
-  async run<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#free > 0) this.#free--;
-    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    try {
-      return await work();
-    } finally {
-      const next = this.#waiting.shift();
-      if (next) next();
-      else this.#free++;
-    }
-  }
 }
 
 /** Creates a resource with an owner reference, so that Kubernetes deletes the resource together with its owner. */

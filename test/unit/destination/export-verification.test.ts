@@ -8,6 +8,7 @@ import { type CommitRecord, recordKind, sumOfFigures } from '../../../src/destin
 import { coverageOf } from '../../../src/destination/coverage.ts';
 import { figuresOf, storeVerdictOnce } from '../../../src/destination/digest-verdict.ts';
 import { ExportLayout } from '../../../src/destination/export-layout.ts';
+import { verifyExport } from '../../../src/destination/export-verification.ts';
 import type { ExportOutput } from '../../../src/destination/fingerprint.ts';
 import {
   type Manifest,
@@ -19,7 +20,6 @@ import {
 import { planKind } from '../../../src/destination/plan-object.ts';
 import { listFiles } from '../../../src/destination/recorded-files.ts';
 import { recordedSlices, SliceSums } from '../../../src/destination/slice-figures.ts';
-import { verifyExport } from '../../../src/destination/verify.ts';
 import { MemoryDestination } from '../../support/memory-destination.ts';
 import { identity, layout, plan, recordOf, startMs, store } from './sample-export.ts';
 

@@ -38,7 +38,7 @@ const ofAnInterval: ReadonlySet<string> = new Set([
  * process finds a reason to replace them. `doneAtFirst` is the number of intervals that had been committed when this
  * process started.
  */
-export function shownVerdictHolds(
+export function earlierConditionsHold(
   { metadata, status }: SearchExport,
   found: ExportHealth,
   view: WorkView | undefined,
