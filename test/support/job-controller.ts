@@ -14,7 +14,7 @@ import { secretTexts } from './memory-secrets.ts';
 import type { World } from './world.ts';
 
 export const jobsPath = '/apis/batch/v1/namespaces/logging/jobs';
-const podsPath = '/api/v1/namespaces/logging/pods';
+export const podsPath = '/api/v1/namespaces/logging/pods';
 /** Time in ms from the creation of a Job until its pods start. */
 const startMs = 2_000;
 /** For a pod that fails: minimum time in ms from its creation until it is replaced. */

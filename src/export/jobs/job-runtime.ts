@@ -54,6 +54,9 @@ export interface JobRuntimeOptions extends RuntimeOptions {
 /** Delay in ms before the next reconcile, for states that can change without an event. */
 const soonMs = 1_000;
 const quotaRetryMs = 30_000;
+/** Shortest and longest time in ms for which an export is stalled before it gets another Job. */
+const shortestStallMs = 60_000;
+const longestStallMs = 3_600_000;
 /** Label on ServiceAccounts that exports may use. */
 const workerLabel = 'logfleet.dev/export-worker';
 /** Label on ServiceAccounts whose pods may write progress to the export's status. A user sets this label. */
@@ -120,7 +123,9 @@ export class JobRuntime {
     const end = isAsked ? undefined : endOf(resource);
     const found = end ? { health: end } : await this.#find(resource, isAsked);
     this.#handledRequest = echoOfRequest(resource).lastHandledReconcileAt;
-    const { health, delayMs = Number.POSITIVE_INFINITY } = found;
+    const { health } = found;
+    const isStalled = health.stalled && !health.isFailed;
+    const { delayMs = isStalled ? this.#stallMs(resource) : Number.POSITIVE_INFINITY } = found;
     const essentials = this.#essentials(resource, found);
     const figures = () => (end ? {} : { ...describeWorkers(resource, found, essentials.summary), jobs: [] });
     const statusMs = await this.#publisher.publish(resource, essentials, figures, health);
@@ -167,24 +172,39 @@ export class JobRuntime {
     const jobs = this.#jobs(store);
     const fresh = jobs.find(({ metadata: { annotations } }) => annotations[jobAnnotations.work] === workHash(input));
     const isOver = fresh && hasEnded(fresh, podsOf(store, fresh));
-    const isSame = fresh?.metadata.annotations[jobAnnotations.cause] === causeHash(input);
+    const isStallOver = this.#stallMs(resource) <= 0;
+    const isSame = !isStallOver && fresh?.metadata.annotations[jobAnnotations.cause] === causeHash(input);
     // A complete Job is kept even if its credentials or its image have changed, because its result is still valid.
     const isDone = isOver && !isAsked && readJob(fresh, podsOf(store, fresh)).report?.end === 'complete';
     const isKept = isSame || !isOver || isDone;
-    const job = fresh?.metadata.deletionTimestamp === undefined && isKept ? fresh : undefined;
+    // Kubernetes deletes an ended Job after its time to live. The Job's result counts if the status still names the Job.
+    const isLast = isOver && resource.status?.kubernetesJob?.name === fresh.metadata.name;
+    const job = isKept && (isLast || fresh?.metadata.deletionTimestamp === undefined) ? fresh : undefined;
     for (const other of jobs) {
       if (other !== job && other.metadata.deletionTimestamp === undefined) await store.remove(other);
     }
     if (job) return this.#show(resource, job, store);
     // A stalled export remains stalled after Kubernetes has removed its Job.
-    const shown = findCondition(resource.status?.conditions, 'Stalled');
-    if (shown && resource.status?.kubernetesJob?.name === name && !isAsked && !shares.get({ ...this.key, name })) {
+    const shown = isAsked || isStallOver ? undefined : findCondition(resource.status?.conditions, 'Stalled');
+    if (shown && resource.status?.kubernetesJob?.name === name && !shares.get({ ...this.key, name })) {
       return { health: { ...exportStalled, reason: shown.reason, message: shown.message }, job: name };
     }
     // The previous Job's request limits remain in use until all its pods have ended, so a new Job must wait.
     if (jobs.length > 0 || this.#hasPods(store)) return { health: waiting(reasons.jobPending, afterFormerJob) };
     this.#startedAtMs ??= clock.now();
     return this.#create(resource, account, input, store, shares);
+  }
+
+  /**
+   * Returns the time in ms until a stalled export gets another Job, because the problem may have passed. An export is
+   * stalled for as long as it existed before, so each stall lasts longer than the one before.
+   */
+  #stallMs({ metadata, status }: SearchExport): number {
+    const nowMs = this.#options.clock.now();
+    const shown = findCondition(status?.conditions, 'Stalled');
+    const sinceMs = shown ? Date.parse(shown.lastTransitionTime) : nowMs;
+    const existedMs = sinceMs - Date.parse(metadata.creationTimestamp);
+    return sinceMs + Math.min(longestStallMs, Math.max(shortestStallMs, existedMs)) - nowMs;
   }
 
   #show({ status }: SearchExport, job: WorkerJob, store: WorkerJobs): Found {
@@ -389,9 +409,9 @@ function podsOf(store: WorkerJobs, { metadata }: WorkerJob) {
 
 function healthOf({ end, reason, message: text }: WorkerReport): ExportHealth {
   // The reason `userChanged` means that the Secret now has the credentials of another user. In this case, the Job is
-  // replaced even without a user's request.
-  const needsRequest = end === 'stalled' && reason !== reasons.userChanged;
-  return endedHealth(end, reason, needsRequest ? `${text.replace(/\.?$/, '.')} ${againText}` : text);
+  // replaced immediately.
+  const isRepeatedLater = end === 'stalled' && reason !== reasons.userChanged;
+  return endedHealth(end, reason, isRepeatedLater ? `${text.replace(/\.?$/, '.')} ${againText}` : text);
 }
 
 /** Returns the result of an export from its status, or undefined if the export has not ended. */

@@ -12,8 +12,8 @@ import {
 } from '../../host/worker-jobs.ts';
 import { readReport, type WorkerReport } from './worker-report.ts';
 
-/** Advice on how to start another Job. */
-export const againText = `To start another Job, give the annotation ${annotations.requestedAt} a new value.`;
+/** Text that says when another Job starts, and how to start it immediately. */
+export const againText = `Another Job will start within an hour. To start it now, give the annotation ${annotations.requestedAt} a new value.`;
 
 export interface WorkerJobState {
   /** `running`: a pod is running. `waiting`: no pod is running yet. `complete` and `failed`: the Job has ended. */

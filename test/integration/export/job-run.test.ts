@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { minuteMs } from '../../../src/base/time-units.ts';
-import { JobController, jobsPath } from '../../support/job-controller.ts';
+import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
+import { JobController, jobsPath, podsPath } from '../../support/job-controller.ts';
+import type { ApiObject } from '../../support/memory-api-store.ts';
 import { busiest, exportsPath } from '../../support/world.ts';
 import { ExportWorld, type ExportWorldOptions, evenly } from './export-world.ts';
 
@@ -13,6 +14,8 @@ function jobWorld(options: ExportWorldOptions = {}) {
   const objects = (collection: string) => world.world.api.store.objects(collection);
   return { world, controller, jobs: () => objects('batch/v1/jobs'), pods: () => objects('v1/pods') };
 }
+
+const isComplete = (job: ApiObject | undefined) => JSON.stringify(job?.status ?? {}).includes('"Complete"');
 
 describe('an export in a Kubernetes Job', () => {
   test("completes, with every row once and the worker's figures in the status", async () => {
@@ -310,6 +313,60 @@ describe('an export in a Kubernetes Job', () => {
     expect(await world.untilReason('Exported', 2 * minuteMs)).toBe(true);
   });
 
+  test('runs in another Job when it has been stalled for a while, first after a minute and later after up to an hour', async () => {
+    const { world, controller } = jobWorld();
+    const report = { end: 'stalled', reason: 'Unauthorized', message: 'The key is wrong.', status: {} };
+    let isWrong = true;
+    const startsMs: number[] = [];
+    controller.onPod = () => {
+      startsMs.push(world.world.clock.now());
+      return isWrong ? { exitCode: 3, message: JSON.stringify(report) } : undefined;
+    };
+    world.add(inJob);
+    world.start();
+    await world.world.until(() => startsMs.length === 10, 10 * hourMs);
+    const minutes = startsMs.slice(1).map((ms, index) => Math.round((ms - (startsMs[index] ?? 0)) / minuteMs));
+    expect(minutes).toEqual([1, 1, 2, 4, 9, 18, 36, 60, 60]);
+    expect(await world.untilReason('Unauthorized')).toBe(true);
+    isWrong = false;
+    expect(await world.untilReason('Exported', 2 * hourMs)).toBe(true);
+  });
+
+  test('gets another Job if the pods of its complete Job were removed before they were read', async () => {
+    const { world, jobs, pods } = jobWorld();
+    world.add(inJob);
+    const first = world.start();
+    await world.world.until(() => jobs().length === 1, 5 * minuteMs);
+    first.kill();
+    expect(await world.world.until(() => isComplete(jobs()[0]), 30 * minuteMs)).toBe(true);
+    for (const { metadata } of pods()) world.world.api.remove(`${podsPath}/${metadata.name}`);
+    const searches = world.jobsCreated;
+    world.start();
+    expect(await world.untilReason('JobFailed')).toBe(true);
+    expect(await world.untilReason('Exported', 2 * hourMs)).toBe(true);
+    expect(world.jobsCreated).toBe(searches);
+  });
+
+  test('shows the result of a complete Job that is being deleted, but not if the user then requests another Job', async () => {
+    const { world, jobs } = jobWorld();
+    world.add(inJob);
+    const first = world.start();
+    await world.world.until(() => world.status?.kubernetesJob !== undefined, 5 * minuteMs);
+    first.kill();
+    const job = `${jobsPath}/${jobs()[0]?.metadata.name}`;
+    world.world.api.patch(job, { metadata: { finalizers: ['foregroundDeletion'] } });
+    expect(await world.world.until(() => isComplete(jobs()[0]), 30 * minuteMs)).toBe(true);
+    world.world.api.remove(job);
+    world.start();
+    expect(await world.untilReason('Exported', minuteMs)).toBe(true);
+    world.annotate('logfleet.dev/requestedAt', 'now');
+    await world.world.until(() => false, minuteMs);
+    expect(world.reason).toBe('JobPending');
+    world.world.api.patch(job, { metadata: { finalizers: null } });
+    expect(await world.untilReason('Exported')).toBe(true);
+    expect(`${jobsPath}/${jobs()[0]?.metadata.name}`).not.toBe(job);
+  });
+
   test('stays stalled when its Job is deleted after its time to live, until a Secret changes', async () => {
     const { world, controller, jobs } = jobWorld();
     const report = { end: 'stalled', reason: 'Unauthorized', message: 'The key is wrong.', status: {} };
@@ -319,7 +376,7 @@ describe('an export in a Kubernetes Job', () => {
     world.start();
     expect(await world.untilReason('Unauthorized')).toBe(true);
     world.world.api.remove(`${jobsPath}/${jobs()[0]?.metadata.name}`);
-    await world.world.until(() => jobs().length > 0, 10 * minuteMs);
+    await world.world.until(() => jobs().length > 0, minuteMs / 2);
     expect([jobs().length, world.reason]).toEqual([0, 'Unauthorized']);
     isWrong = false;
     const allowedHosts = Buffer.from('other.example.com').toString('base64');
@@ -511,8 +568,7 @@ describe('an export in a Kubernetes Job', () => {
     await world.world.until(() => jobs().length === 1, 5 * minuteMs);
     const job = jobs()[0]?.metadata.name;
     first.kill();
-    const isComplete = () => JSON.stringify(jobs()[0]?.status ?? {}).includes('"Complete"');
-    expect(await world.world.until(isComplete, 30 * minuteMs)).toBe(true);
+    expect(await world.world.until(() => isComplete(jobs()[0]), 30 * minuteMs)).toBe(true);
     const allowedHosts = Buffer.from('other.example.com').toString('base64');
     world.world.api.patch('/api/v1/namespaces/logging/secrets/log-service', { data: { allowedHosts } });
     world.start({ workerImage: 'logfleet:next' });
