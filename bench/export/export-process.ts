@@ -15,7 +15,7 @@ import { IntervalSearch } from '../../src/export/search/interval-search.ts';
 import { ServiceQuirks } from '../../src/export/search/service-quirks.ts';
 import { ExportWork } from '../../src/export/work/export-work.ts';
 import type { WorkLimits } from '../../src/export/work/work-view.ts';
-import { onlyWorker } from '../../src/export/work/worker-part.ts';
+import { onlyWorker } from '../../src/export/work/worker-segments.ts';
 import type { Compression } from '../../src/output/compression.ts';
 import { definitionOf, plainOutput } from '../../test/support/export-definition.ts';
 import { connectTo } from '../client/connected-client.ts';
@@ -55,7 +55,7 @@ async function exportAll(order: ExportOrder): Promise<void> {
     clock: systemClock,
     log: silentLogger,
     scannedBytes: 0,
-    part: onlyWorker,
+    worker: onlyWorker,
     openDestination: async () =>
       new VolumeDestination({ directory: order.directory, root: '', clock: systemClock, writer }),
     plan: planExport,

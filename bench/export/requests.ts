@@ -7,7 +7,7 @@ import { IntervalSearch } from '../../src/export/search/interval-search.ts';
 import { ServiceQuirks } from '../../src/export/search/service-quirks.ts';
 import { ExportWork } from '../../src/export/work/export-work.ts';
 import type { WorkLimits, WorkView } from '../../src/export/work/work-view.ts';
-import { onlyWorker } from '../../src/export/work/worker-part.ts';
+import { onlyWorker } from '../../src/export/work/worker-segments.ts';
 import type { JobProgress } from '../../src/service/jobs/job-gathering.ts';
 import { ClientWorld } from '../../test/support/client-world.ts';
 import { definitionOf, plainOutput } from '../../test/support/export-definition.ts';
@@ -204,7 +204,7 @@ async function complete({ clock, jobs }: ClientWorld, { byReceiptTime, proof }: 
       log: silentLogger,
       jobs,
       scannedBytes: 0,
-      part: onlyWorker,
+      worker: onlyWorker,
     },
     writer: testWriter(),
     openDestination: async () => new DiscardingDestination(),

@@ -170,7 +170,7 @@ function* checkExecution({ execution, destination, activeDeadlineSeconds }: Writ
       problem:
         'the pod has no credentials for the store, because both serviceAccountName and credentialsSecretRef are missing',
       remedy: 'set serviceAccountName to a ServiceAccount with a workload identity, such as exporter',
-      part: 'key',
+      subject: 'key',
     });
   }
   const metadataPath = ['spec', 'execution', 'job', 'template', 'metadata'];
@@ -205,7 +205,7 @@ export function credentialsMissing(path: JsonPath, destination: WrittenExportSpe
     problem:
       'the destination names no credentials, so the export fails unless the operator runs with --allow-ambient-credentials',
     remedy: 'set credentialsSecretRef, for example {name: export-store}',
-    part: 'key',
+    subject: 'key',
   });
 }
 

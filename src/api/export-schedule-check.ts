@@ -58,7 +58,7 @@ function* checkTemplate({ template }: WrittenSchedule): Generator<Finding> {
       problem:
         'the template lacks byReceiptTime, so no run exports messages that arrive later than settleDelay after their message time',
       remedy: 'set byReceiptTime: true so that no late message is missed, or byReceiptTime: false if this is intended',
-      part: 'key',
+      subject: 'key',
     });
   }
 }

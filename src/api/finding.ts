@@ -34,8 +34,8 @@ export interface Finding {
   /** `error`: the resource is rejected. `warning`: it probably does not work as intended. */
   readonly severity: 'error' | 'warning';
   readonly path: JsonPath;
-  /** Which part of the field is wrong: its name (`key`) or its value (`value`). */
-  readonly part: 'key' | 'value';
+  /** What is wrong: the name of the field (`key`) or its value (`value`). */
+  readonly subject: 'key' | 'value';
   readonly reason: FindingReason;
   /** What is wrong, such as `must be a number`. Messages show this text after the field's name. */
   readonly problem: string;
@@ -46,7 +46,7 @@ export interface Finding {
 /** A problem and how to fix it. */
 export type Explanation = Pick<Finding, 'problem' | 'remedy'>;
 
-export interface PlacedFinding extends Omit<Finding, 'path' | 'part'>, Position {
+export interface PlacedFinding extends Omit<Finding, 'path' | 'subject'>, Position {
   readonly file: string;
   /** Path of the field. Empty for a whole file or document. */
   readonly path: string;
@@ -54,9 +54,9 @@ export interface PlacedFinding extends Omit<Finding, 'path' | 'part'>, Position 
 
 const findingOf =
   (severity: Finding['severity']) =>
-  (path: JsonPath, reason: FindingReason, about: Explanation & Partial<Pick<Finding, 'part'>>): Finding => {
-    const { problem, remedy, part = 'value' } = about;
-    return { severity, path, part, reason, problem, remedy };
+  (path: JsonPath, reason: FindingReason, about: Explanation & Partial<Pick<Finding, 'subject'>>): Finding => {
+    const { problem, remedy, subject = 'value' } = about;
+    return { severity, path, subject, reason, problem, remedy };
   };
 
 export const error = findingOf('error');
@@ -64,10 +64,10 @@ export const warning = findingOf('warning');
 
 export function placeFinding(
   file: string,
-  document: { locate(path: JsonPath, part: Finding['part']): Position },
-  { path, part, ...finding }: Finding,
+  document: { locate(path: JsonPath, subject: Finding['subject']): Position },
+  { path, subject, ...finding }: Finding,
 ): PlacedFinding {
-  return { ...finding, file, ...document.locate(path, part), path: renderPath(path) };
+  return { ...finding, file, ...document.locate(path, subject), path: renderPath(path) };
 }
 
 export function fileError(file: string, reason: FindingReason, problem: string, remedy: string): PlacedFinding {

@@ -60,7 +60,7 @@ function* checkNamesIn(path: JsonPath, texts: JsonObject, normalized: (name: str
     yield error([...path, name], 'Invalid', {
       problem: `${JSON.stringify(name)} is not a valid name`,
       remedy: 'use up to 63 letters, digits, "-", "_" and ".", for example team',
-      part: 'key',
+      subject: 'key',
     });
   }
 }
@@ -94,11 +94,11 @@ export function* checkOwnAnnotations(of: JsonPath, metadata: JsonObject, known: 
       yield warning(path, 'NoEffect', {
         problem: 'applies only to rollouts of policies',
         remedy: `use ${known.join(' or ')}, or leave it out`,
-        part: 'key',
+        subject: 'key',
       });
     } else if (!known.includes(name)) {
       const remedy = suggestion(name, known, `use ${known.join(' or ')}`);
-      yield warning(path, 'Unknown', { problem: 'logfleet has no such annotation', remedy, part: 'key' });
+      yield warning(path, 'Unknown', { problem: 'logfleet has no such annotation', remedy, subject: 'key' });
     } else if (typeof value === 'string') {
       const ineffective = ineffectiveValue(name, value);
       if (ineffective) yield warning(path, 'NoEffect', ineffective);

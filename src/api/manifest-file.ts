@@ -28,10 +28,10 @@ export interface ManifestDocument {
   /** Content of the document as plain JSON data, never null. */
   readonly value: unknown;
   /**
-   * Returns the position of the value at `path`. If `part` is `key`, returns the position of the value's field name. If
-   * the value does not exist, returns the position of the innermost parent that exists.
+   * Returns the position of the value at `path`. If `subject` is `key`, returns the position of the value's field name.
+   * If the value does not exist, returns the position of the innermost parent that exists.
    */
-  locate(path: JsonPath, part?: 'key' | 'value'): Position;
+  locate(path: JsonPath, subject?: 'key' | 'value'): Position;
 }
 
 export type TextProblem = Position & Explanation;
@@ -142,7 +142,7 @@ function parseDocuments(text: string): ManifestFile {
     try {
       const value: unknown = parsed.toJS({ maxAliasCount });
       if (value === null || value === undefined) continue;
-      const locate: ManifestDocument['locate'] = (path, part) => positionAt(lines, offsetOf(parsed, path, part));
+      const locate: ManifestDocument['locate'] = (path, subject) => positionAt(lines, offsetOf(parsed, path, subject));
       for (const document of unfoldList({ value, locate })) documents.push(document);
     } catch (error) {
       // Only an alias can cause this error: either it has no anchor, or it expands to too many nodes.
@@ -331,7 +331,7 @@ function positionAt(lines: LineCounter, offset: number): Position {
   return { line: Math.max(1, line), column: Math.max(1, col) };
 }
 
-function offsetOf(parsed: Document.Parsed, path: JsonPath, part: 'key' | 'value' = 'value'): number {
+function offsetOf(parsed: Document.Parsed, path: JsonPath, subject: 'key' | 'value' = 'value'): number {
   let node: Node | null = parsed.contents;
   let offset = node?.range?.[0] ?? 0;
   for (const [index, step] of path.entries()) {
@@ -341,7 +341,7 @@ function offsetOf(parsed: Document.Parsed, path: JsonPath, part: 'key' | 'value'
       const pair = resolved.items.find(({ key }) => String(isNode(key) ? key.toJSON() : key) === String(step));
       if (pair === undefined) return offset;
       next = pair.value;
-      const wantsKey = part === 'key' && index === path.length - 1;
+      const wantsKey = subject === 'key' && index === path.length - 1;
       if ((wantsKey || !isNode(next)) && isNode(pair.key)) return pair.key.range?.[0] ?? offset;
     } else if (isSeq(resolved)) {
       next = resolved.items[Number(step)];
@@ -361,6 +361,6 @@ function unfoldList(document: ManifestDocument): readonly ManifestDocument[] {
   const isTyped = (value: unknown) => itemKind === '' || !isRecord(value) || value['kind'] !== undefined;
   return items.map((value: unknown, index) => ({
     value: isTyped(value) ? value : { ...(value as object), apiVersion, kind: itemKind },
-    locate: (path, part) => document.locate(['items', index, ...path], part),
+    locate: (path, subject) => document.locate(['items', index, ...path], subject),
   }));
 }

@@ -60,7 +60,7 @@ function* checkMember(name: string, value: unknown): Generator<Finding> {
   const path = ['data', name];
   if (name !== pausedMember) {
     const remedy = suggestion(name, [pausedMember], `use ${pausedMember}, or leave it out`);
-    yield warning(path, 'Unknown', { problem: 'logfleet has no such setting', remedy, part: 'key' });
+    yield warning(path, 'Unknown', { problem: 'logfleet has no such setting', remedy, subject: 'key' });
   } else if (typeof value !== 'string') {
     const remedy = `put it in quotes, for example "${String(value)}"`;
     yield error(path, 'WrongType', { problem: `must be a string, not ${JSON.stringify(value)}`, remedy });

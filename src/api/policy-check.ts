@@ -63,7 +63,7 @@ function* checkSelector(selector: CollectorSelector, path: JsonPath): Generator<
     yield error([...path, name], 'Invalid', {
       problem: `${name} of the selector is null, which matches every collector, as if ${name} were absent`,
       remedy: 'set its items, or delete it',
-      part: 'key',
+      subject: 'key',
     });
   }
   for (const [index, glob] of (selector.matchNames ?? []).entries()) {

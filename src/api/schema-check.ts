@@ -128,7 +128,7 @@ function findingOf({ instancePath, params, keyword, message = keyword, ...violat
 
 function unknownField(path: JsonPath, name: string, known: readonly string[]): Finding {
   const problem = 'there is no such field';
-  return error([...path, name], 'Unknown', { problem, remedy: choice(name, known), part: 'key' });
+  return error([...path, name], 'Unknown', { problem, remedy: choice(name, known), subject: 'key' });
 }
 
 function missingField(path: JsonPath, name: string, { properties }: StructuralSchema): Finding {

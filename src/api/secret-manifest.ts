@@ -90,7 +90,7 @@ export function checkSecret(
 
 function unknownMember(name: string, known: readonly string[], path: JsonPath): Finding {
   const remedy = suggestion(name, known, `the known keys are ${known.join(', ')}`);
-  return warning(path, 'Unknown', { problem: 'logfleet has no such key', remedy, part: 'key' });
+  return warning(path, 'Unknown', { problem: 'logfleet has no such key', remedy, subject: 'key' });
 }
 
 /** Required keys of a Secret for an S3 store. */

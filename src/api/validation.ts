@@ -142,7 +142,7 @@ export function validateResource(
       warning(['status'], 'NoEffect', {
         problem: 'is ignored, because only logfleet writes it',
         remedy: 'leave it out',
-        part: 'key',
+        subject: 'key',
       }),
     );
   }

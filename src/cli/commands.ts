@@ -252,7 +252,7 @@ LOGFLEET_ACCESS_ID, LOGFLEET_ACCESS_KEY and LOGFLEET_CA_FILE.
       'Continue a stopped rollout, retry the failed upgrades of a policy, or repeat the failed runs of a schedule.',
       resourceArgument(['CollectorVersionPolicy', 'SearchExportSchedule']),
     ),
-    load: async () => (await import('./person/rollout-request.ts')).retryCommand,
+    load: async () => (await import('./person/retry-abort.ts')).retryCommand,
   },
   {
     ...personCommand(
@@ -260,7 +260,7 @@ LOGFLEET_ACCESS_ID, LOGFLEET_ACCESS_KEY and LOGFLEET_CA_FILE.
       'Abort a rollout, so that no more of its upgrades start.',
       resourceArgument(['CollectorVersionPolicy']),
     ),
-    load: async () => (await import('./person/rollout-request.ts')).abortCommand,
+    load: async () => (await import('./person/retry-abort.ts')).abortCommand,
   },
   {
     name: 'forget',

@@ -22,7 +22,7 @@ import { type ExportPlaces, type ExportSettings, exportSettings } from './resour
 import { QuirksOfServices } from './search/service-quirks.ts';
 import { measureExports } from './status/export-metrics.ts';
 import { type ExportWording, resourceWording } from './status/export-wording.ts';
-import { onlyWorker, type WorkerPart } from './work/worker-part.ts';
+import { onlyWorker, type WorkerIndex } from './work/worker-segments.ts';
 
 export interface ExportReconcilerOptions extends Ports {
   readonly host: Host;
@@ -39,7 +39,7 @@ export interface ExportReconcilerOptions extends Ports {
   /** Wording of user-facing messages. The default is the wording for SearchExports. */
   readonly wording?: ExportWording;
   /** Index of this process among the export's workers, and the number of workers. */
-  readonly part?: WorkerPart;
+  readonly worker?: WorkerIndex;
   /** Called after each reconcile, when the export's new status can be read. */
   readonly onReconciled?: (key: ResourceKey) => void;
   readonly enqueue: (key: ResourceKey, isActive?: boolean) => void;
@@ -139,7 +139,7 @@ export class ExportReconciler implements Reconciler {
   }
 
   #newRuntime(resource: SearchExport, writer: Writer): ExportRuntime | JobRuntime {
-    const { accounts, clock, log, places, wording = resourceWording, part = onlyWorker } = this.#options;
+    const { accounts, clock, log, places, wording = resourceWording, worker = onlyWorker } = this.#options;
     const { namespace, name } = resource.metadata;
     const options = {
       ...this.#options,
@@ -160,7 +160,7 @@ export class ExportReconciler implements Reconciler {
       openDestination(settings, { clock, writer, environment: places.environment });
     const tools = {
       wording,
-      part,
+      worker,
       writer,
       quirks: this.#quirks,
       openDestination: this.#options.openDestination ?? open,

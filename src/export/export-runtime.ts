@@ -42,7 +42,7 @@ import { describeExportEssentials, describeExportFigures, exportStatusWriter } f
 import type { ExportWording } from './status/export-wording.ts';
 import { ExportWork } from './work/export-work.ts';
 import type { WorkView } from './work/work-view.ts';
-import type { WorkerPart } from './work/worker-part.ts';
+import type { WorkerIndex } from './work/worker-segments.ts';
 
 export interface ExportRuntimeOptions extends RuntimeOptions {
   readonly places: ExportPlaces;
@@ -51,7 +51,7 @@ export interface ExportRuntimeOptions extends RuntimeOptions {
   readonly openDestination: (settings: DestinationSettings) => Promise<Destination>;
   readonly wording: ExportWording;
   /** Index of this process among the export's workers, and the number of workers. */
-  readonly part: WorkerPart;
+  readonly worker: WorkerIndex;
 }
 
 /** Account, destination and settings of an export. */
@@ -196,7 +196,7 @@ export class ExportRuntime {
   }
 
   async #goOn(resource: SearchExport): Promise<Result> {
-    const { accounts, clock, draining, part } = this.#options;
+    const { accounts, clock, draining, worker } = this.#options;
     this.#startedAtMs ??= startOf(resource) ?? clock.now();
     const { changes } = accounts.secrets;
     const problem = await this.#readMeans(resource);
@@ -204,11 +204,11 @@ export class ExportRuntime {
     if (this.#means && !problem && !this.#begun && !this.#ending) this.#begin(resource, this.#means);
     const pausedBy = this.#pausedBy(resource);
     const isPaused = pausedBy !== undefined || problem?.handling.kind === 'stall' || this.#isOutdated || draining();
-    let limits = limitsOf(resource, this.#startedAtMs, isPaused, part);
+    let limits = limitsOf(resource, this.#startedAtMs, isPaused, worker);
     let view = this.#begun?.work.advance(limits);
     if (hasLostManifest(resource, view)) {
       this.#startedAtMs = clock.now();
-      limits = limitsOf(resource, this.#startedAtMs, isPaused, part);
+      limits = limitsOf(resource, this.#startedAtMs, isPaused, worker);
       view = this.#begun?.work.advance(limits);
     }
     this.#scannedBytes = view?.progress?.scannedBytes ?? this.#scannedBytes;
@@ -258,10 +258,10 @@ export class ExportRuntime {
 
   #begin(resource: SearchExport, means: Means): void {
     const { account, definition, chosen } = means;
-    const { clock, log, quirks, writer, openDestination, part } = this.#options;
+    const { clock, log, quirks, writer, openDestination, worker } = this.#options;
     const scannedBytes = Math.max(this.#scannedBytes, resource.status?.progress?.bytesScanned ?? 0);
     const work = new ExportWork({
-      ...{ definition, clock, log, writer, scannedBytes, part },
+      ...{ definition, clock, log, writer, scannedBytes, worker },
       jobs: account.searches,
       quirks: quirks.of(account.serviceId, definition.identity.byReceiptTime),
       openDestination: () => openDestination(chosen.settings),

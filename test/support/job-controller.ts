@@ -198,7 +198,7 @@ export class JobController {
       connect: this.#world.connect({ isAlive: () => this.#running.get(pod) === operator }),
       exports: {
         ...this.#exports,
-        part: { index, workers: Number(env.get(workerVariables.workers)) },
+        worker: { index, workers: Number(env.get(workerVariables.workers)) },
         places: { volumes, allowAmbientCredentials: true, environment: {} },
       },
     });

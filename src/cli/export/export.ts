@@ -140,13 +140,13 @@ async function work(run: ExportRun): Promise<number> {
   if (sink?.kind === 'folder') for (const directory of volumes.values()) makeFolder(directory);
   const places = exportPlaces({ volume: volumes, allowAmbientCredentials: true }, context);
   const operator = new LiveOperator(options, context, noMetrics, { flagsOf: () => stepOptions });
-  if (worker) operator.log.info('starting as a worker of a Kubernetes Job', { export: name, ...worker.part });
+  if (worker) operator.log.info('starting as a worker of a Kubernetes Job', { export: name, ...worker.workerIndex });
   const progress = await worker?.progressOf(resource, host, operator);
   try {
     const wording = worker ? resourceWording : wordingOf(sink);
     const limits = worker && { limits: worker.limits };
-    const part = worker && { part: worker.part };
-    await operator.run(host, { exports: { places, wording, settings: { statusIntervalMs }, ...part }, ...limits });
+    const only = worker && { worker: worker.workerIndex };
+    await operator.run(host, { exports: { places, wording, settings: { statusIntervalMs }, ...only }, ...limits });
   } finally {
     operator.close();
     await progress?.close();

@@ -14,7 +14,7 @@ import { systemCode } from '../../base/errors.ts';
 import { SecretText } from '../../base/secret-text.ts';
 import { needsPersonStatus, workerVariables } from '../../export/jobs/worker-environment.ts';
 import { renderReport, type WorkerReport } from '../../export/jobs/worker-report.ts';
-import type { WorkerPart } from '../../export/work/worker-part.ts';
+import type { WorkerIndex } from '../../export/work/worker-segments.ts';
 import type { Host, SecretReader } from '../../host/host.ts';
 import { connectToCluster } from '../../host/kubernetes/cluster-connection.ts';
 import { serviceIdOf } from '../../service/requests/service-address.ts';
@@ -28,7 +28,7 @@ type ProgressPorts = Pick<WorkerProgressOptions, 'clock' | 'log'>;
 export interface Worker {
   readonly limits: RequestLimits;
   readonly secrets: SecretReader;
-  readonly part: WorkerPart;
+  readonly workerIndex: WorkerIndex;
   /**
    * Creates the object that writes the export's progress to the status. Resolves to undefined if the pod has no token
    * for the API server.
@@ -51,20 +51,20 @@ export function workerOf({ env }: Pick<CommandContext, 'env'>): Worker | undefin
     requestsPerSecond: positive(env, workerVariables.requestsPerSecond),
     maxConcurrentRequests: positive(env, workerVariables.maxConcurrentRequests),
   };
-  const part = partIn(env);
+  const workerIndex = workerIndexIn(env);
   const secrets = folderSecrets(env[workerVariables.secrets] ?? '');
   const report = (found: WorkerReport) => {
     writeFileSync(file, renderReport(found));
     return found.end === 'complete' ? exitStatus.ok : needsPersonStatus;
   };
   return {
-    ...{ limits, secrets, part },
+    ...{ limits, secrets, workerIndex },
     progressOf: async (resource, host, { clock, log }) => {
       const [job, exportUid] = [env[workerVariables.job], env[workerVariables.exportUid]];
       const plain = await readPlainCluster({ environment: env });
       if (!job || !exportUid || !plain) return undefined;
       const { api } = await connectToCluster({ plain });
-      const worker = { index: part.index, job, exportUid };
+      const worker = { index: workerIndex.index, job, exportUid };
       return new WorkerProgress({ host, resource, worker, api, clock, log });
     },
     end: (ended) => report(reportOf(ended)),
@@ -79,7 +79,7 @@ export function workerOf({ env }: Pick<CommandContext, 'env'>): Worker | undefin
 }
 
 /** Returns the index of this worker, and the number of workers. */
-function partIn(env: CommandContext['env']): WorkerPart {
+function workerIndexIn(env: CommandContext['env']): WorkerIndex {
   const workers = positive(env, workerVariables.workers);
   const index = Number(env[workerVariables.index]);
   if (Number.isInteger(index) && index >= 0 && index < workers) return { index, workers };

@@ -30,7 +30,7 @@ export interface OperatorOptions extends Ports, Pick<PolicyReconcilerOptions, 'd
   /** Request limits of this process. Default: the limits of the log service. */
   readonly limits?: RequestLimits;
   readonly exports?: Partial<
-    Pick<ExportReconcilerOptions, 'places' | 'settings' | 'writer' | 'openDestination' | 'wording' | 'part'>
+    Pick<ExportReconcilerOptions, 'places' | 'settings' | 'writer' | 'openDestination' | 'wording' | 'worker'>
   >;
 }
 

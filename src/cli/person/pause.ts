@@ -6,7 +6,7 @@ import { annotations } from '../../api/annotations.ts';
 import { reasons } from '../../api/conditions.ts';
 import type { AnyResource } from '../../api/kinds.ts';
 import { systemClock } from '../../base/clock.ts';
-import { writeSettingsRequest } from '../../host/directory/requests.ts';
+import { writeSettingsRequest } from '../../host/directory/user-requests.ts';
 import { type CommandContext, exitStatus } from '../command/context.ts';
 import { invocation } from '../command/invocation.ts';
 import type { PauseOptions, TargetOptions } from '../command/options.ts';

@@ -82,12 +82,12 @@ function sum(amounts: readonly number[]): number {
 const eighths = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'] as const;
 
 /**
- * Renders a progress bar such as `[████▌     ]` with exactly `width` columns. `part` is the completed fraction. The bar
- * is full only if `part` is 1.
+ * Renders a progress bar such as `[████▌     ]` with exactly `width` columns. `ratio` is the completed fraction. The bar
+ * is full only if `ratio` is 1.
  */
-export function renderProgressBar(part: number, width: number, paint: Paint): string {
+export function renderProgressBar(ratio: number, width: number, paint: Paint): string {
   const columns = Math.max(0, width - 2);
-  const done = Math.floor(Math.min(1, Math.max(0, part)) * columns * 8);
+  const done = Math.floor(Math.min(1, Math.max(0, ratio)) * columns * 8);
   const inside = '█'.repeat(Math.floor(done / 8)) + eighths[done % 8];
   return `[${paint('green', inside)}${' '.repeat(columns - inside.length)}]`;
 }

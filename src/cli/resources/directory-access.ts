@@ -14,9 +14,9 @@ import { shellWord } from '../../base/shell-word.ts';
 import { DirectoryView } from '../../host/directory/directory-view.ts';
 import { isFolder } from '../../host/directory/durable-file.ts';
 import { isSurelyFree } from '../../host/directory/process-lock.ts';
-import { writeRequest } from '../../host/directory/requests.ts';
 import { retainedUntil } from '../../host/directory/resource-records.ts';
 import { StateDirectory } from '../../host/directory/state-directory.ts';
+import { writeUserRequest } from '../../host/directory/user-requests.ts';
 import type { CommandContext } from '../command/context.ts';
 import { invocation } from '../command/invocation.ts';
 import { UsageError } from '../command/usage-error.ts';
@@ -50,7 +50,7 @@ export async function openDirectory(
     follow: (kind, namespace, onChange, signal) =>
       view.follow(kind, (resources) => onChange(inOrder(resources, namespace)), signal),
     annotate: (kind, key, { name, value }) =>
-      writeRequest(directory, kind, key, { [name]: value ?? null }, { by: ports.user(), atMs: ports.clock.now() }),
+      writeUserRequest(directory, kind, key, { [name]: value ?? null }, { by: ports.user(), atMs: ports.clock.now() }),
     pauseOfAll: () => view.settings(),
     idleNote: () => idleNoteOf(dir, directory),
     retained: () =>

@@ -3,7 +3,7 @@ import { type AnyResource, kinds } from '../../api/kinds.ts';
 import { shellWord } from '../../base/shell-word.ts';
 import { invocation } from '../command/invocation.ts';
 import type { TargetOptions } from '../command/options.ts';
-import { canAbort, canRetry } from '../person/rollout-request.ts';
+import { canAbort, canRetry } from '../person/retry-abort.ts';
 import { toneOf } from '../render/condition-lines.ts';
 import { commandLine, isComplete, isPausedByAnnotation, nextSteps, renderTargetFlags } from '../render/next-steps.ts';
 

@@ -5,7 +5,7 @@ import { parseDuration } from '../../base/duration.ts';
 import { parseQuantity } from '../../base/quantity.ts';
 import type { ExportRequest } from '../search/export-definition.ts';
 import type { WorkLimits } from '../work/work-view.ts';
-import { onlyWorker, partOf } from '../work/worker-part.ts';
+import { limitOfWorker, onlyWorker } from '../work/worker-segments.ts';
 
 /** Returns the settings that determine the rows and files of the export. */
 export function requestOf({ metadata, spec }: SearchExport): ExportRequest {
@@ -32,16 +32,18 @@ export function limitsOf(
   { spec }: SearchExport,
   startedAtMs: number,
   isPaused: boolean,
-  part = onlyWorker,
+  worker = onlyWorker,
 ): WorkLimits {
   const { parallelism, limits, incompletePolicy, activeDeadlineSeconds, proof } = spec;
   return {
     isPaused,
-    parallelism: partOf(parallelism, part),
+    parallelism: limitOfWorker(parallelism, worker),
     settleDelayMs: read(spec.settleDelay, parseDuration),
     maxMessages: limits.maxMessages,
     maxBytesScanned:
-      limits.maxBytesScanned === undefined ? undefined : partOf(read(limits.maxBytesScanned, parseQuantity), part),
+      limits.maxBytesScanned === undefined
+        ? undefined
+        : limitOfWorker(read(limits.maxBytesScanned, parseQuantity), worker),
     deadlineMs: activeDeadlineSeconds === undefined ? undefined : startedAtMs + activeDeadlineSeconds * 1_000,
     ...{ incompletePolicy, proof },
   };

@@ -13,7 +13,7 @@ import { unprovenOf } from '../../destination/proof-range.ts';
 import { longestQueryMs } from '../../service/requests/missing-job.ts';
 import type { RunningSearch, SearchOrder } from '../search/search-tools.ts';
 import { settlingMs } from '../search/settling.ts';
-import { segmentsOfWorker, type WorkerPart } from './worker-part.ts';
+import { segmentsOfWorker, type WorkerIndex } from './worker-segments.ts';
 
 /** Delay before a segment's next search. */
 export interface IntervalDelay {
@@ -56,7 +56,7 @@ export interface ExportDecideInput<S extends RunningSearch = RunningSearch> {
   readonly byReceiptTime: boolean;
   readonly limits: ExportLimits;
   /** Index of this process among the export's workers, and the number of workers. */
-  readonly part: WorkerPart;
+  readonly worker: WorkerIndex;
   /** Monotonic time until which this worker leaves some segments to the workers that own them. */
   readonly yieldsUntilMs: number;
   /** Monotonic time from which this worker may compare rows with the service's counts in place of the first worker. */
@@ -145,7 +145,7 @@ export function decideExport<S extends RunningSearch>(input: ExportDecideInput<S
   const free = coverage.remaining.filter(({ index }) => !going.some(({ segment }) => segment === index));
   const refusal = refusalOf(input, coverage, unproven.length > 0);
   const habits = { yieldsToOwners: now.monotonicMs < input.yieldsUntilMs, parallelism: input.limits.parallelism };
-  const turns = refusal ? [] : segmentsOfWorker(coverage.remaining, plan, input.part, habits);
+  const turns = refusal ? [] : segmentsOfWorker(coverage.remaining, plan, input.worker, habits);
   const ready = turns.filter(
     (segment) => free.includes(segment) && !delayOf(input, segment) && isSettled(input, segment),
   );
@@ -164,8 +164,8 @@ export function decideExport<S extends RunningSearch>(input: ExportDecideInput<S
   };
 }
 
-function isOneOfSeveral({ part }: ExportDecideInput): boolean {
-  return part.workers > 1;
+function isOneOfSeveral({ worker }: ExportDecideInput): boolean {
+  return worker.workers > 1;
 }
 
 /** Returns the reason why no search may start, such as a pause, or undefined if searches may start. */

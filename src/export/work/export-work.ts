@@ -29,7 +29,7 @@ import { NewestTexts, RunningSearches, type Search, waitingSearches } from './ru
 import { StoredExport } from './stored-export.ts';
 import { type Exporting, initialState, nextState, type WorkEvent, type WorkState } from './work-state.ts';
 import type { WorkLimits, WorkView } from './work-view.ts';
-import { otherWorkersTimeoutMs, replacesFirstAtMs, type WorkerPart } from './worker-part.ts';
+import { otherWorkersTimeoutMs, replacesFirstAtMs, type WorkerIndex } from './worker-segments.ts';
 
 export interface ExportWorkOptions extends ExportTools {
   /** Opens the destination without changing it. */
@@ -39,7 +39,7 @@ export interface ExportWorkOptions extends ExportTools {
   /** Bytes that earlier processes scanned. */
   readonly scannedBytes: number;
   /** Index of this worker, and the number of the export's workers. */
-  readonly part: WorkerPart;
+  readonly worker: WorkerIndex;
   /** Called when new work may be possible, so that the caller calls `advance`. */
   readonly onChange: () => void;
 }
@@ -151,11 +151,11 @@ export class ExportWork {
   /** Decides which searches start and stop while the export has a plan but no manifest. */
   #decided(now: ExportMoment): DecidedState<Search> {
     if (this.#state.kind !== 'exporting') return this.#state;
-    const { quirks, part, definition } = this.#options;
+    const { quirks, worker, definition } = this.#options;
     const { identity, isSplittable } = definition;
     const { plan, records, verdicts, othersSeenAtMs } = this.#state;
     const decision = decideExport({
-      ...{ plan, records, verdicts, part, now },
+      ...{ plan, records, verdicts, worker, now },
       wantsDigest: this.#limits.proof === 'Digest' && identity.results === 'Messages' && isSplittable,
       running: this.#searches.list,
       delays: this.#delays.intervals,
@@ -167,14 +167,14 @@ export class ExportWork {
       byReceiptTime: identity.byReceiptTime,
       limits: { ...this.#limits, parallelism: this.#parallelism, smallestLimit: quirks.smallestLimit },
       yieldsUntilMs: othersSeenAtMs + otherWorkersTimeoutMs,
-      replacesFirstAtMs: replacesFirstAtMs(othersSeenAtMs, part),
+      replacesFirstAtMs: replacesFirstAtMs(othersSeenAtMs, worker),
     });
     return { ...this.#state, decision };
   }
 
   #facts(now: ExportMoment): WorkFacts {
     return {
-      ...{ now, limits: this.#limits, part: this.#options.part, running: this.#run, endedBytes: this.#endedBytes },
+      ...{ now, limits: this.#limits, worker: this.#options.worker, running: this.#run, endedBytes: this.#endedBytes },
       trouble: this.#delays.troubleAt(now.monotonicMs),
       needsProbe: this.#delays.needsProbe,
       searches: this.#searches.list.length,

@@ -25,12 +25,12 @@ export function amountText(amount: number): string {
 const roundingError = 1e-9;
 
 /** Converts a ratio to a whole percentage, rounded down, so that only a ratio of 1 yields 100. */
-export function percentOf(part: number): number {
-  return part >= 1 ? 100 : Math.min(99, Math.floor(part * 100 + roundingError));
+export function percentOf(ratio: number): number {
+  return ratio >= 1 ? 100 : Math.min(99, Math.floor(ratio * 100 + roundingError));
 }
 
-export function percentText(part: number): string {
-  return `${percentOf(part)}%`;
+export function percentText(ratio: number): string {
+  return `${percentOf(ratio)}%`;
 }
 
 /**

@@ -10,7 +10,7 @@ import { type ExportDecision, type ExportMoment, haltOf, type SearchWait } from 
 import type { Trouble } from './export-delays.ts';
 import type { Complete, Exporting, Loading, Planning, UnreadRecords } from './work-state.ts';
 import type { WorkLimits } from './work-view.ts';
-import { busyRereadMs, idleRereadMs, replacesFirstAtMs, rereadMs, type WorkerPart } from './worker-part.ts';
+import { busyRereadMs, idleRereadMs, replacesFirstAtMs, rereadMs, type WorkerIndex } from './worker-segments.ts';
 
 /** Work on an export other than searches. One step runs at a time. */
 export type Step =
@@ -38,7 +38,7 @@ export interface Decided<S extends RunningSearch = RunningSearch> extends Export
 export interface WorkFacts {
   readonly now: ExportMoment;
   readonly limits: WorkLimits;
-  readonly part: WorkerPart;
+  readonly worker: WorkerIndex;
   /** Failure that currently delays the whole export. */
   readonly trouble: Trouble | undefined;
   /** True if the destination failed, so that a probe file must be written to test the destination. */
@@ -156,8 +156,8 @@ export function haltNow({ limits, now, endedBytes }: WorkFacts): SearchWait | un
  * Returns the time in ms until this worker may plan the export in place of the first worker. It is 0 or negative if the
  * worker may plan now.
  */
-export function standInDelayMs({ othersSeenAtMs }: Planning, { part, now }: WorkFacts): number {
-  return replacesFirstAtMs(othersSeenAtMs, part) - now.monotonicMs;
+export function standInDelayMs({ othersSeenAtMs }: Planning, { worker, now }: WorkFacts): number {
+  return replacesFirstAtMs(othersSeenAtMs, worker) - now.monotonicMs;
 }
 
 /** Returns true while this process is waiting for the first worker to write the plan. */
@@ -174,8 +174,8 @@ function isOutdated(state: Planning | Decided, facts: WorkFacts): boolean {
  * Returns the time in ms until this worker next reads the objects of other workers. Returns Infinity if there are no
  * other workers.
  */
-export function rereadDelayMs(state: Planning | Decided, { part, now, searches }: WorkFacts): number {
-  if (part.workers === 1) return Number.POSITIVE_INFINITY;
+export function rereadDelayMs(state: Planning | Decided, { worker, now, searches }: WorkFacts): number {
+  if (worker.workers === 1) return Number.POSITIVE_INFINITY;
   const sinceMs = now.monotonicMs - state.readAtMs;
   if (state.kind === 'exporting' && state.decision.start.length > 0) return rereadMs - sinceMs;
   return (searches > 0 ? busyRereadMs : idleRereadMs(now.monotonicMs - state.othersSeenAtMs)) - sinceMs;

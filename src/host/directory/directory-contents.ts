@@ -28,7 +28,6 @@ import { requireState } from './durable-file.ts';
 import type { DecodedResource, DecodedSecret } from './manifest-decoding.ts';
 import { type Found, ManifestReader, type ManifestReading, quietMs } from './manifest-reader.ts';
 import { identify, RecordCache } from './record-cache.ts';
-import type { Request } from './requests.ts';
 import {
   type Notice,
   type RecordStore,
@@ -39,6 +38,7 @@ import {
 } from './resource-records.ts';
 import { SerialQueue } from './serial-queue.ts';
 import { StateDirectory } from './state-directory.ts';
+import type { UserRequest } from './user-requests.ts';
 
 /**
  * Time in ms after which a resource whose manifest is missing counts as deleted (D3). The delay is needed because
@@ -356,7 +356,7 @@ export class DirectoryContents {
   async #revivable(
     id: string,
     { kind, spec, annotations }: DecodedResource,
-    request: Request | undefined,
+    request: UserRequest | undefined,
   ): Promise<ResourceRecord | undefined> {
     const record = this.#retained.get(id);
     if (!record || record.resource.kind !== kind) return undefined;
@@ -511,7 +511,7 @@ function versionOf({ resource }: ResourceRecord): number {
 /** Resource metadata that a user can set in a manifest. */
 type UserMetadata = Pick<ObjectMeta, 'annotations' | 'annotationWriters'>;
 
-function withRequest(written: ObjectMeta['annotations'], request: Request | undefined): UserMetadata {
+function withRequest(written: ObjectMeta['annotations'], request: UserRequest | undefined): UserMetadata {
   const entries = Object.entries({ ...written, ...request?.annotations });
   const annotations = Object.fromEntries(entries.filter((entry): entry is [string, string] => entry[1] !== null));
   const annotationWriters = request?.writers ?? {};

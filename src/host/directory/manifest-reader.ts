@@ -36,8 +36,8 @@ import {
   type RefusedDocument,
 } from './manifest-decoding.ts';
 import { identify } from './record-cache.ts';
-import { type Request, readRequests, type SettingsRequest } from './requests.ts';
 import { StateDirectory } from './state-directory.ts';
+import { readUserRequests, type SettingsRequest, type UserRequest } from './user-requests.ts';
 
 /**
  * Time in ms for which a manifest file must stay unchanged before it is read, because a slow process may still be
@@ -59,7 +59,7 @@ export interface ManifestReading {
   readonly resources: ReadonlyMap<string, Found<DecodedResource>>;
   readonly secrets: ReadonlyMap<string, Found<DecodedSecret>>;
   readonly settings: readonly FoundSettings[];
-  readonly requests: ReadonlyMap<string, Request>;
+  readonly requests: ReadonlyMap<string, UserRequest>;
   /** Identities of all resources, Secrets and settings in the manifests. */
   readonly ids: ReadonlySet<string>;
   readonly problems: readonly PlacedFinding[];
@@ -97,7 +97,7 @@ interface Gathering {
   readonly takesUnfinished: boolean;
   readonly found: Found<DecodedResource | DecodedSecret>[];
   readonly settings: FoundSettings[];
-  readonly requests: Map<string, Request>;
+  readonly requests: Map<string, UserRequest>;
   readonly problems: PlacedFinding[];
   readonly folders: string[];
   readonly refused: (RefusedDocument & Place)[];
@@ -378,7 +378,7 @@ function idOf({ kind, key }: Pick<RefusedDocument, 'kind' | 'key'>): string {
 }
 
 async function gatherRequests(gathered: Gathering, directory: string): Promise<void> {
-  const { requests, settings, unreadable: bad } = await readRequests(directory);
+  const { requests, settings, unreadable: bad } = await readUserRequests(directory);
   for (const request of requests) gathered.requests.set(identify(request.kind, request), request);
   if (settings) gathered.settings.push(foundRequest(directory, settings));
   for (const file of bad) {

@@ -5,7 +5,7 @@ import type { SearchExport } from '../../../src/api/kinds.ts';
 import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
 import { openPlace } from '../../../src/cli/plan/plan-place.ts';
 import { DirectoryView } from '../../../src/host/directory/directory-view.ts';
-import { writeRequest } from '../../../src/host/directory/requests.ts';
+import { writeUserRequest } from '../../../src/host/directory/user-requests.ts';
 import { MemoryExports } from '../../support/memory-exports.ts';
 import { serviceOrigin } from '../../support/service-world.ts';
 import { runPlan } from '../cli/plan-run.ts';
@@ -105,7 +105,7 @@ describe('a schedule in a directory', () => {
     await world.pass(minuteMs);
     const key = { namespace: 'logging', name: 'hourly' };
     await world.clock.during(
-      writeRequest(world.directory, 'SearchExportSchedule', key, { 'logfleet.dev/requestedAt': 'now' }),
+      writeUserRequest(world.directory, 'SearchExportSchedule', key, { 'logfleet.dev/requestedAt': 'now' }),
     );
     expect(await untilReason(reasons.upToDate)).toBe(true);
   });

@@ -7,7 +7,7 @@ import type { DestinationFailure } from '../../../src/destination/store/destinat
 import type { ExportDefinition } from '../../../src/export/search/export-definition.ts';
 import type { ServiceQuirks } from '../../../src/export/search/service-quirks.ts';
 import type { WorkLimits } from '../../../src/export/work/work-view.ts';
-import { onlyWorker } from '../../../src/export/work/worker-part.ts';
+import { onlyWorker } from '../../../src/export/work/worker-segments.ts';
 import { definitionOf, plainOutput } from '../../support/export-definition.ts';
 import { type DestinationCall, type DestinationFault, MemoryStore } from '../../support/memory-destination.ts';
 import { ServiceWorld, serviceOrigin } from '../../support/service-world.ts';
@@ -148,7 +148,7 @@ export class ExportHistoryWorld {
     if (resource) return new OperatorProcess({ ...common, resource, observer, leaderElection: true });
     return new ExportProcess({
       ...{ ...common, observer, definition: this.definition },
-      part: this.#plan.areWorkers ? { index: seat === 'first' ? 0 : 1, workers: 2 } : onlyWorker,
+      worker: this.#plan.areWorkers ? { index: seat === 'first' ? 0 : 1, workers: 2 } : onlyWorker,
       limits: () => this.#limits(),
       prepareQuirks: (quirks) => this.#prepare(quirks),
     });

@@ -12,7 +12,7 @@ import { IntervalSearch } from '../../../src/export/search/interval-search.ts';
 import { ServiceQuirks } from '../../../src/export/search/service-quirks.ts';
 import { ExportWork } from '../../../src/export/work/export-work.ts';
 import type { WorkLimits, WorkView } from '../../../src/export/work/work-view.ts';
-import type { WorkerPart } from '../../../src/export/work/worker-part.ts';
+import type { WorkerIndex } from '../../../src/export/work/worker-segments.ts';
 import { RequestBudget } from '../../../src/service/budget/request-budget.ts';
 import { connectWith } from '../../../src/service/connect.ts';
 import { GatedTransport } from '../../support/gated-transport.ts';
@@ -36,7 +36,7 @@ export interface ExportProcessOptions {
   readonly limits: () => WorkLimits;
   readonly seed: number;
   readonly skewMs: number;
-  readonly part: WorkerPart;
+  readonly worker: WorkerIndex;
   readonly prepareQuirks: (quirks: ServiceQuirks) => void;
   readonly log?: Logger;
 }
@@ -59,7 +59,7 @@ export class ExportProcess implements HistoryProcess {
   #dueMs = Number.POSITIVE_INFINITY;
 
   constructor(options: ExportProcessOptions) {
-    const { name, seat, store, definition, observer, seed, part, log = silentLogger } = options;
+    const { name, seat, store, definition, observer, seed, worker, log = silentLogger } = options;
     this.name = name;
     this.seat = seat;
     this.#options = options;
@@ -67,7 +67,7 @@ export class ExportProcess implements HistoryProcess {
     this.#destination = new GatedDestination(store, this.#gate, observer);
     options.prepareQuirks(this.quirks);
     this.#work = new ExportWork({
-      ...{ definition, log, clock: this.#clock, quirks: this.quirks, scannedBytes: 0, part },
+      ...{ definition, log, clock: this.#clock, quirks: this.quirks, scannedBytes: 0, worker },
       jobs: this.#connect().searches,
       writer: new Writer({ scope: 'simulation', pid: seed, processStart: name }, seededRandom(seed)),
       openDestination: async () => this.#destination,

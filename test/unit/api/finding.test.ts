@@ -24,7 +24,7 @@ test.each<[PlacedFinding, string]>([
     placeFinding(
       'a.yaml',
       document,
-      warning(['spec', 'stages', 0], 'Risky', { problem: 'has no soak', remedy: 'use soakDuration', part: 'key' }),
+      warning(['spec', 'stages', 0], 'Risky', { problem: 'has no soak', remedy: 'use soakDuration', subject: 'key' }),
     ),
     'a.yaml:3:5: spec.stages[0]: warning: has no soak; use soakDuration',
   ],

@@ -8,9 +8,8 @@ import { seededRandom } from '../../../src/base/random.ts';
 import { getCommand } from '../../../src/cli/get/get.ts';
 import { pauseAllCommand, pauseCommand, resumeCommand } from '../../../src/cli/person/pause.ts';
 import { openDirectory } from '../../../src/cli/resources/directory-access.ts';
-
-import { readRequests } from '../../../src/host/directory/requests.ts';
 import { recordFiles } from '../../../src/host/directory/resource-records.ts';
+import { readUserRequests } from '../../../src/host/directory/user-requests.ts';
 import { recordingContext } from '../../support/recording-context.ts';
 import { settleFiles, VirtualClock } from '../../support/virtual-clock.ts';
 import { rollingStatus, samplePolicy } from './sample-policy.ts';
@@ -165,7 +164,7 @@ describe('a directory', () => {
     const { reader, clock } = await open();
     const key = { namespace: 'logging', name: 'production' };
     await reader.annotate(kind, key, { name: annotations.approve, value: '3-19.500-1/canary' });
-    const { requests } = await readRequests(directory);
+    const { requests } = await readUserRequests(directory);
     expect(requests).toMatchObject([{ writers: { [annotations.approve]: { by: 'alice', atMs: clock.now() } } }]);
     const { reader: second } = await open();
     const read = [await second.get(kind, key), ...(await second.list(kind, undefined))];
@@ -184,7 +183,7 @@ describe('a directory', () => {
     };
     expect(await say(false)).toBe('everything in DIR: was not paused.\n');
     expect(await say(true)).toMatch(/^everything in DIR: paused; .*\. To resume: logfleet resume --all --dir DIR\n$/);
-    expect((await readRequests(directory)).settings).toMatchObject({
+    expect((await readUserRequests(directory)).settings).toMatchObject({
       paused: true,
       writer: { by: expect.any(String), atMs: expect.any(Number) },
     });

@@ -9,7 +9,7 @@ import { getCommand } from '../../../src/cli/get/get.ts';
 import { crdsCommand, manifestsCommand } from '../../../src/cli/manifests.ts';
 import { approveCommand } from '../../../src/cli/person/approve.ts';
 import { pauseCommand, resumeCommand } from '../../../src/cli/person/pause.ts';
-import { abortCommand, retryCommand } from '../../../src/cli/person/rollout-request.ts';
+import { abortCommand, retryCommand } from '../../../src/cli/person/retry-abort.ts';
 import { runProgram } from '../../../src/cli/program.ts';
 import { runCommand } from '../../../src/cli/run/run.ts';
 import { validateCommand } from '../../../src/cli/validate.ts';
@@ -25,7 +25,7 @@ vi.mock('../../../src/cli/person/pause.ts', () => ({
   resumeCommand: vi.fn(async () => 0),
 }));
 vi.mock('../../../src/cli/person/approve.ts', () => ({ approveCommand: vi.fn(async () => 0) }));
-vi.mock('../../../src/cli/person/rollout-request.ts', () => ({
+vi.mock('../../../src/cli/person/retry-abort.ts', () => ({
   retryCommand: vi.fn(async () => 0),
   abortCommand: vi.fn(async () => 0),
 }));

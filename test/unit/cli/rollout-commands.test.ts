@@ -12,7 +12,7 @@ import type { Clock } from '../../../src/base/clock.ts';
 import type { CommandContext } from '../../../src/cli/command/context.ts';
 import type { ApproveOptions } from '../../../src/cli/command/options.ts';
 import { approveCommand } from '../../../src/cli/person/approve.ts';
-import { abortCommand, retryCommand } from '../../../src/cli/person/rollout-request.ts';
+import { abortCommand, retryCommand } from '../../../src/cli/person/retry-abort.ts';
 import type { OpenResources } from '../../../src/cli/resources/resource-access.ts';
 import { MemoryReader } from '../../support/memory-reader.ts';
 import { recordingContext } from '../../support/recording-context.ts';

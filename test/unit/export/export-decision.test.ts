@@ -9,7 +9,7 @@ import {
   type ExportMoment,
   type IntervalDelay,
 } from '../../../src/export/work/export-decision.ts';
-import { onlyWorker } from '../../../src/export/work/worker-part.ts';
+import { onlyWorker } from '../../../src/export/work/worker-segments.ts';
 
 const now: ExportMoment = { wallMs: 10_000, monotonicMs: 500_000, clockBehindMs: 0 };
 
@@ -51,7 +51,7 @@ function input(more: Partial<ExportDecideInput> = {}, limits: Partial<ExportLimi
     narrowed: [],
     scannedBytes: 0,
     byReceiptTime: false,
-    part: onlyWorker,
+    worker: onlyWorker,
     yieldsUntilMs: 0,
     replacesFirstAtMs: 0,
     limits: {

@@ -14,7 +14,7 @@ import { ServiceQuirks } from '../../../src/export/search/service-quirks.ts';
 import { ExportWork } from '../../../src/export/work/export-work.ts';
 import { rangeText } from '../../../src/export/work/figure-text.ts';
 import type { WorkLimits, WorkView } from '../../../src/export/work/work-view.ts';
-import { onlyWorker, type WorkerPart } from '../../../src/export/work/worker-part.ts';
+import { onlyWorker, type WorkerIndex } from '../../../src/export/work/worker-segments.ts';
 import type { SearchJob } from '../../../src/service/jobs/search-job.ts';
 import type { SearchJobs } from '../../../src/service/jobs/search-jobs.ts';
 import { definitionOf } from '../../support/export-definition.ts';
@@ -76,7 +76,7 @@ class WorkWorld {
     first: undefined,
   });
 
-  constructor(more: { readonly scannedBytes?: number; readonly part?: WorkerPart } = {}) {
+  constructor(more: { readonly scannedBytes?: number; readonly worker?: WorkerIndex } = {}) {
     const { clock, quirks } = this;
     this.work = new ExportWork({
       ...{
@@ -86,7 +86,7 @@ class WorkWorld {
         log: silentLogger,
         jobs: {} as SearchJobs,
         scannedBytes: 0,
-        part: onlyWorker,
+        worker: onlyWorker,
         ...more,
       },
       writer: testWriter(),
@@ -146,7 +146,7 @@ function openJob() {
 const manifestName = definition.layout.manifest;
 
 test('a waiting worker reads again what others have written, even if decisions take long', async () => {
-  const { clock, work } = new WorkWorld({ part: { index: 1, workers: 2 } });
+  const { clock, work } = new WorkWorld({ worker: { index: 1, workers: 2 } });
   work.advance(limits);
   await settle();
   const { requeueAfterMs } = work.advance(limits);

@@ -31,8 +31,8 @@ test.each([
   [0.999_999, '99%'],
   [1, '100%'],
   [0.29, '29%'],
-])('%d as percentage is %s', (part, expected) => {
-  expect(percentText(part)).toBe(expected);
+])('%d as percentage is %s', (ratio, expected) => {
+  expect(percentText(ratio)).toBe(expected);
 });
 
 describe('the rate', () => {

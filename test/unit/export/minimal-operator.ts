@@ -14,7 +14,7 @@ import {
   type Verdict,
 } from '../../../src/export/search/search-verdict.ts';
 import { decideExport, type ExportDecision } from '../../../src/export/work/export-decision.ts';
-import { onlyWorker } from '../../../src/export/work/worker-part.ts';
+import { onlyWorker } from '../../../src/export/work/worker-segments.ts';
 import { countMinimal, type MinimalJob, type MinimalRow, type MinimalWorld, searchMinimal } from './minimal-service.ts';
 
 /** Content of the destination: each commit record with its rows, by record key (E3). */
@@ -51,7 +51,7 @@ export class MinimalOperator {
     return decideExport({
       plan: this.#plan,
       records: [...this.#destination.values()].map(({ record }) => record),
-      ...{ verdicts: [], wantsDigest: false, part: onlyWorker, yieldsUntilMs: 0, replacesFirstAtMs: 0 },
+      ...{ verdicts: [], wantsDigest: false, worker: onlyWorker, yieldsUntilMs: 0, replacesFirstAtMs: 0 },
       running: this.#running,
       delays: [],
       narrowed: this.#narrowed,

@@ -38,11 +38,11 @@ const facts: WorkFacts = {
     ...{ isPaused: false, parallelism: 2, settleDelayMs, incompletePolicy: 'Fail', proof: 'Digest' },
     ...{ maxMessages: undefined, maxBytesScanned: undefined, deadlineMs: undefined },
   },
-  part: { index: 0, workers: 1 },
+  worker: { index: 0, workers: 1 },
   ...{ trouble: undefined, needsProbe: false, endedBytes: 0, searches: 0, running: undefined },
 };
 const paused = { limits: { ...facts.limits, isPaused: true } };
-const second = { part: { index: 1, workers: 2 } };
+const second = { worker: { index: 1, workers: 2 } };
 const sinceRead = (ms: number) => ({ now: { ...facts.now, monotonicMs: 100_000 + ms } });
 const running = (step: Step): { readonly running: RunningStep } => ({
   running: { step, begunAtMs: 0, settlesAtMs: undefined },

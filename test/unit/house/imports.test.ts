@@ -59,7 +59,7 @@ describe('in a directory with forbidden imports', () => {
       "import '../status/describe.ts';",
     ],
     ['a subfolder beside it', 'src/destination/s3', 'src/destination/s3/beside.ts', "import '../gcs/gcs-tokens.ts';"],
-    ['an implementation', 'src/controller', 'src/controller/queue.ts', "import '../host/directory/requests.ts';"],
+    ['an implementation', 'src/controller', 'src/controller/queue.ts', "import '../host/directory/user-requests.ts';"],
     ['a test', 'src/output', 'src/output/test.ts', "import '../../test/support/clock.ts';"],
     ['a benchmark', 'src/output', 'src/output/bench.ts', "import '../../bench/main.ts';"],
     ['the demo', 'src/output', 'src/output/demo.ts', "import '../../demo/main.ts';"],

@@ -6,7 +6,7 @@ import { silentLogger } from '../../../../src/base/log.ts';
 import { noMetrics } from '../../../../src/base/metrics.ts';
 import { Operator, type OperatorOptions } from '../../../../src/cli/operator/operator.ts';
 import { createDirectoryHost, type DirectoryHost } from '../../../../src/host/directory/directory-host.ts';
-import { writeRequest } from '../../../../src/host/directory/requests.ts';
+import { writeUserRequest } from '../../../../src/host/directory/user-requests.ts';
 import { ServiceWorld } from '../../../support/service-world.ts';
 import { Workplace } from '../../../support/workplace.ts';
 
@@ -74,7 +74,7 @@ export class DirectoryWorld extends ServiceWorld {
 
   async annotate(name: string, annotation: string, value: string): Promise<void> {
     const key = { namespace: 'logging', name };
-    await this.clock.during(writeRequest(this.directory, 'CollectorVersionPolicy', key, { [annotation]: value }));
+    await this.clock.during(writeUserRequest(this.directory, 'CollectorVersionPolicy', key, { [annotation]: value }));
   }
 
   /** Returns the names of the upgraded collectors, in the order of the requests. */

@@ -26,6 +26,6 @@ test.each([
   [0.999, '[███████▉]'],
   [1, '[████████]'],
   [7, '[████████]'],
-])('a bar of %d', (part, bar) => {
-  expect(renderProgressBar(part, 10, paintWith(false))).toBe(bar);
+])('a bar of %d', (ratio, bar) => {
+  expect(renderProgressBar(ratio, 10, paintWith(false))).toBe(bar);
 });

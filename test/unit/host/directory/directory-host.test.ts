@@ -8,8 +8,8 @@ import { systemClock } from '../../../../src/base/clock.ts';
 import { SecretText } from '../../../../src/base/secret-text.ts';
 import { deletionDelayMs } from '../../../../src/host/directory/directory-contents.ts';
 import type { DirectoryHost } from '../../../../src/host/directory/directory-host.ts';
-import { writeForgetRequest, writeRequest } from '../../../../src/host/directory/requests.ts';
 import { retentionDays } from '../../../../src/host/directory/resource-records.ts';
+import { writeForgetRequest, writeUserRequest } from '../../../../src/host/directory/user-requests.ts';
 import type { NewResource, ResourceKey } from '../../../../src/host/host.ts';
 import { RecordingLogger } from '../../../support/recording-logger.ts';
 import { find, get, ownerOf, policy, Workplace } from '../../../support/workplace.ts';
@@ -154,7 +154,9 @@ describe('a manifest that is removed', () => {
     const host = await place.open();
     const before = get(host, 'web');
     await host.ledgers.write(ownerOf(before), 'attempts', 'content', undefined);
-    await writeRequest(place.directory, 'CollectorVersionPolicy', before.metadata, { 'logfleet.dev/paused': 'true' });
+    await writeUserRequest(place.directory, 'CollectorVersionPolicy', before.metadata, {
+      'logfleet.dev/paused': 'true',
+    });
     place.remove(file);
     await host.refresh();
     await place.clock.advance(deletionDelayMs);
@@ -615,8 +617,8 @@ describe('requests', () => {
     place.write('web.yaml', policy('web', '19.500-1', '  annotations: {team: web, logfleet.dev/paused: "true"}\n'));
     const first = await place.open();
     expect(get(first, 'web').metadata.annotations).toEqual({ team: 'web', 'logfleet.dev/paused': 'true' });
-    await writeRequest(place.directory, 'CollectorVersionPolicy', key, { 'logfleet.dev/paused': null });
-    await writeRequest(place.directory, 'CollectorVersionPolicy', key, { 'logfleet.dev/requestedAt': 'now' });
+    await writeUserRequest(place.directory, 'CollectorVersionPolicy', key, { 'logfleet.dev/paused': null });
+    await writeUserRequest(place.directory, 'CollectorVersionPolicy', key, { 'logfleet.dev/requestedAt': 'now' });
     await first.refresh();
     const after = { team: 'web', 'logfleet.dev/requestedAt': 'now' };
     expect(get(first, 'web').metadata).toMatchObject({ annotations: after, generation: 1 });
@@ -631,7 +633,7 @@ describe('requests', () => {
     place.write('web.yaml', policy('web'));
     const host = await place.open({ clock: systemClock });
     const heard = new Promise((resolve) => host.resources('CollectorVersionPolicy').subscribe(resolve));
-    await writeRequest(place.directory, 'CollectorVersionPolicy', get(host, 'web').metadata, {
+    await writeUserRequest(place.directory, 'CollectorVersionPolicy', get(host, 'web').metadata, {
       'logfleet.dev/paused': 'true',
     });
     await heard;
@@ -643,7 +645,7 @@ describe('requests', () => {
     place.write('web.yaml', policy('web'));
     const host = await place.open();
     place.write('web.yaml', '{{{');
-    await writeRequest(place.directory, 'CollectorVersionPolicy', get(host, 'web').metadata, {
+    await writeUserRequest(place.directory, 'CollectorVersionPolicy', get(host, 'web').metadata, {
       'logfleet.dev/paused': 'true',
     });
     await host.refresh();
@@ -765,7 +767,7 @@ spec:
       fingerprint: 'abc',
     });
     expect(get(host, 'errors').status).toBeUndefined();
-    await writeRequest(place.directory, 'SearchExport', key, { 'logfleet.dev/paused': 'true' });
+    await writeUserRequest(place.directory, 'SearchExport', key, { 'logfleet.dev/paused': 'true' });
     await host.refresh();
     expect(host.resources('SearchExport').get(key)?.metadata.annotations).toEqual({ 'logfleet.dev/paused': 'true' });
     expect(get(host, 'errors').metadata.annotations).toEqual({});

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../../../src/base/clock.ts';
 import { deletionDelayMs } from '../../../../src/host/directory/directory-contents.ts';
 import type { DirectoryHost } from '../../../../src/host/directory/directory-host.ts';
-import { writeRequest, writeSettingsRequest } from '../../../../src/host/directory/requests.ts';
+import { writeSettingsRequest, writeUserRequest } from '../../../../src/host/directory/user-requests.ts';
 import { find, policy, Workplace } from '../../../support/workplace.ts';
 
 const file = 'settings.yaml';
@@ -172,12 +172,12 @@ describe('author and time of a requested annotation', () => {
     const place = new Workplace();
     place.write('web.yaml', policy('web'));
     const host = await place.open();
-    await writeRequest(place.directory, kind, key, { [paused]: 'true' }, { by: 'bob', atMs: 1_000 });
-    await writeRequest(place.directory, kind, key, { [approve]: '1-19.500-1/canary' }, asked);
+    await writeUserRequest(place.directory, kind, key, { [paused]: 'true' }, { by: 'bob', atMs: 1_000 });
+    await writeUserRequest(place.directory, kind, key, { [approve]: '1-19.500-1/canary' }, asked);
     await host.refresh();
     const first = find(host, 'web')?.metadata;
     expect(first?.annotationWriters).toEqual({ [paused]: { by: 'bob', atMs: 1_000 }, [approve]: asked });
-    await writeRequest(place.directory, kind, key, { [paused]: null }, asked);
+    await writeUserRequest(place.directory, kind, key, { [paused]: null }, asked);
     await host.refresh();
     const second = find(host, 'web')?.metadata;
     expect(second?.annotations).toEqual({ [approve]: '1-19.500-1/canary' });

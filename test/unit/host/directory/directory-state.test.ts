@@ -10,9 +10,9 @@ import {
   removeTemporaryFiles,
   writeDurably,
 } from '../../../../src/host/directory/durable-file.ts';
-import { writeRequest } from '../../../../src/host/directory/requests.ts';
 import { SerialQueue } from '../../../../src/host/directory/serial-queue.ts';
 import { StateDirectory } from '../../../../src/host/directory/state-directory.ts';
+import { writeUserRequest } from '../../../../src/host/directory/user-requests.ts';
 import { maxShardBytes, type OwnerRef } from '../../../../src/host/host.ts';
 import { settle } from '../../../support/virtual-clock.ts';
 import { find, get, ownerOf, policy, Workplace } from '../../../support/workplace.ts';
@@ -260,7 +260,7 @@ describe('a view', () => {
     const place = new Workplace();
     place.write('web.yaml', policy('web'));
     const key = { namespace: 'logging', name: 'web' };
-    await writeRequest(place.directory, 'CollectorVersionPolicy', key, { 'logfleet.dev/paused': 'true' });
+    await writeUserRequest(place.directory, 'CollectorVersionPolicy', key, { 'logfleet.dev/paused': 'true' });
     expect(get(await openView(place), 'web').metadata.annotations).toEqual({ 'logfleet.dev/paused': 'true' });
   });
 });

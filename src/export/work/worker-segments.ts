@@ -5,14 +5,14 @@
 import type { ExportPlan, Segment } from '../../destination/plan-object.ts';
 
 /** Index of one worker, and the number of all workers of an export. */
-export interface WorkerPart {
+export interface WorkerIndex {
   /** Completion index of the pod, starting at 0. */
   readonly index: number;
   readonly workers: number;
 }
 
 /** Index and number of workers for a process that works on an export alone. */
-export const onlyWorker: WorkerPart = { index: 0, workers: 1 };
+export const onlyWorker: WorkerIndex = { index: 0, workers: 1 };
 
 /** Maximum time in ms that a worker waits for another worker that is writing no new objects. */
 export const otherWorkersTimeoutMs = 5 * 60_000;
@@ -20,7 +20,7 @@ export const otherWorkersTimeoutMs = 5 * 60_000;
  * Returns the monotonic time from which a worker may replace the first worker. Worker 1 waits five minutes, and each
  * subsequent worker waits five minutes longer.
  */
-export function replacesFirstAtMs(othersSeenAtMs: number, { index }: WorkerPart): number {
+export function replacesFirstAtMs(othersSeenAtMs: number, { index }: WorkerIndex): number {
   return othersSeenAtMs + index * otherWorkersTimeoutMs;
 }
 
@@ -44,7 +44,7 @@ export function idleRereadMs(sinceOthersMs: number): number {
  * Returns one worker's share of a limit. The shares of all workers add up to the limit, except that each share is at
  * least 1.
  */
-export function partOf(limit: number, { index, workers }: WorkerPart): number {
+export function limitOfWorker(limit: number, { index, workers }: WorkerIndex): number {
   return Math.max(1, Math.floor((limit + workers - 1 - index) / workers));
 }
 
@@ -56,12 +56,12 @@ export function partOf(limit: number, { index, workers }: WorkerPart): number {
 export function segmentsOfWorker(
   remaining: readonly Segment[],
   plan: ExportPlan,
-  part: WorkerPart,
+  worker: WorkerIndex,
   { yieldsToOwners, parallelism }: { readonly yieldsToOwners: boolean; readonly parallelism: number },
 ): readonly Segment[] {
-  if (part.workers === 1) return remaining;
-  const byDistance = Array.from({ length: part.workers }, (): Segment[] => []);
-  for (const segment of remaining) byDistance[distanceTo(segment, plan, part)]?.push(segment);
+  if (worker.workers === 1) return remaining;
+  const byDistance = Array.from({ length: worker.workers }, (): Segment[] => []);
+  for (const segment of remaining) byDistance[distanceTo(segment, plan, worker)]?.push(segment);
   const [own = [], ...others] = byDistance;
   return [
     ...own,
@@ -78,8 +78,8 @@ function leftTo({ length }: readonly Segment[], parallelism: number): number {
  * Returns the distance between the index of this worker and that of the worker that owns the segment. It is 0 if this
  * worker owns the segment.
  */
-function distanceTo({ index }: Segment, { boundariesMs }: ExportPlan, part: WorkerPart): number {
-  return remainder(boundariesMs.length - 2 - index - part.index, part.workers);
+function distanceTo({ index }: Segment, { boundariesMs }: ExportPlan, worker: WorkerIndex): number {
+  return remainder(boundariesMs.length - 2 - index - worker.index, worker.workers);
 }
 
 /** Returns the non-negative remainder of a division. The `%` operator can return a negative remainder. */

@@ -24,7 +24,7 @@ import { StateDirectory } from './state-directory.ts';
 /** Annotations that a user's request sets. The value `null` removes an annotation. */
 type RequestedAnnotations = Readonly<Record<string, string | null>>;
 
-export interface Request extends ResourceKey {
+export interface UserRequest extends ResourceKey {
   readonly kind: KindName;
   readonly annotations: RequestedAnnotations;
   /** Author and time of each annotation in the request, if known. */
@@ -40,7 +40,7 @@ export interface SettingsRequest {
 }
 
 /** Stores a user's request to set annotations on a resource, in addition to those set by earlier requests. */
-export async function writeRequest(
+export async function writeUserRequest(
   directory: string,
   kind: KindName,
   { namespace, name }: ResourceKey,
@@ -82,8 +82,8 @@ export async function writeSettingsRequest(
   await writeFile(state, state.settingsRequestFile, { paused, ...renderWriter(writer) });
 }
 
-interface Requests {
-  readonly requests: readonly Request[];
+interface UserRequests {
+  readonly requests: readonly UserRequest[];
   /**
    * User's request to pause or resume the whole operator. Undefined if there is no request. An unreadable request
    * counts as a pause.
@@ -93,9 +93,9 @@ interface Requests {
   readonly unreadable: readonly string[];
 }
 
-export async function readRequests(directory: string): Promise<Requests> {
+export async function readUserRequests(directory: string): Promise<UserRequests> {
   const { requestFolder, settingsRequestFile } = new StateDirectory(directory);
-  const requests: Request[] = [];
+  const requests: UserRequest[] = [];
   const unreadable: string[] = [];
   let settings: SettingsRequest | undefined;
   for (const file of await listFolder(requestFolder)) {
@@ -148,7 +148,7 @@ const readRequest = jsonReader<StoredRequest>({
   anyOf: [{ required: ['annotations'] }, { required: ['forget'] }],
 });
 
-function decodeRequest(content: string | undefined): Request | undefined {
+function decodeRequest(content: string | undefined): UserRequest | undefined {
   const stored = readRequest(content);
   if (!stored) return undefined;
   const { kind, namespace, name, annotations = {}, writers = {}, forget = false } = stored;

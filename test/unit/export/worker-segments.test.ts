@@ -1,30 +1,35 @@
 import { describe, expect, test } from 'vitest';
 import { segmentsOf } from '../../../src/destination/plan-object.ts';
 import { decideExport, type ExportDecideInput } from '../../../src/export/work/export-decision.ts';
-import { onlyWorker, partOf, segmentsOfWorker, type WorkerPart } from '../../../src/export/work/worker-part.ts';
+import {
+  limitOfWorker,
+  onlyWorker,
+  segmentsOfWorker,
+  type WorkerIndex,
+} from '../../../src/export/work/worker-segments.ts';
 
 const plan = { boundariesMs: [0, 10, 20, 30, 40, 50, 60, 70, 80] };
 const all = segmentsOf(plan);
-const part = (index: number, workers: number): WorkerPart => ({ index, workers });
+const worker = (index: number, workers: number): WorkerIndex => ({ index, workers });
 
-function indices(of: WorkerPart, yieldsToOwners: boolean, remaining = all): readonly number[] {
+function indices(of: WorkerIndex, yieldsToOwners: boolean, remaining = all): readonly number[] {
   return segmentsOfWorker(remaining, plan, of, { yieldsToOwners, parallelism: 2 }).map(({ index }) => index);
 }
 
 describe('the segments of a worker', () => {
-  test.each<[string, WorkerPart, boolean, readonly number[]]>([
+  test.each<[string, WorkerIndex, boolean, readonly number[]]>([
     ['a single worker takes all segments in order', onlyWorker, true, [0, 1, 2, 3, 4, 5, 6, 7]],
-    ['the first worker begins with its own segments, and owns the last one', part(0, 2), true, [1, 3, 5, 7, 6]],
-    ['the second worker leaves two segments and half of the rest to the other', part(1, 2), true, [0, 2, 4, 6, 7]],
-    ['an impatient worker leaves no segment', part(1, 2), false, [0, 2, 4, 6, 7, 5, 3, 1]],
-    ['of four workers, the third helps the fourth first', part(2, 4), false, [1, 5, 4, 0, 7, 3, 6, 2]],
+    ['the first worker begins with its own segments, and owns the last one', worker(0, 2), true, [1, 3, 5, 7, 6]],
+    ['the second worker leaves two segments and half of the rest to the other', worker(1, 2), true, [0, 2, 4, 6, 7]],
+    ['an impatient worker leaves no segment', worker(1, 2), false, [0, 2, 4, 6, 7, 5, 3, 1]],
+    ['of four workers, the third helps the fourth first', worker(2, 4), false, [1, 5, 4, 0, 7, 3, 6, 2]],
   ])('%s', (_, of, yieldsToOwners, expected) => {
     expect(indices(of, yieldsToOwners)).toEqual(expected);
   });
 
   test.each([1, 2, 3, 4])('cover all segments once as own segments of %i workers', (workers) => {
     const own = Array.from({ length: workers }, (_, index) =>
-      segmentsOfWorker(all, plan, part(index, workers), { yieldsToOwners: true, parallelism: all.length }),
+      segmentsOfWorker(all, plan, worker(index, workers), { yieldsToOwners: true, parallelism: all.length }),
     );
     expect(
       own
@@ -36,7 +41,7 @@ describe('the segments of a worker', () => {
 
   test('a segment of a later digest round has one owner', () => {
     const later = [{ index: 8, fromMs: 0, toMs: 5 }];
-    const owners = [0, 1, 2].filter((index) => indices(part(index, 3), true, later).length > 0);
+    const owners = [0, 1, 2].filter((index) => indices(worker(index, 3), true, later).length > 0);
     expect(owners).toHaveLength(1);
   });
 });
@@ -47,7 +52,7 @@ test.each([
   [30, 4, [8, 8, 7, 7]],
   [1, 2, [1, 1]],
 ])('a limit of %i is divided among %i workers', (limit, workers, parts) => {
-  expect(parts.map((_, index) => partOf(limit, part(index, workers)))).toEqual(parts);
+  expect(parts.map((_, index) => limitOfWorker(limit, worker(index, workers)))).toEqual(parts);
 });
 
 describe('the decision of one of several workers', () => {
@@ -62,7 +67,7 @@ describe('the decision of one of several workers', () => {
       ...{ maxMessages: undefined, maxBytesScanned: undefined, deadlineMs: undefined },
     },
     now: { wallMs: 1_000, monotonicMs: 1_000, clockBehindMs: 0 },
-    ...{ verdicts: [], wantsDigest: false, part: part(1, 2), yieldsUntilMs: 2_000, replacesFirstAtMs: 0 },
+    ...{ verdicts: [], wantsDigest: false, worker: worker(1, 2), yieldsUntilMs: 2_000, replacesFirstAtMs: 0 },
     ...more,
   });
   const records = all
