@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { kindNames, kinds } from '../../src/api/kinds.ts';
+import { canonicalText } from '../../src/base/canonical-text.ts';
 import { runProgram } from '../../src/cli/program.ts';
 import { objectPath } from '../../src/host/kubernetes/api-paths.ts';
 import { callApi, createNamespace, kubectl, type ServiceAccountUser, userFor } from '../support/control-plane.ts';
@@ -318,7 +319,7 @@ describe('logfleet manifests prints the output of kustomize for', () => {
     const sorted = (objects: Record<string, unknown>) =>
       JSON.parse(
         JSON.stringify(objects, (_, value) =>
-          Array.isArray(value) ? [...value].sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)) : value,
+          Array.isArray(value) ? [...value].sort((a, b) => (canonicalText(a) < canonicalText(b) ? -1 : 1)) : value,
         ),
       );
     expect(sorted(await printed('-n', 'logging', '--namespaces', 'logging'))).toEqual(sorted(byName(text)));
