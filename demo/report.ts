@@ -1,4 +1,5 @@
 /** Renders the report of the demo: why the first rollout stopped, both rollouts, versions, and requests. */
+
 import type { JournalEntry } from '../simulator/requests/journal.ts';
 import type { SimulatorState } from '../simulator/snapshot.ts';
 import type {
@@ -9,6 +10,7 @@ import type {
 import type { CollectorVersionPolicy } from '../src/api/kinds.ts';
 import { compareBuildVersions, parseBuildVersion } from '../src/base/build-version.ts';
 import { renderDuration } from '../src/base/duration.ts';
+import { wordFor } from '../src/base/number-text.ts';
 import { collectorStates } from '../src/cli/render/bars.ts';
 import { widthOf, wrap } from '../src/cli/render/columns.ts';
 import type { Paint } from '../src/cli/render/paint.ts';
@@ -235,5 +237,5 @@ function explainUpdated({ summary, collectors }: CollectorVersionPolicyStatus): 
   if (total + sum !== collectors.matched) return undefined;
   const named = present.map((state) => `${collectors[state]} ${state}`);
   const list = [named.slice(0, -1).join(', '), ...named.slice(-1)].filter((part) => part !== '').join(' and ');
-  return `${list} of ${collectors.matched} ${sum === 1 ? 'does' : 'do'} not count`;
+  return `${list} of ${collectors.matched} ${wordFor(sum, 'does', 'do')} not count`;
 }

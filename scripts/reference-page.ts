@@ -1,4 +1,5 @@
 /** Renders docs/reference.md from the CRDs. The fields of a type that is used several times are listed only once. */
+import { pluralOf } from '../src/base/number-text.ts';
 import type { StructuralSchema } from '../src/base/structural-schema.ts';
 import { type CrdVersion, type CustomResourceDefinition, isWrittenByPeople } from './crd-definition.ts';
 import { runSpecTitle } from './run-template.ts';
@@ -129,12 +130,10 @@ function withoutDefault({ description = '', default: value }: StructuralSchema):
 
 function typeOf(schema: StructuralSchema): string {
   if (schema['x-kubernetes-int-or-string']) return 'integer or percentage';
-  if (schema.type === 'array') return `list of ${plural(typeOf(schema.items ?? {}))}`;
-  if (schema.additionalProperties) return `map of ${plural(typeOf(schema.additionalProperties))}`;
+  if (schema.type === 'array') return `list of ${pluralOf(typeOf(schema.items ?? {}))}`;
+  if (schema.additionalProperties) return `map of ${pluralOf(typeOf(schema.additionalProperties))}`;
   if (schema.format === 'date-time') return 'time';
   return schema.type ?? '';
 }
-
-const plural = (type: string) => `${type}s`;
 
 const cell = (text: string) => text.replaceAll('|', '\\|').replaceAll('\n', ' ');

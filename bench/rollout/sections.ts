@@ -1,4 +1,5 @@
 /** Renders the results of the rollout benchmark next to their target values. */
+import { counted } from '../../src/base/number-text.ts';
 import { type FigureLine, type FigureSection, percentile } from '../figures.ts';
 
 import type { Machine } from '../parts.ts';
@@ -40,7 +41,7 @@ export function requestsSection(figures: readonly RolloutFigures[]): FigureSecti
 
 function requestLines(rollout: RolloutFigures): FigureLine[] {
   const { oldVersions, pageRows, spareBuild, requestsPerCollector, lastUpgradedSeconds, allowedSeconds } = rollout;
-  const name = `pages of ${count.format(pageRows)}, ${oldVersions} old version${oldVersions === 1 ? '' : 's'}${spareBuild ? '' : ', no spare build'}`;
+  const name = `pages of ${count.format(pageRows)}, ${counted(oldVersions, 'old version')}${spareBuild ? '' : ', no spare build'}`;
   const limit = requestLimit(rollout);
   const { maxPerSecond, maxAtOnce, refused429, acceptedTasks, collectors, complete } = rollout;
   return [

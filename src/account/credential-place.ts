@@ -1,5 +1,7 @@
 /** Source of credentials: a Secret, or environment variables that replace the Secret. */
+
 import { keyText } from '../base/key-text.ts';
+import { wordFor } from '../base/number-text.ts';
 import type { ResourceKey } from '../host/host.ts';
 import { type SettingNames, secretSettingNames } from '../service/requests/service-failure.ts';
 import { type CredentialMember, requiredMembers } from './credential-rules.ts';
@@ -58,7 +60,7 @@ export function renderAbsent({ kind, key }: CredentialPlace): string {
 export function renderMissingKeys({ kind, key }: CredentialPlace, missing: readonly Required[]): string {
   if (kind === 'secret') return `${secretOf(key)} lacks ${andList.format(missing)}: add the missing keys to the Secret`;
   const names = andList.format(missing.map((member) => variables[member]));
-  return `${names} ${missing.length === 1 ? 'is' : 'are'} not set, but other variables are: set all of ${andList.format(requiredVariables)}`;
+  return `${names} ${wordFor(missing.length, 'is', 'are')} not set, but other variables are: set all of ${andList.format(requiredVariables)}`;
 }
 
 /** Returns the message for credentials that the service rejected with 401. */

@@ -5,9 +5,11 @@
  * Reads come from a cache that may be outdated. A write fails with `host.conflict` (handling `backoff`) if the resource
  * has changed since it was read. A write may finish before its result is in the cache.
  */
+
 import type { AnyResource, KindName, ResourceOf } from '../api/kinds.ts';
 import { assert } from '../base/assert.ts';
 import { failure } from '../base/errors.ts';
+import { keyText } from '../base/key-text.ts';
 import type { SecretText } from '../base/secret-text.ts';
 import type { WorkerJobs } from './worker-jobs.ts';
 
@@ -95,12 +97,12 @@ export interface LedgerStore {
 const shardForm = /^[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?$/;
 
 /** Throws the error `ledger.full` if the content of a ledger object is too large. */
-export function assertShard({ kind, namespace, name }: OwnerRef, shard: string, content: string): void {
+export function assertShard(owner: OwnerRef, shard: string, content: string): void {
   assert(shardForm.test(shard), `${JSON.stringify(shard)} is not a valid shard name`);
   const bytes = Buffer.byteLength(content);
   if (bytes <= maxShardBytes) return;
   const message =
-    `Object ${shard} in the ledger of ${kind} ${namespace}/${name} would have ${bytes} bytes, but the maximum is ${maxShardBytes}. ` +
+    `Object ${shard} in the ledger of ${owner.kind} ${keyText(owner)} would have ${bytes} bytes, but the maximum is ${maxShardBytes}. ` +
     'Lower maxInProgress, or divide the fleet among several resources.';
   throw failure('stall', 'ledger.full', message, { reason: 'LedgerFull' });
 }

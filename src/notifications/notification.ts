@@ -5,6 +5,7 @@
 
 import { createHash } from 'node:crypto';
 import { reasons } from '../api/conditions.ts';
+import { keyText } from '../base/key-text.ts';
 import { isoText } from '../base/time-text.ts';
 import type { OwnerRef, ResourceEvent } from '../host/host.ts';
 
@@ -80,8 +81,8 @@ const titles: Readonly<Record<Subject, string>> = {
   Stalled: 'Stalled',
 };
 
-function slackText({ subject, kind, namespace, name, reason, message }: Notification): string {
-  return `*${titles[subject]}*: ${kind} ${escaped(`${namespace}/${name}`)} (${reason})\n${escaped(message)}`;
+function slackText({ subject, kind, reason, message, ...key }: Notification): string {
+  return `*${titles[subject]}*: ${kind} ${escaped(keyText(key))} (${reason})\n${escaped(message)}`;
 }
 
 /** Escapes characters that are special in Slack messages. */

@@ -95,6 +95,6 @@ function healthOfGaps(first: Gap, count: number, retry: string): Health {
   const stop =
     count >= maxGaps ? ` No more runs are created until one of these ${maxGaps} failed runs is retried.` : '';
   const failed = count === 1 ? `Run ${first.run} failed` : `${count} runs failed, the first of which is ${first.run}`;
-  const message = `${failed}: ${first.reason}. ${count === 1 ? 'The time range of the run is' : 'The time ranges of the runs are'} not exported.${stop} Correct the cause, then run: ${retry}`;
+  const message = `${failed}: ${first.reason}. ${wordFor(count, 'The time range of the run is', 'The time ranges of the runs are')} not exported.${stop} Correct the cause, then run: ${retry}`;
   return { ...stalled, reason: reasons.runsFailed, message };
 }

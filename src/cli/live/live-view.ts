@@ -92,7 +92,7 @@ export class LiveView {
     this.#shown.get(keyOf(key))?.reminder?.cancel();
     if (!this.#shown.delete(keyOf(key))) return;
     if (this.#screen) this.#drawSoon();
-    else this.#output.write(`${key.namespace}/${key.name}: deleted\n`);
+    else this.#output.write(`${keyText(key)}: deleted\n`);
   }
 
   event(key: KeyOfShown, event: Omit<LiveEvent, 'atMs'>): void {
@@ -205,6 +205,6 @@ export class LiveView {
   }
 }
 
-function keyOf({ kind, namespace, name }: KeyOfShown): string {
-  return `${kind}/${namespace}/${name}`;
+function keyOf(key: KeyOfShown): string {
+  return `${key.kind}/${keyText(key)}`;
 }

@@ -7,7 +7,7 @@ import { annotations, parseApproval } from '../../api/annotations.ts';
 import { reasons } from '../../api/conditions.ts';
 import type { Rollout, StageStatus } from '../../api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
-import { counted } from '../../base/number-text.ts';
+import { counted, wordFor } from '../../base/number-text.ts';
 import type { ApproveOptions, TargetOptions } from '../command/options.ts';
 import { UsageError } from '../command/usage-error.ts';
 import { commandLine } from '../render/next-steps.ts';
@@ -133,7 +133,7 @@ function approve(
 /** Renders the number of the stage's collectors that can be upgraded after the approval. */
 function renderMembers({ members, updated }: StageStatus): string {
   const left = Math.max(0, members - updated);
-  const verb = left === 1 ? 'is' : 'are';
+  const verb = wordFor(left, 'is', 'are');
   return left === members
     ? `its ${counted(members, 'collector')} ${verb}`
     : `${left} of its ${members} collectors ${verb}`;

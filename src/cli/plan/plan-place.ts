@@ -2,7 +2,9 @@
  * Opens the source from which `logfleet plan` reads existing resources: a directory, a cluster, or neither. Writes
  * nothing. Prints a warning if the user lacks permission to read some of the resources.
  */
+
 import type { CollectorVersionPolicy, ResourceOf } from '../../api/kinds.ts';
+import { keyText } from '../../base/key-text.ts';
 import { defaultNamespace } from '../../host/directory/manifest-decoding.ts';
 import type { LedgerStore, OperatorSettings, ResourceKey } from '../../host/host.ts';
 import { hasCode } from '../../host/kubernetes/api-error.ts';
@@ -61,12 +63,12 @@ export const openPlace: OpenPlace = async (options, context) => {
     policies: () => (allNamespaces ? list() : ifAllowed(list(), onlyHere, () => list(namespace))),
     find: async <K extends PlannedKind>(kind: K, key: ResourceKey) => {
       const noun = nouns[kind];
-      const warning = `you do not have permission to read the ${noun} ${key.namespace}/${key.name}, so the plan treats it as a new ${noun}`;
+      const warning = `you do not have permission to read the ${noun} ${keyText(key)}, so the plan treats it as a new ${noun}`;
       return (await ifAllowed(reader.get(kind, key), warning, () => undefined)) as ResourceOf<K> | undefined;
     },
     ledgers: {
       read: (owner, shard) => {
-        const warning = `you do not have permission to read the ledger (stored rollout state) of the policy ${owner.namespace}/${owner.name}, so the plan ignores the ledger`;
+        const warning = `you do not have permission to read the ledger (stored rollout state) of the policy ${keyText(owner)}, so the plan ignores the ledger`;
         return ifAllowed(reader.ledgers.read(owner, shard), warning, () => undefined);
       },
     },

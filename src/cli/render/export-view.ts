@@ -2,7 +2,7 @@
 import { reasons } from '../../api/conditions.ts';
 import type { IncompleteInterval, SearchExportSpec, SearchExportStatus } from '../../api/generated/search-export.ts';
 import type { SearchExport } from '../../api/kinds.ts';
-import { groupedText } from '../../base/number-text.ts';
+import { counted, groupedText } from '../../base/number-text.ts';
 import { isoSeconds, isoText } from '../../base/time-text.ts';
 import { renderHistogram, renderProgressBar } from './bars.ts';
 import { wrap } from './columns.ts';
@@ -50,7 +50,7 @@ export const exportView: KindView<SearchExport> = {
   },
   inFlight: ({ jobs = [] }) => {
     if (jobs.length === 0) return undefined;
-    return `${jobs.length === 1 ? '1 running search is' : `${jobs.length} running searches are`} read to the end`;
+    return `${counted(jobs.length, 'running search is', 'running searches are')} read to the end`;
   },
 };
 

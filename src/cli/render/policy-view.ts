@@ -50,8 +50,8 @@ export const policyView: KindView<CollectorVersionPolicy> = {
   reasonOf: policyWait,
   inFlight: ({ collectors: { inProgress = 0 } = {} }) => {
     if (inProgress === 0) return undefined;
-    const verb = inProgress === 1 ? 'runs to completion' : 'run to completion';
-    return `${counted(inProgress, 'upgrade')} in flight ${verb}`;
+    const verb = wordFor(inProgress, 'runs', 'run');
+    return `${counted(inProgress, 'upgrade')} in flight ${verb} to completion`;
   },
 };
 

@@ -2,6 +2,7 @@
 
 import { reasons } from '../../api/conditions.ts';
 import { type AnyResource, kinds } from '../../api/kinds.ts';
+import { keyText } from '../../base/key-text.ts';
 import { counted, wordFor } from '../../base/number-text.ts';
 import type { CommandContext } from '../command/context.ts';
 import { invocation } from '../command/invocation.ts';
@@ -82,11 +83,10 @@ function hasMoreToTell({ status }: AnyResource): boolean {
  * resource.
  */
 export function renderResult(resource: AnyResource, flags: StepOptions, resumeAll: string | undefined): string {
-  const { namespace, name } = resource.metadata;
   const ready = conditionOf(resource.status, 'Ready');
   const message = ready?.message ?? 'no operator has read this resource yet';
   const text = renderMessage(resource, message, nextSteps(resource, flags, resumeAll));
-  return `${namespace}/${name}: ${ready?.reason ?? 'Unknown'}: ${text}`;
+  return `${keyText(resource.metadata)}: ${ready?.reason ?? 'Unknown'}: ${text}`;
 }
 
 /** Returns the message about an interrupted run. `flags` are the flags for the next start of the command. */

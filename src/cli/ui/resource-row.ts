@@ -1,5 +1,7 @@
 /** Builds the data that the page of `logfleet ui` shows about a resource: its row in the list, and its details. */
+
 import { type AnyResource, kinds, referenceOf } from '../../api/kinds.ts';
+import { keyText } from '../../base/key-text.ts';
 import type { TargetOptions } from '../command/options.ts';
 import { collectorStates } from '../render/bars.ts';
 import { conditionOf, renderBehind, toneOf } from '../render/condition-lines.ts';
@@ -10,8 +12,8 @@ import { noOperator } from '../render/view-layout.ts';
 import type { ListRow, ResourceDetail } from './page-data.ts';
 import { resourceCommands } from './resource-commands.ts';
 
-export function idOf({ kind, metadata: { namespace, name } }: AnyResource): string {
-  return `${kinds[kind].shortName}/${namespace}/${name}`;
+export function idOf({ kind, metadata }: AnyResource): string {
+  return `${kinds[kind].shortName}/${keyText(metadata)}`;
 }
 
 export function rowOf(resource: AnyResource): ListRow {

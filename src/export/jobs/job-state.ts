@@ -2,7 +2,7 @@
 import { annotations } from '../../api/annotations.ts';
 import { reasons } from '../../api/conditions.ts';
 import type { WorkerStatus } from '../../api/generated/search-export.ts';
-import { counted } from '../../base/number-text.ts';
+import { counted, wordFor } from '../../base/number-text.ts';
 import {
   type ContainerState,
   completionIndexLabel,
@@ -74,7 +74,7 @@ export function readJob(
       return { phase: 'running', reason, message, isHeldUp: true, ...common };
     }
     const workingPods = parallelism === 1 ? 'A pod' : `${count} of ${parallelism} pods`;
-    const message = `${workingPods} of the Kubernetes Job ${name} ${count === 1 ? 'is' : 'are'} exporting rows.${obstacle}${rest}${tries}`;
+    const message = `${workingPods} of the Kubernetes Job ${name} ${wordFor(count, 'is', 'are')} exporting rows.${obstacle}${rest}${tries}`;
     return { phase: 'running', reason: reasons.exporting, message, ...common };
   }
   const message = `The Kubernetes Job ${name} has no running pod: ${waitText(job, pods)}.${tries}`;

@@ -22,6 +22,7 @@ import {
 } from '../../api/secret-manifest.ts';
 import type { Clock } from '../../base/clock.ts';
 import { failure, type LogfleetError } from '../../base/errors.ts';
+import { keyText } from '../../base/key-text.ts';
 import type { JsonObject } from '../../base/record.ts';
 import { SecretText } from '../../base/secret-text.ts';
 import { type AzureCredentials, credentialsOfConnectionString } from '../../destination/azure/azure-settings.ts';
@@ -137,7 +138,7 @@ export class DestinationChoice {
     const { secrets } = this.#options;
     // Environment variables cannot replace an object store's Secret.
     const members = secrets.takesVariables(key) ? undefined : await secrets.get(key, this.#forgottenAtMs);
-    const name = `Secret ${key.namespace}/${key.name}`;
+    const name = `Secret ${keyText(key)}`;
     if (!members) {
       const advice = `create the Secret with the store's keys ${wanted.join(' and ')}`;
       throw mendable(reasons.secretNotFound, `${name} does not exist: ${advice}.`);

@@ -1,4 +1,5 @@
 /** Code shared by exports that run in the operator's process and in Kubernetes Jobs. */
+
 import type { Account, Accounts } from '../../account/accounts.ts';
 import { reasons } from '../../api/conditions.ts';
 import { renderExplanation } from '../../api/finding.ts';
@@ -6,6 +7,7 @@ import type { DestinationSpec } from '../../api/generated/search-export.ts';
 import type { SearchExport } from '../../api/kinds.ts';
 import type { Clock } from '../../base/clock.ts';
 import { failure } from '../../base/errors.ts';
+import { keyText } from '../../base/key-text.ts';
 import type { Logger } from '../../base/log.ts';
 import { type Result, requeue } from '../../controller/reconciler.ts';
 import type { Host, ResourceKey } from '../../host/host.ts';
@@ -59,8 +61,8 @@ export async function resolveDefinition(
 }
 
 /** Returns the identifier under which an export waits for changes to its Secrets. */
-export function waiterOf({ namespace, name }: ResourceKey): string {
-  return `SearchExport ${namespace}/${name}`;
+export function waiterOf(key: ResourceKey): string {
+  return `SearchExport ${keyText(key)}`;
 }
 
 /** Removes the export if `ttlSecondsAfterFinished` has passed. Otherwise, requests a reconcile at that time. */

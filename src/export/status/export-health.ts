@@ -4,7 +4,7 @@ import { annotations } from '../../api/annotations.ts';
 import { type Condition, reasons } from '../../api/conditions.ts';
 import { renderDuration } from '../../base/duration.ts';
 import type { LogfleetError } from '../../base/errors.ts';
-import { counted, groupedText } from '../../base/number-text.ts';
+import { counted, groupedText, wordFor } from '../../base/number-text.ts';
 import { isoText } from '../../base/time-text.ts';
 import type { Health } from '../../controller/health.ts';
 import { lowestLevel, type ProofLevel } from '../../destination/proof-range.ts';
@@ -121,9 +121,8 @@ function complete({ view, wording }: ExportHealthInput): ExportHealth | undefine
 
 function writtenText({ manifest: { totals } }: StoredManifest, { rowsGoTo }: ExportWording): string {
   const { rows, files } = totals;
-  const isOne = rows === 1;
-  if (rowsGoTo === 'stdout') return `${groupedText(rows)} ${isOne ? 'row goes' : 'rows go'} to stdout`;
-  return `${groupedText(rows)} ${isOne ? 'row is' : 'rows are'} in ${counted(files, 'file')}`;
+  if (rowsGoTo === 'stdout') return `${groupedText(rows)} ${wordFor(rows, 'row goes', 'rows go')} to stdout`;
+  return `${groupedText(rows)} ${wordFor(rows, 'row is', 'rows are')} in ${counted(files, 'file')}`;
 }
 
 /** Returns a sentence about files that cannot be removed, or an empty string if there are none. */
@@ -374,10 +373,10 @@ function writtenSoFar({ progress }: WorkView, { rowsGoTo }: ExportWording): stri
     return ' No rows have been written to stdout yet, because logfleet first checks that no row is missing.';
   const { rows } = progress;
   return rows > 0
-    ? ` ${rowsText(rows, groupedText)} and ${rows === 1 ? 'is' : 'are'} kept.`
+    ? ` ${rowsText(rows, groupedText)} and ${wordFor(rows, 'is', 'are')} kept.`
     : ' Nothing has been written yet.';
 }
 
 function rowsText(rows: number, text = amountText): string {
-  return rows === 1 ? '1 row has been written' : `${text(rows)} rows have been written`;
+  return `${text(rows)} ${wordFor(rows, 'row has', 'rows have')} been written`;
 }

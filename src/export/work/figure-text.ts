@@ -1,6 +1,6 @@
 /** Short texts for numbers, ratios and time ranges. */
 
-import { groupedText } from '../../base/number-text.ts';
+import { groupedText, wordFor } from '../../base/number-text.ts';
 import type { TimeRange } from '../../base/time-range.ts';
 import { isoText } from '../../base/time-text.ts';
 import type { RangeFigures } from '../../destination/digest-verdict.ts';
@@ -41,7 +41,7 @@ export function figuresText({ rows, bytes, oldestMs, newestMs }: RangeFigures): 
   const size = bytes === undefined ? '' : ` of ${groupedText(bytes)} bytes`;
   const [oldest, newest] = [oldestMs, newestMs].map((ms) => (ms === undefined ? '?' : isoText(ms)));
   const times = oldestMs === undefined && newestMs === undefined ? '' : `, ${oldest} to ${newest}`;
-  return `${groupedText(rows)} ${rows === 1 ? 'row' : 'rows'}${size}${times}`;
+  return `${groupedText(rows)} ${wordFor(rows, 'row', 'rows')}${size}${times}`;
 }
 
 const sliceFigures: Readonly<Record<SliceFigureName, string>> = {

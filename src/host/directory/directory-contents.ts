@@ -464,7 +464,7 @@ export class DirectoryContents {
 
   #expect(kind: KindName, { metadata }: AnyResource): ResourceRecord {
     const record = this.cache.get(kind, metadata);
-    const name = `${kind} ${metadata.namespace}/${metadata.name}`;
+    const name = `${kind} ${keyText(metadata)}`;
     if (record?.resource.metadata.uid !== metadata.uid) {
       throw failure('wait', 'host.gone', `${name} no longer exists`);
     }

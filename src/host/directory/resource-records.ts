@@ -9,6 +9,7 @@ import { basename, join } from 'node:path';
 import { fileError, type PlacedFinding } from '../../api/finding.ts';
 import { jsonReader, objectOf, resourceName, textShape } from '../../api/json-shape.ts';
 import { type AnyResource, type KindName, kindNames } from '../../api/kinds.ts';
+import { keyText } from '../../base/key-text.ts';
 import { isoText } from '../../base/time-text.ts';
 import { dayMs } from '../../base/time-units.ts';
 import { copyDurably, listFolder, readIfPresent, removeDurably, requireState, writeDurably } from './durable-file.ts';
@@ -167,7 +168,7 @@ export function retainedUntil({ retainedSince = '' }: ResourceRecord): number {
  */
 export function renderNotice({ kind, record }: Notice, forget: string): string {
   const { directory, manifest, retainedSince, resource } = record;
-  const name = `${resource.kind} ${resource.metadata.namespace}/${resource.metadata.name}`;
+  const name = `${resource.kind} ${keyText(resource.metadata)}`;
   const file = join(directory, manifest);
   if (kind === 'continued')
     return `${name} has a manifest again and continues with the state that logfleet has kept since ${retainedSince}`;

@@ -10,11 +10,13 @@
  *   without a ledger.
  * - Each write is one request with an optimistic lock.
  */
+
 import { createHash } from 'node:crypto';
 import { type AnyResource, apiVersion, ledgerKind } from '../../api/kinds.ts';
 import { crossing } from '../../base/boundary.ts';
 import type { Clock } from '../../base/clock.ts';
 import { failure, type LogfleetError } from '../../base/errors.ts';
+import { keyText } from '../../base/key-text.ts';
 import { assertShard, type Leadership, type LedgerShard, type LedgerStore, type OwnerRef } from '../host.ts';
 import type { ApiClient, KubeObject } from './api-client.ts';
 import { hasCode, notInstalled } from './api-error.ts';
@@ -116,12 +118,12 @@ function assertOwned({ kind, namespace, name, uid }: OwnerRef, stored: StoredSha
  * Throws if a policy's ledger may still be in ConfigMaps, where older versions of logfleet stored ledgers (U1). This
  * version cannot read ledgers from ConfigMaps.
  */
-function assertNoOlderLedger({ namespace, name }: OwnerRef, resource: AnyResource | undefined): void {
+function assertNoOlderLedger(owner: OwnerRef, resource: AnyResource | undefined): void {
   if (resource?.kind !== 'CollectorVersionPolicy' || !resource.status) return;
   const { ledgerFormat, rollout, history = [] } = resource.status;
   if (ledgerFormat !== undefined || (rollout === undefined && history.length === 0)) return;
   const message =
-    `The status of CollectorVersionPolicy ${namespace}/${name} shows a rollout that an older version of logfleet started. This version cannot read the ledger of that rollout. ` +
+    `The status of CollectorVersionPolicy ${keyText(owner)} shows a rollout that an older version of logfleet started. This version cannot read the ledger of that rollout. ` +
     'Run the older version until the rollout has ended, or delete the policy and create it again when no upgrade is in progress.';
   throw failure('stall', 'ledger.missing', message, { reason: 'LedgerMissing' });
 }

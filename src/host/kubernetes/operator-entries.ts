@@ -15,6 +15,7 @@
  * - A single operator sends no additional writes. Two operators write one question and one answer every ten minutes.
  * - Reconcilers do not see entries.
  */
+
 import { type Condition, findCondition, reasons, removeCondition, setCondition } from '../../api/conditions.ts';
 import type { OperatorEntry } from '../../api/generated/collector-version-policy.ts';
 import type { AnyResource, KindName, ResourceOf } from '../../api/kinds.ts';
@@ -23,6 +24,7 @@ import { asLogfleetError } from '../../base/errors.ts';
 import { getOrAdd } from '../../base/get-or-add.ts';
 import { Listeners } from '../../base/listeners.ts';
 import type { Gauge } from '../../base/metrics.ts';
+import { wordFor } from '../../base/number-text.ts';
 import type { Ports } from '../../base/ports.ts';
 import { compareText } from '../../base/text-order.ts';
 import { isoSeconds, isoText } from '../../base/time-text.ts';
@@ -394,10 +396,9 @@ function otherKey(name: string, { metadata }: AnyResource): string {
 function messageOf(operators: readonly OperatorEntry[]): string {
   const names = operators.map(({ name }) => name);
   const [first, ...others] = names;
-  const [noun, verb] = others.length === 1 ? ['operator', 'waits'] : ['operators', 'wait'];
   return (
     `The operators in the namespaces ${andList.format(names)} manage this resource. ` +
-    `The operator in ${first} acts on this resource, because this operator has the earliest status.operators[].since; the ${noun} in ${andList.format(others)} ${verb}. ` +
+    `The operator in ${first} acts on this resource, because this operator has the earliest status.operators[].since; the ${wordFor(others.length, 'operator', 'operators')} in ${andList.format(others)} ${wordFor(others.length, 'waits', 'wait')}. ` +
     'Keep only one of the operators, or give them different --namespaces.'
   );
 }

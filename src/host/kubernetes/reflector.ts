@@ -13,6 +13,7 @@
 
 import { sleep } from '../../base/clock.ts';
 import { asLogfleetError, type LogfleetError } from '../../base/errors.ts';
+import { keyText } from '../../base/key-text.ts';
 import type { Counter } from '../../base/metrics.ts';
 import type { Ports } from '../../base/ports.ts';
 import { isRecord, recordOfJson } from '../../base/record.ts';
@@ -84,7 +85,7 @@ export class Reflector<R extends CachedResource> {
    * Resource versions that are outdated, because the API server has rejected a write based on them. If the cache still
    * contains one of these versions when the watch ends, the watch has lost an event.
    */
-  readonly #refusedVersions = new Map<string, { readonly key: ResourceKey; readonly resourceVersion: string }>();
+  readonly #refusedVersions = new Map<string, ResourceKey & { readonly resourceVersion: string }>();
   /** List that is being read. Undefined while a watch is running. */
   #listing: Listing | undefined = startListing('start');
   /** Resource version from which the next watch continues. */
@@ -134,8 +135,8 @@ export class Reflector<R extends CachedResource> {
    * Called after the API server has rejected a write because of an outdated resource version. If the cache still
    * contains this version when the watch ends, all resources are listed again.
    */
-  checkVersion({ namespace, name, resourceVersion }: ResourceKey & { readonly resourceVersion: string }): void {
-    this.#refusedVersions.set(`${namespace}/${name}`, { key: { namespace, name }, resourceVersion });
+  checkVersion(refused: ResourceKey & { readonly resourceVersion: string }): void {
+    this.#refusedVersions.set(keyText(refused), refused);
   }
 
   /**
@@ -227,7 +228,7 @@ export class Reflector<R extends CachedResource> {
     const { cache } = this.#options;
     const refused = [...this.#refusedVersions.values()];
     this.#refusedVersions.clear();
-    return refused.some(({ key, resourceVersion }) => cache.get(key)?.metadata.resourceVersion === resourceVersion);
+    return refused.some((key) => cache.get(key)?.metadata.resourceVersion === key.resourceVersion);
   }
 
   /** Applies one watch event (JSON text) to the cache. Returns the version from which the next watch continues. */

@@ -110,7 +110,7 @@ export function quietText({ durationMs, outcome }: StageAnalysis): string | unde
   const [{ name, messages, baseline } = { name: '', messages: 0, baseline: 0 }] = outcome.quietest;
   const example = `${name}: ${messages} messages in ${renderDuration(durationMs)}, ${baseline} before the upgrade`;
   const sent = `sent too few messages after ${wordFor(outcome.quiet, 'its', 'their')} upgrade`;
-  return `${counted(outcome.quiet, 'collector')} ${sent} (${outcome.quiet === 1 ? '' : 'for example '}${example})`;
+  return `${counted(outcome.quiet, 'collector')} ${sent} (${wordFor(outcome.quiet, '', 'for example ')}${example})`;
 }
 
 /** Upgraded collector in a stage. */

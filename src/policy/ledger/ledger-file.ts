@@ -12,6 +12,7 @@
  */
 
 import { failure, type LogfleetError } from '../../base/errors.ts';
+import { keyText } from '../../base/key-text.ts';
 import { SparseMap, SparseSet } from '../../base/sparse.ts';
 import { type LedgerShard, type LedgerStore, maxShardBytes, type OwnerRef } from '../../host/host.ts';
 import { type Entry, type EntryChange, Ledger, type LedgerHeader } from './ledger.ts';
@@ -234,8 +235,8 @@ function summaryOf({ rolloutId }: LedgerHeader, open: number, ended: number): st
   return `rollout ${rolloutId}: ${open} upgrades in progress, ${ended} ended`;
 }
 
-function changedMeanwhile({ kind, namespace, name }: OwnerRef, cause: unknown): LogfleetError {
-  const message = `The ledger of ${kind} ${namespace}/${name} was changed by another process while logfleet was reading it. logfleet will read the ledger again.`;
+function changedMeanwhile(owner: OwnerRef, cause: unknown): LogfleetError {
+  const message = `The ledger of ${owner.kind} ${keyText(owner)} was changed by another process while logfleet was reading it. logfleet will read the ledger again.`;
   return failure('backoff', 'host.conflict', message, { cause });
 }
 

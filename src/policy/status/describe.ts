@@ -10,6 +10,8 @@ import type {
   StoppedRollout,
 } from '../../api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
+import { keyText } from '../../base/key-text.ts';
+import { wordFor } from '../../base/number-text.ts';
 import { isoSeconds } from '../../base/time-text.ts';
 import { describeHealth, type Health, type ShownHealth } from '../../controller/health.ts';
 import { bounded, echoOfRequest } from '../../controller/status-text.ts';
@@ -116,7 +118,7 @@ export function findOverlap(memberIndex: MemberView, ownership: Ownership): Over
   if (foreign.size === 0) return undefined;
   const winners = Map.groupBy(foreign, (id) => {
     const owner = ownership.owner(id);
-    return owner ? `${owner.namespace}/${owner.name}` : 'another';
+    return owner ? keyText(owner) : 'another';
   });
   const [[winner]] = [...winners].sort(([, left], [, right]) => right.length - left.length) as [[string, string[]]];
   return { winner, collectors: foreign.size };
@@ -139,7 +141,7 @@ export function describeVerdict(
   if (overlap === 'unread' && known?.observedGeneration === observedGeneration) return shown;
   if (!overlap || overlap === 'unread')
     return { ...shown, conditions: removeCondition(shown.conditions, 'Overlapping') };
-  const reported = `${overlap.collectors} of the selected collectors ${overlap.collectors === 1 ? 'belongs' : 'belong'} to policy ${overlap.winner}, which takes precedence by priority, age or name.`;
+  const reported = `${overlap.collectors} of the selected collectors ${wordFor(overlap.collectors, 'belongs', 'belong')} to policy ${overlap.winner}, which takes precedence by priority, age or name.`;
   const change = { status: 'True', reason: reasons.overlapping, message: reported, observedGeneration } as const;
   return { ...shown, conditions: setCondition(shown.conditions, { type: 'Overlapping', ...change }, nowIso) };
 }
