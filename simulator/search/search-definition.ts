@@ -3,12 +3,13 @@
  * docs/simulator.md lists first.
  */
 import { isRecord } from '../../src/base/record.ts';
+import type { TimeZone } from '../../src/base/time-zone.ts';
 import { parseLosslessJson } from '../base/lossless-json.ts';
 import { parseQuery, type Query } from '../query/query.ts';
 import { QueryError } from '../query/query-error.ts';
 import type { SearchSettings } from '../scenario/search-settings.ts';
 import { readTime, resolveTime, type WrittenTime } from './search-time.ts';
-import { type SearchTimeZone, timeZoneOf } from './time-zone.ts';
+import { timeZoneOf } from './time-zone.ts';
 
 export interface SearchDefinition {
   readonly text: string;
@@ -81,7 +82,7 @@ function zoneNeed(times: readonly WrittenTime[], { timeZone }: SearchSettings): 
   return times.some(({ kind }) => kind === 'local') ? 'local times need one' : undefined;
 }
 
-function zoneOf(name: unknown, need: string | undefined): SearchTimeZone | DefinitionProblem | undefined {
+function zoneOf(name: unknown, need: string | undefined): TimeZone | DefinitionProblem | undefined {
   if (name === undefined || (typeof name === 'string' && name.trim() === '')) {
     if (need === undefined) return undefined;
     const what = name === undefined ? 'missing' : 'empty';

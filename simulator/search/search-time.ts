@@ -3,7 +3,7 @@
  * the epoch.
  */
 import { assert } from '../../src/base/assert.ts';
-import type { SearchTimeZone } from './time-zone.ts';
+import type { TimeZone } from '../../src/base/time-zone.ts';
 
 /**
  * A time in a request body:
@@ -44,10 +44,10 @@ export function readTime(value: unknown): WrittenTime {
 }
 
 /** Converts a time in a request to ms since the epoch. To convert a local time, `zone` is required. */
-export function resolveTime(time: Extract<WrittenTime, { kind: 'moment' | 'local' }>, zone?: SearchTimeZone): number {
+export function resolveTime(time: Extract<WrittenTime, { kind: 'moment' | 'local' }>, zone?: TimeZone): number {
   if (time.kind === 'moment') return time.atMs;
   assert(zone, 'a local time needs a zone');
-  return zone.epochMsOf(time.localMs);
+  return zone.instantOf(time.localMs);
 }
 
 function momentOf(atMs: number): WrittenTime {
