@@ -3,6 +3,7 @@
  * process each row on its own. A query with unknown operators counts as not splittable, because a wrong decision would
  * export wrong rows. The query is only split at its pipes, not fully parsed.
  */
+import { shortened } from '../base/short-text.ts';
 
 export type Splittability =
   | { readonly isSplittable: true }
@@ -78,7 +79,7 @@ function operatorProblem(operator: string): string | undefined {
 /** Renders a part of the query for a message: quoted, on one line, at most 40 characters. */
 function shown(text: string): string {
   const line = text.replace(/[\s;]+/g, ' ').trim();
-  return JSON.stringify(line.length > 40 ? `${line.slice(0, 40)}…` : line);
+  return JSON.stringify(shortened(line, 40));
 }
 
 /**

@@ -5,6 +5,7 @@
 import { canonicalLines } from '../base/canonical-text.ts';
 import type { LogfleetError } from '../base/errors.ts';
 import { isRecord, type JsonObject } from '../base/record.ts';
+import { shortened } from '../base/short-text.ts';
 import { type Destination, largestObjectBytes } from './store/destination.ts';
 import { destinationError, disappeared, tooLarge } from './store/destination-error.ts';
 
@@ -217,6 +218,5 @@ function wrong({ object, path }: ValuePlace, found: unknown, expected: string): 
 }
 
 function shown(value: unknown): string {
-  const text = JSON.stringify(value) ?? 'nothing';
-  return text.length > maxShownLength ? `${text.slice(0, maxShownLength)}…` : text;
+  return shortened(JSON.stringify(value) ?? 'nothing', maxShownLength);
 }

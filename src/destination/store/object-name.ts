@@ -4,6 +4,7 @@
  * A valid name contains no `..`, does not begin with a dot, and contains no characters that are special in shells or
  * URLs.
  */
+import { shortened } from '../../base/short-text.ts';
 import { destinationError } from './destination-error.ts';
 
 /** Maximum length in bytes of the text between two slashes of a name. File systems have the same limit. */
@@ -64,7 +65,7 @@ function segmentProblem(segment: string): string | undefined {
 
 /** Escapes, shortens and quotes a name for a message. */
 function shown(name: string): string {
-  const text = JSON.stringify(name.length > 80 ? `${name.slice(0, 80)}…` : name);
+  const text = JSON.stringify(shortened(name, 80));
   return text.replace(/[\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g, (sign) => {
     return `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`;
   });

@@ -1,5 +1,6 @@
 /** Classifies object store errors, and adds advice for users. */
 import { LogfleetError } from '../../base/errors.ts';
+import { oneLine, shortened } from '../../base/short-text.ts';
 import { type DestinationFailure, destinationError } from './destination-error.ts';
 
 type Advice = Readonly<Partial<Record<DestinationFailure, string>>>;
@@ -109,14 +110,9 @@ export const untrustedForm = /^(?:UNABLE_TO_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|ERR_
 /** Returns the code and message of an error as shown to users. */
 function reasonOf(code: string, text: string): string {
   if (untrustedForm.test(code)) return `${code}: the store's certificate is not trusted (see NODE_EXTRA_CA_CERTS)`;
-  const message = shortened(text).replace(/\.$/, '');
+  const message = shortened(oneLine(text), longestMessage).replace(/\.$/, '');
   return message === '' || message === code || message === 'UnknownError' ? code : `${code}: ${message}`;
 }
 
 /** Maximum length of the store's own message within an error message. The limit keeps the advice visible. */
 const longestMessage = 300;
-
-function shortened(message: string): string {
-  const line = message.replace(/[\s\p{Cc}]+/gu, ' ').trim();
-  return line.length > longestMessage ? `${line.slice(0, longestMessage).toWellFormed()}…` : line;
-}

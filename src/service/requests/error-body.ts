@@ -3,6 +3,7 @@
  * page from a proxy, or empty.
  */
 import { isRecord, recordOfJson } from '../../base/record.ts';
+import { oneLine } from '../../base/short-text.ts';
 import { normalizeServiceCode } from './service-code.ts';
 
 export interface ErrorBody {
@@ -22,20 +23,15 @@ function textIn(document: unknown, name: string): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** Puts a message on one line and shortens it. */
-function oneLine(text: string | undefined): string | undefined {
-  const line = text?.replace(/[\s\p{Cc}]+/gu, ' ').trim();
-  return line ? line.slice(0, maxMessageLength) : undefined;
-}
-
 export function decodeErrorBody(body: Uint8Array): ErrorBody {
   if (body.length > maxErrorBodyBytes) return nothing;
   const outer = recordOfJson(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8'));
   if (!outer) return nothing;
   const first: unknown = Array.isArray(outer.errors) ? outer.errors[0] : undefined;
   const code = textIn(outer, 'code') ?? textIn(first, 'code');
+  const message = textIn(outer, 'message') ?? textIn(first, 'message') ?? '';
   return {
     serviceCode: code === undefined ? undefined : normalizeServiceCode(code),
-    message: oneLine(textIn(outer, 'message') ?? textIn(first, 'message')),
+    message: oneLine(message).slice(0, maxMessageLength) || undefined,
   };
 }

@@ -1,0 +1,11 @@
+/** Shortens text for messages. */
+
+/** Replaces line breaks, control characters and repeated spaces, each with one space. */
+export function oneLine(text: string): string {
+  return text.replace(/[\s\p{Cc}]+/gu, ' ').trim();
+}
+
+/** Truncates text that is longer than `maxLength`, and appends `…`. */
+export function shortened(text: string, maxLength: number): string {
+  return text.length > maxLength ? `${text.slice(0, maxLength).toWellFormed()}…` : text;
+}
