@@ -1,5 +1,4 @@
 /** Renders the report of the demo: why the first rollout stopped, both rollouts, versions, and requests. */
-
 import type { JournalEntry } from '../simulator/requests/journal.ts';
 import type { SimulatorState } from '../simulator/snapshot.ts';
 import type {
@@ -10,6 +9,7 @@ import type {
 import type { CollectorVersionPolicy } from '../src/api/kinds.ts';
 import { compareBuildVersions, parseBuildVersion } from '../src/base/build-version.ts';
 import { renderDuration } from '../src/base/duration.ts';
+import { listText } from '../src/base/list-text.ts';
 import { wordFor } from '../src/base/number-text.ts';
 import { collectorStates } from '../src/cli/render/bars.ts';
 import { widthOf, wrap } from '../src/cli/render/columns.ts';
@@ -235,7 +235,6 @@ function explainUpdated({ summary, collectors }: CollectorVersionPolicyStatus): 
   const sum = present.reduce((count, state) => count + collectors[state], 0);
   // If the numbers do not add up, the explanation would be wrong, so it is omitted.
   if (total + sum !== collectors.matched) return undefined;
-  const named = present.map((state) => `${collectors[state]} ${state}`);
-  const list = [named.slice(0, -1).join(', '), ...named.slice(-1)].filter((part) => part !== '').join(' and ');
+  const list = listText(present.map((state) => `${collectors[state]} ${state}`));
   return `${list} of ${collectors.matched} ${wordFor(sum, 'does', 'do')} not count`;
 }

@@ -1,13 +1,10 @@
 /** Source of credentials: a Secret, or environment variables that replace the Secret. */
-
 import { keyText } from '../base/key-text.ts';
+import { listText } from '../base/list-text.ts';
 import { wordFor } from '../base/number-text.ts';
 import type { ResourceKey } from '../host/host.ts';
 import { type SettingNames, secretSettingNames } from '../service/requests/service-failure.ts';
 import { type CredentialMember, requiredMembers } from './credential-rules.ts';
-
-/** Joins texts into an English list: `a`, `a and b`, `a, b and c`. */
-const andList = new Intl.ListFormat('en-GB');
 
 export interface CredentialPlace {
   readonly kind: 'secret' | 'variables';
@@ -52,15 +49,15 @@ export function renderPlace({ kind, key }: CredentialPlace): string {
 }
 
 export function renderAbsent({ kind, key }: CredentialPlace): string {
-  const requiredKeys = andList.format(requiredMembers);
+  const requiredKeys = listText(requiredMembers);
   if (kind === 'secret') return `${secretOf(key)} does not exist: create it with the keys ${requiredKeys}`;
-  return `There are no credentials: set ${andList.format(requiredVariables)}, or create ${secretOf(key)} with the keys ${requiredKeys}`;
+  return `There are no credentials: set ${listText(requiredVariables)}, or create ${secretOf(key)} with the keys ${requiredKeys}`;
 }
 
 export function renderMissingKeys({ kind, key }: CredentialPlace, missing: readonly Required[]): string {
-  if (kind === 'secret') return `${secretOf(key)} lacks ${andList.format(missing)}: add the missing keys to the Secret`;
-  const names = andList.format(missing.map((member) => variables[member]));
-  return `${names} ${wordFor(missing.length, 'is', 'are')} not set, but other variables are: set all of ${andList.format(requiredVariables)}`;
+  if (kind === 'secret') return `${secretOf(key)} lacks ${listText(missing)}: add the missing keys to the Secret`;
+  const names = listText(missing.map((member) => variables[member]));
+  return `${names} ${wordFor(missing.length, 'is', 'are')} not set, but other variables are: set all of ${listText(requiredVariables)}`;
 }
 
 /** Returns the message for credentials that the service rejected with 401. */

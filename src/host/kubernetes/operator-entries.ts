@@ -15,13 +15,13 @@
  * - A single operator sends no additional writes. Two operators write one question and one answer every ten minutes.
  * - Reconcilers do not see entries.
  */
-
 import { type Condition, findCondition, reasons, removeCondition, setCondition } from '../../api/conditions.ts';
 import type { OperatorEntry } from '../../api/generated/collector-version-policy.ts';
 import type { AnyResource, KindName, ResourceOf } from '../../api/kinds.ts';
 import type { Timer } from '../../base/clock.ts';
 import { asLogfleetError } from '../../base/errors.ts';
 import { getOrAdd } from '../../base/get-or-add.ts';
+import { listText } from '../../base/list-text.ts';
 import { Listeners } from '../../base/listeners.ts';
 import type { Gauge } from '../../base/metrics.ts';
 import { wordFor } from '../../base/number-text.ts';
@@ -67,8 +67,6 @@ const checkIntervalMs = 5_000;
  * the check could read an older version of the resource from the cache.
  */
 const changeDelayMs = 100;
-/** Joins names, as in `a`, `a and b`, `a, b and c`. */
-const andList = new Intl.ListFormat('en-GB');
 const nothing: Hidden = { entries: [], condition: undefined };
 
 interface OperatorEntriesOptions extends Omit<Ports, 'random'> {
@@ -397,8 +395,8 @@ function messageOf(operators: readonly OperatorEntry[]): string {
   const names = operators.map(({ name }) => name);
   const [first, ...others] = names;
   return (
-    `The operators in the namespaces ${andList.format(names)} manage this resource. ` +
-    `The operator in ${first} acts on this resource, because this operator has the earliest status.operators[].since; the ${wordFor(others.length, 'operator', 'operators')} in ${andList.format(others)} ${wordFor(others.length, 'waits', 'wait')}. ` +
+    `The operators in the namespaces ${listText(names)} manage this resource. ` +
+    `The operator in ${first} acts on this resource, because this operator has the earliest status.operators[].since; the ${wordFor(others.length, 'operator', 'operators')} in ${listText(others)} ${wordFor(others.length, 'waits', 'wait')}. ` +
     'Keep only one of the operators, or give them different --namespaces.'
   );
 }
