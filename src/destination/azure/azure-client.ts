@@ -13,7 +13,7 @@ import {
 import { getOrAdd } from '../../base/get-or-add.ts';
 import type { Environment } from '../../base/proxy-environment.ts';
 import { SecretText } from '../../base/secret-text.ts';
-import { agentProxy, checkTokensMayGoTo } from '../store/store-endpoint.ts';
+import { agentProxy, checkTokensMayGoTo, maxConnections } from '../store/store-endpoint.ts';
 import {
   type AzureCredentials,
   type AzureSettings,
@@ -26,8 +26,6 @@ const maxTries = 3;
 const retryDelayMs = 500;
 /** Maximum time in ms from sending a request until the store's response begins. */
 const responseTimeoutMs = 120_000;
-/** Maximum number of connections to the store. */
-const maxConnections = 32;
 
 export interface AzureConnection {
   readonly container: ContainerClient;

@@ -9,7 +9,7 @@ import { unlessAborted } from '../../base/aborted.ts';
 import { type Clock, sleep } from '../../base/clock.ts';
 import { type Environment, proxyCredentials } from '../../base/proxy-environment.ts';
 import { doubledMs } from '../../base/retry-delay.ts';
-import { storeProxy } from '../store/store-endpoint.ts';
+import { maxConnections, storeProxy } from '../store/store-endpoint.ts';
 import { gcsErrorOf, isTransient, tokenError } from './gcs-error.ts';
 import { defaultEndpoint, type GcsSettings } from './gcs-settings.ts';
 import { type AuthorizationHeaders, authorizationOf } from './gcs-tokens.ts';
@@ -24,8 +24,6 @@ const responseTimeoutMs = 120_000;
 const silenceTimeoutMs = 60_000;
 /** Maximum time in ms to get a token, including retries. */
 const tokenTimeoutMs = 15_000;
-/** Maximum number of connections to the store. */
-const maxConnections = 32;
 /** HTTP status with which the store asks for the next chunk of an upload. */
 export const sessionIncomplete = 308;
 

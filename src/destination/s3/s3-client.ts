@@ -2,7 +2,7 @@
 import { isIP } from 'node:net';
 import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
 import { bareHost, type Environment } from '../../base/proxy-environment.ts';
-import { agentProxy } from '../store/store-endpoint.ts';
+import { agentProxy, maxConnections } from '../store/store-endpoint.ts';
 import type { S3Settings } from './s3-settings.ts';
 
 const defaultRegion = 'us-east-1';
@@ -11,8 +11,6 @@ const maxAttempts = 3;
 const connectTimeoutMs = 5_000;
 /** Maximum time in ms without new data while a request waits for its response. */
 const responseTimeoutMs = 60_000;
-/** Maximum number of connections to the store. */
-const maxConnections = 32;
 
 const silent = () => {};
 

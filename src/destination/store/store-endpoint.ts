@@ -1,6 +1,9 @@
-/** Checks the settings of an object store, and finds its proxy. */
+/** Checks the settings of an object store, and finds its proxy and the limit on its connections. */
 import { type Environment, proxyCredentials, proxyFor, proxyProblem } from '../../base/proxy-environment.ts';
 import { destinationError } from './destination-error.ts';
+
+/** Maximum number of connections to a store. */
+export const maxConnections = 32;
 
 /** Checks a name in the settings. `advice` describes a valid name. */
 export function checkName(kind: string, name: string, form: RegExp, advice: string): void {
