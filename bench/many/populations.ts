@@ -1,5 +1,4 @@
 /** Sets of thousands of resources. The benchmark measures the operator with each set. */
-
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Scenario } from '../../simulator/scenario/scenario.ts';

@@ -1,5 +1,4 @@
 /** Checks the manifest of a credentials Secret: the required keys, and the format of their values. */
-
 import { error, type Finding, warning } from '../api/finding.ts';
 import type { JsonPath } from '../api/json-path.ts';
 import { checkSecret } from '../api/secret-manifest.ts';

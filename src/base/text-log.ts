@@ -6,7 +6,6 @@
  * forge a log line, and it moves fields such as `name` out of the list of fields. It also writes each error either on
  * several lines, even if the error is expected, or as one line of JSON that contains the stack.
  */
-
 import { stripVTControlCharacters, styleText } from 'node:util';
 import type { Clock } from './clock.ts';
 import { isUnexpected, type RenderedError, renderError } from './error-rendering.ts';

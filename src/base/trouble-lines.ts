@@ -2,7 +2,6 @@
  * Writes messages about a failing operation that logfleet retries. A message is written when the failure begins, at
  * increasing intervals while it lasts, and when the operation works again (H2).
  */
-
 import type { Clock } from './clock.ts';
 import { renderDuration } from './duration.ts';
 import { isoSeconds } from './time-text.ts';

@@ -11,7 +11,6 @@
  * <name>/<fingerprint>/manifest.json                              written once, at the end
  * ```
  */
-
 import { assert } from '../base/assert.ts';
 import { isoText } from '../base/time-text.ts';
 import type { ExportOutput } from './fingerprint.ts';

@@ -2,7 +2,6 @@
  * Reads a data file to verify it. The reader shares no code with the encoders, so it also detects encoder bugs.
  * `parquet-file.ts` reads Parquet.
  */
-
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createZstdDecompress } from 'node:zlib';
 import type { JsonObject } from '../base/record.ts';

@@ -3,7 +3,6 @@
  * folders, query engines such as DuckDB read only the folders they need. If a clock change repeats an hour, both hours
  * use the same folder.
  */
-
 import { assert } from '../base/assert.ts';
 import { isoText } from '../base/time-text.ts';
 import { hourMs } from '../base/time-units.ts';

@@ -2,7 +2,6 @@
  * Stores an export's plan: the first segments of its time range, and the columns of its files. All processes use the
  * plan that is written first (E2).
  */
-
 import { assert } from '../base/assert.ts';
 import type { TimeRange } from '../base/time-range.ts';
 import type { ExportLayout } from './export-layout.ts';

@@ -5,7 +5,6 @@
  * Reads come from a cache that may be outdated. A write fails with `host.conflict` (handling `backoff`) if the resource
  * has changed since it was read. A write may finish before its result is in the cache.
  */
-
 import type { AnyResource, KindName, ResourceOf } from '../api/kinds.ts';
 import { assert } from '../base/assert.ts';
 import { failure } from '../base/errors.ts';

@@ -8,7 +8,6 @@
  * - Plan the next reads from the service (`read-plan.ts`).
  * - Compute the health, and build the status.
  */
-
 import { reasons } from '../api/conditions.ts';
 import { sameValue } from '../base/canonical-text.ts';
 import { isoSeconds } from '../base/time-text.ts';

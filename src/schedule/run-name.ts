@@ -2,7 +2,6 @@
  * Converts a run's time range to the run's name, and back. Equal time ranges have equal names, so no run can be created
  * twice.
  */
-
 import type { TimeRange } from '../base/time-range.ts';
 import { isoText } from '../base/time-text.ts';
 

@@ -2,7 +2,6 @@
  * Decides which runs a schedule creates and deletes next, and which complete runs need a schedule record (S1 to S6).
  * Also finds the time ranges of failed runs. `schedule-runtime.ts` carries out the decisions.
  */
-
 import type { SearchExport } from '../api/kinds.ts';
 import type { TimeRange } from '../base/time-range.ts';
 import { runName } from './run-name.ts';

@@ -1,5 +1,4 @@
 /** Determines the health of a schedule by several checks. The first check that applies determines the result. */
-
 import { reasons } from '../api/conditions.ts';
 import type { RunStatus } from '../api/generated/search-export-schedule.ts';
 import type { LogfleetError } from '../base/errors.ts';

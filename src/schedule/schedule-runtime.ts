@@ -5,7 +5,6 @@
  * The status names a run before the run is created. Status writes use an optimistic lock, so a process with outdated
  * data creates no runs.
  */
-
 import { findCondition, reasons } from '../api/conditions.ts';
 import { scheduleRange } from '../api/export-schedule-check.ts';
 import { type Explanation, renderExplanation } from '../api/finding.ts';

@@ -1,5 +1,4 @@
 /** Composes the status of a schedule, and reads the status for the next decision. */
-
 import { reasons } from '../api/conditions.ts';
 import type { RunStatus, SearchExportScheduleStatus } from '../api/generated/search-export-schedule.ts';
 import type { SearchExportSchedule } from '../api/kinds.ts';

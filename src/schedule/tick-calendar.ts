@@ -3,7 +3,6 @@
  * the next one. If a clock change skips a local time, the cron schedule fires later. If a local time occurs twice, it
  * fires only the first time.
  */
-
 import { CronSchedule } from '../base/cron.ts';
 import type { TimeRange } from '../base/time-range.ts';
 import { dayMs } from '../base/time-units.ts';

@@ -1,5 +1,4 @@
 /** Tests a backfill of 1,000 runs: how many requests it sends, and how long it delays a new run. */
-
 import { expect, test } from 'vitest';
 import { reasons } from '../../src/api/conditions.ts';
 import type { TimeRange } from '../../src/base/time-range.ts';

@@ -1,5 +1,4 @@
 /** Policies, exports and schedules in various states, for tests and pictures of `logfleet ui`. */
-
 import type { Condition, ConditionType } from '../../src/api/conditions.ts';
 import type { CollectorVersionPolicyStatus } from '../../src/api/generated/collector-version-policy.ts';
 import type { SearchExportStatus } from '../../src/api/generated/search-export.ts';

@@ -1,5 +1,4 @@
 /** Renders collectors and their versions as a table, JSON or CSV. */
-
 import { compareBuildVersions, parseBuildVersion } from '../../base/build-version.ts';
 import { groupedText, wordFor } from '../../base/number-text.ts';
 import { compareText } from '../../base/text-order.ts';

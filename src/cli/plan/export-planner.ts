@@ -2,7 +2,6 @@
  * Plans exports. Sends a few requests that make the log service count the rows. Writes nothing. When planning ends or
  * times out, the search jobs that it created are closed.
  */
-
 import type { Account, Accounts } from '../../account/accounts.ts';
 import { reasons } from '../../api/conditions.ts';
 import type { SearchExport } from '../../api/kinds.ts';

@@ -2,7 +2,6 @@
  * Opens the source from which `logfleet plan` reads existing resources: a directory, a cluster, or neither. Writes
  * nothing. Prints a warning if the user lacks permission to read some of the resources.
  */
-
 import type { CollectorVersionPolicy, ResourceOf } from '../../api/kinds.ts';
 import { keyText } from '../../base/key-text.ts';
 import { defaultNamespace } from '../../host/directory/manifest-decoding.ts';

@@ -1,5 +1,4 @@
 /** Renders plans of schedules as text, JSON or YAML. */
-
 import { renderDuration } from '../../base/duration.ts';
 import { keyText } from '../../base/key-text.ts';
 import { groupedText } from '../../base/number-text.ts';

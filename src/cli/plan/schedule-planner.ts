@@ -3,7 +3,6 @@
  * sample. The estimates assume that each run has as many rows, and needs as many requests and as much time, as the
  * sample.
  */
-
 import { scheduleRange } from '../../api/export-schedule-check.ts';
 import type { SearchExport, SearchExportSchedule } from '../../api/kinds.ts';
 import { assert } from '../../base/assert.ts';

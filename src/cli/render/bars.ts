@@ -1,5 +1,4 @@
 /** Renders bars and histograms as text. Each state has its own character, so that bars are readable without colours. */
-
 import type { CollectorCounts } from '../../api/generated/collector-version-policy.ts';
 import type { TimeRange } from '../../base/time-range.ts';
 import { widthOf } from './columns.ts';

@@ -1,5 +1,4 @@
 /** Renders a schedule: exported time ranges, gaps, the latest runs, the runs' query, and the times of the schedule. */
-
 import { scheduleRange } from '../../api/export-schedule-check.ts';
 import type {
   RunStatus,

@@ -1,5 +1,4 @@
 /** Text layouts for terminals: tables, and lists of names with values. */
-
 import { widthOf, wrap } from './columns.ts';
 import type { Paint } from './paint.ts';
 import { printable } from './text.ts';

@@ -2,7 +2,6 @@
  * Formats ages, times, numbers and sizes as text. `printable` removes control characters from text that other programs
  * or users wrote.
  */
-
 import { groupedText, pluralOf, wordFor } from '../../base/number-text.ts';
 import { isoText } from '../../base/time-text.ts';
 

@@ -2,7 +2,6 @@
  * Arranges the view of one resource. The view shows a headline, the progress, what the resource is waiting for, and
  * details.
  */
-
 import type { AnyResource } from '../../api/kinds.ts';
 import { keyText } from '../../base/key-text.ts';
 import { timeOfDay } from '../../base/time-text.ts';

@@ -2,7 +2,6 @@
  * Reads the versions of a cluster's operators from annotations that the leaders write to their Leases. The Leases also
  * show whether an operator process is running.
  */
-
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';

@@ -1,5 +1,4 @@
 /** Builds the data that the page of `logfleet ui` shows about a resource: its row in the list, and its details. */
-
 import { type AnyResource, kinds, referenceOf } from '../../api/kinds.ts';
 import { keyText } from '../../base/key-text.ts';
 import type { TargetOptions } from '../command/options.ts';

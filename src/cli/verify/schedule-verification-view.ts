@@ -1,5 +1,4 @@
 /** Renders the result of `logfleet verify --schedule` as a table or as JSON. */
-
 import { counted, groupedText } from '../../base/number-text.ts';
 import type { TimeRange } from '../../base/time-range.ts';
 import { isoSeconds } from '../../base/time-text.ts';

@@ -5,7 +5,6 @@
  * While the range is still too recent to be searched (E11), a test search detects mistakes in the credentials and the
  * query.
  */
-
 import { isDeepStrictEqual } from 'node:util';
 import { crossing } from '../../base/boundary.ts';
 import { sleep } from '../../base/clock.ts';

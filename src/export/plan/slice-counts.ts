@@ -1,5 +1,4 @@
 /** Counts the rows of an interval in short periods, with one aggregation. */
-
 import { asLogfleetError } from '../../base/errors.ts';
 import type { TimeRange } from '../../base/time-range.ts';
 import { figureOf } from '../../service/jobs/aggregation.ts';

@@ -6,7 +6,6 @@
  * service may round a number, for example to `1.788E12`. If rounding may explain a difference, the value counts as not
  * compared.
  */
-
 import { defined } from '../../base/record.ts';
 import type { TimeRange } from '../../base/time-range.ts';
 import type { CommitRecord, RepeatedMessage } from '../../destination/commit-record.ts';

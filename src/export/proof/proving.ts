@@ -3,7 +3,6 @@
  * by receipt time are compared together. If there is a difference, the range is halved repeatedly until the differing
  * intervals are found.
  */
-
 import { failure, type LogfleetError } from '../../base/errors.ts';
 import type { TimeRange } from '../../base/time-range.ts';
 import type { CommitRecord, RepeatedMessage } from '../../destination/commit-record.ts';

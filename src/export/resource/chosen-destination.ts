@@ -2,7 +2,6 @@
  * Determines the destination of an export: a volume, or a bucket or container with credentials from a Secret. A
  * namespace can write only to its own folder (E1).
  */
-
 import { createHash } from 'node:crypto';
 import type { AwaitedSecrets } from '../../account/awaited-secrets.ts';
 import { reasons } from '../../api/conditions.ts';

@@ -1,5 +1,4 @@
 /** Code shared by exports that run in the operator's process and in Kubernetes Jobs. */
-
 import type { Account, Accounts } from '../../account/accounts.ts';
 import { reasons } from '../../api/conditions.ts';
 import { renderExplanation } from '../../api/finding.ts';

@@ -7,7 +7,6 @@
  * sign that a search was cut short, the search initially counts as complete. If rows turn out to be missing, all
  * searches are repeated. In this repetition, such searches count as cut short.
  */
-
 import { asLogfleetError } from '../../base/errors.ts';
 import { inParallel } from '../../base/parallel.ts';
 import { sumOfFigures } from '../../destination/commit-record.ts';

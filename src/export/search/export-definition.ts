@@ -1,5 +1,4 @@
 /** Derives an export's folder (E1), search jobs and file format from its spec. */
-
 import { partitionProblem, readTimeRange, type TimeRangeText } from '../../api/export-time-range.ts';
 import type { Explanation } from '../../api/finding.ts';
 import { rewrittenField, rewrittenProblem } from '../../api/rewritten-field.ts';

@@ -2,7 +2,6 @@
  * Reads the messages that a finished search job has found, and writes them to files (E7). If the messages are read
  * again, they are written to new files.
  */
-
 import { failure, type LogfleetError } from '../../base/errors.ts';
 import type { TimeRange } from '../../base/time-range.ts';
 import { AnyOrder, InOrder } from './duplicates.ts';

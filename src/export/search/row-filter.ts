@@ -1,5 +1,4 @@
 /** Decides which rows of a search are written, and counts them. `judge` uses these counts (E6). */
-
 import { assert } from '../../base/assert.ts';
 import { failure } from '../../base/errors.ts';
 import type { TimeRange } from '../../base/time-range.ts';

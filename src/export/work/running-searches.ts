@@ -2,7 +2,6 @@
  * Manages an export's running searches. The result of each search changes the export's delays, messages and next
  * intervals.
  */
-
 import type { LogfleetError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import type { TimeRange } from '../../base/time-range.ts';

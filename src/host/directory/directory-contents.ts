@@ -8,7 +8,6 @@
  * - When a manifest becomes invalid, its resource does not change (D1, D2).
  * - A resource that the operator created has no manifest. It is deleted together with its owner.
  */
-
 import { fileError, type PlacedFinding } from '../../api/finding.ts';
 import { type AnyResource, apiVersion, type KindName, type ObjectMeta, type ResourceOf } from '../../api/kinds.ts';
 import { applyDefaults } from '../../api/schemas.ts';

@@ -5,7 +5,6 @@
  * When the file reaches `maxFileBytes`, it is renamed to `events.1.ndjson`. Callers never wait for a write. Events that
  * cannot be written are dropped.
  */
-
 import { appendFile, rename, stat } from 'node:fs/promises';
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';

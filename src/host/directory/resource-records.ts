@@ -4,7 +4,6 @@
  * `{"manifest":"policies/web.yaml","resource":{"apiVersion":…,"kind":…,"metadata":…,"spec":…,"status":…}}`. If the
  * manifest has been deleted, the record also has `"retainedSince":"…Z"` (D4).
  */
-
 import { basename, join } from 'node:path';
 import { fileError, type PlacedFinding } from '../../api/finding.ts';
 import { jsonReader, objectOf, resourceName, textShape } from '../../api/json-shape.ts';

@@ -12,7 +12,6 @@
  * Commands write these request files without holding the operator's lock. That is safe, because each write replaces a
  * whole file.
  */
-
 import { join } from 'node:path';
 import { jsonReader, objectOf, resourceName, textShape } from '../../api/json-shape.ts';
 import { type AnnotationWriter, type AnnotationWriters, type KindName, kindNames } from '../../api/kinds.ts';

@@ -12,7 +12,6 @@
  * | `host.throttled`, `host.unavailable` | 429; 5xx | retryAfter if the server specified a delay, otherwise backoff |
  * | `host.unreachable` | no response, or an unreadable response | backoff |
  */
-
 import { type KindName, kinds, ledgerKind, ledgerPlural } from '../../api/kinds.ts';
 import { asLogfleetError, failure, type Handling, LogfleetError, messageOf } from '../../base/errors.ts';
 import type { Random } from '../../base/random.ts';

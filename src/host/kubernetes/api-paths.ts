@@ -1,5 +1,4 @@
 /** Text formats used by the Kubernetes API: paths with percent-encoded names, and times. */
-
 import { apiVersion, type KindName, kinds, ledgerPlural } from '../../api/kinds.ts';
 import { isoText } from '../../base/time-text.ts';
 

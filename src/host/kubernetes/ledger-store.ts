@@ -10,7 +10,6 @@
  *   without a ledger.
  * - Each write is one request with an optimistic lock.
  */
-
 import { createHash } from 'node:crypto';
 import { type AnyResource, apiVersion, ledgerKind } from '../../api/kinds.ts';
 import { crossing } from '../../base/boundary.ts';

@@ -4,7 +4,6 @@
  *
  * The counting periods depend only on times in the ledger, so a restart or a change of leader does not change them.
  */
-
 import type { MessageAnalysis, QuietMember } from '../../api/generated/collector-version-policy.ts';
 import { parseDuration, renderDuration } from '../../base/duration.ts';
 import { counted, wordFor } from '../../base/number-text.ts';

@@ -2,7 +2,6 @@
  * Counts the messages from collectors. Runs one search job per period, one job at a time. Repeats a search job if its
  * result may be incomplete.
  */
-
 import { sameValue } from '../../base/canonical-text.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
 import { asLogfleetError, failure, type LogfleetError } from '../../base/errors.ts';

@@ -4,7 +4,6 @@
  * The candidates are the latest build or, with `versionPattern`, all matching builds. If `minAge` is set, the newest
  * candidate that is old enough becomes the target. `minAge` never makes a policy return to an older version.
  */
-
 import type { Target } from '../../api/generated/collector-version-policy.ts';
 import { compareBuildVersions, parseBuildVersion } from '../../base/build-version.ts';
 import { parseDuration } from '../../base/duration.ts';

@@ -2,7 +2,6 @@
  * Computes when `spec.maintenance` allows upgrades to start (R8). The result is needed for every collector, so results
  * are cached by time zone.
  */
-
 import { renderExplanation } from '../../api/finding.ts';
 import type {
   CollectorVersionPolicySpec,

@@ -2,7 +2,6 @@
  * Computes the time ranges in which at least one of several maintenance windows is open. The ranges are sorted, and do
  * not overlap or touch.
  */
-
 import type { CronSchedule } from '../../base/cron.ts';
 import type { TimeRange } from '../../base/time-range.ts';
 import { dayMs, hourMs } from '../../base/time-units.ts';

@@ -2,7 +2,6 @@
  * Builds the status of a policy without counts and estimates: the rollout, its history, and conditions in the kstatus
  * style.
  */
-
 import { findCondition, reasons, removeCondition, setCondition } from '../../api/conditions.ts';
 import type {
   CollectorVersionPolicyStatus,

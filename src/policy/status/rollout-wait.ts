@@ -1,5 +1,4 @@
 /** Explains why a running rollout starts no upgrade now, and chooses the reason that the status shows. */
-
 import { reasons } from '../../api/conditions.ts';
 import type { Instant } from '../../base/clock.ts';
 import { counted } from '../../base/number-text.ts';

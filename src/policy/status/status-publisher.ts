@@ -5,7 +5,6 @@
  * - Between writes that only change counts, there is a minimum interval.
  * - A small change to the estimated end is not written.
  */
-
 import { findCondition, reasons } from '../../api/conditions.ts';
 import type { CollectorVersionPolicyStatus } from '../../api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';

@@ -5,7 +5,6 @@
  * Each request needs its own permission from the request budget. The permission is always returned, even if the request
  * fails (B1, L1).
  */
-
 import { assert } from '../../base/assert.ts';
 import { crossing } from '../../base/boundary.ts';
 import type { Clock, Timer } from '../../base/clock.ts';

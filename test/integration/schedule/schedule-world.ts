@@ -1,5 +1,4 @@
 /** Simulates the whole operator with one schedule and an in-memory destination. */
-
 import type { Scenario } from '../../../simulator/scenario/scenario.ts';
 import { type Message, RowData } from '../../../simulator/test/row-data.ts';
 import { findCondition } from '../../../src/api/conditions.ts';

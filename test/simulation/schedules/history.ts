@@ -2,7 +2,6 @@
  * Simulates a schedule with two operator replicas, while requests fail, replicas are killed, and users change the
  * schedule.
  */
-
 import type { SearchExport, SearchExportSchedule } from '../../../src/api/kinds.ts';
 import { type Random, seededRandom } from '../../../src/base/random.ts';
 import type { TimeRange } from '../../../src/base/time-range.ts';

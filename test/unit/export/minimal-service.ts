@@ -1,5 +1,4 @@
 /** Minimal log service. Its searches can fail, or return wrong results, in every way that an export must detect. */
-
 import type { Random } from '../../../src/base/random.ts';
 import type { TimeRange } from '../../../src/base/time-range.ts';
 import type { MessageHistogram } from '../../../src/service/jobs/job-gathering.ts';

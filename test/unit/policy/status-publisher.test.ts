@@ -1,5 +1,4 @@
 /** Tests when a policy's status is written, and which Events are created with it. */
-
 import { describe, expect, test } from 'vitest';
 import type { CollectorVersionPolicy } from '../../../src/api/kinds.ts';
 import { LogfleetError } from '../../../src/base/errors.ts';

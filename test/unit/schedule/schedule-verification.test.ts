@@ -1,5 +1,4 @@
 /** Tests that verifying a schedule reports every change to its records, manifests and files. */
-
 import { cpSync, mkdirSync, mkdtempSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';

@@ -1,5 +1,4 @@
 /** Details of an export: progress, rows over time, running searches, and files. */
-
 import type { SearchExportStatus } from '../../../api/generated/search-export.ts';
 import type { SearchExport } from '../../../api/kinds.ts';
 import { renderDuration } from '../../../base/duration.ts';

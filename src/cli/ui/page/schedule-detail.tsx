@@ -1,5 +1,4 @@
 /** Details of a schedule: exported time ranges, gaps, runs, and lag. */
-
 import type { SearchExportScheduleStatus } from '../../../api/generated/search-export-schedule.ts';
 import type { SearchExportSchedule } from '../../../api/kinds.ts';
 import type { TimeRange } from '../../../base/time-range.ts';
