@@ -142,24 +142,26 @@ export class WorkerShares {
 
   /**
    * Records the request limits that the workers of existing Jobs use. Releases the limits of Jobs that have ended or
-   * have been deleted. Returns the time in ms until the next release.
+   * have been deleted. Returns whether limits were released, and the time in ms until the next release.
    */
-  observe(observed: readonly ObservedShare[], nowMs: number): number {
+  observe(observed: readonly ObservedShare[], nowMs: number): { readonly isFreed: boolean; readonly nextMs: number } {
     const seen = new Set<string>();
     for (const { job, held, hasEnded } of observed) {
       seen.add(job);
+      if (hasEnded && !this.#entries.has(job)) continue;
       const goneAtMs = hasEnded ? (this.#entries.get(job)?.goneAtMs ?? nowMs) : undefined;
       this.#entries.set(job, { held, isReserved: false, goneAtMs, hasEnded });
     }
+    let isFreed = false;
     let nextMs = Number.POSITIVE_INFINITY;
     for (const [job, entry] of this.#entries) {
       if (!seen.has(job) && !entry.isReserved) entry.goneAtMs ??= nowMs;
       if (entry.goneAtMs === undefined) continue;
       const freeAtMs = entry.hasEnded ? entry.goneAtMs : entry.goneAtMs + lingerMs;
-      if (freeAtMs <= nowMs) this.#entries.delete(job);
+      if (freeAtMs <= nowMs) isFreed = this.#entries.delete(job);
       else nextMs = Math.min(nextMs, freeAtMs - nowMs);
     }
-    return nextMs;
+    return { isFreed, nextMs };
   }
 
   /** Returns the shares used by a user's workers. */

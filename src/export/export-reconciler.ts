@@ -66,14 +66,15 @@ export class ExportReconciler implements Reconciler {
     measureExports(options.metrics, () => (options.host.leadership.isLeader() ? this.#source.list() : []));
     const { host, enqueue, shares } = options;
     const { workerJobs: store } = host;
-    const enqueueJobs = (exportUid?: string) => {
+    const enqueueJobs = (isMeant: (runtime: JobRuntime) => boolean) => {
       for (const runtime of this.#runtimes.values()) {
-        if (runtime instanceof JobRuntime && (exportUid ?? runtime.uid) === runtime.uid) enqueue(runtime.key);
+        if (runtime instanceof JobRuntime && isMeant(runtime)) enqueue(runtime.key);
       }
     };
-    this.#jobShares = store && shares && new JobShares({ ...options, store, shares, onFree: () => enqueueJobs() });
+    const onFree = () => enqueueJobs(({ waitsForShare }) => waitsForShare);
+    this.#jobShares = store && shares && new JobShares({ ...options, store, shares, onFree });
     this.#unsubscribe = [
-      ...(store ? [store.subscribe(enqueueJobs)] : []),
+      ...(store ? [store.subscribe((exportUid) => enqueueJobs(({ uid }) => uid === exportUid))] : []),
       host.subscribeSettings(() => {
         for (const { metadata } of this.#source.list()) enqueue(metadata);
       }),

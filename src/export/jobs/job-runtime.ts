@@ -86,6 +86,7 @@ export class JobRuntime {
   #isClosed = false;
   #isLeft = false;
   #isDormant = false;
+  #waitsForShare = false;
 
   constructor({ metadata, status }: SearchExport, options: JobRuntimeOptions) {
     const { namespace, name, uid } = metadata;
@@ -109,6 +110,11 @@ export class JobRuntime {
     return this.#isDormant && !this.#publisher.heldBack;
   }
 
+  /** True if the export waits until part of the request budget is free. */
+  get waitsForShare(): boolean {
+    return this.#waitsForShare;
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
   }
@@ -124,6 +130,8 @@ export class JobRuntime {
     const found = end ? { health: end } : await this.#find(resource, isAsked);
     this.#handledRequest = echoOfRequest(resource).lastHandledReconcileAt;
     const { health } = found;
+    // An export without a Job that waits for something else has a delay.
+    this.#waitsForShare = health.reconciling && found.job === undefined && found.delayMs === undefined;
     const isStalled = health.stalled && !health.isFailed;
     const { delayMs = isStalled ? this.#stallMs(resource) : Number.POSITIVE_INFINITY } = found;
     const essentials = this.#essentials(resource, found);

@@ -19,7 +19,7 @@ export interface JobSharesOptions {
   readonly shares: WorkerShares;
   readonly accounts: Pick<Accounts, 'sharesChanged'>;
   readonly clock: Clock;
-  /** Called when part of the request budget may have become free for another Job. */
+  /** Called when part of the request budget has become free for another Job. */
   readonly onFree: () => void;
 }
 
@@ -73,10 +73,10 @@ export class JobShares {
       this.#reservations.get(job)?.cancel();
       this.#reservations.delete(job);
     }
-    const delayMs = shares.observe(observed, clock.monotonic());
-    this.#timer = Number.isFinite(delayMs) ? clock.after(delayMs, () => this.observe()) : undefined;
+    const { isFreed, nextMs } = shares.observe(observed, clock.monotonic());
+    this.#timer = Number.isFinite(nextMs) ? clock.after(nextMs, () => this.observe()) : undefined;
     accounts.sharesChanged();
-    onFree();
+    if (isFreed) onFree();
   }
 
   close(): void {

@@ -512,6 +512,23 @@ describe('an export in a Kubernetes Job', () => {
     expect(jobs()).toHaveLength(5);
   });
 
+  test('sends no request when the pod of another export changes while it waits for a share', async () => {
+    const { world, controller, pods } = jobWorld({ scenario: { search: { duration: '30m' } } });
+    const { api } = world.world;
+    const metadata = { name: 'exporter', labels: { 'logfleet.dev/export-worker': 'true' } };
+    api.create('/api/v1/namespaces/logging/serviceaccounts', { apiVersion: 'v1', kind: 'ServiceAccount', metadata });
+    const execution = { mode: 'Job', job: { serviceAccountName: 'exporter' } };
+    const names = Array.from({ length: 24 }, (_, index) => `export-${index}`);
+    for (const name of names) world.world.addExport(name, { ...inHour, ...inJob, execution });
+    world.start();
+    await world.world.until(() => controller.running.length === 4, 30 * minuteMs);
+    await world.world.until(() => false, 10_000);
+    const before = api.requests.length;
+    api.patch(`${podsPath}/${pods()[0]?.metadata.name}/status`, { status: { message: 'changed' } });
+    await world.world.until(() => false, 1_000);
+    expect(api.requests.slice(before).filter(({ path }) => path.includes('serviceaccounts'))).toEqual([]);
+  });
+
   test('B8: a new leader with a late watch reads all Jobs before its first request', async () => {
     const { world, controller, jobs } = jobWorld({ scenario: { search: { duration: '5m' } } });
     const { api } = world.world;
@@ -634,13 +651,17 @@ describe('an export that cannot run in a Kubernetes Job', () => {
   test('stalls without the right to create Jobs, and runs when it is granted', async () => {
     const { world } = jobWorld();
     let isForbidden = true;
-    world.world.api.onRequest = ({ method, collection }) =>
-      isForbidden && method === 'POST' && collection === 'batch/v1/jobs'
-        ? { kind: 'status', status: 403, when: 'before' }
-        : undefined;
+    let refused = 0;
+    world.world.api.onRequest = ({ method, collection }) => {
+      if (!isForbidden || method !== 'POST' || collection !== 'batch/v1/jobs') return undefined;
+      refused++;
+      return { kind: 'status', status: 403, when: 'before' };
+    };
     world.add(inJob);
     world.start();
     expect(await world.untilReason('JobsNotAvailable')).toBe(true);
+    await world.world.until(() => refused > 9, minuteMs);
+    expect(refused).toBeLessThan(4);
     isForbidden = false;
     expect(await world.untilReason('Exported')).toBe(true);
   });

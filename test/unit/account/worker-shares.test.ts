@@ -78,10 +78,13 @@ describe('B8: shares in use', () => {
       ['a', 'b'].map((job) => ({ job, held: wanted, hasEnded: false })),
       0,
     );
-    expect(shares.observe([{ job: 'a', held: wanted, hasEnded: true }], 1_000)).toBe(60_000);
+    expect(shares.observe([{ job: 'a', held: wanted, hasEnded: true }], 1_000)).toEqual({
+      isFreed: true,
+      nextMs: 60_000,
+    });
     expect(shares.get('a')).toBeUndefined();
     expect(shares.get('b')).toMatchObject(wanted);
-    shares.observe([], 60_999);
+    expect(shares.observe([{ job: 'a', held: wanted, hasEnded: true }], 60_999)).toEqual({ isFreed: false, nextMs: 1 });
     expect(shares.of('u')).toHaveLength(1);
     shares.observe([], 61_000);
     expect(shares.of('u')).toEqual([]);
