@@ -218,9 +218,9 @@ export class Controller {
   async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
     try {
       const result = await this.#options.reconciler.reconcile(parseKey(key), signal);
-      return signal.aborted ? this.#takeBack(key) : this.#followResult(key, result);
+      return signal.aborted ? this.#requeueAborted(key) : this.#followResult(key, result);
     } catch (error) {
-      return signal.aborted ? this.#takeBack(key) : this.#followError(key, asLogfleetError(error));
+      return signal.aborted ? this.#requeueAborted(key) : this.#followError(key, asLogfleetError(error));
     }
   }
 
@@ -228,7 +228,7 @@ export class Controller {
    * Adds the key of an aborted reconcile to the queue again. The resource is reconciled when this process next becomes
    * the leader.
    */
-  #takeBack(key: string): ReconcileResult {
+  #requeueAborted(key: string): ReconcileResult {
     this.#queue.add(key);
     return 'aborted';
   }

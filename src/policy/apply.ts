@@ -15,7 +15,7 @@ import type { Decision } from './decide.ts';
 import type { Ready, Unready } from './gather.ts';
 import type { PolicyRuntime } from './policy-runtime.ts';
 import type { NextBuild } from './rollout/target.ts';
-import { healthOf } from './status/health.ts';
+import { healthOf } from './status/policy-health.ts';
 import { rolloutStarted, stageEvents } from './status/rollout-events.ts';
 import { staysUntilClaimed, stillHolds } from './status/shown-verdict.ts';
 

@@ -27,17 +27,17 @@ import { type Counts, outstanding, withdrawn } from './members/state-counts.ts';
 import { type AppliedAnnotations, applyAnnotations } from './rollout/annotation-actions.ts';
 import type { DecideInput } from './rollout/decide-input.ts';
 import {
+  applyRetry,
   evaluateAttempts,
   evaluateEndings,
   forgetRefusals,
   forgetUnselected,
-  forgive,
   selectionAfter,
 } from './rollout/evidence.ts';
 import { areStagesEnded, evaluate, type Gate, type RolloutState } from './rollout/rollout-state.ts';
 import { describeEssentials, type Essentials, type EssentialsInput } from './status/describe.ts';
-import { countLeftAlone, describeFigures, type Figures } from './status/describe-figures.ts';
-import { type Fleet, type HealthInput, healthOf, type RolloutWait } from './status/health.ts';
+import { countToExamine, describeFigures, type Figures } from './status/describe-figures.ts';
+import { type Fleet, type HealthInput, healthOf, type RolloutWait } from './status/policy-health.ts';
 import { type DecisionSoFar, isLeftToPeople, nextStartMs, waitOf } from './status/rollout-wait.ts';
 import { verdicts } from './status/status-publisher.ts';
 
@@ -178,7 +178,7 @@ function applyEvidence(input: DecideInput) {
   // New failures are counted before the annotations are applied, so that a user's retry also resets these failures.
   const applied = applyAnnotations(policy, pending.counted(ledger.header), now.wallMs);
   forgetUnselected(input, pending);
-  if (applied.retried) forgive(input, pending);
+  if (applied.retried) applyRetry(input, pending);
   if (observation.notOffered !== undefined) forgetRefusals(memberIndex, pending);
   return { pending, durations, applied };
 }
@@ -194,7 +194,7 @@ function admitAll(input: DecideInput, pending: PendingChanges, applied: AppliedA
   const watch = planReads(input, pending, admission, state.sweepFromMs);
   const unsent = admission.refusal || state.header.stop ? input.observation.unsent : 0;
   const counts = withdrawn(pending.counts(), unsent);
-  const fleet = { counts, matched: pending.matched, leftAlone: countLeftAlone(input.memberIndex, pending) };
+  const fleet = { counts, matched: pending.matched, toExamine: countToExamine(input.memberIndex, pending) };
   return { admission, state, watch, pending, unsent, fleet, now: input.now };
 }
 

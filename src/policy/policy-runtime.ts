@@ -101,7 +101,7 @@ export class PolicyRuntime implements PostingPolicy {
   stillWanted(entry: Entry, generation: number): boolean {
     const { binding, policyLedger, tasks, owner } = this;
     const { host, clock, settings, turns, draining } = this.environment;
-    const { collectorId, open, back } = entry;
+    const { collectorId, open, isRollback } = entry;
     const newest = host.resources('CollectorVersionPolicy').get(owner);
     const { bound } = binding;
     return (
@@ -124,7 +124,7 @@ export class PolicyRuntime implements PostingPolicy {
       open.number === policyLedger.known.entry(collectorId)?.open?.number &&
       open.toVersion === wantedVersion(entry, policyLedger.known.header.target) &&
       // After the rollout has been stopped, only rollback upgrades may start.
-      policyLedger.known.header.stop?.kind === (back ? 'rollback' : undefined) &&
+      policyLedger.known.header.stop?.kind === (isRollback ? 'rollback' : undefined) &&
       newRequest(newest.metadata, 'abort', policyLedger.known.header) === undefined &&
       // After a failed upgrade, no other upgrade is requested until a decision has evaluated the failure.
       !tasks.hasFailures &&

@@ -526,7 +526,7 @@ export const mutants: readonly Mutant[] = [
     'rollback attempts have no retry limit',
     'rolledBack',
     'policy/rollout/rollback.ts',
-    'if (back && hasFailed(ending) && used > memberIndex.context.retryLimit) return { why: words };',
+    'if (isRollback && hasFailed(ending) && used > memberIndex.context.retryLimit) return { why: words };',
     '',
     'U15:',
   ),
@@ -538,12 +538,12 @@ export const mutants: readonly Mutant[] = [
     mutations: [
       {
         file: 'policy/admission/admission.ts',
-        find: 'if (entry.back !== (this.#input.state.rollback !== undefined)) continue;',
+        find: 'if (entry.isRollback !== (this.#input.state.rollback !== undefined)) continue;',
         replace: '',
       },
       {
         file: 'policy/policy-runtime.ts',
-        find: "policyLedger.known.header.stop?.kind === (back ? 'rollback' : undefined) &&",
+        find: "policyLedger.known.header.stop?.kind === (isRollback ? 'rollback' : undefined) &&",
         replace: '',
       },
     ],

@@ -23,7 +23,7 @@ function unwanted(record: HistoryRecord, post: PostRecord, name: string): string
   const subject = { name, version: post.truth?.version ?? '' };
   if (isHosted(subject)) return 'U11: the collector is hosted, so it cannot be upgraded';
   // Rollbacks are checked in `rollback-oracle.ts`.
-  if (post.intent?.back) return undefined;
+  if (post.intent?.isRollback) return undefined;
   // Uses the policies as known to the process, which might not have received the latest change yet.
   const wanting = post.known.filter((policy) => acts(policy) && targetOf(plan, policy) === post.toVersion);
   if (wanting.length === 0) return 'U2: no active policy has this target';

@@ -40,7 +40,7 @@ export interface Intent {
   /** Whether the request repeats a request whose outcome is unknown (U3). */
   readonly probe: boolean;
   /** Whether the attempt belongs to a rollback. */
-  readonly back: boolean;
+  readonly isRollback: boolean;
   /** Reason why the rollout stopped, or undefined while it is not stopped. */
   readonly stop: 'failures' | 'rollback' | 'abort' | 'inconclusive' | undefined;
 }

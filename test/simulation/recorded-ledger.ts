@@ -61,7 +61,7 @@ export function intentOf(
       rolloutId: header.rolloutId,
       target: header.target,
       probe: attempt[5] === 1,
-      back: rest[2] === 1,
+      isRollback: rest[2] === 1,
       stop: header.stop?.kind,
     };
   }

@@ -10,7 +10,7 @@ export function rollbackViolations(record: HistoryRecord): string[] {
   return rolloutsOf(record).flatMap((rollout) => [
     ...leftBehind(record, rollout),
     ...rollout.posts.flatMap((post) => {
-      const what = post.intent.back ? wrongRollback(record, post) : undefined;
+      const what = post.intent.isRollback ? wrongRollback(record, post) : undefined;
       return what === undefined
         ? []
         : [`U14: ${what}: ${post.process} posted ${post.name} to ${post.toVersion} at ${post.atMs}`];
@@ -31,12 +31,12 @@ function leftBehind(record: HistoryRecord, { policy, rolloutId, target, posts }:
   // If no list shows the collectors, a new process does not know their time zones, so it cannot tell which collectors a
   // policy selects by time zone.
   if (plan.fleet.offer === 'single' && texts.some(isByZone)) return [];
-  const tried = new Set(posts.filter(({ intent }) => intent.back).map(({ collectorId }) => collectorId));
+  const tried = new Set(posts.filter(({ intent }) => intent.isRollback).map(({ collectorId }) => collectorId));
   const there = new Set(
     state.collectors.filter(({ version, alive }) => alive && version === target).map(({ id }) => id),
   );
   const isLeft = ({ intent, task, name, collectorId }: RolloutPost) =>
-    !intent.back &&
+    !intent.isRollback &&
     task?.status === 2 &&
     !isUnsteady(record, name) &&
     there.has(collectorId) &&
@@ -75,7 +75,7 @@ function firstUpgrade({ posts, disturbances }: HistoryRecord, post: RolloutPost)
       one.toVersion === intent.target &&
       one.atMs < atMs &&
       (one.intent?.policy === intent.policy || mayBeUnknown) &&
-      !one.intent?.back,
+      !one.intent?.isRollback,
   );
   return upgrades.find((one) => one.intent?.rolloutId === intent.rolloutId) ?? upgrades.at(-1);
 }

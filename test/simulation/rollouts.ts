@@ -41,7 +41,14 @@ export function rolloutsOf(record: HistoryRecord): readonly ObservedRollout[] {
   return [...writes.values()].map((own): ObservedRollout => {
     const { policy, rolloutId, target } = own[0] as LedgerWrite;
     const all = posts.get(keyOf({ policy, rolloutId })) ?? [];
-    return { policy, rolloutId, target, posts: all, upgrades: all.filter(({ intent }) => !intent.back), writes: own };
+    return {
+      policy,
+      rolloutId,
+      target,
+      posts: all,
+      upgrades: all.filter(({ intent }) => !intent.isRollback),
+      writes: own,
+    };
   });
 }
 

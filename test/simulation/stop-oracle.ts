@@ -27,7 +27,7 @@ function stoppedBy(record: HistoryRecord, post: PostRecord): string | undefined 
   const { intent } = post;
   if (!intent) return undefined;
   if (isKnownAsAborted(post, intent)) return 'R9: the process knows that a person aborted the rollout';
-  if (intent.back) return undefined;
+  if (intent.isRollback) return undefined;
   if (intent.stop !== undefined) return `U2: the ledger says that the rollout is stopped (${intent.stop})`;
   return wasShownAsStopped(record, intent, post.atMs) ? 'U1: the status showed that the rollout is stopped' : undefined;
 }
@@ -72,7 +72,7 @@ function stopTimeOf({ uid, status }: StatusRecord, { policy, rolloutId }: Rollou
  * Returns a violation if an upgrade was started although the previous rollout to the same target had been stopped (R6).
  */
 function stoppedBefore(record: HistoryRecord, rollouts: readonly ObservedRollout[], { intent, atMs }: PostRecord) {
-  if (!intent || intent.back || record.plan.actions.some(({ kind }) => kind === 'restore')) return undefined;
+  if (!intent || intent.isRollback || record.plan.actions.some(({ kind }) => kind === 'restore')) return undefined;
   if (retriesOf(record, intent).some((retryMs) => retryMs <= atMs)) return undefined;
   const isStopped = formerRollout(rollouts, intent)?.writes.at(-1)?.stop !== undefined && wasAway(record, intent);
   return isStopped ? 'R6: the last rollout to this target was stopped' : undefined;

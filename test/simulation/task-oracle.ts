@@ -90,7 +90,7 @@ function rolloutsTowards(
 /** Returns how many more upgrades of a collector are allowed because of retries, rollbacks and restored ledgers. */
 function renewals({ plan, policyChanges, posts, disturbances }: HistoryRecord): number {
   const retries = new Set(policyChanges.map(({ policy }) => policy.metadata.annotations[annotations.retry])).size - 1;
-  const back = new Set(posts.filter(({ intent }) => intent?.back).map(({ intent }) => intent?.rolloutId)).size;
+  const back = new Set(posts.filter(({ intent }) => intent?.isRollback).map(({ intent }) => intent?.rolloutId)).size;
   const restores = disturbances.filter(({ what }) => what === 'restore').length;
   return plan.fleet.cannotFail ? restores : (1 + retries) * (1 + back) - 1 + restores;
 }

@@ -235,7 +235,7 @@ class DenseSearch {
       return { kind: 'tooDense', message: 'the service does not support searches by the last digits of _messageid' };
     try {
       const progress = await job.whenFinished(this.#signal);
-      if (progress.errors.length > 0) return broughtErrors(job);
+      if (progress.errors.length > 0) return againAfterErrors(job);
       const sign = cutSign(progress, tools.quirks.smallestLimit);
       const isCertain = sign !== 'roundCount' && sign !== 'smallestLimit';
       // With the maximum number of digits, the search cannot be divided further. The search counts as complete, because
@@ -255,7 +255,7 @@ class DenseSearch {
     await pages.readTo(messageCount, filter, this.files.receiver(filter));
     // The service may have reported errors of the search job while rows were being read. The responses to keep-alive
     // requests contain such errors (E5).
-    if (job.progress.errors.length > 0) return broughtErrors(job);
+    if (job.progress.errors.length > 0) return againAfterErrors(job);
     const figures = filter.figures();
     const received = figures.received - figures.overlapping;
     if (received !== messageCount) {
@@ -305,7 +305,7 @@ class DenseSearch {
   }
 }
 
-function broughtErrors(job: SearchJob): AgainResult {
+function againAfterErrors(job: SearchJob): AgainResult {
   return again(`a search by _messageid reported errors: ${job.progress.errors.slice(0, 3).join('; ')}`);
 }
 

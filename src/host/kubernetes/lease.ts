@@ -141,7 +141,7 @@ export class LeaseElection implements Leadership {
     await this.#running;
     if (!this.#wrote) return;
     try {
-      await this.#giveBack();
+      await this.#release();
     } catch (error) {
       this.#options.log.warn('the Lease was not released, so the next leader must wait until it expires', {
         error: asLogfleetError(error),
@@ -278,7 +278,7 @@ export class LeaseElection implements Leadership {
   }
 
   /** Releases the Lease if it names this process. */
-  async #giveBack(): Promise<void> {
+  async #release(): Promise<void> {
     const { clock } = this.#options;
     const lease = await this.#read();
     if (lease?.spec?.holderIdentity !== this.#holder) return;

@@ -52,7 +52,7 @@ export interface Admission {
    * True if a collector is waiting only briefly, for example for the response to a request. The status does not show a
    * wait that is so short.
    */
-  readonly isBrisk: boolean;
+  readonly hasBriefWait: boolean;
   readonly waits: readonly CollectorWait[];
 }
 
@@ -70,7 +70,7 @@ class Batch {
   /** Waits by the JSON text of their cause. */
   readonly #waits = new Map<string, CollectorWait>();
   #attempts: number;
-  #isBrisk = false;
+  #hasBriefWait = false;
 
   constructor(input: AdmissionInput) {
     this.#input = input;
@@ -98,7 +98,7 @@ class Batch {
       listingsNeeded: this.#listingsNeeded,
       nextMs: Math.min(...waits.map(({ untilMs }) => untilMs)),
       pressed: waits.some(({ forAll }) => forAll),
-      isBrisk: this.#isBrisk,
+      hasBriefWait: this.#hasBriefWait,
       waits,
     };
   }
@@ -139,12 +139,12 @@ class Batch {
       if (open?.toVersion !== wantedVersion(entry, ledger.header.target)) continue;
       if (observation.inFlight.has(collectorId)) continue;
       // During a rollback, no upgrade to the target version is requested.
-      if (entry.back !== (this.#input.state.rollback !== undefined)) continue;
+      if (entry.isRollback !== (this.#input.state.rollback !== undefined)) continue;
       if (!memberIndex.member(collectorId)?.selected || !memberIndex.owns(collectorId)) continue;
       if (!probeIsDue(open, memberIndex.row(collectorId), settings)) continue;
       // The repeated request may start the upgrade, so the stage must have started (R2), and the maintenance window
       // must be open (R8).
-      if (!entry.back && !isStageStarted(memberIndex.stageOf(collectorId), this.#input.state)) continue;
+      if (!entry.isRollback && !isStageStarted(memberIndex.stageOf(collectorId), this.#input.state)) continue;
       if (ownWindowClosed({ id: collectorId, because: 'pending' }, this.#known())) continue;
       if (this.#post.length >= observation.batchCapacity) return;
       this.#write({ ...entry, open: { ...open, state: 'intended', probe: true } });
@@ -195,10 +195,10 @@ class Batch {
       const { ending, before } = entry;
       if (!ending || before === undefined) continue;
       const found = { ...ending, kind: 'updated', toVersion: before, message: '', sinceMs: now.monotonicMs } as const;
-      pending.set(entry.collectorId, { ...entry, back: true, ending: found });
+      pending.set(entry.collectorId, { ...entry, isRollback: true, ending: found });
     }
-    for (const { collectorId: id, back, used, ending } of candidates) {
-      const again = back && ending && hasFailed(ending);
+    for (const { collectorId: id, isRollback, used, ending } of candidates) {
+      const again = isRollback && ending && hasFailed(ending);
       const candidate: Candidate = again ? { id, because: 'failed', ending, used } : { id, because: 'rollback' };
       if (this.#consider(candidate)?.forAll) return;
     }
@@ -208,7 +208,7 @@ class Batch {
   #consider(candidate: Candidate): Refusal | undefined {
     const refusal = refusalOf(candidate, this.#known());
     if (refusal) this.#wait(candidate.id, refusal);
-    else if (this.#input.state.rollback) this.#beginBack(candidate.id);
+    else if (this.#input.state.rollback) this.#beginRollback(candidate.id);
     else this.#begin(candidate.id, candidate.because === 'drifted');
     return refusal;
   }
@@ -220,7 +220,7 @@ class Batch {
   #wait(id: string, { cause, reason, untilMs, unseenSinceMs, forAll }: Refusal): void {
     if (unseenSinceMs !== undefined) this.#listingsNeeded.set(id, unseenSinceMs);
     if (!cause) {
-      this.#isBrisk = true;
+      this.#hasBriefWait = true;
       return;
     }
     const key = JSON.stringify(cause);
@@ -246,13 +246,13 @@ class Batch {
     this.#write({ ...entry, used, drifts, open: this.#attempt(target, needsGrace) });
   }
 
-  #beginBack(id: string): void {
+  #beginRollback(id: string): void {
     const entry = this.#input.pending.entry(id);
     if (entry?.before === undefined) return;
     // The rollback needs a grace period. Otherwise, an outdated listing that still shows the former version would end
     // the attempt too early.
     const open = this.#attempt(entry.before, true);
-    this.#write({ ...entry, used: entry.back ? entry.used + 1 : 1, back: true, open });
+    this.#write({ ...entry, used: entry.isRollback ? entry.used + 1 : 1, isRollback: true, open });
   }
 
   #attempt(toVersion: string, needsGrace: boolean): Attempt {
@@ -273,9 +273,18 @@ class Batch {
   /** Returns the ledger entry of a collector whose upgrade starts now. */
   #started(id: string): Entry {
     const { memberIndex, pending } = this.#input;
-    const { forgiven: _, ...known } = pending.entry(id) ?? {};
+    const { failureCleared: _, ...known } = pending.entry(id) ?? {};
     const before = memberIndex.row(id)?.collector.collectorVersion || undefined;
-    return { collectorId: id, before, used: 0, drifts: 0, back: false, open: undefined, ending: undefined, ...known };
+    return {
+      collectorId: id,
+      before,
+      used: 0,
+      drifts: 0,
+      isRollback: false,
+      open: undefined,
+      ending: undefined,
+      ...known,
+    };
   }
 
   #write(entry: Entry): void {

@@ -34,10 +34,10 @@ export function planReads(
   const { observation, now, settings } = input;
   const { listing, reads, typicalMs } = observation;
   const isWaiting = pending.counts().pending > 0;
-  const landed = readsOfUnknownUpgrades(input, pending);
+  const unknownUpgrades = readsOfUnknownUpgrades(input, pending);
   const watch = planWatch({
     open: pending.open(),
-    needed: [...admission.listingsNeeded, ...landed.listingsNeeded],
+    needed: [...admission.listingsNeeded, ...unknownUpgrades.listingsNeeded],
     listing,
     reads,
     typicalMs,
@@ -46,7 +46,7 @@ export function planReads(
     settings,
   });
   const sweepShare = !admission.refusal && isWaiting ? workingShare : idleShare;
-  const nextMs = Math.min(watch.nextMs, landed.nextMs);
+  const nextMs = Math.min(watch.nextMs, unknownUpgrades.nextMs);
   const sweepAfterMs = latest(watch.sweepAfterMs, monotonicOf(sweepFromMs, now));
   if (sweepAfterMs === undefined) return { ...watch, nextMs, sweepShare };
   // Two reads of the whole list are always separated by a minimum interval (U9).

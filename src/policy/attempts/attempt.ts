@@ -127,7 +127,7 @@ function afterRefusal(
   { serviceCode, message }: Extract<PostOutcome, { kind: 'refused' }>,
 ): Entry | undefined {
   const { open, evidence, now } = known;
-  const before = open.probe ? entry : (withdraw(entry) ?? { ...entry, open: undefined, used: 0, back: false });
+  const before = open.probe ? entry : (withdraw(entry) ?? { ...entry, open: undefined, used: 0, isRollback: false });
   const refused = { ...known, entry: before };
   const { lastSeenAliveMs } = evidence.row?.collector ?? {};
   switch (serviceCode) {
@@ -185,7 +185,7 @@ function afterListing(known: Known): Entry | undefined {
   const { row, sweptSinceMs = 0, observable, showsOrigin } = known.evidence;
   const version = row !== undefined && row.seenAtMs >= evidenceFromMs(open, settings) && row.collector.collectorVersion;
   if (version === open.toVersion) return close(known, 'updated');
-  const hasChanged = version !== false && !entry.back && entry.before !== undefined && version !== entry.before;
+  const hasChanged = version !== false && !entry.isRollback && entry.before !== undefined && version !== entry.before;
   // An upgrade that logfleet did not start may install any version, so any change of the version shows that the upgrade
   // has ended.
   if (!open.ours && hasChanged) return forgetOpen(entry);

@@ -14,7 +14,10 @@ const formatVersion = 4;
  * `lastSeenAlive` of an offline collector in ms, version. The version is absent if it is the target of the rollout.
  */
 type PackedEnding = [number, number, (string | null)?, string?, number?, (number | null)?, (string | null)?];
-/** Rarely used fields of a ledger entry as a stored array: `counted.tally`, `counted.stage`, `back` and `forgiven`. */
+/**
+ * Rarely used fields of a ledger entry as a stored array: `counted.tally`, `counted.stage`, `isRollback` and
+ * `failureCleared`.
+ */
 type PackedRest = [(number | null)?, (number | null)?, (1 | null)?, (1 | null)?];
 /**
  * Ledger entry as a stored array: collector id, version before the rollout, number of attempts, number of drifts, end
@@ -205,12 +208,12 @@ function unreadable(
 }
 
 function packEntry(entry: Entry, target: string): PackedEntry {
-  const { collectorId, before, used, drifts, ending, counted, back, forgiven } = entry;
+  const { collectorId, before, used, drifts, ending, counted, isRollback, failureCleared } = entry;
   const rest = trimmed<PackedRest>([
     counted?.tally ?? null,
     counted?.stage ?? null,
-    back ? 1 : null,
-    forgiven ? 1 : null,
+    isRollback ? 1 : null,
+    failureCleared ? 1 : null,
   ]);
   const packedEnding = ending ? packEnding(ending, target) : null;
   return trimmed([collectorId, before ?? null, used, drifts, packedEnding, rest.length > 0 ? rest : null]);
@@ -231,15 +234,15 @@ function trimmed<T extends unknown[]>(packed: T): T {
 
 function unpackEntry(packed: PackedEntry, target: string, takeoverMs: number): Entry {
   const [collectorId, before, used, drifts, ending, rest] = packed;
-  const [tally, stage, back, forgiven] = rest ?? [];
+  const [tally, stage, isRollback, failureCleared] = rest ?? [];
   return {
     collectorId,
     before: before ?? undefined,
     used,
     drifts,
     ...(typeof tally === 'number' && { counted: { tally, stage: stage ?? undefined } }),
-    ...(forgiven === 1 && { forgiven: true }),
-    back: back === 1,
+    ...(failureCleared === 1 && { failureCleared: true }),
+    isRollback: isRollback === 1,
     open: undefined,
     ending: ending ? unpackEnding(ending, target, takeoverMs) : undefined,
   };

@@ -125,12 +125,12 @@ export interface Entry {
    * Set if a user retried the rollout after the upgraded collector had gone offline. In that case, the failure is not
    * counted again.
    */
-  readonly forgiven?: true;
+  readonly failureCleared?: true;
   /**
    * True if this entry belongs to the rollback of the collector to its former version. In that case, `used` counts only
    * rollback attempts.
    */
-  readonly back: boolean;
+  readonly isRollback: boolean;
   readonly open: Attempt | undefined;
   readonly ending: Ending | undefined;
 }
@@ -345,8 +345,8 @@ export function withNewTally(header: LedgerHeader): LedgerHeader {
 }
 
 /** Returns the version that the collector must reach: the target version, or the former version during a rollback. */
-export function wantedVersion({ before, back }: Entry, target: string): string {
-  return back ? (before ?? target) : target;
+export function wantedVersion({ before, isRollback }: Entry, target: string): string {
+  return isRollback ? (before ?? target) : target;
 }
 
 /** New ledger entry for a collector. An undefined `entry` deletes the existing entry. */
@@ -429,13 +429,13 @@ export class Ledger {
     this.#members.clear();
     const before = [...this.#entries.values()];
     this.#entries.clear();
-    for (const { collectorId, open, back, before: former } of before) {
+    for (const { collectorId, open, isRollback, before: former } of before) {
       if (!open) continue;
       // A running upgrade to the new target counts as an attempt of the new rollout, so that a rollback includes the
       // upgraded collector.
-      const isOwn = !back && open.ours && open.toVersion === header.target;
-      const blank = { drifts: 0, back: false, ending: undefined };
-      this.#put({ collectorId, open, ...blank, used: Number(isOwn), before: back ? undefined : former });
+      const isOwn = !isRollback && open.ours && open.toVersion === header.target;
+      const blank = { drifts: 0, isRollback: false, ending: undefined };
+      this.#put({ collectorId, open, ...blank, used: Number(isOwn), before: isRollback ? undefined : former });
     }
   }
 

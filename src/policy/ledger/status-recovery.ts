@@ -47,7 +47,7 @@ function entryOf(task: TaskSample, known: Entry | undefined, nowMs: number): Ent
     before: known?.before ?? task.from,
     used: (known?.used ?? 0) + (adopted ? 0 : 1),
     drifts: known?.drifts ?? 0,
-    back: known?.back ?? false,
+    isRollback: known?.isRollback ?? false,
     open: {
       number: 0,
       toVersion: task.to,

@@ -63,7 +63,7 @@ export function memberStateOf(input: MemberInput, context: MemberContext): Membe
   const { row, entry } = input;
   if (entry?.open) return 'inProgress';
   if (!input.owned) return input.awaited ? 'inProgress' : 'foreign';
-  if (entry?.back) return isBack(entry, context) || !isAtTarget(row, context) ? 'pending' : 'updated';
+  if (entry?.isRollback) return isBack(entry, context) || !isAtTarget(row, context) ? 'pending' : 'updated';
   if (isUpdated(row, entry?.ending, context)) return 'updated';
   if (skipReason(input, context)) return 'skipped';
   if (input.busyElsewhere) return 'inProgress';
@@ -142,13 +142,13 @@ function isUpdated(row: Row | undefined, ending: Ending | undefined, context: Me
 /** Reports whether a listing shows that an upgraded collector is no longer alive. */
 export function isSilent({ row, entry }: Pick<MemberInput, 'row' | 'entry'>, context: MemberContext): boolean {
   const ending = entry?.ending;
-  if (!row || ending?.kind !== 'updated' || entry?.open || entry?.back || !isAtTarget(row, context)) return false;
+  if (!row || ending?.kind !== 'updated' || entry?.open || entry?.isRollback || !isAtTarget(row, context)) return false;
   return row.collector.alive === false && row.seenAtMs >= ending.sinceMs;
 }
 
 /** Reports whether a failed collector now runs the target version (U6). */
 export function isMended({ row, entry }: Pick<MemberInput, 'row' | 'entry'>, context: MemberContext): boolean {
-  if (!entry || entry.open || entry.back || !isAtTarget(row, context)) return false;
+  if (!entry || entry.open || entry.isRollback || !isAtTarget(row, context)) return false;
   return (hasFailed(entry.ending) || entry.ending?.kind === 'left') && isUpdated(row, entry.ending, context);
 }
 
@@ -224,7 +224,7 @@ export function driftSinceMs(
 ): number | undefined {
   if (row.collector.collectorVersion === targetVersion || entry?.open) return undefined;
   // A rollback makes the collector leave the target version on purpose.
-  if (knownMs !== undefined || entry?.back) return knownMs;
+  if (knownMs !== undefined || entry?.isRollback) return knownMs;
   const ending = entry?.ending;
   const after = ending?.kind === 'updated' ? ending.sinceMs + settings.graceMs : 0;
   const wasThere = memberState === 'updated' || ending?.kind === 'updated' || ending?.kind === 'left';

@@ -32,7 +32,7 @@ export function evaluateAttempts(input: DecideInput, pending: PendingChanges): r
     const row = listing.row(collectorId);
     const task = tasks.get(collectorId);
     const observable = listing.observes(open.toVersion);
-    const showsOrigin = !entry.back || listing.observes(ledger.header.target);
+    const showsOrigin = !entry.isRollback || listing.observes(ledger.header.target);
     const evidence = {
       row,
       posted: posted.get(collectorId),
@@ -60,8 +60,8 @@ export function evaluateAttempts(input: DecideInput, pending: PendingChanges): r
 
 /** Adds an ended upgrade attempt to the counts of its rollout and stage (R5). */
 function countEnd(input: DecideInput, pending: PendingChanges, before: Entry, entry: Entry): Entry {
-  const { ending, used, back } = entry;
-  if (!ending || back || used === 0 || !before.open?.ours) return entry;
+  const { ending, used, isRollback } = entry;
+  if (!ending || isRollback || used === 0 || !before.open?.ours) return entry;
   const isFailure = ending.kind === 'failed' || ending.kind === 'timedOut';
   if (!isFailure && ending.kind !== 'updated') return entry;
   const stage = talliedStage(input, entry.collectorId);
@@ -140,8 +140,8 @@ export function evaluateEndings(input: DecideInput, pending: PendingChanges): vo
   }
 }
 
-function isCounted({ counted, ending, forgiven }: Entry, { tally }: LedgerHeader): boolean {
-  return !forgiven && counted?.tally === tally.number && (hasFailed(ending) || ending?.kind === 'left');
+function isCounted({ counted, ending, failureCleared }: Entry, { tally }: LedgerHeader): boolean {
+  return !failureCleared && counted?.tally === tally.number && (hasFailed(ending) || ending?.kind === 'left');
 }
 
 /** Counts an upgraded collector as failed, because it went offline or left the target version (R5). */
@@ -150,7 +150,7 @@ function fall(input: DecideInput, pending: PendingChanges, id: string, kind: 'di
   const { header } = ledger;
   const entry = pending.entry(id);
   // Upgrades that logfleet did not start are not counted as failures (U10).
-  if (entry?.ending?.kind !== 'updated' || entry.open || entry.used === 0 || entry.forgiven) return;
+  if (entry?.ending?.kind !== 'updated' || entry.open || entry.used === 0 || entry.failureCleared) return;
   const isKnown = entry.counted?.tally === header.tally.number;
   // Adds the failure to the stage whose counts include the upgrade.
   const stage = (isKnown ? entry.counted?.stage : undefined) ?? memberIndex.stageOf(id);
@@ -183,7 +183,7 @@ function deathOf(collectorId: string, toVersion: string, now: Instant): Entry & 
   const none = { taskId: undefined, lastSeenAliveMs: undefined };
   const times = { startedAtMs: wallMs, endedAtMs: wallMs, sinceMs: monotonicMs };
   const ending = { kind: 'died', toVersion, message: silentInSoak, ...none, ...times } as const;
-  return { collectorId, before: undefined, used: 0, drifts: 0, back: false, open: undefined, ending };
+  return { collectorId, before: undefined, used: 0, drifts: 0, isRollback: false, open: undefined, ending };
 }
 
 const silentInSoak = 'went offline before its stage finished soaking';
@@ -192,22 +192,26 @@ const silentInSoak = 'went offline before its stage finished soaking';
  * Applies a user's retry. Earlier failures no longer count. Collectors whose upgrades were refused or rolled back may
  * be upgraded again.
  */
-export function forgive(input: DecideInput, pending: PendingChanges): void {
+export function applyRetry(input: DecideInput, pending: PendingChanges): void {
   const { ledger, memberIndex } = input;
   const { header } = ledger;
   for (const entry of [...pending.entries()]) {
-    const { collectorId, ending, open, back } = entry;
+    const { collectorId, ending, open, isRollback } = entry;
     if (!open && pending.stateOf(collectorId) === undefined) pending.set(collectorId, undefined);
-    else if (back && !open) pending.set(collectorId, broughtThere(entry, header.target));
-    else if (back) pending.set(collectorId, { ...entry, back: false });
+    else if (isRollback && !open) pending.set(collectorId, retriedAfterRollback(entry, header.target));
+    else if (isRollback) pending.set(collectorId, { ...entry, isRollback: false });
     // A collector that went offline counts as updated after the retry, so that its failure is not counted again.
     else if (ending?.kind === 'died')
-      pending.set(collectorId, { ...forgiven(entry), forgiven: true, ending: { ...ending, kind: 'updated' } });
+      pending.set(collectorId, {
+        ...withAttemptsReset(entry),
+        failureCleared: true,
+        ending: { ...ending, kind: 'updated' },
+      });
     else if (!open && (ending?.kind === 'refused' || ending?.kind === 'invalid'))
-      pending.set(collectorId, unrefused(forgiven(entry)));
+      pending.set(collectorId, unrefused(withAttemptsReset(entry)));
     else if (memberIndex.skipReason(collectorId, entry) === 'Contested')
-      pending.set(collectorId, { ...forgiven(entry), drifts: 0 });
-    else if (hasFailed(ending) || ending?.kind === 'left') pending.set(collectorId, forgiven(entry));
+      pending.set(collectorId, { ...withAttemptsReset(entry), drifts: 0 });
+    else if (hasFailed(ending) || ending?.kind === 'left') pending.set(collectorId, withAttemptsReset(entry));
   }
 }
 
@@ -215,11 +219,11 @@ export function forgive(input: DecideInput, pending: PendingChanges): void {
  * Returns the ledger entry that a collector gets when a rolled-back rollout is retried (U14). If the collector was
  * rolled back, its entry must be deleted, and this function returns undefined.
  */
-function broughtThere(entry: Entry, target: string): Entry | undefined {
+function retriedAfterRollback(entry: Entry, target: string): Entry | undefined {
   const { ending } = entry;
   if (!ending || (ending.kind === 'updated' && ending.toVersion !== target)) return undefined;
-  const there = { ...ending, kind: 'updated', toVersion: target, message: '' } as const;
-  return { ...entry, back: false, used: 1, ending: there };
+  const upgraded = { ...ending, kind: 'updated', toVersion: target, message: '' } as const;
+  return { ...entry, isRollback: false, used: 1, ending: upgraded };
 }
 
 /** Removes the service's refusal from a ledger entry. Returns undefined if the entry is then empty. */
@@ -231,7 +235,7 @@ function unrefused(entry: Entry): Entry | undefined {
  * Resets the number of attempts after a user's retry. An upgraded collector keeps one attempt, so that a later rollback
  * includes this collector.
  */
-function forgiven(entry: Entry): Entry {
+function withAttemptsReset(entry: Entry): Entry {
   const { ending, used } = entry;
   const arrived = ending?.kind === 'updated' || ending?.kind === 'died' || ending?.kind === 'left';
   return { ...entry, used: arrived ? Math.min(1, used) : 0 };

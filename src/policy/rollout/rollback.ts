@@ -76,10 +76,10 @@ function placeOf(
   target: string,
   graceMs: number,
 ): Place | Omit<Left, 'collectorId'> {
-  const { open, ending, back, before, used, collectorId } = entry;
+  const { open, ending, isRollback, before, used, collectorId } = entry;
   if (open) return 'inFlight';
-  if (back && ending?.kind === 'updated' && ending.toVersion !== target) return 'rolledBack';
-  if (!back && !wasBroughtThere(entry, target)) return 'elsewhere';
+  if (isRollback && ending?.kind === 'updated' && ending.toVersion !== target) return 'rolledBack';
+  if (!isRollback && !wasUpgradedTo(entry, target)) return 'elsewhere';
   const row = memberIndex.row(collectorId);
   // Another policy takes precedence for this collector, so this policy does not roll the collector back (U13).
   if (!memberIndex.comesFirst(collectorId)) return 'elsewhere';
@@ -89,18 +89,18 @@ function placeOf(
   if (before === undefined || before === target) return { why: 'no former version on record' };
   if (row?.collector.collectorVersion === before && row.seenAtMs >= (ending?.sinceMs ?? 0) + graceMs) return 'there';
   const words = ending?.message || 'no reason given';
-  if (back && (ending?.kind === 'refused' || ending?.kind === 'invalid')) return { why: words };
-  if (back && hasFailed(ending) && used > memberIndex.context.retryLimit) return { why: words };
+  if (isRollback && (ending?.kind === 'refused' || ending?.kind === 'invalid')) return { why: words };
+  if (isRollback && hasFailed(ending) && used > memberIndex.context.retryLimit) return { why: words };
   // If no listing shows the collector, logfleet does not know whether it is alive (U11) or which version it runs (U6).
   if (!row && ending?.kind === 'offline')
     return { why: 'the collector was offline, and no list from the service shows when it is back online' };
-  if (!row && back && hasFailed(ending))
+  if (!row && isRollback && hasFailed(ending))
     return { why: `${words}; the rollback cannot be retried, because no list from the service shows the collector` };
   return isOffline(row, ending) ? 'offline' : 'candidate';
 }
 
 /** Reports whether this rollout upgraded the collector. */
-function wasBroughtThere({ ending, used }: Entry, target: string): boolean {
+function wasUpgradedTo({ ending, used }: Entry, target: string): boolean {
   const { kind, toVersion } = ending ?? {};
   return used > 0 && toVersion === target && (kind === 'updated' || kind === 'died' || kind === 'left');
 }

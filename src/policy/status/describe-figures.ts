@@ -27,7 +27,7 @@ import { countMembers, expectedMembers, soakEndMs, waitingStages } from '../memb
 import { type Counts, emptyCounts, outstanding, withdrawn } from '../members/state-counts.ts';
 import type { RollbackPlan } from '../rollout/rollback.ts';
 import type { RolloutState } from '../rollout/rollout-state.ts';
-import { eligibleMembers, type Fleet } from './health.ts';
+import { eligibleMembers, type Fleet } from './policy-health.ts';
 import { waitText } from './wait-text.ts';
 
 const maxStages = 10;
@@ -190,12 +190,12 @@ export function describeCounts(counts: Counts, matched: number): CollectorCounts
 function versionsNow(memberIndex: MemberView, pending: PendingChanges): ReadonlyMap<string, number> {
   const counts = new Map(memberIndex.countVersions());
   const add = (version: string, change: number) => counts.set(version, (counts.get(version) ?? 0) + change);
-  for (const { collectorId, ending, open, back } of pending.entries()) {
+  for (const { collectorId, ending, open, isRollback } of pending.entries()) {
     if (open) continue;
     const counted = memberIndex.member(collectorId)?.version;
     if (ending?.kind !== 'updated' || ending.toVersion === counted) continue;
     const state = pending.stateOf(collectorId);
-    if (back ? !isAwaitingListing(memberIndex, collectorId, ending) : state !== 'updated') continue;
+    if (isRollback ? !isAwaitingListing(memberIndex, collectorId, ending) : state !== 'updated') continue;
     if (counted !== undefined) add(counted, -1);
     add(ending.toVersion, 1);
   }
@@ -270,9 +270,9 @@ const endingStates = {
 } as const;
 
 function describeTask(taskId: string | undefined, to: string, entry: Entry, memberIndex: MemberView) {
-  const { collectorId, before, back } = entry;
+  const { collectorId, before, isRollback } = entry;
   // A rollback starts from the target version. Any other upgrade starts from the collector's former version (`before`).
-  const from = back ? memberIndex.context.targetVersion : before;
+  const from = isRollback ? memberIndex.context.targetVersion : before;
   return {
     ...(taskId !== undefined && taskId.length <= maxIdLength && { id: taskId }),
     collector: nameOf(collectorId, memberIndex),
@@ -333,8 +333,8 @@ function groupReasons(
  * Returns the number of skipped collectors that the user must examine. Hosted collectors are not counted, because
  * logfleet never upgrades them.
  */
-export function countLeftAlone(memberIndex: MemberView, pending: PendingChanges): number {
-  const isLeftAlone = (id: string) => {
+export function countToExamine(memberIndex: MemberView, pending: PendingChanges): number {
+  const mustBeExamined = (id: string) => {
     if (pending.stateOf(id) !== 'skipped') return false;
     const entry = pending.entry(id);
     const reason = memberIndex.skipReason(id, entry);
@@ -343,12 +343,12 @@ export function countLeftAlone(memberIndex: MemberView, pending: PendingChanges)
     // proves that the collector still exists.
     return (memberIndex.row(id)?.seenAtMs ?? 0) >= (entry?.ending?.sinceMs ?? 0) + memberIndex.context.settings.graceMs;
   };
-  let leftAlone = 0;
-  for (const id of memberIndex.members('skipped')) if (isLeftAlone(id)) leftAlone++;
+  let toExamine = 0;
+  for (const id of memberIndex.members('skipped')) if (mustBeExamined(id)) toExamine++;
   for (const { collectorId } of pending.changes()) {
-    if (memberIndex.member(collectorId)?.memberState !== 'skipped' && isLeftAlone(collectorId)) leftAlone++;
+    if (memberIndex.member(collectorId)?.memberState !== 'skipped' && mustBeExamined(collectorId)) toExamine++;
   }
-  return leftAlone;
+  return toExamine;
 }
 
 /** Returns the first items of a list, as many as fit into `maxBytes`. */

@@ -24,7 +24,7 @@ import type { Overlap } from '../rollout/decide-input.ts';
 import type { RolloutState } from '../rollout/rollout-state.ts';
 import type { NextWindow } from '../schedule/maintenance-calendar.ts';
 import type { Figures } from './describe-figures.ts';
-import { stopReasons } from './health.ts';
+import { stopReasons } from './policy-health.ts';
 
 export type Essentials = Omit<CollectorVersionPolicyStatus, keyof Figures>;
 

@@ -11,7 +11,7 @@ import type { PendingChanges } from '../members/pending-changes.ts';
 import { laterStage } from '../members/stages.ts';
 import { type Counts, outstanding } from '../members/state-counts.ts';
 import { mayJoin, type RolloutState } from '../rollout/rollout-state.ts';
-import { type RolloutWait, stageReasons } from './health.ts';
+import { type RolloutWait, stageReasons } from './policy-health.ts';
 import { waitText } from './wait-text.ts';
 
 export interface DecisionSoFar {
@@ -72,9 +72,12 @@ function toBeStarted({ pending, retrying, drifting }: Counts): number {
   return pending + retrying + drifting;
 }
 
-function waitForRules({ admission: { refusal, post, waits, isBrisk }, now }: DecisionSoFar): RolloutWait | undefined {
+function waitForRules({
+  admission: { refusal, post, waits, hasBriefWait },
+  now,
+}: DecisionSoFar): RolloutWait | undefined {
   if (refusal) return toWait(refusal, '', now);
-  const moves = isBrisk || post.length > 0;
+  const moves = hasBriefWait || post.length > 0;
   const wait = waits.find(({ forAll }) => forAll || !moves);
   if (!wait) return undefined;
   return toWait(wait, wait.forAll ? '' : ` (${counted(wait.collectors, 'collector')})`, now);

@@ -91,7 +91,7 @@ describe('U13: an attempt that a deleted policy left in flight', () => {
       before: oldVersion,
       used: 1,
       drifts: 0,
-      back: false,
+      isRollback: false,
       ending: undefined,
       open: {
         number: 11,

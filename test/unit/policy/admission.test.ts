@@ -32,7 +32,7 @@ describe('U2: a first attempt', () => {
         before: oldVersion,
         used: 1,
         drifts: 0,
-        back: false,
+        isRollback: false,
         ending: undefined,
         open: {
           number: 42,

@@ -238,9 +238,9 @@ describe('U5: an attempt 35 minutes after its acceptance, adoption or takeover',
   });
 
   test('U7: a rollback from a build that no listing shows does not count as a removal of the collector', () => {
-    const back = openEntry({ sinceMs: 1_000 }, { back: true });
+    const back = openEntry({ sinceMs: 1_000 }, { isRollback: true });
     const unseen = { showsOrigin: false, sweptSinceMs: limitMs };
-    expect(settle(back, unseen, limitMs + 1)).toMatchObject({ back: true, ending: { kind: 'timedOut' } });
+    expect(settle(back, unseen, limitMs + 1)).toMatchObject({ isRollback: true, ending: { kind: 'timedOut' } });
     expect(settle(back, { ...unseen, showsOrigin: true }, limitMs + 1)).toBeUndefined();
   });
 

@@ -98,7 +98,7 @@ export function entry(more: Partial<Entry> = {}): Entry {
     before: oldVersion,
     used: 1,
     drifts: 0,
-    back: false,
+    isRollback: false,
     open: undefined,
     ending: undefined,
     ...more,

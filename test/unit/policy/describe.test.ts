@@ -11,7 +11,7 @@ import { bounded } from '../../../src/controller/status-text.ts';
 import type { Entry } from '../../../src/policy/ledger/ledger.ts';
 import type { PendingChanges } from '../../../src/policy/members/pending-changes.ts';
 import { describeVerdict, findOverlap } from '../../../src/policy/status/describe.ts';
-import { countLeftAlone, describeCounts, describeFigures } from '../../../src/policy/status/describe-figures.ts';
+import { countToExamine, describeCounts, describeFigures } from '../../../src/policy/status/describe-figures.ts';
 import {
   attempt,
   claimant,
@@ -43,7 +43,7 @@ function figuresWith({ memberIndex, ledger, spec }: PolicyBench, pending: Pendin
   const fleet = {
     counts: pending.counts(),
     matched: pending.matched,
-    leftAlone: countLeftAlone(memberIndex, pending),
+    toExamine: countToExamine(memberIndex, pending),
   };
   return describeFigures({ memberIndex, pending, fleet, unsent: 0, health, spec, state });
 }
@@ -162,7 +162,9 @@ describe('versions', () => {
     const bench = new PolicyBench({
       collectors: fleetOf(1, () => ({ collectorVersion: target })),
       seenAtMs,
-      entries: [endedEntry('updated', { sinceMs: 10, toVersion: oldVersion }, { back: true, before: oldVersion })],
+      entries: [
+        endedEntry('updated', { sinceMs: 10, toVersion: oldVersion }, { isRollback: true, before: oldVersion }),
+      ],
     });
     expect(figuresOf(bench).versions).toEqual([{ version, count: 1 }]);
   });

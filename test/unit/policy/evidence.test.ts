@@ -75,7 +75,7 @@ describe('an upgraded collector', () => {
     ['U10: that another tool upgraded', endedEntry('updated', {}, { ...counted, used: 0 }), { alive: false }],
     ['that is being upgraded again', openEntry({}, counted), { version: oldVersion, alive: false }],
     ['that died before a listing showed it at the target', updated, { version: oldVersion, alive: false }],
-    ['whose failure a retry has cleared', { ...updated, forgiven: true }, { alive: false }],
+    ['whose failure a retry has cleared', { ...updated, failureCleared: true }, { alive: false }],
   ])('%s: no failure', (_, known, shown) => {
     expect(evaluated(known, shown).tally).toEqual([3, 2]);
   });
@@ -143,7 +143,7 @@ describe('an attempt that ends', () => {
   });
 
   test('R7: with a rollback is counted nowhere', () => {
-    const back = openEntry({ toVersion: oldVersion }, { back: true });
+    const back = openEntry({ toVersion: oldVersion }, { isRollback: true });
     const tasks = new Map([['1', task({ toVersion: oldVersion, status: 'failed' })]]);
     expect(evaluated(back, {}, { tasks }).tally).toEqual([3, 2]);
   });
@@ -232,16 +232,16 @@ describe("a user's retry", () => {
   });
 
   test('starts again with a collector that was rolled back', () => {
-    const back = endedEntry('updated', { toVersion: oldVersion }, { back: true });
+    const back = endedEntry('updated', { toVersion: oldVersion }, { isRollback: true });
     expect(evaluated(back, { version: oldVersion }, retry).entry).toBeUndefined();
   });
 
   test.each(['failed', 'timedOut', 'refused', 'offline'] as const)(
     'U14: a collector that could not be rolled back (%s) still runs the version of this rollout, and can be rolled back later',
     (kind) => {
-      const stuck = endedEntry(kind, { toVersion: oldVersion }, { back: true, used: 3 });
+      const stuck = endedEntry(kind, { toVersion: oldVersion }, { isRollback: true, used: 3 });
       expect(evaluated(stuck, {}, retry).entry).toMatchObject({
-        back: false,
+        isRollback: false,
         used: 1,
         before: oldVersion,
         ending: { kind: 'updated', toVersion: target },
@@ -250,7 +250,7 @@ describe("a user's retry", () => {
   );
 
   test('lets a rollback in flight end, and then treats its collector as any other', () => {
-    const back = openEntry({ toVersion: oldVersion }, { back: true });
-    expect(evaluated(back, {}, retry).entry).toMatchObject({ back: false, open: { toVersion: oldVersion } });
+    const back = openEntry({ toVersion: oldVersion }, { isRollback: true });
+    expect(evaluated(back, {}, retry).entry).toMatchObject({ isRollback: false, open: { toVersion: oldVersion } });
   });
 });

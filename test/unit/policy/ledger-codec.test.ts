@@ -78,15 +78,15 @@ describe('data that the ledger keeps', () => {
       used: fc.nat(20),
       drifts: fc.nat(3),
       counted: optional(fc.record({ tally: fc.nat(3), stage: optional(fc.nat(9)) })),
-      forgiven: optional(fc.constant(true as const)),
-      back: fc.boolean(),
+      failureCleared: optional(fc.constant(true as const)),
+      isRollback: fc.boolean(),
       open: optional(open),
       ending: optional(ended),
     })
-    .map(({ counted, forgiven, ...others }) => ({
+    .map(({ counted, failureCleared, ...others }) => ({
       ...others,
       ...(counted !== undefined && { counted }),
-      ...(forgiven && { forgiven }),
+      ...(failureCleared && { failureCleared }),
     }));
   const entries = fc.uniqueArray(anyEntry, { selector: ({ collectorId }) => collectorId, maxLength: 20 });
   const byId = (list: readonly Entry[]) => new Map(list.map((one) => [one.collectorId, one]));

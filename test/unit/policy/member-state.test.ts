@@ -279,7 +279,7 @@ describe('a collector that dies after it reached the target', () => {
     expect(isSilent({ row: undefined, entry: updated }, context())).toBe(false);
     expect(isSilent({ row: silent, entry: undefined }, context())).toBe(false);
     expect(isSilent({ row: silent, entry: { ...updated, open: openEntry().open } }, context())).toBe(false);
-    expect(isSilent({ row: silent, entry: { ...updated, back: true } }, context())).toBe(false);
+    expect(isSilent({ row: silent, entry: { ...updated, isRollback: true } }, context())).toBe(false);
     expect(isSilent({ row: silent, entry: endedEntry('failed') }, context())).toBe(false);
   });
 });
@@ -310,14 +310,14 @@ describe('U6: a collector that is no longer failed', () => {
     ['left the target, and returned', at(target), endedEntry('left', { sinceMs: 1_000 }), true],
     ['was updated and has never failed', at(target), endedEntry('updated', { sinceMs: 1_000 }), false],
     ['is retried', at(target), { ...endedEntry('failed'), ...openEntry() }, false],
-    ['failed in a rollback', at(target), endedEntry('failed', { sinceMs: 1_000 }, { back: true }), false],
+    ['failed in a rollback', at(target), endedEntry('failed', { sinceMs: 1_000 }, { isRollback: true }), false],
   ])('%s: %s', (_, shown, known, expected) => {
     expect(isMended({ row: shown, entry: known }, context())).toBe(expected);
   });
 });
 
 describe('during a rollback', () => {
-  const back = (more: object = {}) => endedEntry('updated', { toVersion: oldVersion, ...more }, { back: true });
+  const back = (more: object = {}) => endedEntry('updated', { toVersion: oldVersion, ...more }, { isRollback: true });
 
   test.each<[string, Partial<MemberInput>, string]>([
     [
@@ -328,12 +328,12 @@ describe('during a rollback', () => {
     ['even if lists are outdated', { row: row(target, 2_000), entry: back() }, 'pending'],
     [
       'a collector whose rollback is in flight is in progress',
-      { row: row(target, 2_000), entry: openEntry({}, { back: true }) },
+      { row: row(target, 2_000), entry: openEntry({}, { isRollback: true }) },
       'inProgress',
     ],
     [
       'a collector that could not be rolled back is at the target',
-      { row: row(target, 2_000), entry: endedEntry('failed', {}, { back: true }) },
+      { row: row(target, 2_000), entry: endedEntry('failed', {}, { isRollback: true }) },
       'updated',
     ],
     ['a collector of another policy is foreign', { row: row(target, 2_000), entry: back(), owned: false }, 'foreign'],

@@ -43,7 +43,7 @@ function placeOf(bench: PolicyBench): RollbackPlace {
 
 const updated = (more: Partial<Ending> = {}, rest: Partial<Entry> = {}) => endedEntry('updated', more, rest);
 const backAfter = (kind: EndingKind, rest: Partial<Entry> = {}) =>
-  endedEntry(kind, { toVersion: oldVersion }, { back: true, ...rest });
+  endedEntry(kind, { toVersion: oldVersion }, { isRollback: true, ...rest });
 
 describe('the state of each collector in a rollback', () => {
   test.each<[string, Entry, Partial<Collector> | undefined, RollbackPlace]>([
@@ -54,7 +54,7 @@ describe('the state of each collector in a rollback', () => {
     ['returned to the former version without logfleet', updated(), { collectorVersion: oldVersion }, 'there'],
     ['is offline', updated(), { alive: false }, 'offline'],
     ['died there', endedEntry('died'), { alive: false }, 'offline'],
-    ['is being rolled back', openEntry({ toVersion: oldVersion }, { back: true }), {}, 'inFlight'],
+    ['is being rolled back', openEntry({ toVersion: oldVersion }, { isRollback: true }), {}, 'inFlight'],
     ['is still being upgraded to the target', openEntry(), { collectorVersion: oldVersion }, 'inFlight'],
     ['was rolled back', backAfter('updated'), { collectorVersion: oldVersion }, 'rolledBack'],
     ['was rolled back, while lists are outdated', backAfter('updated'), {}, 'rolledBack'],
@@ -106,7 +106,7 @@ describe('the state of each collector in a rollback', () => {
   test('U13: a collector that another policy waits for is not rolled back again after the attempt in flight', () => {
     const withdrawn = openEntry(
       { toVersion: oldVersion, number: 1, state: 'intended' },
-      { back: true, ending: updated().ending },
+      { isRollback: true, ending: updated().ending },
     );
     const bench = rolledBack(withdrawn);
     bench.ownership.register(claimant('policy-b', { priority: 1 }));
@@ -124,7 +124,7 @@ describe('the state of each collector in a rollback', () => {
     bench.listing.isObservable = false;
     bench.rebuild();
     expect(placeOf(bench)).toBe('candidates');
-    expect(decided(bench, { nowMs }).post).toMatchObject([{ back: true, open: { toVersion: oldVersion } }]);
+    expect(decided(bench, { nowMs }).post).toMatchObject([{ isRollback: true, open: { toVersion: oldVersion } }]);
   });
 
   test.each<[string, Entry, string]>([
@@ -135,7 +135,7 @@ describe('the state of each collector in a rollback', () => {
     ],
     [
       'U6: failed, with attempts left',
-      endedEntry('failed', { toVersion: oldVersion }, { back: true }),
+      endedEntry('failed', { toVersion: oldVersion }, { isRollback: true }),
       'disk full; the rollback cannot be retried, because no list from the service shows the collector',
     ],
   ])(
@@ -162,13 +162,16 @@ describe('the state of each collector in a rollback', () => {
 
   test('U5: a collector at the only build whose rollback has an unknown outcome is not forgotten', () => {
     const { openLimitMs } = settings;
-    const unheard = openEntry({ toVersion: oldVersion, state: 'unknown' }, { back: true, ending: updated().ending });
+    const unheard = openEntry(
+      { toVersion: oldVersion, state: 'unknown' },
+      { isRollback: true, ending: updated().ending },
+    );
     const bench = rolledBack(unheard, null);
     bench.listing.observes = (version: string) => version !== target;
     bench.listing.sweptMs = openLimitMs;
     bench.rebuild();
     const { changes, health } = decided(bench, { nowMs: openLimitMs + 1 });
-    expect(changes).toMatchObject([{ entry: { back: true, ending: { kind: 'timedOut' } } }]);
+    expect(changes).toMatchObject([{ entry: { isRollback: true, ending: { kind: 'timedOut' } } }]);
     expect(health.message).toContain('1 collector could not be rolled back (see status.failureReasons)');
   });
 
@@ -185,11 +188,11 @@ describe('the state of each collector in a rollback', () => {
 
 describe('attempts of a rollback', () => {
   const posts = (bench: PolicyBench, seen: ChangedInput = {}) =>
-    decided(bench, { nowMs, ...seen }).post.map(({ collectorId, open, used, back }) => [
+    decided(bench, { nowMs, ...seen }).post.map(({ collectorId, open, used, isRollback }) => [
       collectorId,
       open?.toVersion,
       used,
-      back,
+      isRollback,
     ]);
 
   test('U14: go to the former version of the collector, and are counted from 1', () => {
@@ -218,7 +221,7 @@ describe('attempts of a rollback', () => {
   });
 
   test('U3: are probed if their outcome is unknown', () => {
-    const unknown = openEntry({ state: 'unknown', toVersion: oldVersion }, { back: true });
+    const unknown = openEntry({ state: 'unknown', toVersion: oldVersion }, { isRollback: true });
     const bench = rolledBack(unknown);
     const { post } = decided(bench, { nowMs: graceMs });
     expect(post).toMatchObject([{ open: { probe: true, toVersion: oldVersion } }]);
@@ -267,7 +270,7 @@ describe('attempts of a rollback', () => {
       },
     ]);
     // The operator withdrew the rollback attempt, because it never sent the attempt's request.
-    const withdrawn = rolledBack(updated({}, { back: true, used: 0 }), { timeZone: 'Mars/Phobos' });
+    const withdrawn = rolledBack(updated({}, { isRollback: true, used: 0 }), { timeZone: 'Mars/Phobos' });
     const again = decided(withdrawn, { nowMs, policy: { spec: { maintenance } } });
     expect(again.figures.failureReasons).toMatchObject([
       { reason: 'not rolled back: the collector reports no readable time zone, but its maintenance windows need one' },
@@ -292,7 +295,7 @@ describe('attempts of a rollback', () => {
     } as const;
     const stages = [canary, { name: 'rest', soakDuration: '0s' }];
     const strategy = { maxInProgress: '100%', order: 'Name', stages } as const;
-    const back = { back: true } as const;
+    const back = { isRollback: true } as const;
     const entries = [
       openEntry({ toVersion: oldVersion }, back),
       { ...backAfter('failed', back), collectorId: '2' },
@@ -308,7 +311,7 @@ describe('attempts of a rollback', () => {
   });
 
   test('do not count as failures, because the rollout is already stopped', () => {
-    const failing = openEntry({ toVersion: oldVersion }, { back: true });
+    const failing = openEntry({ toVersion: oldVersion }, { isRollback: true });
     const reading = {
       id: '77',
       collectorId: '1',
@@ -348,7 +351,7 @@ describe('the message of a rollback', () => {
       const collectors = fleetOf(2, () => ({ collectorVersion: target }));
       return decided(new PolicyBench({ header: stop, entries, collectors, seenAtMs: nowMs }), observe);
     };
-    expect(under(openEntry({ toVersion: oldVersion, sinceMs: nowMs - 1 }, { back: true })).finished).toBe(false);
+    expect(under(openEntry({ toVersion: oldVersion, sinceMs: nowMs - 1 }, { isRollback: true })).finished).toBe(false);
     const { health, finished } = under(backAfter('updated'));
     expect(finished).toBe(true);
     expect(health).toMatchObject({
@@ -363,7 +366,7 @@ describe('the message of a rollback', () => {
   });
 
   test('U14: names collectors that could not be rolled back, with the reason of the service', () => {
-    const failed = endedEntry('failed', { toVersion: oldVersion, message: 'disk full' }, { back: true, used: 3 });
+    const failed = endedEntry('failed', { toVersion: oldVersion, message: 'disk full' }, { isRollback: true, used: 3 });
     const entries = [failed, updated({}, { before: undefined })].map((one, at) => ({
       ...one,
       collectorId: `${at + 1}`,

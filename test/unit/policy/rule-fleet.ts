@@ -343,7 +343,7 @@ function entriesUnder(rules: Rules, wanted: string): readonly Entry[] {
 function entryOfNine(rules: Rules, wanted: string): Entry | undefined {
   if (rules.have('rollback')) {
     if (rules.have('back-off', 'listing after a failure'))
-      return endedEntry('failed', { toVersion: oldVersion, sinceMs: failureMs(rules) }, { back: true });
+      return endedEntry('failed', { toVersion: oldVersion, sinceMs: failureMs(rules) }, { isRollback: true });
     return endedEntry(rules.hold('drift') ? 'left' : 'updated', { toVersion: wanted }, { before: formerTarget });
   }
   // With the rule `target change`, the upgrade of web-9 to the previous target is still running, so the ledger has an

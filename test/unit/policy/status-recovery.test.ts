@@ -43,7 +43,7 @@ test('U1: a running task that is missing in the ledger counts as running from th
       before: oldVersion,
       used: 1,
       drifts: 0,
-      back: false,
+      isRollback: false,
       ending: undefined,
       open: {
         number: 0,

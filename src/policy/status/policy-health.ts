@@ -15,7 +15,7 @@ export interface Fleet {
   readonly counts: Counts;
   readonly matched: number;
   /** Number of skipped collectors that the user must examine. */
-  readonly leftAlone: number;
+  readonly toExamine: number;
 }
 
 export interface HealthInput {
@@ -331,10 +331,10 @@ function isTolerated({ state }: HealthInput): boolean {
 }
 
 function collectorsRefused({ fleet }: HealthInput): Health | undefined {
-  const leftAlone = fleet?.leftAlone ?? 0;
-  if (leftAlone === 0) return undefined;
-  const them = wordFor(leftAlone, 'it', 'them');
-  const message = `${counted(leftAlone, 'collector')} ${wordFor(leftAlone, 'is', 'are')} not upgraded: the service refuses to upgrade ${them}, or ${wordFor(leftAlone, 'it', 'they')} repeatedly left the target version; status.skippedReasons lists the causes. Correct the cause and run \`logfleet retry\`, or exclude ${them}.`;
+  const toExamine = fleet?.toExamine ?? 0;
+  if (toExamine === 0) return undefined;
+  const them = wordFor(toExamine, 'it', 'them');
+  const message = `${counted(toExamine, 'collector')} ${wordFor(toExamine, 'is', 'are')} not upgraded: the service refuses to upgrade ${them}, or ${wordFor(toExamine, 'it', 'they')} repeatedly left the target version; status.skippedReasons lists the causes. Correct the cause and run \`logfleet retry\`, or exclude ${them}.`;
   return { ...stalled, reason: reasons.collectorsRefused, message };
 }
 
@@ -352,6 +352,6 @@ function allUpdated({ fleet, targetVersion }: HealthInput): Health {
 }
 
 /** Returns the number of this policy's own collectors that can be upgraded or were upgraded. */
-export function eligibleMembers({ counts, matched, leftAlone }: Fleet): number {
-  return matched - counts.foreign - counts.offline - counts.skipped + leftAlone;
+export function eligibleMembers({ counts, matched, toExamine }: Fleet): number {
+  return matched - counts.foreign - counts.offline - counts.skipped + toExamine;
 }

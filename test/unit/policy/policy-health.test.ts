@@ -2,13 +2,13 @@
 import { describe, expect, test } from 'vitest';
 import { LogfleetError } from '../../../src/base/errors.ts';
 import { type Counts, outstanding } from '../../../src/policy/members/state-counts.ts';
-import { eligibleMembers, type HealthInput, healthOf } from '../../../src/policy/status/health.ts';
+import { eligibleMembers, type HealthInput, healthOf } from '../../../src/policy/status/policy-health.ts';
 import { waitText } from '../../../src/policy/status/wait-text.ts';
 import { counts, spec, target } from './builders.ts';
 
-function fleet(more: Partial<Counts>, leftAlone = 0): NonNullable<HealthInput['fleet']> {
+function fleet(more: Partial<Counts>, toExamine = 0): NonNullable<HealthInput['fleet']> {
   const all = counts(more);
-  return { counts: all, matched: Object.values(all).reduce((sum, count) => sum + count, 0), leftAlone };
+  return { counts: all, matched: Object.values(all).reduce((sum, count) => sum + count, 0), toExamine };
 }
 
 function input(more: Partial<HealthInput> = {}): HealthInput {
@@ -180,8 +180,8 @@ describe('each situation', () => {
       `1 collector runs a newer version than ${target}, but spec.allowDowngrade is not true. To downgrade it, set spec.allowDowngrade to true.`,
     ],
     [{ inProgress: 1 }, 0, `5 of 6 collectors run ${target}, 1 is being upgraded.`],
-  ])('says what a user can do about %j, for one collector and for several', (some, leftAlone, message) => {
-    expect(healthOf(input({ fleet: fleet({ updated: 5, ...some }, leftAlone) })).message).toBe(message);
+  ])('says what a user can do about %j, for one collector and for several', (some, toExamine, message) => {
+    expect(healthOf(input({ fleet: fleet({ updated: 5, ...some }, toExamine) })).message).toBe(message);
   });
 });
 
@@ -233,9 +233,9 @@ describe('the first situation in the order of precedence decides', () => {
 test('outstanding and eligible collectors', () => {
   const all = counts({ updated: 1, pending: 2, inProgress: 4, retrying: 8, drifting: 16, failed: 32, offline: 64 });
   expect(outstanding(all)).toBe(30);
-  expect(eligibleMembers({ counts: counts({ foreign: 3 }), matched: 10, leftAlone: 0 })).toBe(7);
+  expect(eligibleMembers({ counts: counts({ foreign: 3 }), matched: 10, toExamine: 0 })).toBe(7);
   // Two of the five skipped collectors count as eligible, because the user must examine why these two are skipped.
-  expect(eligibleMembers({ counts: counts({ skipped: 5, offline: 1 }), matched: 10, leftAlone: 2 })).toBe(6);
+  expect(eligibleMembers({ counts: counts({ skipped: 5, offline: 1 }), matched: 10, toExamine: 2 })).toBe(6);
 });
 
 test('a refused collector prevents ready, and a hosted one does not', () => {
