@@ -12,7 +12,7 @@ export interface RequestLimits {
 /** Request limits that the operator always keeps for itself. */
 export const operatorMinimum: RequestLimits = { requestsPerSecond: 1, maxConcurrentRequests: 2 };
 /** Maximum number of workers per user. */
-const maxWorkers = 4;
+export const maxWorkers = 4;
 /**
  * Minimum number of concurrent requests per worker. A worker needs one request to read a page, and another to keep
  * search jobs alive.

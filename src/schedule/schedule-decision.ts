@@ -2,7 +2,8 @@
  * Decides which runs a schedule creates and deletes next, and which complete runs need a schedule record (S1 to S6).
  * Also finds the time ranges of failed runs. `schedule-runtime.ts` carries out the decisions.
  */
-import type { SearchExport } from '../api/kinds.ts';
+import { maxWorkers } from '../account/worker-shares.ts';
+import type { SearchExport, SearchExportSchedule } from '../api/kinds.ts';
 import type { TimeRange } from '../base/time-range.ts';
 import { runName } from './run-name.ts';
 import type { TickCalendar } from './tick-calendar.ts';
@@ -48,6 +49,8 @@ export interface ScheduleSettings {
   /** Minimum time in ms from the end of a run's time range to the creation of the run (S3). */
   readonly settleDelayMs: number;
   readonly maxActive: number;
+  /** Maximum number of running runs (`maxRunningOf`). */
+  readonly maxRunning: number;
   readonly backfillOrder: 'NewestFirst' | 'OldestFirst';
   readonly successfulRunsHistoryLimit: number;
   readonly failedRunsHistoryLimit: number;
@@ -110,7 +113,7 @@ export const maxCounted = 1_000;
 
 export function decideSchedule(snapshot: ScheduleSnapshot): ScheduleDecision {
   const { nowMs, settings, covered, recorded, runs, isTaken } = snapshot;
-  const { name, calendar, startMs, endMs, settleDelayMs, maxActive } = settings;
+  const { name, calendar, startMs, endMs, settleDelayMs, maxActive, maxRunning } = settings;
   const repeat = snapshot.isRetryRequested ? runs.filter(({ state }) => state === 'Failed' || state === 'Stalled') : [];
   const present = runs.filter((run) => !repeat.includes(run));
   const gaps = gapsOf(snapshot, present);
@@ -119,13 +122,15 @@ export function decideSchedule(snapshot: ScheduleSnapshot): ScheduleDecision {
   const due = dueRuns(dueTime, settings).take(maxCounted).toArray();
   const creatable = due.filter((span) => !isTaken(runName(name, span)));
   const coveredUntilMs = coveredUntil(covered, startMs);
-  const active = present.filter((run) => isUnfinished(run) && run.span.toMs <= nowMs).length;
+  const unfinished = present.filter((run) => isUnfinished(run) && run.span.toMs <= nowMs);
+  const active = unfinished.length;
+  const running = unfinished.filter(({ state }) => state === 'Active').length;
   // An active run can still fail, so active runs also count toward the maximum number of failed runs.
-  const free = snapshot.isPaused ? 0 : Math.min(maxActive, maxGaps - gaps.length) - active;
+  const free = Math.min(Math.min(maxActive, maxGaps - gaps.length) - active, maxRunning - running);
   return {
     record: present.filter(({ state, span }) => state === 'Complete' && !contains(recorded, span)),
     remove: beyondHistory(present, snapshot),
-    create: creatable.slice(0, Math.max(0, free)),
+    create: snapshot.isPaused ? [] : creatable.slice(0, Math.max(0, free)),
     taken: due.filter((span) => !creatable.includes(span)).map((span) => runName(name, span)),
     pending: due.length,
     coveredUntilMs,
@@ -175,6 +180,15 @@ export function nextDue(
   const settledMs = afterMs - settleDelayMs;
   const tickMs = calendar.firstAfter(Math.max(settledMs, startMs));
   return settledMs >= endMs ? undefined : Math.min(tickMs ?? endMs, endMs) + settleDelayMs;
+}
+
+/**
+ * Returns the maximum number of runs for which the request limits have shares (B8). More runs in Kubernetes Jobs would
+ * only wait for a share, and a run that becomes due would have to wait for all of them (S3).
+ */
+export function maxRunningOf({ template }: Pick<SearchExportSchedule['spec'], 'template'>): number {
+  const { mode, job } = template.spec.execution;
+  return mode === 'Job' ? Math.ceil(maxWorkers / (job?.workers ?? 1)) : Number.POSITIVE_INFINITY;
 }
 
 function hasFailed({ state }: Run): boolean {

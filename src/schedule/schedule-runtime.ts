@@ -37,7 +37,7 @@ import type { Host, OwnerRef } from '../host/host.ts';
 import { restoreRecord } from './lost-records.ts';
 import { runStateOf } from './run-index.ts';
 import { readRunTimes, runName, runTimes } from './run-name.ts';
-import { decideSchedule, isUnfinished, type Run, type ScheduleSettings } from './schedule-decision.ts';
+import { decideSchedule, isUnfinished, maxRunningOf, type Run, type ScheduleSettings } from './schedule-decision.ts';
 import { scheduleHealth } from './schedule-health.ts';
 import {
   announcedRun,
@@ -220,6 +220,7 @@ export class ScheduleRuntime {
       ...scheduleTimes(resource, rangeOf(spec), calendar, this.#stored?.startMs),
       name: metadata.name,
       ...{ maxActive, backfillOrder, successfulRunsHistoryLimit, failedRunsHistoryLimit },
+      maxRunning: maxRunningOf(spec),
     };
   }
 

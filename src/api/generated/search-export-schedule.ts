@@ -34,7 +34,8 @@ export interface SearchExportScheduleSpec {
   readonly paused: boolean;
   /**
    * Maximum number of runs (SearchExports) that are active at the same time, from 1 to 10 (default 2). A run is active
-   * until it completes or fails.
+   * until it completes or fails. With `execution.mode: Job`, the maximum is 4 divided by `workers`, rounded up, if this
+   * is less.
    */
   readonly maxActive: number;
   /**

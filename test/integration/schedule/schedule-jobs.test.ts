@@ -26,4 +26,23 @@ describe('a schedule whose runs are Kubernetes Jobs', () => {
     const ended = world.runs().filter(({ status }) => status?.manifest !== undefined);
     expect(ended.every(({ status }) => status?.kubernetesJob !== undefined)).toBe(true);
   });
+
+  test.each([1, 3, 4])('with %i workers each, never wait for the shares of each other', async (workers) => {
+    const messages = every(minuteMs, startMs - 4 * hourMs, startMs + 4 * hourMs);
+    const scenario = { search: { duration: '20m' } };
+    const world = new ScheduleWorld({ messages, scenario, workerImage: 'logfleet:test' });
+    new JobController(world.world, world.exports.options);
+    world.add({ startTime, maxActive: 10 }, { ...inJob, execution: { mode: 'Job', job: { workers } }, proof: 'Count' });
+    world.start();
+    let running = 0;
+    let waiting = 0;
+    const isDone = await world.until(() => {
+      const states = world.runs().map(({ status }) => status?.summary?.state);
+      running = Math.max(running, states.filter((state) => state === reasons.exporting).length);
+      waiting = Math.max(waiting, states.filter((state) => state === reasons.waitingForShare).length);
+      return world.records()[0]?.fromMs === startMs - 4 * hourMs;
+    });
+    // A user has four shares. A run starts even if fewer shares are free than it has workers.
+    expect([isDone, running, waiting]).toEqual([true, Math.ceil(4 / workers), 0]);
+  });
 });

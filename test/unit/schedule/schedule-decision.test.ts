@@ -29,6 +29,7 @@ const settings: ScheduleSettings = {
   endMs: Number.POSITIVE_INFINITY,
   settleDelayMs: 0,
   maxActive: 2,
+  maxRunning: Number.POSITIVE_INFINITY,
   backfillOrder: 'NewestFirst',
   successfulRunsHistoryLimit: 3,
   failedRunsHistoryLimit: 3,
@@ -100,6 +101,13 @@ describe('decideSchedule', () => {
     const later = decide(1.25, { settings });
     expect(created(later)).toEqual([0]);
     expect(later.nextDueMs).toBeUndefined();
+  });
+
+  it('creates no more runs than can have a share of the request limits, apart from stalled runs', () => {
+    const settings = { maxActive: 3, maxRunning: 1 };
+    expect(created(decide(5.5, { settings }))).toEqual([4]);
+    expect(created(decide(5.5, { settings, runs: [run(0, 'Active')] }))).toEqual([]);
+    expect(created(decide(5.5, { settings, runs: [run(0, 'Stalled')] }))).toEqual([4]);
   });
 
   it('creates missed runs up to maxActive, the newest first', () => {
