@@ -2,7 +2,8 @@
  * Plans exports. Sends a few requests that make the log service count the rows. Writes nothing. When planning ends or
  * times out, the search jobs that it created are closed.
  */
-import type { Account, Accounts } from '../../account/accounts.ts';
+import type { Accounts } from '../../account/accounts.ts';
+import { type RequestLimits, shareSize } from '../../account/worker-shares.ts';
 import { reasons } from '../../api/conditions.ts';
 import type { SearchExport } from '../../api/kinds.ts';
 import { type Clock, sleep } from '../../base/clock.ts';
@@ -13,7 +14,7 @@ import { isoText } from '../../base/time-text.ts';
 import { pausedByOf } from '../../controller/pauses.ts';
 import { type ExportForecast, proposePlan } from '../../export/plan/export-planning.ts';
 import { requestsOfCount } from '../../export/plan/first-segments.ts';
-import { limitsOf, requestOf } from '../../export/resource/export-spec.ts';
+import { limitsOf, requestOf, workersOf } from '../../export/resource/export-spec.ts';
 import { type ExportDefinition, exportDefinition } from '../../export/search/export-definition.ts';
 import { JobSet } from '../../export/search/job-set.ts';
 import { ServiceQuirks } from '../../export/search/service-quirks.ts';
@@ -62,6 +63,8 @@ export interface PlannedSearches extends ExportForecast {
   readonly jobs: number;
   readonly parallelism: number;
   readonly requestsPerSecond: number;
+  /** Maximum request rate of several such exports at the same time: in Kubernetes Jobs, the rate of all shares (B8). */
+  readonly jointRequestsPerSecond: number;
   /** Number of bytes that the planned searches will scan. Undefined if unknown. */
   readonly bytesToScan: number | undefined;
   /** Cost of the digest, an aggregation that checks the exported rows (E6). Undefined if the export uses no digest. */
@@ -145,7 +148,8 @@ async function plan(resource: SearchExport, options: ExportPlanningOptions): Pro
   const scans = scansOf(forecast, progress, jobs.scannedBytes - (progress.scannedBytes ?? 0));
   const digest = limits.proof === 'Digest' ? digestOf(definition, scans?.ofRange) : undefined;
   const bytesToScan = scans && scans.ofSearches + (digest?.bytes ?? 0);
-  const figures = figuresOf(forecast, account, limits, { planningMs, digest });
+  const rates = ratesOf(resource, accounts.limitsOf(account), definition.isSplittable);
+  const figures = figuresOf(forecast, rates, limits, { planningMs, digest });
   const planned = { ...forecast, ...figures, settledMs: Math.min(toMs, settledMs), toMs, bytesToScan, digest };
   const hindrances = hindrancesOf(planned, definition, limits, { pausedBy, clock });
   return { kind: 'plan', resource, plan: { ...planned, hindrances } };
@@ -178,9 +182,23 @@ interface KnownBeforehand {
   readonly digest: PlannedDigest | undefined;
 }
 
+type RequestRates = Pick<PlannedSearches, 'requestsPerSecond' | 'jointRequestsPerSecond'>;
+
+/** Returns the maximum request rates of an export, which depend on where the export runs. */
+function ratesOf({ spec }: SearchExport, limits: RequestLimits, isSplittable: boolean): RequestRates {
+  const size = spec.execution.mode === 'Job' ? shareSize(limits) : undefined;
+  const { requestsPerSecond } = limits;
+  if (!size) return { requestsPerSecond, jointRequestsPerSecond: requestsPerSecond };
+  const rateOf = (workers: number) => Math.round(workers * size.share.requestsPerSecond * 1_000) / 1_000;
+  return {
+    requestsPerSecond: rateOf(Math.min(workersOf(spec, isSplittable), size.workers)),
+    jointRequestsPerSecond: rateOf(size.workers),
+  };
+}
+
 function figuresOf(
   forecast: ExportForecast,
-  account: Account,
+  rates: RequestRates,
   { parallelism }: WorkLimits,
   { planningMs, digest }: KnownBeforehand,
 ) {
@@ -190,12 +208,11 @@ function figuresOf(
   const pieces = segments.reduce((sum, segment) => sum + 1 + (limit ? Math.floor(segment.rows / limit) : 0), 0);
   const isCounted = rowsBasis === 'Counted' && segments.length > 1;
   const jobs = pieces + (isCounted ? 1 : 0) + (digest?.jobs ?? 0);
-  const { requestsPerSecond } = account;
   const searchMs = planningMs / (isCounted ? 2 : 1);
-  const requestsMs = (Math.max(0, requests - requestsOfPlanning) / requestsPerSecond) * 1_000;
+  const requestsMs = (Math.max(0, requests - requestsOfPlanning) / rates.requestsPerSecond) * 1_000;
   const searchingMs = Math.max(requestsMs, ((pieces - 1) / Math.min(parallelism, pieces)) * searchMs);
   const durationMs = Math.ceil((planningMs + searchingMs) / 1_000) * 1_000;
-  return { rows, jobs, requests, requestsPerSecond, parallelism, durationMs };
+  return { rows, jobs, requests, ...rates, parallelism, durationMs };
 }
 
 /**

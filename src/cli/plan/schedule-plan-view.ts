@@ -39,15 +39,15 @@ export function scheduleTitle(planned: ScheduleOutlook): string {
 
 /** Returns the lines of a schedule's plan. Each line has a name and a value, such as the number of runs. */
 export function scheduleFacts(planned: ScheduleOutlook): readonly Fact[] {
-  const { sample, failed, pending, nextDay, nextDueMs, outlook, resource } = planned;
-  const { perRun, nextDay: day, backfill, share } = scheduleFiguresOf(planned) ?? {};
+  const { sample, failed, pending, nextDay, nextDueMs, outlook } = planned;
+  const { perRun, nextDay: day, backfill, share, runsAtOnce = 0 } = scheduleFiguresOf(planned) ?? {};
   const hindrances = outlook?.kind === 'plan' ? outlook.plan.hindrances : [];
   return [
     ['Sample', sample && describeSample(sample)],
     ...hindrances.map((hindrance): Fact => ['But', hindrance]),
     ['One run', perRun && describe(perRun)],
     ['Backfill', backfill && `${atLeast(pending)}${renderCount(pending, 'run')}, ${describe(backfill)}`],
-    ['Takes', backfill && describeTime(backfill.durationMs, resource.spec.maxActive)],
+    ['Takes', backfill && describeTime(backfill.durationMs, runsAtOnce)],
     ['Next day', day && nextDay > 0 ? `${renderCount(nextDay, 'run')}, ${describe(day)}` : undefined],
     ['Next run', nextDueMs === undefined ? undefined : `due at ${isoSeconds(nextDueMs)}`],
     ['Rate', share === undefined ? undefined : describeShare(share)],
@@ -70,10 +70,10 @@ function describe({ rows, requests, bytesToScan }: RunEstimates): string {
   return `about ${renderCount(rows, 'row')} and ${groupedText(requests)} requests${scans}`;
 }
 
-function describeTime(durationMs: number | undefined, maxActive: number): string {
+function describeTime(durationMs: number | undefined, runsAtOnce: number): string {
   return durationMs === undefined
     ? 'forever: new runs need all allowed requests, and none are left for the backfill'
-    : `about ${renderAge(durationMs)} for the backfill, ${renderCount(maxActive, 'run')} at a time`;
+    : `about ${renderAge(durationMs)} for the backfill, ${renderCount(runsAtOnce, 'run')} at a time`;
 }
 
 function describeShare(share: number): string {

@@ -10,7 +10,7 @@ import type { TimeRange } from '../../base/time-range.ts';
 import { isoText } from '../../base/time-text.ts';
 import { dayMs } from '../../base/time-units.ts';
 import { timeZone } from '../../base/time-zone.ts';
-import { dueTimeOf, nextDue, type ScheduleTimes } from '../../schedule/schedule-decision.ts';
+import { dueTimeOf, maxRunningOf, nextDue, type ScheduleTimes } from '../../schedule/schedule-decision.ts';
 import { readCovered, readGaps, scheduleTimes } from '../../schedule/schedule-status.ts';
 import { TickCalendar } from '../../schedule/tick-calendar.ts';
 import { union } from '../../schedule/time-spans.ts';
@@ -151,13 +151,17 @@ export interface ScheduleFigures {
   readonly backfill: (RunEstimates & { readonly durationMs: number | undefined }) | undefined;
   /** Fraction of the allowed request rate that the schedule needs. Undefined if the schedule has ended. */
   readonly share: number | undefined;
+  /** Maximum number of active runs. */
+  readonly runsAtOnce: number;
 }
 
 /** Returns the estimates for a schedule. Returns undefined if no run of the schedule could be planned. */
 export function scheduleFiguresOf(planned: ScheduleOutlook): ScheduleFigures | undefined {
   const { resource, outlook, nextDay, pending, nextDueMs, meanPerDay } = planned;
   if (outlook?.kind !== 'plan') return undefined;
-  const { requests, requestsPerSecond, rows, bytesToScan, durationMs } = outlook.plan;
+  const { requests, requestsPerSecond: ofRun, jointRequestsPerSecond, rows, bytesToScan, durationMs } = outlook.plan;
+  const runsAtOnce = Math.min(resource.spec.maxActive, maxRunningOf(resource.spec));
+  const requestsPerSecond = Math.min(runsAtOnce * ofRun, jointRequestsPerSecond);
   const times = (runs: number): RunEstimates => ({
     ...{ requests: runs * requests, rows: runs * rows },
     bytesToScan: bytesToScan === undefined ? undefined : runs * bytesToScan,
@@ -166,10 +170,10 @@ export function scheduleFiguresOf(planned: ScheduleOutlook): ScheduleFigures | u
   const freePerSecond = requestsPerSecond * (1 - (share ?? 0));
   // New runs come first, so only the rest of the request rate is left for the runs that are already due.
   const requestsMs = ((pending * requests) / freePerSecond) * 1_000;
-  const runsMs = Math.ceil(pending / resource.spec.maxActive) * durationMs;
+  const runsMs = Math.ceil(pending / runsAtOnce) * durationMs;
   const backfillMs = freePerSecond <= 0 ? undefined : Math.max(requestsMs, runsMs);
   return {
-    ...{ perRun: times(1), nextDay: times(nextDay), share },
+    ...{ perRun: times(1), nextDay: times(nextDay), share, runsAtOnce },
     backfill: pending === 0 ? undefined : { ...times(pending), durationMs: backfillMs },
   };
 }

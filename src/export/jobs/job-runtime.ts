@@ -27,6 +27,7 @@ import {
   untilRemoval,
   waiterOf,
 } from '../resource/export-resource.ts';
+import { workersOf } from '../resource/export-spec.ts';
 import {
   type ExportHealth,
   endedHealth,
@@ -319,9 +320,7 @@ export class JobRuntime {
   #wantedShare({ spec }: SearchExport, account: Account, isSplittable: boolean): HeldShare {
     const limits = this.#options.accounts.limitsOf(account);
     const size = shareSize(limits);
-    // Uses a single worker if the query cannot be split, or if the spec limits the number of rows.
-    const isForOne = !isSplittable || spec.limits?.maxMessages !== undefined;
-    const workers = isForOne ? 1 : (spec.execution.job?.workers ?? 1);
+    const workers = workersOf(spec, isSplittable);
     if (size && size.workers >= workers) return { user: account.user, workers, share: size.share };
     const { requestsPerSecond, maxConcurrentRequests } = limits;
     const what = `The limits of the service's user (${requestsPerSecond} requests per second, ${maxConcurrentRequests} concurrent requests)`;

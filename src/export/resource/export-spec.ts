@@ -50,6 +50,14 @@ export function limitsOf(
 }
 
 /**
+ * Returns the number of workers of an export in a Kubernetes Job. An export has a single worker if its query cannot be
+ * split, or if its spec limits the number of rows.
+ */
+export function workersOf({ execution, limits }: SearchExport['spec'], isSplittable: boolean): number {
+  return isSplittable && limits.maxMessages === undefined ? (execution.job?.workers ?? 1) : 1;
+}
+
+/**
  * Parses a duration or a number of bytes. Throws if the text is invalid, because falling back to a delay of 0 could
  * lose late rows.
  */

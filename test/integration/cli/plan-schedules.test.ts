@@ -136,6 +136,29 @@ describe('a plan of a schedule', () => {
     expect(found.sample).toMatchObject({ from, to, isOlder });
   });
 
+  test.each([
+    // By default, two runs of one worker are active, each with 0.75 requests per second.
+    [{ workers: 1 }, 1.5],
+    // The three shares of one run leave one share for a second run.
+    [{ workers: 3 }, 3],
+    [{ workers: 4 }, 3],
+  ])('allows runs in Kubernetes Jobs only their shares of the request rate: %j', async (job, requestsPerSecond) => {
+    const text = schedule('  startTime: "2026-10-29T00:00:00"');
+    const { found: inOperator } = await documentOf(text);
+    const inJobs = text.replace(
+      'destination: {volume: {name: exports}}',
+      `destination: {s3: {bucket: logs, region: eu-central-1}}\n      execution: {mode: Job, job: ${JSON.stringify(job)}}`,
+    );
+    const { found } = await documentOf(inJobs);
+    expect(found.sample.requests).toBe(inOperator.sample.requests);
+    expect(found.requestShare / inOperator.requestShare).toBeCloseTo(4 / requestsPerSecond, 3);
+    const [inJobsMs = 0, inOperatorMs = 0] = [found, inOperator].map(({ backfill }) =>
+      parseDuration(backfill.duration),
+    );
+    expect(inJobsMs).toBeGreaterThanOrEqual((71 * 8_000) / requestsPerSecond);
+    expect(inJobsMs).toBeGreaterThan(inOperatorMs);
+  });
+
   test('counts the runs between startTime and now as backfill', async () => {
     const { found, changes } = await documentOf(schedule('  startTime: "2026-10-29T00:00:00"'));
     expect(found).toMatchObject({ pendingRuns: 71, runsPerDay: 24 });
