@@ -119,7 +119,7 @@ function areHexDigits(bytes: Uint8Array, at: number): boolean {
 }
 
 /** Reports whether the bytes of `expected` occur at index `at`. */
-export function standsAt(bytes: Uint8Array, at: number, expected: Uint8Array): boolean {
+export function occursAt(bytes: Uint8Array, at: number, expected: Uint8Array): boolean {
   for (let place = 0; place < expected.length; place++) {
     if (bytes[at + place] !== expected[place]) return false;
   }

@@ -134,7 +134,7 @@ export class ExportRuntime {
     const health = this.#begun ? undefined : this.#knownHealth(resource, isAsked);
     return health
       ? untilRemoval(resource, this.#options, await this.#publish(resource, health), true)
-      : this.#goOn(resource);
+      : this.#continue(resource);
   }
 
   /** True if no work is left and there is no status to write. In that case, this object can be dropped. */
@@ -195,11 +195,11 @@ export class ExportRuntime {
     return this.#options.host.settings().pausedBy ?? pausedByOf(resource);
   }
 
-  async #goOn(resource: SearchExport): Promise<Result> {
+  async #continue(resource: SearchExport): Promise<Result> {
     const { accounts, clock, draining, worker } = this.#options;
     this.#startedAtMs ??= startOf(resource) ?? clock.now();
     const { changes } = accounts.secrets;
-    const problem = await this.#readMeans(resource);
+    const problem = await this.#readDefinition(resource);
     if (this.#isClosed) return requeue(Number.POSITIVE_INFINITY, true);
     if (this.#means && !problem && !this.#begun && !this.#ending) this.#begin(resource, this.#means);
     const pausedBy = this.#pausedBy(resource);
@@ -235,7 +235,7 @@ export class ExportRuntime {
   }
 
   /** Reads the export's account, destination and settings. Returns the error if this fails. */
-  async #readMeans(resource: SearchExport): Promise<LogfleetError | undefined> {
+  async #readDefinition(resource: SearchExport): Promise<LogfleetError | undefined> {
     try {
       const { account, definition } = await resolveDefinition(resource, this.#options.accounts);
       this.#means = { account, definition, chosen: await this.#destination.current(resource) };

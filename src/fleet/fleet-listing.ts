@@ -362,13 +362,13 @@ export class FleetListing {
     // A response with status 429 (too many requests) needs no warning, because it says when to send the next request.
     const level = error.handling.kind === 'retryAfter' ? 'info' : 'warn';
     log[level]('the list of collectors will be read again later', { error, retryInMs: delayMs });
-    const isNews = !this.#isProblemKnown;
+    const isFirstFailure = !this.#isProblemKnown;
     this.#isProblemKnown = true;
     this.#retry = clock.after(delayMs, () => {
       this.#retry = undefined;
       this.#pump();
     });
-    this.#notify(isNews);
+    this.#notify(isFirstFailure);
   }
 
   /**
@@ -390,12 +390,12 @@ export class FleetListing {
   async #readBuilds(): Promise<void> {
     const response = await this.#options.service.listBuilds({ signal: this.#abort.signal });
     this.#failures.builds.succeeded();
-    const isNews = !sameValue(this.#builds?.list, response.value);
+    const haveChanged = !sameValue(this.#builds?.list, response.value);
     this.#builds = { list: response.value, sentAtMs: response.sentAtMs };
     if ((this.#wantBuildsAfter ?? 0) <= response.sentAtMs) this.#wantBuildsAfter = undefined;
     this.#dropWithdrawn(response.value);
     // Before the first complete read of the collector list, no decision about a policy is possible.
-    if (this.#completeSinceMs !== undefined || this.#isProblemKnown) this.#notifyOfRead(isNews);
+    if (this.#completeSinceMs !== undefined || this.#isProblemKnown) this.#notifyOfRead(haveChanged);
     this.#replan();
   }
 

@@ -4,7 +4,7 @@
  *
  * If a name occurs twice, the last value is used, as in JSON.parse.
  */
-import { char, plainEnd, standsAt } from '../base/json-bytes.ts';
+import { char, occursAt, plainEnd } from '../base/json-bytes.ts';
 import { foldedName } from './columns.ts';
 import { afterString, nestedEnd, tokenStart, wordEnd } from './json-text.ts';
 
@@ -103,7 +103,7 @@ export class RowColumns {
 
   #nameAt(place: number, at: number, end: number): KnownName {
     const expected = this.#order[place] ?? noName;
-    if (standsAt(this.bytes, at, expected.bytes)) return expected;
+    if (occursAt(this.bytes, at, expected.bytes)) return expected;
     const nameEnd = afterString(this.bytes, this.view, at + 1, end);
     const text = this.bytes.toString('latin1', at, nameEnd);
     const name = this.#known.get(text) ?? this.#learn(text, at, nameEnd);

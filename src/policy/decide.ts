@@ -23,7 +23,7 @@ import type { DurationSample } from './attempts/upgrade-duration.ts';
 import type { Ending, Entry, LedgerChange, LedgerHeader } from './ledger/ledger.ts';
 import { headerAfter, needsLedger } from './ledger/rollout-header.ts';
 import { PendingChanges } from './members/pending-changes.ts';
-import { type Counts, outstanding, withdrawn } from './members/state-counts.ts';
+import { type Counts, countUnfinished, withdrawn } from './members/state-counts.ts';
 import { type AppliedAnnotations, applyAnnotations } from './rollout/annotation-actions.ts';
 import type { DecideInput } from './rollout/decide-input.ts';
 import {
@@ -38,7 +38,7 @@ import { areStagesEnded, evaluate, type Gate, type RolloutState } from './rollou
 import { describeEssentials, type Essentials, type EssentialsInput } from './status/describe.ts';
 import { countToExamine, describeFigures, type Figures } from './status/describe-figures.ts';
 import { type Fleet, type HealthInput, healthOf, type RolloutWait } from './status/policy-health.ts';
-import { type DecisionSoFar, isLeftToPeople, nextStartMs, waitOf } from './status/rollout-wait.ts';
+import { type DecisionSoFar, nextStartMs, waitOf, waitsForUsers } from './status/rollout-wait.ts';
 import { verdicts } from './status/status-publisher.ts';
 
 /** Counts, lists and estimated end for the policy's status. */
@@ -95,7 +95,7 @@ export function decide(input: DecideInput): Decision {
   const isFollowed = state.started !== undefined || applied.retried;
   // A decision starts at most one stage. The next decision may start another stage.
   const isContinued = header !== ledger.header && (policy.spec.strategy.stages ?? []).length > 0;
-  const isAtEnd = isFinished(input, health, pending.openCount, fleet.counts) || isLeftToPeople(found, health);
+  const isAtEnd = isFinished(input, health, pending.openCount, fleet.counts) || waitsForUsers(found, health);
   // A check after a rollback can finish without a user's help, unless it failed with an error that a user must correct.
   const isChecking = state.recovery !== undefined && state.recovery.error?.handling.kind !== 'stall';
   const decided = { ...found, state: { ...state, header } };
@@ -130,7 +130,7 @@ function needsOf(input: DecideInput, { admission, pending, state, watch }: Found
   const observation = { ...input.observation, heldBy: undefined };
   const isAllowed = refusalOfAll({ ...input, observation, stop: state.header.stop }) === undefined;
   const isUnanswered = open.some((attempt) => attempt === 'intended' || attempt === 'unknown');
-  const isPosting = isUnanswered || admission.post.length > 0 || (isHeld && outstanding(pending.counts()) > 0);
+  const isPosting = isUnanswered || admission.post.length > 0 || (isHeld && countUnfinished(pending.counts()) > 0);
   const posts = isAllowed && isPosting;
   return { posts, reads: open.includes('accepted') ? watch.needsTasks : posts };
 }
@@ -254,7 +254,7 @@ function estimateEndMs(
   pending: PendingChanges,
   { header, gate }: RolloutState,
 ): number | undefined {
-  const left = outstanding(pending.counts());
+  const left = countUnfinished(pending.counts());
   if (left === 0 || header.stop || header.completedAtMs !== undefined || gate?.byPerson) return undefined;
   const throughput = measureThroughput(pending.entries(), wallMs);
   if (throughput !== undefined) return Math.round(Math.max(wallMs, gate?.untilMs ?? 0) + left / throughput);
@@ -270,7 +270,9 @@ function isFinished({ policy, observation }: DecideInput, health: Health, open: 
   // A build can take days to reach `minAge`, so `logfleet run DIR` ends while the policy is waiting.
   if (open === 0 && health.reason === reasons.waitingForBuildAge) return true;
   if (open > 0 || health.reconciling) return false;
-  return health.ready === 'Unknown' || health.stalled || policy.spec.mode === 'Observe' || outstanding(counts) === 0;
+  return (
+    health.ready === 'Unknown' || health.stalled || policy.spec.mode === 'Observe' || countUnfinished(counts) === 0
+  );
 }
 
 /** Period in ms over which the throughput of a rollout is measured. */

@@ -395,7 +395,7 @@ export const mutants: readonly Mutant[] = [
     'collectors that go offline during a soak are ignored',
     'dying',
     'policy/rollout/evidence.ts',
-    "for (const id of memberIndex.members('silent')) fall(input, pending, id, 'died', silentInSoak);",
+    "for (const id of memberIndex.members('silent')) countAsFailed(input, pending, id, 'died', silentInSoak);",
     '',
   ),
   mutant(

@@ -114,7 +114,7 @@ async function work(run: ExportRun): Promise<number> {
   const { sources, secrets, volumes, sink, options, context } = run;
   const namespace = options.namespace ?? defaultNamespace;
   const decoded = decodeSources(sources, namespace);
-  const resource = inThisProcess(theOne(resourcesIn('SearchExport', decoded, ports), run));
+  const resource = inThisProcess(selectedExport(resourcesIn('SearchExport', decoded, ports), run));
   const name = keyText(resource.metadata);
   const worker = workerOf(context);
   const { volume } = resource.spec.destination;
@@ -210,7 +210,10 @@ const stepOptions: StepOptions = { byManifest: true };
 /**
  * Returns the export that `--name` and `--namespace` select. Throws a `UsageError` unless exactly one export matches.
  */
-function theOne(found: readonly SearchExport[], { options: { name, namespace }, sources }: ExportRun): SearchExport {
+function selectedExport(
+  found: readonly SearchExport[],
+  { options: { name, namespace }, sources }: ExportRun,
+): SearchExport {
   const files = sources.map((source) => source.name).join(', ');
   const named = name === undefined ? found : found.filter(({ metadata }) => metadata.name === name);
   // `--namespace` is used to select an export only if several exports have the same name. Otherwise, it is only the

@@ -186,8 +186,8 @@ export class LiveView {
     shown.reminder = this.#clock.after(quietMs, () => {
       const { resource } = shown;
       const why = renderReason(resource);
-      const isNews = resource.status?.outageStartTime !== undefined || shown.message !== why;
-      if (why !== undefined && isNews) {
+      const isNew = resource.status?.outageStartTime !== undefined || shown.message !== why;
+      if (why !== undefined && isNew) {
         this.#write(`${keyText(resource.metadata)}: ${renderMessage(resource, why, this.#stepsOf(resource))}`);
         shown.message = why;
       }

@@ -124,7 +124,7 @@ class PlanSession {
       return { kind: 'plan', resource: policy, plan: planRollout(policy, gathered, this.#options.upgradeMs) };
     }
     const { problem, notOffered, tooYoung } = gathered;
-    if (problem) return this.#inTrouble(policy, problem);
+    if (problem) return this.#recordFailure(policy, problem);
     if (tooYoung)
       return { kind: 'waiting', resource: policy, nextBuild: tooYoung.nextBuild, message: tooYoung.message };
     return notOffered === undefined ? undefined : notOfferedOf(policy, notOffered);
@@ -134,7 +134,7 @@ class PlanSession {
    * Records an error that prevents a policy from being planned. If a user must act, or if errors occur for
    * `maxFailureMs`, returns the error as the policy's result. Otherwise returns undefined, and planning is repeated.
    */
-  #inTrouble(policy: CollectorVersionPolicy, error: LogfleetError): Outlook | undefined {
+  #recordFailure(policy: CollectorVersionPolicy, error: LogfleetError): Outlook | undefined {
     const name = keyText(policy.metadata);
     const nowMs = this.#options.clock.monotonic();
     const sinceMs = this.#troubles.get(name)?.sinceMs ?? nowMs;
@@ -154,7 +154,7 @@ class PlanSession {
           const error = asLogfleetError(thrown);
           const policy = this.#options.host.resources('CollectorVersionPolicy').get(key);
           if (error.handling.kind === 'bug') this.#ended.reject(thrown);
-          if (policy) this.#record(this.#inTrouble(policy, error));
+          if (policy) this.#record(this.#recordFailure(policy, error));
           throw error;
         }
       },

@@ -25,14 +25,14 @@ export class Screen {
     const width = this.#output.columns() - 1;
     const shown = fitHeight(lines, this.#output.rows() - 1).map((line) => `${clip(line, width)}${eraseToLineEnd}\n`);
     const start = this.#begun ? '' : hideCursor;
-    this.#output.write(`${start}${this.#home()}${shown.join('')}${eraseBelow}`);
+    this.#output.write(`${start}${this.#moveToStart()}${shown.join('')}${eraseBelow}`);
     this.#begun = true;
     this.#height = shown.length;
   }
 
   /** Writes a line above the redrawn lines, which disappear until the next `draw`. */
   print(line: string): void {
-    this.#output.write(`${this.#home()}${eraseBelow}${line}\n`);
+    this.#output.write(`${this.#moveToStart()}${eraseBelow}${line}\n`);
     this.#height = 0;
   }
 
@@ -43,7 +43,7 @@ export class Screen {
     this.#height = 0;
   }
 
-  #home(): string {
+  #moveToStart(): string {
     return this.#height === 0 ? '' : `\u001b[${this.#height}A\r`;
   }
 }

@@ -22,16 +22,16 @@ export function renderAge(ageMs: number): string {
   if (seconds < -1) return '<invalid>';
   if (seconds < 120) return `${Math.max(0, seconds)}s`;
   const minutes = Math.floor(seconds / 60);
-  if (minutes < 10) return inTwo(minutes, 'm', seconds % 60, 's');
+  if (minutes < 10) return inTwoUnits(minutes, 'm', seconds % 60, 's');
   if (minutes < 180) return `${minutes}m`;
   const hours = Math.floor(minutes / 60);
-  if (hours < 8) return inTwo(hours, 'h', minutes % 60, 'm');
+  if (hours < 8) return inTwoUnits(hours, 'h', minutes % 60, 'm');
   if (hours < 48) return `${hours}h`;
   const days = Math.floor(hours / 24);
-  if (days < 8) return inTwo(days, 'd', hours % 24, 'h');
+  if (days < 8) return inTwoUnits(days, 'd', hours % 24, 'h');
   if (days < 2 * 365) return `${days}d`;
   const years = Math.floor(days / 365);
-  return years < 8 ? inTwo(years, 'y', days % 365, 'd') : `${years}y`;
+  return years < 8 ? inTwoUnits(years, 'y', days % 365, 'd') : `${years}y`;
 }
 
 /** Renders the age of an RFC 3339 time. Returns `<unknown>` if `time` is undefined. */
@@ -54,7 +54,7 @@ export function renderEnd(estimatedEnd: string | undefined, nowMs: number): stri
   return timeLeft === undefined ? undefined : `done in ${timeLeft}`;
 }
 
-function inTwo(large: number, largeUnit: string, small: number, smallUnit: string): string {
+function inTwoUnits(large: number, largeUnit: string, small: number, smallUnit: string): string {
   return small === 0 ? `${large}${largeUnit}` : `${large}${largeUnit}${small}${smallUnit}`;
 }
 

@@ -210,7 +210,7 @@ class RangePlanning {
       if (isEnough) return { fromMs, toMs: Math.min(toMs, settledMs) };
       const maxMs = Math.min(waitMs, longestSleepMs);
       if (this.#isTried || waitMs <= shortWaitMs) await sleep(clock, maxMs, signal);
-      else await this.#tryOut(Math.min(toMs, settledMs), maxMs);
+      else await this.#runTestSearch(Math.min(toMs, settledMs), maxMs);
     }
   }
 
@@ -218,7 +218,7 @@ class RangePlanning {
    * Runs a test search. Rejects if the service refuses the credentials or the query. Does nothing if no search-job slot
    * becomes free within `turnMs`.
    */
-  async #tryOut(toMs: number, turnMs: number): Promise<void> {
+  async #runTestSearch(toMs: number, turnMs: number): Promise<void> {
     const { definition, quirks } = this.#tools;
     const order = definition.order({ fromMs: toMs - trialMs, toMs }, quirks.isEndInclusive);
     try {

@@ -21,7 +21,7 @@ import type { JobSet } from './job-set.ts';
 import { cutSign } from './message-limit.ts';
 import { type RowFigures, RowFilter, sumOfRepeated } from './row-filter.ts';
 import type { SearchOrder, SearchTools } from './search-tools.ts';
-import { type RecordFigures, strays } from './search-verdict.ts';
+import { countOutside, type RecordFigures } from './search-verdict.ts';
 import { digestSliceLength } from './slice-length.ts';
 
 export interface DenseMillisecond {
@@ -261,7 +261,7 @@ class DenseSearch {
     if (received !== messageCount) {
       return again(`a search by _messageid found ${messageCount} rows, but its result pages contain ${received} rows`);
     }
-    if (strays({ isEndMoved }, figures) > 0)
+    if (countOutside({ isEndMoved }, figures) > 0)
       return again('a search by _messageid returned rows from outside the searched millisecond');
     if (figures.duplicates === 0) return { kind: 'read', figures, hasLostStatus };
     // After an error or a lost response, repeated rows are not accepted, because a repeated row may have replaced a
@@ -273,7 +273,7 @@ class DenseSearch {
         ),
         isFailure: false,
       };
-    if (await this.#comeAgain(pages, messageCount, figures)) return { kind: 'read', figures, hasLostStatus };
+    if (await this.#hasSameRepeats(pages, messageCount, figures)) return { kind: 'read', figures, hasLostStatus };
     return again('the result pages of a search by _messageid contained different rows when they were read again');
   }
 
@@ -281,7 +281,7 @@ class DenseSearch {
    * Reads all rows of the job a second time. Returns true if both reads contain the same number of repeated rows, which
    * shows that the service stores these rows more than once.
    */
-  async #comeAgain(pages: JobPages, messageCount: number, figures: RowFigures): Promise<boolean> {
+  async #hasSameRepeats(pages: JobPages, messageCount: number, figures: RowFigures): Promise<boolean> {
     const filter = this.#newFilter();
     pages.beginAgain();
     await pages.readTo(messageCount, filter, { row: (row) => void filter.take(row) });

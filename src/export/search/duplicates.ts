@@ -13,7 +13,7 @@ export interface Duplicates {
   /** False if rows arrived out of order. In that case, some repeated rows may be undetected. */
   readonly isSure: boolean;
   /** Stores a row. Returns true if the same row has been received before. */
-  comesAgain(row: KnownRow): boolean;
+  isDuplicate(row: KnownRow): boolean;
 }
 
 /**
@@ -38,7 +38,7 @@ export class InOrder implements Duplicates {
     this.#maxStoredBytes = maxBytes;
   }
 
-  comesAgain(row: KnownRow): boolean {
+  isDuplicate(row: KnownRow): boolean {
     const { messageTimeMs, bytes, messageId } = row;
     if (messageTimeMs !== this.#timeMs) {
       this.#begin(messageTimeMs);
@@ -89,7 +89,7 @@ export class AnyOrder implements Duplicates {
   readonly isSure = true;
   readonly #digests = new Set<string>();
 
-  comesAgain({ bytes }: KnownRow): boolean {
+  isDuplicate({ bytes }: KnownRow): boolean {
     const before = this.#digests.size;
     return this.#digests.add(digestOf(bytes)).size === before;
   }

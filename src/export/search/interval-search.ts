@@ -282,7 +282,7 @@ export class IntervalSearch implements RunningSearch {
   async #searchDense(judged: Judged, verdict: Extract<Verdict, { kind: 'dense' }>): Promise<SearchResult> {
     const { fromMs, count } = verdict.record;
     // Checks the limit on scanned bytes first, because searches by the last digits of message ids may scan many bytes.
-    if (this.#tools.isScannedOut()) this.stop();
+    if (this.#tools.isScanLimitReached()) this.stop();
     this.#stop.signal.throwIfAborted();
     const closing = this.#jobs.close(judged.job);
     const dense = { atMs: fromMs, rows: count.rows, order: this.#order };
@@ -342,14 +342,14 @@ export class IntervalSearch implements RunningSearch {
       } catch (thrown) {
         const isLasting = !mayPass(asLogfleetError(thrown));
         // Reads the commit record back, because the destination may have stored it even though the write failed.
-        if (isLasting && tries === 1) this.#areFilesNamed = await this.#mayStand(record);
+        if (isLasting && tries === 1) this.#areFilesNamed = await this.#mayExist(record);
         if (isLasting || tries === commitTries) throw thrown;
         await sleep(clock, doubledMs(firstCommitDelayMs, tries - 1), this.#stop.signal);
       }
     }
   }
 
-  async #mayStand({ segment, toMs }: CommitRecord): Promise<boolean> {
+  async #mayExist({ segment, toMs }: CommitRecord): Promise<boolean> {
     const { destination, definition } = this.#tools;
     try {
       return (await destination.read(definition.layout.commit(segment, toMs))) !== undefined;

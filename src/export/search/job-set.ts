@@ -57,7 +57,7 @@ export class JobSet {
     const { jobs, quirks, clock, signal, onProgress } = this.#options;
     const { turnMs, expectedMs = purpose === 'Rows' ? quirks.searchMs : quirks.countMs } = wishes;
     const turn = new AbortController();
-    const timer = turnMs === undefined ? undefined : clock.after(turnMs, () => turn.abort(noTurn()));
+    const timer = turnMs === undefined ? undefined : clock.after(turnMs, () => turn.abort(noFreeSlot()));
     const opening = crossing('export.createJob', () =>
       jobs.open(order, {
         signal: AbortSignal.any([signal, turn.signal]),
@@ -111,7 +111,7 @@ function scannedBy(job: SearchJob): number {
 
 export const noTurnCode = 'export.noTurn';
 
-function noTurn(): LogfleetError {
+function noFreeSlot(): LogfleetError {
   const message =
     'The export is waiting for a free search-job slot, because the maximum number of search jobs is active.';
   return failure('wait', noTurnCode, message, { reason: 'JobsExhausted' });

@@ -107,10 +107,10 @@ export class RowFilter {
     if (row.messageTimeMs > this.#lastMs) figures.isDisordered = true;
     this.#lastMs = row.messageTimeMs;
     const timeMs = byReceiptTime ? receiptTimeOf(row) : row.messageTimeMs;
-    const comesAgain = duplicates.comesAgain(row);
+    const isDuplicate = duplicates.isDuplicate(row);
     figures.received++;
-    this.#isPageRepeated &&= comesAgain;
-    if (comesAgain) {
+    this.#isPageRepeated &&= isDuplicate;
+    if (isDuplicate) {
       if (this.#isPageRepeated) this.repeatedAtStart++;
       figures.duplicates++;
       if (this.#isOutside(timeMs) || this.#isLeft(timeMs)) return false;

@@ -57,7 +57,7 @@ export interface SearchTools extends ExportTools {
    */
   readonly settleDelayMs: () => number;
   /** Returns true if the limit on scanned bytes has been reached. */
-  readonly isScannedOut: () => boolean;
+  readonly isScanLimitReached: () => boolean;
   /** Returns the maximum number of parallel search jobs for one interval. */
   readonly searchesAtOnce: () => number;
 }

@@ -138,10 +138,10 @@ export function judge(run: SearchFacts): Verdict {
   // Rows at the exclusive end of the range also count towards the message limit. If the searched range ends 1 ms
   // earlier, the service returns rows of the interval in their place.
   if (cut && cut.kind !== 'at' && showsInclusiveEnd(run)) return { kind: 'endsInclusive' };
-  const isWrong = strays(run, figures) > 0 || lacksRows(run, figures);
+  const isWrong = countOutside(run, figures) > 0 || lacksRows(run, figures);
   // The result pages may have been wrong, so the rows are reread with different page sizes.
   if (isWrong && run.results === 'Messages' && !run.isReadAgain) return readingOf(run, figures.isDisordered);
-  if (strays(run, figures) > 0) return judgeStrays(run, figures);
+  if (countOutside(run, figures) > 0) return judgeStrays(run, figures);
   if (cut?.kind === 'bisect') return cut;
   if (run.results === 'Messages' && !figures.areDuplicatesSure) return readingOf(run, true);
   // The search may lack rows of its oldest millisecond, so all rows of this millisecond are left to the next search.
@@ -161,7 +161,7 @@ export function judge(run: SearchFacts): Verdict {
  * include the end (E10). However, if the searched range already ends 1 ms earlier for this reason, these rows are
  * counted too.
  */
-export function strays({ isEndMoved }: Pick<SearchFacts, 'isEndMoved'>, { outside, atEnd }: RowFigures): number {
+export function countOutside({ isEndMoved }: Pick<SearchFacts, 'isEndMoved'>, { outside, atEnd }: RowFigures): number {
   return isEndMoved ? outside : outside - atEnd;
 }
 
@@ -171,7 +171,7 @@ export function strays({ isEndMoved }: Pick<SearchFacts, 'isEndMoved'>, { outsid
  */
 function judgeStrays(run: SearchFacts, figures: RowFigures): Verdict {
   const { strayMs = run.interval.toMs } = figures;
-  const count = strays(run, figures);
+  const count = countOutside(run, figures);
   const time = run.byReceiptTime ? 'receipt times' : 'message times';
   const problem = `${count} of ${figures.received} rows have ${time} outside the interval, for example ${timeText(strayMs)}`;
   return again(run, 'RowsOutside', recordOf(run, figures, run.interval.fromMs), problem);

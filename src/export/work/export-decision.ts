@@ -221,14 +221,17 @@ export function haltOf(
 ): SearchWait | undefined {
   if (isOver(limits, wallMs)) return { kind: 'deadline' };
   if (limits.isPaused) return { kind: 'paused' };
-  return isScannedOut(limits, scanned) ? { kind: 'maxBytesScanned' } : undefined;
+  return isScanLimitReached(limits, scanned) ? { kind: 'maxBytesScanned' } : undefined;
 }
 
 export function isOver({ deadlineMs }: Pick<ExportLimits, 'deadlineMs'>, wallMs: number): boolean {
   return deadlineMs !== undefined && wallMs >= deadlineMs;
 }
 
-export function isScannedOut({ maxBytesScanned }: Pick<ExportLimits, 'maxBytesScanned'>, scanned: number): boolean {
+export function isScanLimitReached(
+  { maxBytesScanned }: Pick<ExportLimits, 'maxBytesScanned'>,
+  scanned: number,
+): boolean {
   return maxBytesScanned !== undefined && scanned >= maxBytesScanned;
 }
 
@@ -244,7 +247,7 @@ function mustStop(input: ExportDecideInput, search: RunningSearch, { remaining }
   if (isOver(limits, now.wallMs)) return true;
   // A pause stops only searches whose search job has not been created yet.
   if (limits.isPaused && search.createdAtMs === undefined) return true;
-  return search.isSearching && isScannedOut(limits, scannedBytes(input));
+  return search.isSearching && isScanLimitReached(limits, scannedBytes(input));
 }
 
 /** Returns the wall-clock time at which all rows of the segment are old enough to be searched (E11). */
@@ -273,7 +276,7 @@ function orderOf(input: ExportDecideInput, { intervals }: Coverage, segment: Seg
   if (narrowed) return { segment: index, fromMs: Math.max(fromMs, narrowed.fromMs), toMs };
   const before = intervals.find((interval) => interval.segment === index);
   if (!input.byReceiptTime || !before) return { segment: index, fromMs, toMs };
-  return { segment: index, fromMs: nextAim(segment, before, input.limits.smallestLimit), toMs };
+  return { segment: index, fromMs: nextRangeStartMs(segment, before, input.limits.smallestLimit), toMs };
 }
 
 function waitOf(input: ExportDecideInput, free: readonly Segment[]): SearchWait | undefined {
@@ -366,7 +369,7 @@ const widest = 4;
  * Returns the start of the range for the next search by receipt time, estimated from the number of rows in the previous
  * interval.
  */
-export function nextAim(rest: Segment, before: CommitRecord, smallestLimit: number | undefined): number {
+export function nextRangeStartMs(rest: Segment, before: CommitRecord, smallestLimit: number | undefined): number {
   const widthMs = before.toMs - before.fromMs;
   const aimedRows = aimedRatio * (smallestLimit ?? usualLimit);
   const factor = before.written === 0 ? widest : Math.min(widest, aimedRows / before.written);

@@ -21,7 +21,7 @@ import {
   type SearchTools,
 } from '../search/search-tools.ts';
 import { describeState } from './describe-work.ts';
-import { decideExport, digestSegment, type ExportMoment, isScannedOut } from './export-decision.ts';
+import { decideExport, digestSegment, type ExportMoment, isScanLimitReached } from './export-decision.ts';
 import { ExportDelays } from './export-delays.ts';
 import { figuresText, rangeText, slicesText } from './figure-text.ts';
 import { type DecidedState, nextActions, type RunningStep, type Step, type WorkFacts } from './next-actions.ts';
@@ -200,7 +200,7 @@ export class ExportWork {
       incompletePolicy: () => this.#limits.incompletePolicy,
       failedBefore: (order) => this.#delays.failedBefore(order),
       settleDelayMs: () => this.#limits.settleDelayMs,
-      isScannedOut: () => isScannedOut(this.#limits, this.#endedBytes + this.#searches.runningBytes),
+      isScanLimitReached: () => isScanLimitReached(this.#limits, this.#endedBytes + this.#searches.runningBytes),
       searchesAtOnce: () => Math.max(1, this.#parallelism - this.#searches.list.length + 1),
     };
   }
@@ -235,7 +235,7 @@ export class ExportWork {
         return this.#load();
       case 'tidy':
         this.#on({ kind: 'tidyBegan', atMs: clock.monotonic() });
-        await this.#stored.tidy();
+        await this.#stored.abortOldUploads();
         return this.#on({ kind: 'tidied' });
       case 'probe': {
         const { lastError } = this.#delays;
@@ -277,7 +277,7 @@ export class ExportWork {
    */
   async #load(): Promise<void> {
     await this.#stored.open();
-    if (this.#state.kind === 'loading') await this.#stored.tidy();
+    if (this.#state.kind === 'loading') await this.#stored.abortOldUploads();
     const found = await this.#stored.load();
     this.#on({ kind: 'loaded', found, atMs: this.#options.clock.monotonic() });
   }

@@ -76,7 +76,7 @@ export class StoredExport {
    * Removes the unfinished uploads of processes that have ended (E15). For a process on another machine, only the age
    * of its uploads can show whether it has ended.
    */
-  async tidy(): Promise<void> {
+  async abortOldUploads(): Promise<void> {
     await this.destination.abortLeftovers(this.#definition.layout.folder, 'ofTheDead');
   }
 
@@ -100,7 +100,7 @@ export class StoredExport {
       throw error;
     }
     await this.#removeProbe(name);
-    await this.tidy();
+    await this.abortOldUploads();
   }
 
   async #removeProbe(name: string): Promise<void> {
@@ -113,7 +113,7 @@ export class StoredExport {
   async load(): Promise<StoredObjects> {
     const { layout } = this.#definition;
     const manifest = await readManifest(this.destination, layout);
-    if (manifest) return { kind: 'manifest', manifest: await this.#believe(manifest) };
+    if (manifest) return { kind: 'manifest', manifest: await this.#checkExisting(manifest) };
     const stored = await readPlan(this.destination, layout);
     if (!stored) return { kind: 'nothing' };
     const plan = this.checkedPlan(stored);
@@ -173,7 +173,7 @@ export class StoredExport {
   }
 
   /** Checks an existing manifest, because users may have changed it or removed files. */
-  async #believe(manifest: Manifest): Promise<StoredManifest> {
+  async #checkExisting(manifest: Manifest): Promise<StoredManifest> {
     const { layout, identity } = this.#definition;
     checkManifest(manifest, identity, layout);
     const listed = await this.#listed();

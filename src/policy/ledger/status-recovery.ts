@@ -117,9 +117,9 @@ export function shownHistory(
 ): readonly RolloutHistory[] {
   const known = before?.rolloutNumber ?? 0;
   // If the status shows that the rollout in the ledger was stopped, the ledger comes from an older backup.
-  const isNews = ({ id, outcome }: ShownRollout) =>
+  const isMissing = ({ id, outcome }: ShownRollout) =>
     rolloutNumber(id) > known || (id === before?.rolloutId && outcome !== 'Completed' && outcome !== 'Superseded');
-  return (status?.history ?? []).filter(isNews).map(endedRollout);
+  return (status?.history ?? []).filter(isMissing).map(endedRollout);
 }
 
 function endedRollout({ startTime, completionTime, actions: _, ...shown }: ShownRollout): RolloutHistory {

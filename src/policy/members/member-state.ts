@@ -63,7 +63,7 @@ export function memberStateOf(input: MemberInput, context: MemberContext): Membe
   const { row, entry } = input;
   if (entry?.open) return 'inProgress';
   if (!input.owned) return input.awaited ? 'inProgress' : 'foreign';
-  if (entry?.isRollback) return isBack(entry, context) || !isAtTarget(row, context) ? 'pending' : 'updated';
+  if (entry?.isRollback) return isRolledBack(entry, context) || !isAtTarget(row, context) ? 'pending' : 'updated';
   if (isUpdated(row, entry?.ending, context)) return 'updated';
   if (skipReason(input, context)) return 'skipped';
   if (input.busyElsewhere) return 'inProgress';
@@ -95,7 +95,7 @@ function wasUpdated(ending: Ending | undefined, { targetVersion }: MemberContext
 }
 
 /** Reports whether the collector was rolled back to its former version. */
-function isBack({ ending }: Entry, { targetVersion }: MemberContext): boolean {
+function isRolledBack({ ending }: Entry, { targetVersion }: MemberContext): boolean {
   return ending?.kind === 'updated' && ending.toVersion !== targetVersion;
 }
 
@@ -147,7 +147,10 @@ export function isSilent({ row, entry }: Pick<MemberInput, 'row' | 'entry'>, con
 }
 
 /** Reports whether a failed collector now runs the target version (U6). */
-export function isMended({ row, entry }: Pick<MemberInput, 'row' | 'entry'>, context: MemberContext): boolean {
+export function isUpdatedAfterFailure(
+  { row, entry }: Pick<MemberInput, 'row' | 'entry'>,
+  context: MemberContext,
+): boolean {
   if (!entry || entry.open || entry.isRollback || !isAtTarget(row, context)) return false;
   return (hasFailed(entry.ending) || entry.ending?.kind === 'left') && isUpdated(row, entry.ending, context);
 }
@@ -204,7 +207,7 @@ export function notesOf(
   return {
     silent: isSilent({ row, entry }, context),
     silentBefore: isDead && !entry,
-    mended: isMended({ row, entry }, context),
+    mended: isUpdatedAfterFailure({ row, entry }, context),
     contradicted: contradicts || mayBeOutdated || isUnseen,
   };
 }

@@ -43,7 +43,7 @@ export function waitingStages(
 }
 
 /** Reports whether the stage takes all remaining collectors. */
-export function hasNoList({ size, selector }: Stage): boolean {
+export function takesRemaining({ size, selector }: Stage): boolean {
   return size === undefined && selector === undefined;
 }
 
@@ -83,7 +83,7 @@ export function expectedMembers(
   const waiting = waitingStages(spec, header);
   const free = new Set(waiting.length > 0 ? candidates : []);
   return waiting.map((stage) => {
-    const members = hasNoList(stage) ? [...free] : chooseMembers(stage, free, spec, header, matched);
+    const members = takesRemaining(stage) ? [...free] : chooseMembers(stage, free, spec, header, matched);
     for (const member of members) free.delete(member);
     return members;
   });

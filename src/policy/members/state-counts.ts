@@ -27,7 +27,7 @@ export function totalOf(counts: Counts): number {
 }
 
 /** Returns the number of collectors that are waiting for an upgrade or being upgraded. */
-export function outstanding(counts: Counts): number {
+export function countUnfinished(counts: Counts): number {
   return counts.pending + counts.inProgress + counts.retrying + counts.drifting;
 }
 

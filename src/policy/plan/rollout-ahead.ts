@@ -5,7 +5,7 @@ import { countDelayMs } from '../analysis/message-analysis.ts';
 import { policySettings } from '../attempts/settings.ts';
 import type { Decision } from '../decide.ts';
 import type { LedgerHeader, StageRecord } from '../ledger/ledger.ts';
-import { hasNoList, needsApproval, noStage, shareOf, stageStarted, waitingStages } from '../members/stages.ts';
+import { needsApproval, noStage, shareOf, stageStarted, takesRemaining, waitingStages } from '../members/stages.ts';
 import { totalOf } from '../members/state-counts.ts';
 import type { Gate } from '../rollout/rollout-state.ts';
 import type { WaitCause } from '../rollout/wait-cause.ts';
@@ -96,7 +96,8 @@ function heldBy(
   if (!waiting && gate?.reason === reasons.collectorsFailed) return gate.cause;
   // A stage without collectors waits until it can choose a collector. The exception is a last stage that takes all
   // remaining collectors.
-  if (waiting && !hasNoList(waiting) && totalOf(counts) === 0) return { kind: 'stageCollector', stage: waiting.name };
+  if (waiting && !takesRemaining(waiting) && totalOf(counts) === 0)
+    return { kind: 'stageCollector', stage: waiting.name };
   const isAwaited = offlinePolicy === 'Wait' && counts.offline > 0;
   return isAwaited ? { kind: 'online', collectors: counts.offline } : undefined;
 }

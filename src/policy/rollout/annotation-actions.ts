@@ -34,7 +34,11 @@ export function applyAnnotations(
 ): AppliedAnnotations {
   const { metadata, spec } = policy;
   const note = (header: LedgerHeader, action: ActionRecord['action'], annotation: string, stage?: string) =>
-    noted(header, { action, ...whoAndWhen(metadata, annotation, wallMs), ...(stage === undefined ? {} : { stage }) });
+    noted(header, {
+      action,
+      ...authorAndTime(metadata, annotation, wallMs),
+      ...(stage === undefined ? {} : { stage }),
+    });
   let header = before;
 
   const isPaused = pausedByOf(policy) !== undefined;
@@ -94,7 +98,7 @@ function timeOf(value: string | undefined): number {
   return /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(suffix) ? Date.parse(suffix) : Number.NaN;
 }
 
-function whoAndWhen(metadata: ObjectMeta, annotation: string, wallMs: number): Pick<ActionRecord, 'atMs' | 'by'> {
+function authorAndTime(metadata: ObjectMeta, annotation: string, wallMs: number): Pick<ActionRecord, 'atMs' | 'by'> {
   const { by, atMs = wallMs } = metadata.annotationWriters?.[annotation] ?? {};
   return { atMs, ...(by === undefined ? {} : { by }) };
 }

@@ -128,15 +128,15 @@ export function evaluateEndings(input: DecideInput, pending: PendingChanges): vo
     // this upgraded collector.
     pending.set(id, { ...entry, used: Math.max(1, entry.used), ending: { ...entry.ending, ...there } });
   }
-  for (const id of memberIndex.members('silent')) fall(input, pending, id, 'died', silentInSoak);
+  for (const id of memberIndex.members('silent')) countAsFailed(input, pending, id, 'died', silentInSoak);
   for (const id of memberIndex.members('drifting')) {
     if (pending.stateOf(id) === 'drifting')
-      fall(input, pending, id, 'left', 'left the target version before its stage finished soaking');
+      countAsFailed(input, pending, id, 'left', 'left the target version before its stage finished soaking');
   }
   for (const id of diedUntouched(input, pending)) {
     const stage = memberIndex.stageOf(id);
     pending.count(stage, { finished: 1, failed: 1 });
-    pending.set(id, { ...deathOf(id, target, now), counted: countIn(input, stage) });
+    pending.set(id, { ...offlineEntry(id, target, now), counted: countIn(input, stage) });
   }
 }
 
@@ -145,7 +145,13 @@ function isCounted({ counted, ending, failureCleared }: Entry, { tally }: Ledger
 }
 
 /** Counts an upgraded collector as failed, because it went offline or left the target version (R5). */
-function fall(input: DecideInput, pending: PendingChanges, id: string, kind: 'died' | 'left', message: string): void {
+function countAsFailed(
+  input: DecideInput,
+  pending: PendingChanges,
+  id: string,
+  kind: 'died' | 'left',
+  message: string,
+): void {
   const { ledger, memberIndex, now } = input;
   const { header } = ledger;
   const entry = pending.entry(id);
@@ -178,7 +184,7 @@ function* diedUntouched(
   }
 }
 
-function deathOf(collectorId: string, toVersion: string, now: Instant): Entry & { readonly ending: Ending } {
+function offlineEntry(collectorId: string, toVersion: string, now: Instant): Entry & { readonly ending: Ending } {
   const { wallMs, monotonicMs } = now;
   const none = { taskId: undefined, lastSeenAliveMs: undefined };
   const times = { startedAtMs: wallMs, endedAtMs: wallMs, sinceMs: monotonicMs };

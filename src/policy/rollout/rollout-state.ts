@@ -34,15 +34,15 @@ import type { MemberView } from '../members/policy-member-index.ts';
 import {
   chooseMembers,
   hasMember,
-  hasNoList,
   laterStage,
   needsApproval,
   noStage,
   soakEndMs,
   stageStarted,
+  takesRemaining,
   waitingStages,
 } from '../members/stages.ts';
-import { type Counts, outstanding, totalOf } from '../members/state-counts.ts';
+import { type Counts, countUnfinished, totalOf } from '../members/state-counts.ts';
 import { verdictIn } from '../schedule/maintenance-calendar.ts';
 import type { DecideInput } from './decide-input.ts';
 import { type Excess, findExcess, hasTolerance, isStopDue } from './failure-verdict.ts';
@@ -145,7 +145,7 @@ function currentOf({ stages = [] }: Pick<LedgerHeader, 'stages'>): number | unde
  * collectors are included.
  */
 function heldUpBy(counts: Counts, { offlinePolicy }: Pick<CollectorVersionPolicySpec, 'offlinePolicy'>): number {
-  return outstanding(counts) + (offlinePolicy === 'Wait' ? counts.offline : 0);
+  return countUnfinished(counts) + (offlinePolicy === 'Wait' ? counts.offline : 0);
 }
 
 /** Checks `maxFailures`, and stops the rollout if the failure policy requires it. Returns the changed header. */
@@ -294,7 +294,7 @@ class StageProgress {
     const before = this.#header.stages?.[index] as StageRecord;
     const left = heldUpBy(counts, policy.spec);
     if (before.updatedAtMs === undefined && left > 0) {
-      const offline = left - outstanding(counts);
+      const offline = left - countUnfinished(counts);
       return { gate: gate({ kind: 'stageEnd', stage: before.name, offline }) };
     }
     const failures = this.#heldByFailures(before, counts);
@@ -412,17 +412,17 @@ class StageProgress {
     const members = chosen.map(({ id }) => id);
     this.#start(stage, members);
     if (members.length === 0) return this.#startNext();
-    const started = hasNoList(stage) ? [] : members;
+    const started = takesRemaining(stage) ? [] : members;
     return { header: this.#header, current: (this.#header.stages?.length ?? 0) - 1, started };
   }
 
   #heldBack(stage: Stage, isFilled: boolean): Gate | undefined {
     const { name } = stage;
-    if ((isFilled || hasNoList(stage)) && needsApproval(stage, this.#header))
+    if ((isFilled || takesRemaining(stage)) && needsApproval(stage, this.#header))
       return byPerson({ kind: 'approval', stage: name }, reasons.awaitingApproval);
     if (isFilled || this.#header.approved?.includes(name)) return undefined;
     // The last stage takes all remaining collectors, and may be empty if no collectors are left.
-    if (hasNoList(stage) && this.#pending.counts().updated > 0) return undefined;
+    if (takesRemaining(stage) && this.#pending.counts().updated > 0) return undefined;
     return byPerson({ kind: 'emptyStage', stage: name }, reasons.awaitingApproval);
   }
 
@@ -431,7 +431,7 @@ class StageProgress {
     const { stages = [], selected = memberIndex.matched } = this.#header;
     const record = {
       ...stageStarted(stage, now.wallMs, this.#header),
-      ...(!hasNoList(stage) && { members: members.length }),
+      ...(!takesRemaining(stage) && { members: members.length }),
       ...(members.length === 0 && { endedAtMs: now.wallMs }),
     };
     this.#header = { ...this.#header, selected, stages: [...stages, record] };

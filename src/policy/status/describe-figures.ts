@@ -24,7 +24,7 @@ import type { AnalysisOutcome, Attempt, Ending, Entry, StageAnalysis, StageRecor
 import type { PendingChanges } from '../members/pending-changes.ts';
 import type { MemberView } from '../members/policy-member-index.ts';
 import { countMembers, expectedMembers, soakEndMs, waitingStages } from '../members/stages.ts';
-import { type Counts, emptyCounts, outstanding, withdrawn } from '../members/state-counts.ts';
+import { type Counts, countUnfinished, emptyCounts, withdrawn } from '../members/state-counts.ts';
 import type { RollbackPlan } from '../rollout/rollback.ts';
 import type { RolloutState } from '../rollout/rollout-state.ts';
 import { eligibleMembers, type Fleet } from './policy-health.ts';
@@ -92,7 +92,7 @@ export function describeFigures(input: FiguresInput): Figures {
 function describeStages(input: FiguresInput): readonly StageStatus[] {
   const { memberIndex, pending, spec, state } = input;
   const { header, next, gate } = state;
-  const awaitsApproval = gate !== undefined && outstanding(pending.counts()) > 0;
+  const awaitsApproval = gate !== undefined && countUnfinished(pending.counts()) > 0;
   const started = (header.stages ?? []).map((record, index) => describeStarted(record, index, input));
   const expected = expectedMembers(header, pending.candidates(), spec, memberIndex.matched);
   const waiting = waitingStages(spec, header).map(({ name }, index): StageStatus => {

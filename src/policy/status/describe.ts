@@ -19,7 +19,7 @@ import { ledgerFormat } from '../../host/host.ts';
 import type { ActionRecord, RolloutStop } from '../ledger/ledger.ts';
 import type { MemberView } from '../members/policy-member-index.ts';
 import { noStage } from '../members/stages.ts';
-import { type Counts, outstanding } from '../members/state-counts.ts';
+import { type Counts, countUnfinished } from '../members/state-counts.ts';
 import type { Overlap } from '../rollout/decide-input.ts';
 import type { RolloutState } from '../rollout/rollout-state.ts';
 import type { NextWindow } from '../schedule/maintenance-calendar.ts';
@@ -49,7 +49,7 @@ export function describeEssentials(input: EssentialsInput): Essentials {
   // A rollout with failed collectors has not ended, because a user can retry their upgrades.
   const isOver =
     (header.completedAtMs !== undefined || health.ready === 'True') &&
-    outstanding(counts) === 0 &&
+    countUnfinished(counts) === 0 &&
     !header.stop &&
     health.reason !== reasons.collectorsFailed &&
     health.reason !== reasons.collectorsRefused;

@@ -6,7 +6,7 @@ import { counted, wordFor } from '../../base/number-text.ts';
 import { atWork, type Health, resting, stalled } from '../../controller/health.ts';
 import { recoveryText } from '../analysis/recovery.ts';
 import type { LedgerHeader, RolloutStop } from '../ledger/ledger.ts';
-import { type Counts, outstanding } from '../members/state-counts.ts';
+import { type Counts, countUnfinished } from '../members/state-counts.ts';
 import { isRollbackOver } from '../rollout/rollback.ts';
 import type { RolloutState } from '../rollout/rollout-state.ts';
 import { waitText } from './wait-text.ts';
@@ -218,7 +218,7 @@ function rolledBackWords(collectors: number): string {
 function observing({ spec, fleet, targetVersion }: HealthInput): Health | undefined {
   if (!fleet || spec.mode !== 'Observe') return undefined;
   const { offline, inProgress } = fleet.counts;
-  const now = outstanding(fleet.counts) - inProgress;
+  const now = countUnfinished(fleet.counts) - inProgress;
   const later = inProgress === 0 && spec.offlinePolicy === 'Wait' ? offline : 0;
   if (now + later === 0) return undefined;
   const them = wordFor(later, 'it runs', 'they run');
@@ -260,10 +260,10 @@ function rollingOut({ fleet, targetVersion, wait, spec, state }: HealthInput): H
   if (!fleet) return undefined;
   const { inProgress, offline } = fleet.counts;
   const awaited = spec.offlinePolicy === 'Wait' ? offline : 0;
-  if (outstanding(fleet.counts) + awaited === 0) return undefined;
+  if (countUnfinished(fleet.counts) + awaited === 0) return undefined;
   const progress = `${progressText(fleet, targetVersion, awaited)}, ${inProgress} ${wordFor(inProgress, 'is', 'are')} being upgraded`;
   // If all remaining collectors are being upgraded, no collector waits, so the message shows no reason to wait.
-  const held = outstanding(fleet.counts) > inProgress ? wait : undefined;
+  const held = countUnfinished(fleet.counts) > inProgress ? wait : undefined;
   const waits = held?.waitingFor ?? (awaited > 0 ? waitText({ kind: 'online', collectors: awaited }) : undefined);
   const waiting = waits === undefined ? '' : `; waiting for ${waits}`;
   const message = `${progress}${excessText(state)}${waiting}.`;

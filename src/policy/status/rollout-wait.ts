@@ -9,7 +9,7 @@ import type { Refusal } from '../admission/start-rules.ts';
 import { monotonicOf } from '../attempts/attempt.ts';
 import type { PendingChanges } from '../members/pending-changes.ts';
 import { laterStage } from '../members/stages.ts';
-import { type Counts, outstanding } from '../members/state-counts.ts';
+import { type Counts, countUnfinished } from '../members/state-counts.ts';
 import { mayJoin, type RolloutState } from '../rollout/rollout-state.ts';
 import { type RolloutWait, stageReasons } from './policy-health.ts';
 import { waitText } from './wait-text.ts';
@@ -29,7 +29,7 @@ export function waitOf(found: DecisionSoFar): RolloutWait | undefined {
 }
 
 /** Reports whether all remaining collectors are waiting for a user, for example for an approval. */
-export function isLeftToPeople(found: DecisionSoFar, { reason }: Health): boolean {
+export function waitsForUsers(found: DecisionSoFar, { reason }: Health): boolean {
   const { admission, pending, state } = found;
   if (pending.openCount > 0 || (admission.refusal !== undefined && waitAtGate(found) === undefined)) return false;
   const { gate } = state;
@@ -55,7 +55,7 @@ function waitAtGate({ admission: { refusal }, state, pending, now }: DecisionSoF
   const wait = () => toWait({ ...gate, untilMs: monotonicOf(gate.untilMs, now) }, '', now);
   const counts = pending.counts();
   const isStageWaiting = gate.reason !== undefined && stageReasons.has(gate.reason);
-  if (outstanding(counts) === 0) return isStageWaiting ? wait() : undefined;
+  if (countUnfinished(counts) === 0) return isStageWaiting ? wait() : undefined;
   const isWindowAlone = refusal === undefined || refusal.reason === reasons.waitingForWindow;
   return isWindowAlone && toBeStarted(counts) === countBehind(state, pending) ? wait() : undefined;
 }

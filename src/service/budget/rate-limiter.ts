@@ -91,7 +91,7 @@ export class RateLimiter {
   answered(reservation: Reservation, roundTripMs: number, sentAtMs: number): void {
     reservation.lateMs = this.#margin.learn(reservation.class, roundTripMs, sentAtMs);
     reservation.roundTripMs = roundTripMs;
-    this.#witness(reservation.path?.origin, sentAtMs, this.arrivedByMs(reservation));
+    this.#recordArrivals(reservation.path?.origin, sentAtMs, this.arrivedByMs(reservation));
   }
 
   /** Records that the request's connection has ended, after which the request can no longer arrive. */
@@ -107,7 +107,7 @@ export class RateLimiter {
     // usual, they may have arrived only by its end.
     const halfMs = (this.#margin.quickestMs('handshake') ?? 0) / 2;
     const likelyMs = lateMs > marginBounds.maxMs ? tookMs : halfMs + marginBounds.floorMs + lateMs;
-    this.#witness(origin, startedAtMs, startedAtMs + Math.min(tookMs, likelyMs));
+    this.#recordArrivals(origin, startedAtMs, startedAtMs + Math.min(tookMs, likelyMs));
   }
 
   /** Returns the latest possible arrival time of a sent request. */
@@ -157,7 +157,7 @@ export class RateLimiter {
    * arrived. Leaves out requests that were sent less than `marginBounds.maxMs` before the later request, because they
    * may still be on the way.
    */
-  #witness(origin: string | undefined, sentAtMs: number, arrivedByMs: number): void {
+  #recordArrivals(origin: string | undefined, sentAtMs: number, arrivedByMs: number): void {
     for (const reservation of this.#live) {
       if (latestMs(reservation) > sentAtMs) continue;
       if (reservation.path === undefined || reservation.path.origin === origin) boundArrival(reservation, arrivedByMs);

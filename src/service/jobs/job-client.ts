@@ -88,7 +88,7 @@ export class JobClient implements OpenJob {
     reading: ResponseReader<T>,
   ): Promise<CallResponse<T>> {
     const response = await this.#exchange.perform({ ...call, session: this.#session }, reading);
-    const warning = newsOf(response.value.warning, this.#notice);
+    const warning = newTextOf(response.value.warning, this.#notice);
     return { ...response, value: { ...response.value, warning } };
   }
 }
@@ -132,7 +132,7 @@ export function withoutCookieNotice(warning: string | undefined): string | undef
 }
 
 /**
- * Minimum length, in characters, of text that `newsOf` removes from a warning. Shorter text could occur in a new
+ * Minimum length, in characters, of text that `newTextOf` removes from a warning. Shorter text could occur in a new
  * warning by chance.
  */
 const shortestNotice = 16;
@@ -141,7 +141,7 @@ const shortestNotice = 16;
  * Returns the new part of a warning. All warnings of a job repeat the text `known`, which is the warning from the
  * creation of the job. This function removes that text.
  */
-export function newsOf(warning: string | undefined, known = ''): string | undefined {
+export function newTextOf(warning: string | undefined, known = ''): string | undefined {
   const said = known.trim();
   return withoutCookieNotice(said.length < shortestNotice ? warning : warning?.replaceAll(said, ' '));
 }

@@ -64,7 +64,7 @@ export async function readPage(source: PageSource, options: PageReadingOptions):
     signal.throwIfAborted();
     if (error !== undefined && !passes(error)) throw error;
     if (rows > 0) return offset + rows;
-    if (tries === maxTries) throw error ?? nothingCame(offset);
+    if (tries === maxTries) throw error ?? missingResults(offset);
     await sleep(clock, delayAfter(error, tries), signal);
   }
 }
@@ -79,7 +79,7 @@ function delayAfter(error: unknown, tries: number): number {
   return Math.max(Math.min(longestDelayMs, namedMs), doubledMs(firstDelayMs, tries - 1, longestDelayMs));
 }
 
-function nothingCame(offset: number): LogfleetError {
+function missingResults(offset: number): LogfleetError {
   const message = `The service returned no results of the search job from offset ${offset} onwards, although it reported that there are more.`;
   return failure('backoff', 'job.pagesEmpty', message, { reason: 'ResultsMissing' });
 }

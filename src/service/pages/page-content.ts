@@ -112,7 +112,7 @@ export class PageContent {
       field?.set(kind, reader.start - reader.kept, reader.at - reader.kept);
       if (isContainer(kind)) yield* reader.skipRest();
     }
-    this.#giveOut(reader.at);
+    this.#passOn(reader.at);
     reader.kept = -1;
     this.#hasMap = true;
     this.#place = 'element';
@@ -124,7 +124,7 @@ export class PageContent {
     for (let { at } = reader; ; at = reader.kept + 1) {
       const end = this.#finder.find(reader.bytes, reader.view, reader.kept, at, reader.end);
       if (end < 0) break;
-      this.#giveOut(end);
+      this.#passOn(end);
       this.#beginRow(end + rowGap);
     }
     reader.continueObject(reader.kept, this.#finder.stoppedAt);
@@ -137,7 +137,7 @@ export class PageContent {
   }
 
   /** Passes on the row that ends at index `end`. */
-  #giveOut(end: number): void {
+  #passOn(end: number): void {
     const { bytes, kept } = this.#reader;
     this.checkLength(kept, end);
     this.#sink.row(this.#fieldsOfRow.read(bytes, kept, end, this.#errorInRow));

@@ -3,7 +3,7 @@
  * Most rows have the same field names as the row before, so field names are compared with those of the earlier row
  * instead of being parsed again.
  */
-import { char, plainEnd, standsAt, stringEnd } from '../../base/json-bytes.ts';
+import { char, occursAt, plainEnd, stringEnd } from '../../base/json-bytes.ts';
 import type { FieldValue, RowFields } from './page-row.ts';
 
 /** Text between two rows. */
@@ -51,7 +51,7 @@ export class RowFinder {
       const length = nameLengths[member] as number;
       let text = at + length;
       if (length === 0 || text > end || !isRepeated(nameView, member * maxNameBytes, view, at, length)) {
-        if (at + betweenRows.length <= end && standsAt(bytes, at, betweenRows)) return at + 1;
+        if (at + betweenRows.length <= end && occursAt(bytes, at, betweenRows)) return at + 1;
         text = this.#learnName(bytes, view, member, at, end);
       }
       const close = text < 0 ? -1 : stringEnd(bytes, view, text, end);

@@ -107,7 +107,7 @@ export const mutants: readonly ScannerMutant[] = [
   ]),
   ...mutantsOf('service/pages/row-finder.ts', [
     ['the distance between two rows is one byte too small', 'betweenRows.length - 2', 'betweenRows.length - 3'],
-    ['the text between rows is not checked', ' && standsAt(bytes, at, betweenRows)', ''],
+    ['the text between rows is not checked', ' && occursAt(bytes, at, betweenRows)', ''],
     ['members without a comma are accepted', '(member > 0 && bytes[at] !== char.comma)', 'false'],
     ['names without a colon are accepted', ' || bytes[nameEnd + 1] !== char.colon', ''],
     ['names without quotes are accepted', 'bytes[name] !== char.quote || ', ''],

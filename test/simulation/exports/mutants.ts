@@ -237,8 +237,8 @@ export const exportMutants: readonly Mutant[] = [
     'a repeated row is written again',
     'doubled',
     'export/search/row-filter.ts',
-    'if (comesAgain) {',
-    'if (comesAgain && figures.received < 0) {',
+    'if (isDuplicate) {',
+    'if (isDuplicate && figures.received < 0) {',
     othersRows,
   ),
   mutant(

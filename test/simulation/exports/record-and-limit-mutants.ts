@@ -165,7 +165,7 @@ export const limitMutants: readonly Mutant[] = [
     'running searches continue beyond the maximum of scanned bytes',
     'scannedAside',
     'export/work/export-decision.ts',
-    'return search.isSearching && isScannedOut(limits, scannedBytes(input));',
+    'return search.isSearching && isScanLimitReached(limits, scannedBytes(input));',
     'return false;',
   ),
   mutant(

@@ -105,7 +105,7 @@ describe('a dense millisecond', () => {
 
   test('is not searched when the limit of scanned bytes is reached', async () => {
     const world = worldOf(100);
-    world.isScannedOut = true;
+    world.isScanLimitReached = true;
     expect(await world.search(millisecond)).toEqual({ kind: 'stopped' });
     expect(world.countOf('createJob')).toBe(2);
     expect(await world.leftovers()).toEqual([]);

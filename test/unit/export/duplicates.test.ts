@@ -6,7 +6,7 @@ function row(messageTimeMs: number, messageId: string, text = ''): KnownRow {
 }
 
 function repeated(duplicates: Duplicates, rows: readonly KnownRow[]): boolean[] {
-  return rows.map((one) => duplicates.comesAgain(one));
+  return rows.map((one) => duplicates.isDuplicate(one));
 }
 
 describe.each([
@@ -38,9 +38,9 @@ describe.each([
     const duplicates = make();
     const one = row(5, '1', 'first');
     const place = Buffer.from(one.bytes);
-    duplicates.comesAgain({ ...one, bytes: place });
+    duplicates.isDuplicate({ ...one, bytes: place });
     place.fill(0);
-    expect(duplicates.comesAgain(one)).toBe(true);
+    expect(duplicates.isDuplicate(one)).toBe(true);
   });
 
   test('is sure while rows come newest first', () => {

@@ -71,7 +71,7 @@ class PlanningWorld {
       chosenFields: new ChosenFields([]),
       incompletePolicy: () => 'Fail' as const,
       settleDelayMs: () => 0,
-      isScannedOut: () => false,
+      isScanLimitReached: () => false,
       searchesAtOnce: () => 4,
       failedBefore: () => 0,
       onProgress: () => {},

@@ -6,7 +6,7 @@ import type { Message } from '../../../simulator/test/row-data.ts';
 import { type Random, seededRandom } from '../../../src/base/random.ts';
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
 import type { DestinationFailure } from '../../../src/destination/store/destination-error.ts';
-import { nextAim } from '../../../src/export/work/export-decision.ts';
+import { nextRangeStartMs } from '../../../src/export/work/export-decision.ts';
 import { plainOutput } from '../../support/export-definition.ts';
 import type { DestinationCall } from '../../support/memory-destination.ts';
 import { randomRuns } from '../../support/random-runs.ts';
@@ -118,7 +118,8 @@ async function cover(world: SearchWorld, plan: SearchPlan): Promise<readonly Com
         records.push(record);
         [toMs, failedBefore] = [record.fromMs, 0];
         const remaining = { index: 0, fromMs: hour.fromMs, toMs };
-        fromMs = plan.byReceiptTime && toMs > hour.fromMs ? nextAim(remaining, record, plan.limit) : hour.fromMs;
+        fromMs =
+          plan.byReceiptTime && toMs > hour.fromMs ? nextRangeStartMs(remaining, record, plan.limit) : hour.fromMs;
         break;
       }
       case 'narrowed':

@@ -60,7 +60,7 @@ export class SearchWorld {
   readonly definition: ExportDefinition;
   readonly messages: readonly Message[];
   policy: 'Fail' | 'Keep' = 'Fail';
-  isScannedOut = false;
+  isScanLimitReached = false;
   searchesAtOnce = 4;
   jobs: SearchJobs;
   news = 0;
@@ -94,7 +94,7 @@ export class SearchWorld {
       log: silentLogger,
       incompletePolicy: () => this.policy,
       settleDelayMs: () => 0,
-      isScannedOut: () => this.isScannedOut,
+      isScanLimitReached: () => this.isScanLimitReached,
       searchesAtOnce: () => this.searchesAtOnce,
       failedBefore: () => 0,
       onProgress: () => void this.news++,

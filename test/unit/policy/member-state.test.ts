@@ -4,8 +4,8 @@ import { parseBuildVersion } from '../../../src/base/build-version.ts';
 import type { Row } from '../../../src/fleet/fleet-rows.ts';
 import {
   isEligible,
-  isMended,
   isSilent,
+  isUpdatedAfterFailure,
   type MemberContext,
   type MemberInput,
   type MemberState,
@@ -312,7 +312,7 @@ describe('U6: a collector that is no longer failed', () => {
     ['is retried', at(target), { ...endedEntry('failed'), ...openEntry() }, false],
     ['failed in a rollback', at(target), endedEntry('failed', { sinceMs: 1_000 }, { isRollback: true }), false],
   ])('%s: %s', (_, shown, known, expected) => {
-    expect(isMended({ row: shown, entry: known }, context())).toBe(expected);
+    expect(isUpdatedAfterFailure({ row: shown, entry: known }, context())).toBe(expected);
   });
 });
 

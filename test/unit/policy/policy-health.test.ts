@@ -1,7 +1,7 @@
 /** Tests the health of a policy, as shown by its `Ready` condition. */
 import { describe, expect, test } from 'vitest';
 import { LogfleetError } from '../../../src/base/errors.ts';
-import { type Counts, outstanding } from '../../../src/policy/members/state-counts.ts';
+import { type Counts, countUnfinished } from '../../../src/policy/members/state-counts.ts';
 import { eligibleMembers, type HealthInput, healthOf } from '../../../src/policy/status/policy-health.ts';
 import { waitText } from '../../../src/policy/status/wait-text.ts';
 import { counts, spec, target } from './builders.ts';
@@ -232,7 +232,7 @@ describe('the first situation in the order of precedence decides', () => {
 
 test('outstanding and eligible collectors', () => {
   const all = counts({ updated: 1, pending: 2, inProgress: 4, retrying: 8, drifting: 16, failed: 32, offline: 64 });
-  expect(outstanding(all)).toBe(30);
+  expect(countUnfinished(all)).toBe(30);
   expect(eligibleMembers({ counts: counts({ foreign: 3 }), matched: 10, toExamine: 0 })).toBe(7);
   // Two of the five skipped collectors count as eligible, because the user must examine why these two are skipped.
   expect(eligibleMembers({ counts: counts({ skipped: 5, offline: 1 }), matched: 10, toExamine: 2 })).toBe(6);

@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from 'vitest';
 import { decodeCreatedJob, decodeJobStatus, decodeRecordPage } from '../../../../src/service/jobs/decode-jobs.ts';
-import { newsOf, withoutCookieNotice } from '../../../../src/service/jobs/job-client.ts';
+import { newTextOf, withoutCookieNotice } from '../../../../src/service/jobs/job-client.ts';
 
 const bytes = (text: string) => Buffer.from(text, 'utf8');
 const status = (members: string) => decodeJobStatus(bytes(`{"state":"GATHERING RESULTS","messageCount":7,${members}}`));
@@ -185,10 +185,10 @@ describe('a warning without the notice about cookies (2.2, 10.2)', () => {
 
   test('is recognised by the text of the creation, in any language', () => {
     const own = 'Bitte Kekse mitsenden; sonst kennen wir Sie nicht.';
-    expect(newsOf(own, own)).toBeUndefined();
-    expect(newsOf(`${own} Das Limit ist nah.`, own)).toBe('Das Limit ist nah.');
-    expect(newsOf('Das Limit ist nah.', own)).toBe('Das Limit ist nah.');
-    expect(newsOf('a warning', 'a')).toBe('a warning');
-    expect(newsOf(notice, undefined)).toBeUndefined();
+    expect(newTextOf(own, own)).toBeUndefined();
+    expect(newTextOf(`${own} Das Limit ist nah.`, own)).toBe('Das Limit ist nah.');
+    expect(newTextOf('Das Limit ist nah.', own)).toBe('Das Limit ist nah.');
+    expect(newTextOf('a warning', 'a')).toBe('a warning');
+    expect(newTextOf(notice, undefined)).toBeUndefined();
   });
 });
