@@ -12,9 +12,9 @@ import { renderDuration } from '../src/base/duration.ts';
 import { listText } from '../src/base/list-text.ts';
 import { wordFor } from '../src/base/number-text.ts';
 import { collectorStates } from '../src/cli/render/bars.ts';
-import { widthOf, wrap } from '../src/cli/render/columns.ts';
 import type { Paint } from '../src/cli/render/paint.ts';
 import { renderTable } from '../src/cli/render/table.ts';
+import { widthOf, wrap } from '../src/cli/render/terminal-text.ts';
 import { renderExamples } from '../src/cli/render/text.ts';
 
 export interface DemoFindings {

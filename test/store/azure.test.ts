@@ -208,8 +208,8 @@ test('a store that becomes unavailable keeps its blobs, and leftovers are remove
   await azurite.restart();
   expect((await destination.read('plan'))?.toString()).toBe('x');
   // The process with this token is considered dead, so `abortLeftovers` removes its unfinished upload.
-  expect(await destination.abortLeftovers('', 'ofTheDead')).toBe(1);
-  expect(await destination.abortLeftovers('', 'ofTheDead')).toBe(0);
+  expect(await destination.abortLeftovers('', 'endedProcesses')).toBe(1);
+  expect(await destination.abortLeftovers('', 'endedProcesses')).toBe(0);
   expect(await place.files()).toEqual(['audit/logging/plan']);
 });
 

@@ -171,10 +171,10 @@ export function describeDestination({ make, url, unseenBytes }: StoreKind): void
       await child.line();
       const hasBegun = bytes > unseenBytes;
       if (hasBegun) await stored(1);
-      expect(await destination.abortLeftovers('data', 'ofTheDead')).toBe(0);
+      expect(await destination.abortLeftovers('data', 'endedProcesses')).toBe(0);
       await child.kill();
       expect(await listed('')).toEqual([]);
-      expect(await destination.abortLeftovers('data', 'ofTheDead')).toBe(hasBegun ? 1 : 0);
+      expect(await destination.abortLeftovers('data', 'endedProcesses')).toBe(hasBegun ? 1 : 0);
       expect(await place.files()).toEqual([]);
     });
   });
@@ -184,7 +184,7 @@ export function describeDestination({ make, url, unseenBytes }: StoreKind): void
       await using child = new Child(place.data, { kind: 'churn', folder: `commits/${lines}`, bytes: 300_000 });
       for (let line = 0; line < lines; line++) await child.line();
       await child.kill();
-      await destination.abortLeftovers('', 'ofTheDead');
+      await destination.abortLeftovers('', 'endedProcesses');
       const found = await listed(`commits/${lines}`);
       expect(found.length).toBeGreaterThanOrEqual(lines);
       expect(found.filter(([, bytes]) => bytes !== 300_000)).toEqual([]);
@@ -196,7 +196,7 @@ export function describeDestination({ make, url, unseenBytes }: StoreKind): void
     test('keeps uploads of running processes, unless they are no longer needed (E15)', async () => {
       const file = await destination.open('data/kept');
       await file.write(Buffer.alloc(12 * mebibyte));
-      expect(await destination.abortLeftovers('', 'ofTheDead')).toBe(0);
+      expect(await destination.abortLeftovers('', 'endedProcesses')).toBe(0);
       await file.finish();
       const needless = await destination.open('data/needless');
       await needless.write(Buffer.alloc(12 * mebibyte));
@@ -226,7 +226,7 @@ export function describeDestination({ make, url, unseenBytes }: StoreKind): void
     test('leaves unfinished uploads to the store, which does not list them (E15)', async () => {
       const file = await destination.open('data/file');
       await file.write(Buffer.alloc(12 * mebibyte));
-      expect(await destination.abortLeftovers('data', 'ofTheDead')).toBe(0);
+      expect(await destination.abortLeftovers('data', 'endedProcesses')).toBe(0);
       expect(await destination.abortLeftovers('data', 'all')).toBe(0);
       await file.finish();
       expect(await listed('')).toEqual([['data/file', 12 * mebibyte]]);

@@ -93,8 +93,8 @@ describe('a store that becomes unavailable', () => {
     expect((await destination.read('plan'))?.toString()).toBe('x');
     expect(await destination.create('record', Buffer.from('x'))).toBe('created');
     // The process with this token is considered dead, so `abortLeftovers` removes its unfinished upload.
-    expect(await destination.abortLeftovers('', 'ofTheDead')).toBe(1);
-    expect(await destination.abortLeftovers('', 'ofTheDead')).toBe(0);
+    expect(await destination.abortLeftovers('', 'endedProcesses')).toBe(1);
+    expect(await destination.abortLeftovers('', 'endedProcesses')).toBe(0);
     expect(bucket.files()).toEqual(['audit/logging/plan', 'audit/logging/record']);
     await destination.close();
   });
@@ -114,9 +114,9 @@ test('E15: an upload that one destination could not remove is removed by the nex
     await gateway.restart();
     const next = await openDestination(settingsOf(bucket.data), ports);
     opened.push(next);
-    expect(await next.abortLeftovers('elsewhere', 'ofTheDead')).toBe(0);
-    expect(await next.abortLeftovers('data', 'ofTheDead')).toBe(1);
-    expect(await next.abortLeftovers('', 'ofTheDead')).toBe(0);
+    expect(await next.abortLeftovers('elsewhere', 'endedProcesses')).toBe(0);
+    expect(await next.abortLeftovers('data', 'endedProcesses')).toBe(1);
+    expect(await next.abortLeftovers('', 'endedProcesses')).toBe(0);
     expect(bucket.files()).toEqual([]);
   } finally {
     await gateway.stop();
@@ -299,9 +299,9 @@ test('an upload of a process that cannot be checked is left over after 15 minute
   // stored.
   const parts = () => place.files().filter((file) => /\/\d+$/.test(file));
   await expect.poll(parts).toHaveLength(2);
-  expect(await later.abortLeftovers('', 'ofTheDead')).toBe(0);
+  expect(await later.abortLeftovers('', 'endedProcesses')).toBe(0);
   clock.skewMs = 10 ** 14;
-  expect(await later.abortLeftovers('', 'ofTheDead')).toBe(1);
+  expect(await later.abortLeftovers('', 'endedProcesses')).toBe(1);
   await upload.abort();
   expect(place.files()).toEqual([]);
 });

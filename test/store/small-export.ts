@@ -44,7 +44,7 @@ export async function runSmallExport(
   writer: Writer,
   at: (boundary: Boundary) => Promise<void>,
 ): Promise<void> {
-  await destination.abortLeftovers(layout.folder, 'ofTheDead');
+  await destination.abortLeftovers(layout.folder, 'endedProcesses');
   const ours = { boundariesMs: [startMs, startMs + 30 * minuteMs, identity.toMs] };
   const plan = await storePlanOnce(destination, layout, ours);
   await at('planned');

@@ -155,7 +155,7 @@ describe('uploads of processes that cannot be checked (E15)', () => {
     const file = join(directory, 'logging/audit/data', foreign);
     writeFileSync(file, 'rows');
     utimesSync(file, 0, 0);
-    expect(await destination.abortLeftovers('', 'ofTheDead')).toBe(0);
+    expect(await destination.abortLeftovers('', 'endedProcesses')).toBe(0);
     expect(await destination.abortLeftovers('', 'all')).toBe(1);
     expect(place.files()).toEqual(['logging/audit/data/x']);
   });

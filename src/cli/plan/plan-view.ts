@@ -11,9 +11,9 @@ import { countUpgrades, type PlannedStage, type RolloutPlan } from '../../policy
 import { cutoffMs } from '../../policy/schedule/maintenance-calendar.ts';
 import { waitText } from '../../policy/status/wait-text.ts';
 import { renderHistogram } from '../render/bars.ts';
-import { wrap } from '../render/columns.ts';
 import { type Paint, paintWith } from '../render/paint.ts';
 import { type Fact, renderFacts, renderTable } from '../render/table.ts';
+import { wrap } from '../render/terminal-text.ts';
 import { printable, renderAge, renderBytes, renderCount, renderMinute } from '../render/text.ts';
 import type { ExportOutlook, PlannedSearches } from './export-planner.ts';
 import type { Outlook } from './planner.ts';

@@ -1,8 +1,8 @@
 /** Renders bars and histograms as text. Each state has its own character, so that bars are readable without colours. */
 import type { CollectorCounts } from '../../api/generated/collector-version-policy.ts';
 import type { TimeRange } from '../../base/time-range.ts';
-import { widthOf } from './columns.ts';
 import type { Colour, Paint } from './paint.ts';
+import { widthOf } from './terminal-text.ts';
 
 interface CollectorState {
   readonly member: Exclude<keyof CollectorCounts, 'matched'>;

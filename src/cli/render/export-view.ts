@@ -5,10 +5,10 @@ import type { SearchExport } from '../../api/kinds.ts';
 import { counted, groupedText } from '../../base/number-text.ts';
 import { isoSeconds, isoText } from '../../base/time-text.ts';
 import { renderHistogram, renderProgressBar } from './bars.ts';
-import { wrap } from './columns.ts';
 import { conditionOf, holds, isAtWork } from './condition-lines.ts';
 import { type Paint, paintWith } from './paint.ts';
 import { columnWidths, type Fact, renderFacts, renderRow } from './table.ts';
+import { wrap } from './terminal-text.ts';
 import { printable, renderAgeSince, renderBytes, renderCount, renderEnd, renderMinute } from './text.ts';
 import { type KindView, type Moment, renderView, type ViewOptions } from './view-layout.ts';
 

@@ -11,11 +11,11 @@ import { compareBuildVersions, parseBuildVersion } from '../../base/build-versio
 import { renderDuration } from '../../base/duration.ts';
 import { counted, wordFor } from '../../base/number-text.ts';
 import { renderBar, renderLegend } from './bars.ts';
-import { clip, widthOf, wrap } from './columns.ts';
 import { conditionOf, holds, isAtWork } from './condition-lines.ts';
 import type { Paint } from './paint.ts';
 import { renderActions, renderStages, renderWait, renderWindow } from './rollout-figures.ts';
 import { aligned } from './table.ts';
+import { clip, widthOf, wrap } from './terminal-text.ts';
 import { printable, renderAgeSince, renderEnd, renderExamples } from './text.ts';
 import { type KindView, type Moment, renderView, type ViewOptions } from './view-layout.ts';
 

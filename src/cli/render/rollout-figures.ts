@@ -10,10 +10,10 @@ import type {
 import { counted, groupedText, wordFor } from '../../base/number-text.ts';
 import { comparedAfterRollback } from '../../policy/analysis/recovery.ts';
 import { apportion } from './bars.ts';
-import { clip, widthOf, wrap } from './columns.ts';
 import { conditionOf } from './condition-lines.ts';
 import type { Colour, Paint } from './paint.ts';
 import { aligned } from './table.ts';
+import { clip, widthOf, wrap } from './terminal-text.ts';
 import { printable, renderAge, renderAgeSince } from './text.ts';
 
 interface StageLinesOptions {

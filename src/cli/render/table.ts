@@ -1,6 +1,7 @@
 /** Text layouts for terminals: tables, and lists of names with values. */
-import { widthOf, wrap } from './columns.ts';
+
 import type { Paint } from './paint.ts';
+import { widthOf, wrap } from './terminal-text.ts';
 import { printable } from './text.ts';
 
 const widestGap = 3;

@@ -6,10 +6,10 @@ import type { AnyResource } from '../../api/kinds.ts';
 import { keyText } from '../../base/key-text.ts';
 import { timeOfDay } from '../../base/time-text.ts';
 import type { ResourceEvent } from '../../host/host.ts';
-import { clip, widthOf, wrap, wrapIndented } from './columns.ts';
 import { conditionOf, holds, renderBehind, renderConditions, type Tone, toneOf } from './condition-lines.ts';
 import { type NextSteps, renderMessage } from './next-steps.ts';
 import { type Colour, type Paint, paintWith } from './paint.ts';
+import { clip, widthOf, wrap, wrapIndented } from './terminal-text.ts';
 import { printable, renderAge } from './text.ts';
 
 export interface LiveEvent {

@@ -7,9 +7,9 @@ import { counted, wordFor } from '../../base/number-text.ts';
 import type { CommandContext } from '../command/context.ts';
 import { invocation } from '../command/invocation.ts';
 import type { TargetOptions } from '../command/options.ts';
-import { wrap } from '../render/columns.ts';
 import { conditionOf } from '../render/condition-lines.ts';
 import { nextSteps, renderMessage, renderTargetFlags, type StepOptions } from '../render/next-steps.ts';
+import { wrap } from '../render/terminal-text.ts';
 
 /** Returns a function that maps a resource to the flags with which another logfleet command finds the resource. */
 export function flagsAmong(

@@ -4,9 +4,9 @@ import type { TimeRange } from '../../base/time-range.ts';
 import { isoSeconds } from '../../base/time-text.ts';
 import type { RunProblem, RunProblemKind, ScheduleVerification } from '../../schedule/schedule-verification.ts';
 import { invocation } from '../command/invocation.ts';
-import { wrap, wrapIndented } from '../render/columns.ts';
 import { paintWith } from '../render/paint.ts';
 import { renderTable } from '../render/table.ts';
+import { wrap, wrapIndented } from '../render/terminal-text.ts';
 import { printable, renderBytes, renderCount } from '../render/text.ts';
 import { listed, verificationDocument } from './verification-view.ts';
 

@@ -9,9 +9,9 @@ import { type Manifest, manifestAdvice } from '../../destination/manifest.ts';
 import type { Difference, DifferenceKind } from '../../destination/manifest-check.ts';
 import { lowestLevel, type ProofLevel, type ProofRange, proofLevels } from '../../destination/proof-range.ts';
 import { searchAgainAdvice } from '../../destination/recorded-files.ts';
-import { wrap, wrapIndented } from '../render/columns.ts';
 import { type Paint, paintWith } from '../render/paint.ts';
 import { renderTable } from '../render/table.ts';
+import { wrap, wrapIndented } from '../render/terminal-text.ts';
 import { printable, renderBytes, renderCount } from '../render/text.ts';
 
 interface VerificationViewOptions {

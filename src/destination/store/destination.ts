@@ -30,10 +30,10 @@ export interface ListedObject {
 }
 
 /**
- * Selects which unfinished uploads to remove: only those of processes that have ended (`ofTheDead`), or all uploads
+ * Selects which unfinished uploads to remove: only those of processes that have ended (`endedProcesses`), or all uploads
  * (`all`).
  */
-export type LeftoverChoice = 'ofTheDead' | 'all';
+export type LeftoverChoice = 'endedProcesses' | 'all';
 
 /** Lifetime of a file. The store must not lock a `temporary` file, because the file will soon be removed. */
 export type FileLifetime = 'permanent' | 'temporary';

@@ -77,7 +77,7 @@ export class StoredExport {
    * of its uploads can show whether it has ended.
    */
   async abortOldUploads(): Promise<void> {
-    await this.destination.abortLeftovers(this.#definition.layout.folder, 'ofTheDead');
+    await this.destination.abortLeftovers(this.#definition.layout.folder, 'endedProcesses');
   }
 
   /**

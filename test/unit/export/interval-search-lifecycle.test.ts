@@ -197,7 +197,7 @@ describe('a process that dies at a boundary (E3, E15)', () => {
         token: 2,
         destination: new MemoryDestination(dying.destination.store),
       });
-      await successor.destination.abortLeftovers('', 'ofTheDead');
+      await successor.destination.abortLeftovers('', 'endedProcesses');
       expect(successor.destination.store.uploads.size).toBe(0);
       const outcome = await successor.search();
       const stands = name === 'export.commit' && phase === 'after';

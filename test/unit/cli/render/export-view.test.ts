@@ -2,9 +2,9 @@
 import { describe, expect, test } from 'vitest';
 import type { SearchExportStatus } from '../../../../src/api/generated/search-export.ts';
 import { renderHistogram } from '../../../../src/cli/render/bars.ts';
-import { widthOf } from '../../../../src/cli/render/columns.ts';
 import { renderExport } from '../../../../src/cli/render/export-view.ts';
 import { renderLine } from '../../../../src/cli/render/resource-view.ts';
+import { widthOf } from '../../../../src/cli/render/terminal-text.ts';
 import type { Moment } from '../../../../src/cli/render/view-layout.ts';
 import { exportingStatus, sampleExport } from '../sample-export.ts';
 import { ago, nowMs } from '../sample-policy.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { clip, widthOf, wrap, wrapIndented } from '../../../../src/cli/render/columns.ts';
 import { paintWith } from '../../../../src/cli/render/paint.ts';
+import { clip, widthOf, wrap, wrapIndented } from '../../../../src/cli/render/terminal-text.ts';
 import { printable } from '../../../../src/cli/render/text.ts';
 
 const paint = paintWith(true);

@@ -1,8 +1,8 @@
 import { describe, expect, it, test } from 'vitest';
 import type { CollectorVersionPolicyStatus } from '../../../../src/api/generated/collector-version-policy.ts';
-import { widthOf } from '../../../../src/cli/render/columns.ts';
 import { renderPolicy } from '../../../../src/cli/render/policy-view.ts';
 import { renderLine } from '../../../../src/cli/render/resource-view.ts';
+import { widthOf } from '../../../../src/cli/render/terminal-text.ts';
 import type { Moment, ViewOptions } from '../../../../src/cli/render/view-layout.ts';
 import { ago, nowMs, rollingStatus, samplePolicy, stagedStatus } from '../sample-policy.ts';
 

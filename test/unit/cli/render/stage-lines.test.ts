@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import type { StageAnalysisStatus, StageStatus } from '../../../../src/api/generated/collector-version-policy.ts';
-import { widthOf } from '../../../../src/cli/render/columns.ts';
 import { paintWith } from '../../../../src/cli/render/paint.ts';
 import {
   renderCounts,
@@ -8,6 +7,7 @@ import {
   renderStageState,
   renderStages,
 } from '../../../../src/cli/render/rollout-figures.ts';
+import { widthOf } from '../../../../src/cli/render/terminal-text.ts';
 import { ago, nowMs } from '../sample-policy.ts';
 
 const plain = paintWith(false);
