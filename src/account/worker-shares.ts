@@ -164,6 +164,11 @@ export class WorkerShares {
     return { isFreed, nextMs };
   }
 
+  /** Returns the namespaces and names of the Jobs whose workers use a user's shares. */
+  jobsOf(user: string): readonly string[] {
+    return [...this.#entries].flatMap(([job, { held }]) => (held.user === user ? job : []));
+  }
+
   /** Returns the shares used by a user's workers. */
   of(user: string): readonly HeldShare[] {
     return [...this.#entries.values()].map(({ held }) => held).filter((held) => held.user === user);

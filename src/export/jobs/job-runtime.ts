@@ -244,8 +244,8 @@ export class JobRuntime {
     const share = shares.reserve(job, input.share, accounts.limitsOf(account));
     if (!share) {
       if (shares.get(job)) return { health: waiting(reasons.jobPending, afterFormerJob) };
-      const message =
-        'The Kubernetes Jobs of other exports are using all requests that the service allows this user. The export will start when one of these Jobs ends.';
+      const jobs = shares.jobsOf(account.user).join(', ');
+      const message = `The Kubernetes Jobs of other exports are using all requests that the service allows this user. The export will start when one of these Jobs ends: ${jobs}.`;
       return { health: waiting(reasons.waitingForShare, message) };
     }
     if (!accounts.isWithinLimits(account)) {

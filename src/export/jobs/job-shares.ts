@@ -41,6 +41,11 @@ export class JobShares {
     return this.#options.shares.get(keyText(job));
   }
 
+  /** Returns the namespaces and names of the Jobs that use a user's request limits. */
+  jobsOf(user: string): readonly string[] {
+    return this.#options.shares.jobsOf(user);
+  }
+
   /** Reserves request limits for a Job, up to `wanted`. Returns undefined if none are left. */
   reserve(job: ResourceKey, wanted: HeldShare, limits: RequestLimits): HeldShare | undefined {
     const { shares, accounts } = this.#options;

@@ -457,6 +457,8 @@ describe('an export in a Kubernetes Job', () => {
     await world.world.until(() => world.reason !== undefined, minuteMs);
     await world.world.until(() => false, 2 * minuteMs);
     expect([world.reason, controller.running.length]).toEqual(['WaitingForShare', 4]);
+    const message = world.condition('Ready')?.message;
+    for (const { metadata } of jobs()) expect(message).toContain(`logging/${metadata.name}`);
   });
 
   test("B8: keeps its Job and its share when the user's limits change", async () => {
