@@ -105,7 +105,8 @@ export async function verifySchedule(
   if (named.size === 0 && problems.length === 0) return undefined;
   const records = await readRecords(destination, layout, named, options, problems);
   const range = await rangeOf(destination, layout, records, options);
-  const manifests: Manifest[] = [];
+  const queries = new Set<string>();
+  let byReceiptTime = 0;
   const matching: RunRecord[] = [];
   let done = 0;
   await inParallel(records, readsAtOnce, async (record) => {
@@ -113,7 +114,8 @@ export async function verifySchedule(
     const found = await checkedManifest(destination, record);
     if ('kind' in found) problems.push(found);
     else {
-      manifests.push(found);
+      queries.add(found.export.query);
+      if (found.export.byReceiptTime) byReceiptTime++;
       matching.push(record);
       if (!found.complete) problems.push({ kind: 'incomplete', where: layoutOf(record).manifest, message: '' });
     }
@@ -130,10 +132,10 @@ export async function verifySchedule(
     gaps: without(range, union(records)),
     overlaps: overlapsOf(records),
     problems: problems.sort((a, b) => (a.where < b.where ? -1 : 1)),
-    manifests: manifests.length,
+    manifests: matching.length,
     filesRead: read.length,
-    queries: new Set(manifests.map(({ export: { query } }) => query)).size,
-    byReceiptTime: manifests.filter(({ export: { byReceiptTime } }) => byReceiptTime).length,
+    queries: queries.size,
+    byReceiptTime,
   };
 }
 
