@@ -1071,7 +1071,7 @@ export const searchExportScheduleSchema: StructuralSchema = {
           "rule": "self.template.spec.destination == oldSelf.template.spec.destination",
           "fieldPath": ".template.spec.destination",
           "problem": "cannot be changed, because the records of complete runs are stored there",
-          "remedy": "create another SearchExportSchedule with a new name"
+          "remedy": "create the SearchExportSchedule again with the same name, after deleting it"
         },
         {
           "rule": "!has(self.template.spec.destination.persistentVolumeClaim)",
