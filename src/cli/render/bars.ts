@@ -81,8 +81,8 @@ function sum(amounts: readonly number[]): number {
 const eighths = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'] as const;
 
 /**
- * Renders a progress bar such as `[████▌     ]` with exactly `width` columns. `ratio` is the completed fraction. The bar
- * is full only if `ratio` is 1.
+ * Renders a progress bar such as `[████▌     ]` with exactly `width` columns. `ratio` is the completed fraction. The
+ * bar is full only if `ratio` is 1.
  */
 export function renderProgressBar(ratio: number, width: number, paint: Paint): string {
   const columns = Math.max(0, width - 2);
@@ -92,7 +92,7 @@ export function renderProgressBar(ratio: number, width: number, paint: Paint): s
 }
 
 /** A time range with its number of rows. */
-interface Piece extends TimeRange {
+interface CountedRange extends TimeRange {
   readonly rows: number;
 }
 
@@ -102,11 +102,11 @@ const unknown = '·';
 const empty = ' ';
 
 /** Renders a histogram of rows over time in `width` columns. */
-export function renderHistogram(pieces: readonly Piece[], range: TimeRange, width: number): string {
+export function renderHistogram(ranges: readonly CountedRange[], range: TimeRange, width: number): string {
   const lengthMs = (range.toMs - range.fromMs) / width;
   const columns = Array.from({ length: width }, (_, column) => {
     const fromMs = range.fromMs + column * lengthMs;
-    return rowsWithin({ fromMs, toMs: fromMs + lengthMs }, pieces);
+    return rowsWithin({ fromMs, toMs: fromMs + lengthMs }, ranges);
   });
   const highest = Math.max(...columns.map((rows) => rows ?? 0));
   return columns.map((rows) => (rows === undefined ? unknown : block(rows, highest))).join('');
@@ -122,13 +122,13 @@ function block(rows: number, highest: number): string {
  * Returns the number of rows in one column of a histogram. Returns undefined if the number is unknown for most of the
  * column's time range.
  */
-function rowsWithin({ fromMs, toMs }: TimeRange, pieces: readonly Piece[]): number | undefined {
+function rowsWithin({ fromMs, toMs }: TimeRange, ranges: readonly CountedRange[]): number | undefined {
   let [rows, knownMs] = [0, 0];
-  for (const piece of pieces) {
-    const sharedMs = Math.min(toMs, piece.toMs) - Math.max(fromMs, piece.fromMs);
+  for (const each of ranges) {
+    const sharedMs = Math.min(toMs, each.toMs) - Math.max(fromMs, each.fromMs);
     if (sharedMs <= 0) continue;
     knownMs += sharedMs;
-    rows += (piece.rows * sharedMs) / Math.max(1, piece.toMs - piece.fromMs);
+    rows += (each.rows * sharedMs) / Math.max(1, each.toMs - each.fromMs);
   }
   return knownMs * 2 >= toMs - fromMs || rows > 0 ? rows : undefined;
 }

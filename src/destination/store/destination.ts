@@ -30,8 +30,8 @@ export interface ListedObject {
 }
 
 /**
- * Selects which unfinished uploads to remove: only those of processes that have ended (`endedProcesses`), or all uploads
- * (`all`).
+ * Selects which unfinished uploads to remove: only those of processes that have ended (`endedProcesses`), or all
+ * uploads (`all`).
  */
 export type LeftoverChoice = 'endedProcesses' | 'all';
 

@@ -25,7 +25,7 @@ import type { Creation, NewResource, OperatorSettings, OwnerRef, ResourceKey, Re
 import { DirectorySettings, type FoundSettings, identifySettings } from './directory-settings.ts';
 import { requireState } from './durable-file.ts';
 import type { DecodedResource, DecodedSecret } from './manifest-decoding.ts';
-import { type Found, ManifestReader, type ManifestReading, quietMs } from './manifest-reader.ts';
+import { type ManifestObject, ManifestReader, type ManifestReading, quietMs } from './manifest-reader.ts';
 import { identify, RecordCache } from './record-cache.ts';
 import {
   type Notice,
@@ -70,7 +70,7 @@ export class DirectoryContents {
   readonly #missingSinceMs = new Map<string, number>();
   /** Records of resources whose state is retained without a manifest, by resource identity. */
   readonly #retained = new Map<string, ResourceRecord>();
-  #secrets: ReadonlyMap<string, Found<DecodedSecret>> = new Map();
+  #secrets: ReadonlyMap<string, ManifestObject<DecodedSecret>> = new Map();
   #recordProblems: readonly PlacedFinding[] = [];
   #problems: readonly PlacedFinding[] = [];
   #folders: readonly string[] = [];
@@ -303,7 +303,7 @@ export class DirectoryContents {
     this.#report([...this.#recordProblems, ...reading.problems, ...failures]);
   }
 
-  async #adopt(found: Found<DecodedResource>, reading: ManifestReading): Promise<void> {
+  async #adopt(found: ManifestObject<DecodedResource>, reading: ManifestReading): Promise<void> {
     const { decoded, directory, manifest } = found;
     const { kind, key } = decoded;
     const id = identify(kind, key);
@@ -331,7 +331,7 @@ export class DirectoryContents {
   async #update(
     record: ResourceRecord,
     before: ResourceRecord,
-    { decoded: { spec } }: Found<DecodedResource>,
+    { decoded: { spec } }: ManifestObject<DecodedResource>,
     written: UserMetadata,
   ): Promise<void> {
     const { retainedSince, ...live } = record;

@@ -1,7 +1,7 @@
 /**
  * Small files that survive a crash. A reader sees either the complete old content or the complete new content. New
- * content is written to a temporary file, which is then flushed and renamed. After a crash, `removeTemporaryFiles` deletes
- * the temporary file.
+ * content is written to a temporary file, which is then flushed and renamed. After a crash, `removeTemporaryFiles`
+ * deletes the temporary file.
  */
 import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';

@@ -51,13 +51,13 @@ export const quietMs = 1_000;
 export const lossDelayMs = 10_000;
 
 /** A decoded object and the manifest file that contains it. */
-export interface Found<D> extends Place {
+export interface ManifestObject<D> extends Place {
   readonly decoded: D;
 }
 
 export interface ManifestReading {
-  readonly resources: ReadonlyMap<string, Found<DecodedResource>>;
-  readonly secrets: ReadonlyMap<string, Found<DecodedSecret>>;
+  readonly resources: ReadonlyMap<string, ManifestObject<DecodedResource>>;
+  readonly secrets: ReadonlyMap<string, ManifestObject<DecodedSecret>>;
   readonly settings: readonly FoundSettings[];
   readonly requests: ReadonlyMap<string, UserRequest>;
   /** Identities of all resources, Secrets and settings in the manifests. */
@@ -95,7 +95,7 @@ interface ManifestReaderOptions {
 interface Gathering {
   readonly known: KnownBefore;
   readonly takesUnfinished: boolean;
-  readonly found: Found<DecodedResource | DecodedSecret>[];
+  readonly found: ManifestObject<DecodedResource | DecodedSecret>[];
   readonly settings: FoundSettings[];
   readonly requests: Map<string, UserRequest>;
   readonly problems: PlacedFinding[];
@@ -188,8 +188,8 @@ export class ManifestReader {
     refuseDoubles(gathered);
     const refused = new Set(gathered.refused.map(idOf));
     const { settings, requests, problems, folders, isUnfinished } = gathered;
-    const resources = new Map<string, Found<DecodedResource>>();
-    const secrets = new Map<string, Found<DecodedSecret>>();
+    const resources = new Map<string, ManifestObject<DecodedResource>>();
+    const secrets = new Map<string, ManifestObject<DecodedSecret>>();
     for (const { decoded, ...place } of gathered.found) {
       const id = idOf(decoded);
       if (refused.has(id)) continue;

@@ -2,8 +2,8 @@
  * Lock that allows only one operator process per manifest directory. The lock file describes its holder:
  * `{"pid":…,"processStart":…,"hostname":…,"scope":…,"since":…,"token":…}`.
  *
- * The holder updates the modification time of the lock file every `lockHeartbeatMs`. Another process may take over the lock
- * from a dead holder:
+ * The holder updates the modification time of the lock file every `lockHeartbeatMs`. Another process may take over the
+ * lock from a dead holder:
  * - immediately, if both run on the same machine or in the same container (`scope`), where the process id can be
  *   checked;
  * - otherwise, when the lock file has not changed for `silenceMs`.

@@ -40,9 +40,9 @@ export function planRollback(
   isZoneless: (row: Row | undefined) => boolean,
 ): RollbackPlan {
   const left: Left[] = [];
-  const groups = Map.groupBy(pending.entries(), (entry): Place => {
+  const groups = Map.groupBy(pending.entries(), (entry): RollbackState => {
     const { collectorId } = entry;
-    const found = placeOf(entry, memberIndex, target, graceMs);
+    const found = rollbackStateOf(entry, memberIndex, target, graceMs);
     const row = memberIndex.row(collectorId);
     const zoneless = row
       ? 'the collector reports no readable time zone, but its maintenance windows need one'
@@ -52,7 +52,7 @@ export function planRollback(
     left.push({ collectorId, ...place });
     return 'elsewhere';
   });
-  const of = (place: Place) => groups.get(place) ?? [];
+  const of = (place: RollbackState) => groups.get(place) ?? [];
   return {
     candidates: of('candidate'),
     there: of('there'),
@@ -68,14 +68,14 @@ export function isRollbackOver({ candidates, inFlight }: RollbackPlan): boolean 
   return candidates.length === 0 && inFlight === 0;
 }
 
-type Place = 'elsewhere' | 'inFlight' | 'rolledBack' | 'there' | 'offline' | 'candidate';
+type RollbackState = 'elsewhere' | 'inFlight' | 'rolledBack' | 'there' | 'offline' | 'candidate';
 
-function placeOf(
+function rollbackStateOf(
   entry: Entry,
   memberIndex: MemberView,
   target: string,
   graceMs: number,
-): Place | Omit<Left, 'collectorId'> {
+): RollbackState | Omit<Left, 'collectorId'> {
   const { open, ending, isRollback, before, used, collectorId } = entry;
   if (open) return 'inFlight';
   if (isRollback && ending?.kind === 'updated' && ending.toVersion !== target) return 'rolledBack';

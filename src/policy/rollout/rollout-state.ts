@@ -63,7 +63,7 @@ export interface Gate {
   readonly byPerson: boolean;
 }
 
-interface Progress {
+interface EvaluatedStages {
   /** Ledger header after the evaluation. */
   readonly header: LedgerHeader;
   /** Index of the active stage, if any. */
@@ -82,7 +82,7 @@ interface Progress {
   readonly sweepFromMs?: number;
 }
 
-export interface RolloutState extends Progress {
+export interface RolloutState extends EvaluatedStages {
   /** True if every stage has started. Until then, late joiners are not upgraded. */
   readonly isLastStarted: boolean;
   /** Exceeded `maxFailures` of a rollout that continues anyway; undefined if none is exceeded, or after a stop. */
@@ -232,10 +232,10 @@ function recoveryOf({ observation, memberIndex, now, settings }: DecideInput, he
 }
 
 /** Reason why the active stage has not ended. */
-type Held = Omit<Progress, 'header' | 'current'>;
+type Held = Omit<EvaluatedStages, 'header' | 'current'>;
 
 /** Returns the progress of a rollout in which no stage starts or ends. */
-function stopped(header: LedgerHeader): Progress {
+function stopped(header: LedgerHeader): EvaluatedStages {
   return { header, current: currentOf(header) };
 }
 
@@ -278,7 +278,7 @@ class StageProgress {
     this.#header = header;
   }
 
-  run(): Progress {
+  run(): EvaluatedStages {
     // While the selector matches no collectors, the stages do not change, because the selector may match collectors
     // again later.
     if (this.#pending.matched === 0) return stopped(this.#header);
@@ -398,7 +398,7 @@ class StageProgress {
   }
 
   /** Starts the next stage, or returns the reason why that stage must wait. */
-  #startNext(): Progress {
+  #startNext(): EvaluatedStages {
     const { policy, memberIndex } = this.#input;
     const [stage] = waitingStages(policy.spec, this.#header);
     // A decision that applies a user's retry does not start a stage.

@@ -1,6 +1,6 @@
 /**
- * Sends the requests of all operations, and retries failed requests if the table in `request-failure.ts` allows it. Returns a
- * successful response or throws a `ServiceError`.
+ * Sends the requests of all operations, and retries failed requests if the table in `request-failure.ts` allows it.
+ * Returns a successful response or throws a `ServiceError`.
  *
  * Each request needs its own permission from the request budget. The permission is always returned, even if the request
  * fails (B1, L1).
