@@ -73,6 +73,13 @@ async function storeRun(
   return { record, manifest, dataName, manifestName: files.manifest, recordName: layout.run(runTimes(span)) };
 }
 
+function storeIncompleteRun(span: TimeRange): Promise<StoredRun> {
+  return storeRun(span, identity.query, (manifest) => {
+    const intervals = manifest.intervals.map((each) => ({ ...each, incomplete: { reason: 'CountDiffers' } }));
+    return { ...manifest, intervals, proof: proofRangesOf(intervals, []), complete: false };
+  });
+}
+
 const verify = (options: Partial<ScheduleVerificationOptions> = {}) =>
   verifySchedule(destination, layout, {
     schedule: 'errors',
@@ -211,10 +218,7 @@ describe('the verification reports', () => {
   });
 
   test('a run that is marked as incomplete', async () => {
-    const { manifestName } = await storeRun(hour(3), identity.query, (manifest) => {
-      const intervals = manifest.intervals.map((each) => ({ ...each, incomplete: { reason: 'CountDiffers' } }));
-      return { ...manifest, intervals, proof: proofRangesOf(intervals, []), complete: false };
-    });
+    const { manifestName } = await storeIncompleteRun(hour(3));
     expect(await problems()).toEqual([['incomplete', manifestName]]);
   });
 
@@ -229,12 +233,16 @@ describe('logfleet verify --schedule', () => {
   let directory: string;
   beforeEach(() => {
     directory = mkdtempSync(join(tmpdir(), 'logfleet-verify-schedule-'));
+    writeFiles();
+  });
+  afterEach(() => rmSync(directory, { recursive: true }));
+
+  function writeFiles(): void {
     for (const [name, content] of destination.objects) {
       mkdirSync(dirname(join(directory, name)), { recursive: true });
       writeFileSync(join(directory, name), content);
     }
-  });
-  afterEach(() => rmSync(directory, { recursive: true }));
+  }
 
   async function run(...args: readonly string[]) {
     const context = { ...recordingContext(), cwd: directory };
@@ -254,6 +262,15 @@ describe('logfleet verify --schedule', () => {
     const { status, said } = await run('--schedule', 'errors/', '--manifests-only');
     expect(status).toBe(0);
     expect(said).toMatch(/^files +not read/m);
+  });
+
+  test('reports an incomplete run, and how its missing rows can be exported', async () => {
+    await storeIncompleteRun(hour(3));
+    writeFiles();
+    const { status, said } = await run('--schedule', 'errors');
+    expect(status).toBe(1);
+    expect(said).toMatch(/^Not proven: 0 gaps, 0 overlaps, 1 problem\.$/m);
+    expect(said).toMatch(/^Remedy for an incomplete run: export its time range with another SearchExport\./m);
   });
 
   test('-o json: has gaps and problems, and ends with 1', async () => {
