@@ -142,13 +142,15 @@ test.each([
   expect((error as Error).message).not.toContain('RequestId');
 });
 
-test('in a container with an immutability policy, a file that cannot be removed is kept, and blocks are not discarded', async () => {
+const lockedCodes = ['BlobImmutableDueToPolicy', 'BlobImmutableDueToLegalHold'];
+
+test.each(lockedCodes)('after %s, a file that cannot be removed is kept, and blocks are not discarded', async (code) => {
   const deleted: string[] = [];
   const endpoint = await serve((request, response) => {
     const { method, url = '' } = request;
     if (method === 'DELETE') deleted.push(url.split('?')[0] ?? '');
     const status = method === 'DELETE' ? 409 : method === 'PUT' ? 201 : 404;
-    const headers = { etag: '"1"', 'x-ms-error-code': status === 409 ? 'BlobImmutableDueToPolicy' : 'BlobNotFound' };
+    const headers = { etag: '"1"', 'x-ms-error-code': status === 409 ? code : 'BlobNotFound' };
     request.resume().on('end', () => response.writeHead(status, headers).end());
   });
   const destination = await open({ endpoint, container: 'logs', root: 'prod' });
@@ -162,8 +164,8 @@ test('in a container with an immutability policy, a file that cannot be removed 
   expect([...(destination.lockedFiles ?? [])]).toEqual(['data/a', 'data/c']);
 });
 
-test('a blob that an immutability policy protects is taken', async () => {
-  const headers = { 'x-ms-error-code': 'BlobImmutableDueToPolicy' };
+test.each(lockedCodes)('a blob is taken if the store refuses to overwrite it with %s', async (code) => {
+  const headers = { 'x-ms-error-code': code };
   const endpoint = await serve((request, response) => {
     request.resume().on('end', () => response.writeHead(409, headers).end());
   });

@@ -1,6 +1,9 @@
 /** Classifies Azure Blob Storage errors by their codes, and adds advice for users. */
 import { failuresByCode, firstCode, StoreErrors } from '../store/store-error.ts';
 
+/** Codes of the refusal to change or delete a blob that an immutability policy or a legal hold protects. */
+const lockedCodes: readonly string[] = ['BlobImmutableDueToPolicy', 'BlobImmutableDueToLegalHold'];
+
 const failureOfCode = failuresByCode({
   missing: ['ContainerNotFound', 'ContainerDisabled'],
   absent: ['BlobNotFound'],
@@ -14,7 +17,7 @@ const failureOfCode = failuresByCode({
     ...['CredentialUnavailableError', 'AuthenticationError', 'AggregateAuthenticationError'],
     ...['AuthenticationRequiredError', 'ERR_INVALID_CHAR'],
   ],
-  denied: ['BlobImmutableDueToPolicy'],
+  denied: lockedCodes,
   away: ['ContainerBeingDeleted', 'Md5Mismatch', 'Crc64Mismatch', 'AbortError'],
   unsupported: ['FeatureNotSupportedForAccount', 'NotImplemented'],
 });
@@ -58,5 +61,5 @@ export function isBlobAbsent(cause: unknown): boolean {
 
 /** Reports whether an immutability policy or a legal hold of the container protects the blob. */
 export function isBlobLocked(cause: unknown): boolean {
-  return azureErrorCode(cause) === 'BlobImmutableDueToPolicy';
+  return lockedCodes.includes(azureErrorCode(cause));
 }

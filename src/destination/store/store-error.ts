@@ -72,7 +72,10 @@ export class StoreErrors {
   }
 }
 
-const takenCodes: readonly string[] = ['BlobAlreadyExists', 'BlobImmutableDueToPolicy', 'PreconditionFailed'];
+const takenCodes: readonly string[] = [
+  ...['BlobAlreadyExists', 'PreconditionFailed'],
+  ...['BlobImmutableDueToPolicy', 'BlobImmutableDueToLegalHold'],
+];
 const brokenOffCodes: readonly string[] = ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'];
 
 /** Kind of failure for each HTTP status. It is used if the response's error code is unknown. */
