@@ -164,9 +164,11 @@ export class WorkerShares {
     return { isFreed, nextMs };
   }
 
-  /** Returns the namespaces and names of the Jobs whose workers use a user's shares. */
+  /** Returns the namespaces and names of a user's Jobs that have not ended or been deleted. */
   jobsOf(user: string): readonly string[] {
-    return [...this.#entries].flatMap(([job, { held }]) => (held.user === user ? job : []));
+    return [...this.#entries].flatMap(([job, { held, goneAtMs }]) =>
+      held.user === user && goneAtMs === undefined ? job : [],
+    );
   }
 
   /** Returns the shares used by a user's workers. */

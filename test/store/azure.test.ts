@@ -144,25 +144,28 @@ test.each([
 
 const lockedCodes = ['BlobImmutableDueToPolicy', 'BlobImmutableDueToLegalHold'];
 
-test.each(lockedCodes)('after %s, a file that cannot be removed is kept, and blocks are not discarded', async (code) => {
-  const deleted: string[] = [];
-  const endpoint = await serve((request, response) => {
-    const { method, url = '' } = request;
-    if (method === 'DELETE') deleted.push(url.split('?')[0] ?? '');
-    const status = method === 'DELETE' ? 409 : method === 'PUT' ? 201 : 404;
-    const headers = { etag: '"1"', 'x-ms-error-code': status === 409 ? code : 'BlobNotFound' };
-    request.resume().on('end', () => response.writeHead(status, headers).end());
-  });
-  const destination = await open({ endpoint, container: 'logs', root: 'prod' });
-  for (const name of ['data/a', 'data/b']) {
-    const upload = await destination.open(name);
-    await upload.write(Buffer.alloc(6 * mebibyte));
-    await upload.abort();
-  }
-  for (const name of ['data/a', 'data/c', 'data/c']) await destination.remove(name);
-  expect(deleted).toEqual(['/account/logs/prod/data/a', '/account/logs/prod/data/c']);
-  expect([...(destination.lockedFiles ?? [])]).toEqual(['data/a', 'data/c']);
-});
+test.each(lockedCodes)(
+  'after %s, a file that cannot be removed is kept, and blocks are not discarded',
+  async (code) => {
+    const deleted: string[] = [];
+    const endpoint = await serve((request, response) => {
+      const { method, url = '' } = request;
+      if (method === 'DELETE') deleted.push(url.split('?')[0] ?? '');
+      const status = method === 'DELETE' ? 409 : method === 'PUT' ? 201 : 404;
+      const headers = { etag: '"1"', 'x-ms-error-code': status === 409 ? code : 'BlobNotFound' };
+      request.resume().on('end', () => response.writeHead(status, headers).end());
+    });
+    const destination = await open({ endpoint, container: 'logs', root: 'prod' });
+    for (const name of ['data/a', 'data/b']) {
+      const upload = await destination.open(name);
+      await upload.write(Buffer.alloc(6 * mebibyte));
+      await upload.abort();
+    }
+    for (const name of ['data/a', 'data/c', 'data/c']) await destination.remove(name);
+    expect(deleted).toEqual(['/account/logs/prod/data/a', '/account/logs/prod/data/c']);
+    expect([...(destination.lockedFiles ?? [])]).toEqual(['data/a', 'data/c']);
+  },
+);
 
 test.each(lockedCodes)('a blob is taken if the store refuses to overwrite it with %s', async (code) => {
   const headers = { 'x-ms-error-code': code };

@@ -244,8 +244,8 @@ export class JobRuntime {
     const share = shares.reserve(job, input.share, accounts.limitsOf(account));
     if (!share) {
       if (shares.get(job)) return { health: waiting(reasons.jobPending, afterFormerJob) };
-      const jobs = shares.jobsOf(account.user).join(', ');
-      const message = `The Kubernetes Jobs of other exports are using all requests that the service allows this user. The export will start when one of these Jobs ends: ${jobs}.`;
+      const jobs = jobsText(shares.jobsOf(account.user), this.key.namespace);
+      const message = `The Kubernetes Jobs of other exports are using all requests that the service allows this user. The export will start when one of these Jobs ends${jobs}.`;
       return { health: waiting(reasons.waitingForShare, message) };
     }
     if (!accounts.isWithinLimits(account)) {
@@ -396,6 +396,17 @@ function describeWorkers(
 
 function waiting(reason: string, message: string): ExportHealth {
   return { ...exportAtWork, reason, message };
+}
+
+/**
+ * Lists Jobs, given as `namespace/name`. Only counts the Jobs in other namespaces, because an export's status must not
+ * show their names.
+ */
+function jobsText(jobs: readonly string[], namespace: string): string {
+  const own = jobs.filter((job) => job.startsWith(`${namespace}/`)).map((job) => job.slice(namespace.length + 1));
+  const others = jobs.length - own.length;
+  const texts = others === 0 ? own : [...own, `${counted(others, 'Job')} in other namespaces`];
+  return texts.length === 0 ? '' : `: ${texts.join(', ')}`;
 }
 
 /** Returns a sentence about a Job that has fewer workers than requested, or an empty string for other Jobs. */

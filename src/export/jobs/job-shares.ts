@@ -41,7 +41,7 @@ export class JobShares {
     return this.#options.shares.get(keyText(job));
   }
 
-  /** Returns the namespaces and names of the Jobs that use a user's request limits. */
+  /** Returns the namespaces and names of a user's Jobs that have not ended or been deleted. */
   jobsOf(user: string): readonly string[] {
     return this.#options.shares.jobsOf(user);
   }

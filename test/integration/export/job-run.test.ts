@@ -458,7 +458,29 @@ describe('an export in a Kubernetes Job', () => {
     await world.world.until(() => false, 2 * minuteMs);
     expect([world.reason, controller.running.length]).toEqual(['WaitingForShare', 4]);
     const message = world.condition('Ready')?.message;
-    for (const { metadata } of jobs()) expect(message).toContain(`logging/${metadata.name}`);
+    for (const { metadata } of jobs()) expect(message).toContain(metadata.name);
+  });
+
+  test('counts the Jobs in other namespaces, without their names, while it waits for a share', async () => {
+    const { world, controller, jobs } = jobWorld({ scenario: { search: { duration: '5m' } } });
+    world.world.addExport('a', { ...inHour, ...inJob });
+    world.start();
+    await world.world.until(() => controller.running.length === 1, 30 * minuteMs);
+    const [{ metadata, ...job }] = jobs() as [ApiObject];
+    const { labels, annotations } = metadata;
+    for (const name of ['x', 'y', 'z']) {
+      world.world.api.create('/apis/batch/v1/namespaces/secret/jobs', {
+        ...job,
+        metadata: { name: `secret-${name}`, labels: { ...labels, 'logfleet.dev/export-uid': name }, annotations },
+        spec: { ...(job.spec as object), suspend: true },
+      });
+    }
+    await world.world.until(() => false, 10_000);
+    world.add(inJob);
+    expect(await world.untilReason('WaitingForShare', minuteMs)).toBe(true);
+    const message = world.condition('Ready')?.message;
+    expect(message).toContain(`${metadata.name}, 3 Jobs in other namespaces`);
+    expect(message).not.toContain('secret');
   });
 
   test("B8: keeps its Job and its share when the user's limits change", async () => {
