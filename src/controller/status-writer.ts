@@ -2,6 +2,7 @@
  * Decides when the status of a resource is written. Changes in health are written immediately. Between writes that only
  * change counts, there is a minimum interval.
  */
+import { createHash } from 'node:crypto';
 import { findCondition } from '../api/conditions.ts';
 import type { KindName, ResourceOf } from '../api/kinds.ts';
 import { sameValue } from '../base/canonical-text.ts';
@@ -22,15 +23,10 @@ export interface StatusRules<K extends KindName> {
    */
   readonly differs?: (before: StatusOf<K>, status: StatusOf<K>, wallMs: number) => boolean;
   /**
-   * Returns a value that distinguishes two occasions with the same reason, such as two stops of a rollout. If this
-   * function is missing, the reason alone identifies the occasion.
+   * Returns a value that distinguishes two states with the same reason, such as two stops of a rollout. If this function
+   * is missing, the reason alone identifies the state.
    */
-  readonly occasion?: (status: StatusOf<K>) => unknown;
-  /**
-   * Returns the reason that a status showed before its current pause or outage. Returns undefined if the status does not
-   * tell.
-   */
-  readonly reasonBefore?: (status: StatusOf<K>) => string | undefined;
+  readonly stateDetails?: (status: StatusOf<K>) => unknown;
 }
 
 export interface StatusWriterOptions<K extends KindName> {
@@ -61,11 +57,6 @@ export class StatusWriter<K extends KindName> {
    * that change.
    */
   #unreported: { readonly status: StatusOf<K> | undefined } | undefined;
-  /**
-   * Occasion of the last reported state, apart from pauses and outages. Empty if it is unknown. Undefined until this
-   * process has reported a state.
-   */
-  #occasion: string | undefined;
 
   constructor(options: StatusWriterOptions<K>) {
     this.#options = options;
@@ -130,7 +121,7 @@ export class StatusWriter<K extends KindName> {
     const others = this.isDue() || !sameVerdicts ? figures() : undefined;
     this.#heldBack = others === undefined;
     if (!others) return Math.min(this.#waitMs(), dueMs);
-    const status = { ...essentials, ...others };
+    const status = this.#keepState(before, { ...essentials, ...others });
     if (!before || this.#differs(before, status)) await this.#write(resource, status, before, health);
     else if (health) {
       host.confirmStatus?.(rules.kind, resource);
@@ -145,7 +136,7 @@ export class StatusWriter<K extends KindName> {
    */
   confirm(resource: ResourceOf<K>, essentials: StatusOf<K>, figures: StatusOf<K>): number | undefined {
     const before = this.known(resource);
-    const status = { ...essentials, ...figures };
+    const status = this.#keepState(before, { ...essentials, ...figures });
     if (!before || this.#unreported || this.#differs(before, status)) return undefined;
     this.#heldBack = false;
     const { host, clock, rules } = this.#options;
@@ -190,27 +181,33 @@ export class StatusWriter<K extends KindName> {
 
   /**
    * Publishes Events for the changes since the status `before`, and for earlier changes that have no Event yet. A pause,
-   * an outage or a restart of this process does not end a state, so the Event of its return is marked as continued.
+   * an outage or a restart of this process does not end a state, so the Event of its return is marked.
    */
   #report(before: StatusOf<K> | undefined, status: StatusOf<K>, health: Health): void {
     const { host, owner } = this.#options;
     const reported = this.#unreported ? this.#unreported.status : before;
     this.#unreported = undefined;
-    const known = this.#lastOccasion(reported);
-    this.#occasion = isInterrupted(status) ? known : this.#occasionOf(status, health.reason);
-    const isContinued = this.#occasion === known;
+    const isSameState = this.#stateOf(reported) === this.#stateOf(status);
     for (const event of transitionsTo(reported?.conditions, status.conditions, health))
-      host.events.publish(owner, { ...event, isContinued });
+      host.events.publish(owner, { ...event, isSameState });
   }
 
-  /** Returns the occasion of the state that the status shows, or that a pause or outage hides. */
-  #lastOccasion(status: StatusOf<K> = {} as StatusOf<K>): string {
-    const { reasonBefore } = this.#options.rules;
-    if (!isInterrupted(status)) return this.#occasionOf(status, findCondition(status.conditions, 'Ready')?.reason);
-    return this.#occasion ?? this.#occasionOf(status, reasonBefore?.(status));
+  /** Adds the interrupted state to a status that shows a pause or an outage. Removes it from other statuses. */
+  #keepState(before: StatusOf<K> | undefined, status: StatusOf<K>): StatusOf<K> {
+    const { interruptedState: _, ...others } = status;
+    const state = isInterrupted(status) ? this.#stateOf(before) : undefined;
+    return { ...others, ...(state !== undefined && { interruptedState: state }) } as StatusOf<K>;
   }
 
-  #occasionOf(status: StatusOf<K>, reason: string | undefined): string {
-    return reason === undefined ? '' : JSON.stringify([reason, this.#options.rules.occasion?.(status)]);
+  /**
+   * Returns a hash of the state that the status shows or, during a pause or an outage, of the interrupted state.
+   * Returns undefined if the state is unknown.
+   */
+  #stateOf(status: StatusOf<K> | undefined): string | undefined {
+    if (!status || isInterrupted(status)) return status?.interruptedState;
+    const ready = findCondition(status.conditions, 'Ready');
+    if (!ready) return undefined;
+    const state = JSON.stringify([ready.reason, this.#options.rules.stateDetails?.(status)]);
+    return createHash('sha256').update(state).digest('hex').slice(0, 32);
   }
 }

@@ -115,7 +115,7 @@ export interface ResourceEvent {
   /** True if the resource cannot continue until a user acts (condition `Stalled`). */
   readonly stalled?: boolean;
   /** True if only a pause or an outage began or ended, so the resource's state is not new. */
-  readonly isContinued?: boolean;
+  readonly isSameState?: boolean;
 }
 
 export interface EventSink {

@@ -53,7 +53,7 @@ const subjects: ReadonlyMap<string, Subject> = new Map([
 /** Returns the notification for an Event, or undefined if users do not need to be notified about the Event. */
 export function notificationOf(owner: OwnerRef, event: ResourceEvent, timeMs: number): Notification | undefined {
   const subject = subjects.get(event.reason) ?? (event.stalled ? 'Stalled' : undefined);
-  if (subject === undefined || event.isContinued) return undefined;
+  if (subject === undefined || event.isSameState) return undefined;
   const { kind, namespace, name, uid } = owner;
   const { reason, message } = event;
   const time = isoText(timeMs);

@@ -106,8 +106,7 @@ export class ScheduleRuntime {
       rules: {
         kind: 'SearchExportSchedule',
         verdicts: ({ conditions }) => conditions,
-        occasion: ({ gaps }) => gaps?.map(({ run }) => run),
-        reasonBefore: ({ gaps = [] }) => (gaps.length > 0 ? reasons.runsFailed : undefined),
+        stateDetails: ({ gaps }) => gaps?.map(({ run }) => run),
       },
       ...{ host, clock, draining, intervalMs: 0, owner: this.#owner },
     });

@@ -409,6 +409,12 @@ export interface CollectorVersionPolicyStatus {
    */
   readonly outageStartTime?: string;
   /**
+   * Hash that identifies what the `Ready` condition showed before the current pause or outage. If the policy is in the
+   * same state afterwards, logfleet does not send the notification about this state again. Absent if there is no pause
+   * or outage.
+   */
+  readonly interruptedState?: string;
+  /**
    * logfleet operators that manage this policy. The operator with the earliest `since` upgrades collectors, and the
    * others wait. Having more than one operator is a configuration error, which the condition `OtherOperator` reports.
    */

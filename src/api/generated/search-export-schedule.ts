@@ -114,6 +114,12 @@ export interface SearchExportScheduleStatus {
    */
   readonly outageStartTime?: string;
   /**
+   * Hash that identifies what the `Ready` condition showed before the current pause or outage. If the schedule is in
+   * the same state afterwards, logfleet does not send the notification about this state again. Absent if there is no
+   * pause or outage.
+   */
+  readonly interruptedState?: string;
+  /**
    * Operators (installations of logfleet) that manage this resource. Only the operator with the earliest `since` acts;
    * the others wait. Having more than one operator is a configuration error, which the condition `OtherOperator`
    * reports.

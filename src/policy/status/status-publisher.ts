@@ -5,7 +5,6 @@
  * - Between writes that only change counts, there is a minimum interval.
  * - A small change to the estimated end is not written.
  */
-import { findCondition, reasons } from '../../api/conditions.ts';
 import type { CollectorVersionPolicyStatus } from '../../api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import { sameValue } from '../../base/canonical-text.ts';
@@ -88,7 +87,7 @@ export function verdicts(status: Essentials): unknown {
 }
 
 /** Returns the target, rollout, stop and stage that a state of the policy is about. */
-function occasion(status: CollectorVersionPolicyStatus): unknown {
+function stateDetails(status: CollectorVersionPolicyStatus): unknown {
   const { targetVersion, rollout } = status;
   return [targetVersion, rollout?.id, rollout?.stopped?.time, awaitingStage(status)];
 }
@@ -97,20 +96,7 @@ function awaitingStage({ stages }: CollectorVersionPolicyStatus): string | undef
   return stages?.find(({ state }) => state === 'AwaitingApproval')?.name;
 }
 
-/**
- * Returns the reason of a stop, completion or wait for approval that began before the current pause or outage. A wait
- * for approval has no time in the status, so it counts as earlier.
- */
-function reasonBefore(status: CollectorVersionPolicyStatus): string | undefined {
-  const { rollout, history = [], conditions, outageStartTime } = status;
-  const { stopped } = rollout ?? {};
-  const sinceMs = Date.parse(outageStartTime ?? findCondition(conditions, 'Ready')?.lastTransitionTime ?? '');
-  if (stopped) return Date.parse(stopped.time) <= sinceMs ? stopped.reason : undefined;
-  if (rollout) return awaitingStage(status) && reasons.awaitingApproval;
-  return history[0] && Date.parse(history[0].completionTime) <= sinceMs ? reasons.allUpdated : undefined;
-}
-
-const rules = { kind: 'CollectorVersionPolicy', verdicts, differs, occasion, reasonBefore } as const;
+const rules = { kind: 'CollectorVersionPolicy', verdicts, differs, stateDetails } as const;
 
 /** Returns the estimated end of the rollout as wall-clock time in ms, or undefined if there is no estimate. */
 function endOf({ rollout }: CollectorVersionPolicyStatus): number | undefined {

@@ -6,6 +6,7 @@ import type { Metrics } from '../../../src/base/metrics.ts';
 import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
 import type { Manifest } from '../../../src/destination/manifest.ts';
 import type { ExportSettings } from '../../../src/export/resource/export-settings.ts';
+import type { EventListener } from '../../../src/host/kubernetes/event-recorder.ts';
 import type { MemoryDestination, MemoryStore } from '../../support/memory-destination.ts';
 import { MemoryExports } from '../../support/memory-exports.ts';
 import type { ServiceMaker } from '../../support/service-world.ts';
@@ -73,6 +74,7 @@ export class ExportWorld {
     readonly leaderElection?: boolean;
     readonly metrics?: Metrics;
     readonly workerImage?: string;
+    readonly onEvent?: EventListener;
   }): SimulatedProcess {
     return this.world.start(options);
   }

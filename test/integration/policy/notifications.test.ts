@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
 import { notificationOf } from '../../../src/notifications/notification.ts';
+import { policiesPath } from '../../support/world.ts';
 import { canary, middle, rest, type StagedSetting, staged } from './staged-world.ts';
 
 const stopping = {
@@ -89,20 +90,37 @@ describe('a notification is sent', () => {
     expect(sent).toEqual(['AllUpdated', 'AllUpdated']);
   });
 
-  test('for an approval that is first needed during a pause, after a restart', async () => {
+  test.each([
+    ['earlier', false],
+    ['later', true],
+  ])('for an approval that is first needed during a pause; the operator restarts %s', async (_, restartsLater) => {
     const { world, sent, stage, patch, restart, pause, untilReason } = notified({
       stages: [canary, { ...rest, approval: 'Required' }],
       scenario: { upgrade: { duration: '15m' } },
     });
     expect(await world.until(() => stage('canary')?.inProgress === 3, hourMs)).toBe(true);
     patch({ spec: { paused: true } });
-    await restart();
+    await (restartsLater ? world.clock.advance(10 * minuteMs) : restart());
     expect(stage('rest')?.state).toBe('Pending');
     await world.clock.advance(20 * minuteMs);
+    if (restartsLater) await restart();
     expect([stage('rest')?.state, sent]).toEqual(['AwaitingApproval', []]);
     await pause(false);
     expect(await untilReason('AwaitingApproval')).toBe(true);
     expect(sent).toEqual(['AwaitingApproval']);
+  });
+
+  test('again if the status loses the state before the pause', async () => {
+    const { world, sent, status, restart, pause, untilReason } = notified(approving);
+    expect(await untilReason('AwaitingApproval')).toBe(true);
+    await pause(true);
+    expect(status()?.interruptedState).toMatch(/^[0-9a-f]{32}$/);
+    world.api.patch(`${policiesPath}/production/status`, { status: { interruptedState: null } });
+    await restart();
+    await pause(false);
+    expect(await untilReason('AwaitingApproval')).toBe(true);
+    expect(sent).toEqual(['AwaitingApproval', 'AwaitingApproval']);
+    expect(status()?.interruptedState).toBeUndefined();
   });
 
   test.each([[false], [true]])('for a stop during a pause; with a restart during the pause: %s', async (restarts) => {

@@ -286,23 +286,30 @@ describe('a schedule', () => {
     expect(verdicts).toEqual([`Warning/${reasons.runsFailed}`, `Normal/${reasons.upToDate}`]);
   });
 
-  test('sends one notification about a failed run, despite a restart during a pause', async () => {
-    const world = new ScheduleWorld({ messages, scenario: { search: { duration: '30s' } } });
-    world.add({}, { activeDeadlineSeconds: 1 });
+  test.each([
+    [reasons.runsFailed, {}, { activeDeadlineSeconds: 1 }],
+    [reasons.exportedIncomplete, {}, { query: '* | limit 50', incompletePolicy: 'Keep' }],
+    [reasons.scheduleEnded, { endTime: new Date(startMs + hourMs).toISOString() }, {}],
+  ])('sends one notification about %s, despite a restart during a pause', async (reason, spec, template) => {
+    const scenario = { search: { duration: '30s', messageLimit: 20 } };
+    const world = new ScheduleWorld({ messages: every(minuteMs, startMs, startMs + hourMs), scenario });
+    world.add(spec, template);
     const sent: (string | undefined)[] = [];
     const onEvent: EventListener = (owner, event) => {
       if (owner.kind === 'SearchExportSchedule') sent.push(notificationOf(owner, event, 0)?.reason);
     };
     const replica = world.world.start({ onEvent });
-    expect(await world.until(() => world.status?.gaps?.length === 1)).toBe(true);
+    expect(await world.until(() => world.ready?.reason === reason)).toBe(true);
     world.patch({ spec: { paused: true } });
     await world.world.clock.advance(minuteMs);
+    expect(world.ready?.reason).toBe(reasons.paused);
     world.kill(replica);
     world.world.start({ onEvent });
-    world.patch({ spec: { paused: false } });
-    expect(await world.until(() => world.ready?.reason === reasons.runsFailed, hourMs)).toBe(true);
     await world.world.clock.advance(minuteMs);
-    expect(sent.filter((reason) => reason !== undefined)).toEqual([reasons.runsFailed]);
+    world.patch({ spec: { paused: false } });
+    expect(await world.until(() => world.ready?.reason === reason, minuteMs)).toBe(true);
+    await world.world.clock.advance(minuteMs);
+    expect(sent.filter((reason) => reason !== undefined)).toEqual([reason]);
   });
 
   const late = messages.map((message, index) => ({ ...message, received: message.at + (index % 10) * 13 * minuteMs }));
