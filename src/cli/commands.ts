@@ -62,7 +62,7 @@ function switchCommand(name: 'pause' | 'resume', description: string): CommandDe
       flag('--all', 'All resources that the operator manages, in all namespaces.'),
       flag(
         '--operator-namespace <namespace>',
-        'Namespace of the operator to which --all applies (default: the namespace with the Lease of an operator).',
+        'Namespace of the operator to which --all applies (default: the namespace of the working operator or, if none is working, of the only Lease).',
       ),
     ],
     examples: [...common.examples, `${name} sx/errors -n logging`, `${name} --all`],
@@ -418,7 +418,10 @@ Credentials for object stores come from the environment:
     flags: [
       ...clusterFlags,
       flag('--client', 'Print only the version of the program.'),
-      flag('--operator-namespace <namespace>', 'Namespace of the operator (default: all namespaces).'),
+      flag(
+        '--operator-namespace <namespace>',
+        'Namespace of the operator (default: all namespaces with a working operator or, if none is working, with a Lease).',
+      ),
     ],
     examples: ['version', 'version --client'],
     load: async () => (await import('./version.ts')).versionCommand,

@@ -15,7 +15,7 @@ import type { CommandContext } from '../command/context.ts';
 import type { PauseOptions } from '../command/options.ts';
 import { UsageError } from '../command/usage-error.ts';
 import { renderTargetFlags } from '../render/next-steps.ts';
-import { idleClusterNote, listOperators } from '../resources/operator-version.ts';
+import { idleClusterNote, ignoredWarnings, listOperators } from '../resources/operator-version.ts';
 import { chooseCluster } from '../resources/plain-cluster.ts';
 
 export async function openClusterSwitch(options: PauseOptions, context: CommandContext): Promise<OperatorSwitch> {
@@ -39,7 +39,7 @@ export async function findSwitch(
   context: Pick<CommandContext, 'stderr'>,
   clock: Clock = systemClock,
 ): Promise<OperatorSwitch> {
-  const namespace = operatorNamespace ?? (await namespaceOfOperator(client, clock));
+  const namespace = operatorNamespace ?? (await namespaceOfOperator(client, context, clock));
   if (operatorNamespace !== undefined && !(await hasLease(client, namespace))) {
     context.stderr.write(
       `warning: namespace ${namespace} has no Lease of a logfleet operator, so the command may have no effect\n`,
@@ -59,15 +59,20 @@ export async function findSwitch(
   };
 }
 
-async function namespaceOfOperator(client: ApiClient, clock: Clock): Promise<string> {
+async function namespaceOfOperator(
+  client: ApiClient,
+  { stderr }: Pick<CommandContext, 'stderr'>,
+  clock: Clock,
+): Promise<string> {
   const advice = 'set the namespace of the operator with --operator-namespace NAMESPACE';
-  const operators = await listOperators(client, clock).catch((error: unknown) => {
+  const found = await listOperators(client, clock).catch((error: unknown) => {
     if (!hasCode(error, 'host.forbidden')) throw error;
     throw new UsageError(
       `you do not have permission to list the Leases of all namespaces, which show where operators run; ${advice}`,
     );
   });
-  const namespaces = operators.map(({ namespace }) => namespace);
+  stderr.write(ignoredWarnings(found));
+  const namespaces = found.operators.map(({ namespace }) => namespace);
   const [namespace, ...others] = namespaces;
   if (namespace === undefined) throw new UsageError(`the cluster has no Lease of a logfleet operator; ${advice}`);
   if (others.length === 0) return namespace;

@@ -52,21 +52,22 @@ export async function printOperatorVersions(
   clock: Pick<Clock, 'now'> = systemClock,
 ): Promise<void> {
   const { stdout, stderr } = context;
-  let operators: readonly OperatorVersion[];
+  let found: OperatorList;
   try {
     const client = await open();
     const listing = listOperators(client, clock, options.operatorNamespace, { deadlineMs });
-    operators = await listing.finally(() => client.close());
+    found = await listing.finally(() => client.close());
   } catch (error) {
     if (!(error instanceof LogfleetError) || error.handling.kind === 'bug') throw error;
     if (error.code !== 'host.noCluster') stderr.write(`${describeUnknown(error)}\n`);
     return;
   }
-  for (const { namespace, version = 'unknown' } of operators) {
+  for (const { namespace, version = 'unknown' } of found.operators) {
     stdout.write(`operator ${printable(version)} in namespace ${printable(namespace)}\n`);
     const warning = skewWarning(own, { namespace, version });
     if (warning !== undefined) stderr.write(`${warning}\n`);
   }
+  stderr.write(ignoredWarnings(found));
 }
 
 async function openClient(options: VersionOptions, { cwd }: CommandContext): Promise<ApiClient> {
@@ -74,24 +75,39 @@ async function openClient(options: VersionOptions, { cwd }: CommandContext): Pro
   return new ApiClient({ api, clock: systemClock, metrics: noMetrics });
 }
 
-/**
- * Lists operators by their Leases, sorted by namespace. Leaves out idle operators if another operator is working,
- * because Helm keeps the Lease of an uninstalled operator.
- */
+/** Operators found by their Leases, each list sorted by namespace. */
+export interface OperatorList {
+  /** The working operators or, if no operator is working, all operators. */
+  readonly operators: readonly OperatorVersion[];
+  /** Idle operators that are ignored because others are working. Helm keeps the Lease of an uninstalled operator. */
+  readonly ignored: readonly OperatorVersion[];
+}
+
+/** Lists operators by their Leases. */
 export async function listOperators(
   client: ApiClient,
   clock: Pick<Clock, 'now'>,
   namespace?: string,
   call: { readonly deadlineMs?: number } = {},
-): Promise<readonly OperatorVersion[]> {
+): Promise<OperatorList> {
   const path = objectPath('leases', namespace);
   const query = { fieldSelector: `metadata.name=${operatorLeaseName}` };
   const { items } = decodeListPage(await client.find(path, { ...call, query }), path);
-  const found = items.flatMap((item) =>
-    isRecord(item) && isRecord(item.metadata) ? operatorIn(item.metadata, item.spec) : [],
-  );
+  const found = items
+    .flatMap((item) => (isRecord(item) && isRecord(item.metadata) ? operatorIn(item.metadata, item.spec) : []))
+    .sort((left, right) => compareText(left.namespace, right.namespace));
   const working = found.filter((operator) => isWorking(operator, clock));
-  return (working.length > 0 ? working : found).sort((left, right) => compareText(left.namespace, right.namespace));
+  if (working.length === 0) return { operators: found, ignored: [] };
+  return { operators: working, ignored: found.filter((operator) => !working.includes(operator)) };
+}
+
+/** Returns one line for each ignored operator, because it may be a real operator that has stopped for a while. */
+export function ignoredWarnings({ ignored }: OperatorList): string {
+  const lines = ignored.map((operator) => {
+    const namespace = printable(operator.namespace);
+    return `warning: ignored the operator in namespace ${namespace}, because ${renderSilence(operator)}. To select this operator, use --operator-namespace ${shellWord(namespace)}\n`;
+  });
+  return lines.join('');
 }
 
 function operatorIn({ namespace, annotations }: JsonObject, spec: unknown): OperatorVersion {
@@ -125,7 +141,7 @@ export async function idleClusterNote(
   namespace?: string,
 ): Promise<string | undefined> {
   try {
-    const operators = await listOperators(client, clock, namespace, { deadlineMs });
+    const { operators } = await listOperators(client, clock, namespace, { deadlineMs });
     const [first] = operators;
     if (!first || isWorking(first, clock)) return undefined;
     const why = operators.map(renderSilence).join(', and ');

@@ -102,7 +102,11 @@ describe('which operator', () => {
     expect((await turn(true)).text).toContain('the namespaces former and logfleet each have an operator');
     const spec = { holderIdentity: 'pod', renewTime: new Date(clock.now()).toISOString() };
     server.patch(`${leases('logfleet')}/logfleet-operator`, { spec });
-    expect(await turn(true)).toEqual({ text: paused, warning: '' });
+    expect(await turn(true)).toEqual({
+      text: paused,
+      warning:
+        'warning: ignored the operator in namespace former, because its Lease in namespace former was last renewed at 2026-11-01T00:00:00Z. To select this operator, use --operator-namespace former\n',
+    });
     server.patch(`${leases('former')}/logfleet-operator`, { spec: { ...spec, holderIdentity: '' } });
     await turn(false);
     expect([data('former'), data('logfleet')]).toEqual([undefined, { paused: 'false' }]);

@@ -50,7 +50,11 @@ describe('the versions of operators', () => {
 
   test('leave out an uninstalled operator whose Lease was kept', async () => {
     const printed = await print({ versions: { former: '1.1.0', logfleet: '1.2.3' }, working: 'logfleet' });
-    expect(printed).toEqual({ stdout: 'operator 1.2.3 in namespace logfleet\n', stderr: '' });
+    expect(printed).toEqual({
+      stdout: 'operator 1.2.3 in namespace logfleet\n',
+      stderr:
+        'warning: ignored the operator in namespace former, because no process holds its Lease in namespace former. To select this operator, use --operator-namespace former\n',
+    });
   });
 
   test.each(['1.3.0', '1.1.9', '2.2.3'])('cause a warning if the minor versions differ: %s', async (version) => {
