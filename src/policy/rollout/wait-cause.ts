@@ -17,7 +17,7 @@ export type WaitCause =
         | 'shutdown'
         | 'ledgerFull';
     }
-  /** A setting pauses all policies, or only this one. `by` is the name of the setting. */
+  /** A setting pauses all policies, or only this one. `by` is text that follows "paused by". */
   | { readonly kind: 'pausedForAll'; readonly by: string }
   | { readonly kind: 'paused'; readonly by: string }
   /** Another policy has not yet reported which collectors it selects (U13). */
