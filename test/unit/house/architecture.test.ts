@@ -10,12 +10,13 @@ describe('ARCHITECTURE.md', () => {
 
   const map = page.slice(page.indexOf('## Map'), page.indexOf('### Other folders'));
 
-  test('names each file of src exactly once in the map', () => {
+  test('names each file of src and of the simulator exactly once in the map', () => {
     const named = map.split(/^### `/m).flatMap((section) => {
       const [folder = ''] = section.split('`');
       return [...section.matchAll(/`([\w-]+\.(?:tsx?|json|css|html))`/g)].map(([, file]) => `${folder}${file}`);
     });
-    expect(named.sort()).toEqual(pathsBelow('src', ''));
+    const simulator = pathsBelow('simulator', '').filter((path) => !/^simulator\/test\/|\.md$/.test(path));
+    expect(named.sort()).toEqual([...simulator, ...pathsBelow('src', '')]);
   });
 
   test('names only files and folders that exist', () => {
