@@ -6,7 +6,8 @@
  */
 export function parseRetryAfter(header: string | undefined, nowMs: number, longestMs: number): number | undefined {
   const text = header?.trim();
-  if (!text) return undefined;
+  // `Date.parse` reads a negative number as a year.
+  if (!text || text.startsWith('-')) return undefined;
   const delayMs = /^\d+(\.\d+)?$/.test(text) ? Math.ceil(Number(text) * 1000) : Date.parse(text) - nowMs;
   if (Number.isNaN(delayMs)) return undefined;
   return Math.min(Math.max(0, delayMs), longestMs);

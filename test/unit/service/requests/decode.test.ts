@@ -132,6 +132,7 @@ test.each([
   ['Sun, 01 Nov 2026 00:00:10 GMT', 10_000],
   ['Sat, 31 Oct 2026 00:00:00 GMT', 0],
   ['999999999', 3_600_000],
+  ['-1', undefined],
   ['soon', undefined],
   ['', undefined],
   [undefined, undefined],
