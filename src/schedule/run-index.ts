@@ -1,6 +1,7 @@
 /** Index of all runs (SearchExports that belong to a schedule), with their states. */
-import { type ConditionType, findCondition } from '../api/conditions.ts';
+import { type ConditionType, findCondition, reasons } from '../api/conditions.ts';
 import type { SearchExport } from '../api/kinds.ts';
+import { sameValue } from '../base/canonical-text.ts';
 import { keyText } from '../base/key-text.ts';
 import { Multimap } from '../base/multimap.ts';
 import type { ResourceKey, ResourceSource } from '../host/host.ts';
@@ -12,6 +13,7 @@ interface IndexedRun {
   readonly schedule: ResourceKey;
   readonly scheduleUid: string;
   readonly state: RunState;
+  readonly isPaused: boolean;
 }
 
 export class RunIndex {
@@ -22,7 +24,7 @@ export class RunIndex {
   readonly #bySchedule = new Multimap();
   readonly #unsubscribe: () => void;
 
-  /** @param onChange called with a schedule when one of its runs is added or removed, or changes state */
+  /** @param onChange called with a schedule when one of its runs is added or removed, or changes state, or is paused or resumed */
   constructor(exports: ResourceSource<SearchExport>, onChange: (schedule: ResourceKey) => void) {
     this.#exports = exports;
     this.#onChange = onChange;
@@ -54,7 +56,7 @@ export class RunIndex {
     const before = this.#runs.get(id);
     const resource = this.#exports.get(key);
     const after = resource && indexedRun(resource);
-    if (before?.uid === after?.uid && before?.state === after?.state) return [];
+    if (sameValue(before, after)) return [];
     this.#runs.delete(id);
     if (before) this.#bySchedule.delete(before.scheduleUid, id);
     if (after) {
@@ -70,7 +72,8 @@ function indexedRun(resource: SearchExport): IndexedRun | undefined {
   const { namespace, name, uid, owner } = resource.metadata;
   if (owner?.kind !== 'SearchExportSchedule') return undefined;
   const schedule = { namespace, name: owner.name };
-  return { key: { namespace, name }, uid, schedule, scheduleUid: owner.uid, state: runStateOf(resource) };
+  const isPaused = findCondition(resource.status?.conditions, 'Ready')?.reason === reasons.paused;
+  return { key: { namespace, name }, uid, schedule, scheduleUid: owner.uid, state: runStateOf(resource), isPaused };
 }
 
 /** Returns the state of a run from its conditions and its deletion time. */

@@ -3,8 +3,10 @@
  * Also finds the time ranges of failed runs. `schedule-runtime.ts` carries out the decisions.
  */
 import { maxWorkers } from '../account/worker-shares.ts';
+import { reasons } from '../api/conditions.ts';
 import type { SearchExport, SearchExportSchedule } from '../api/kinds.ts';
 import type { TimeRange } from '../base/time-range.ts';
+import { workersOf } from '../export/resource/export-spec.ts';
 import { runName } from './run-name.ts';
 import type { TickCalendar } from './tick-calendar.ts';
 import { contains, coveredUntil, union, without } from './time-spans.ts';
@@ -49,7 +51,7 @@ export interface ScheduleSettings {
   /** Minimum time in ms from the end of a run's time range to the creation of the run (S3). */
   readonly settleDelayMs: number;
   readonly maxActive: number;
-  /** Maximum number of running runs (`maxRunningOf`). */
+  /** Maximum number of active runs that are not paused (`maxRunningOf`). */
   readonly maxRunning: number;
   readonly backfillOrder: 'NewestFirst' | 'OldestFirst';
   readonly successfulRunsHistoryLimit: number;
@@ -124,13 +126,16 @@ export function decideSchedule(snapshot: ScheduleSnapshot): ScheduleDecision {
   const coveredUntilMs = coveredUntil(covered, startMs);
   const unfinished = present.filter((run) => isUnfinished(run) && run.span.toMs <= nowMs);
   const active = unfinished.length;
-  const running = unfinished.filter(({ state }) => state === 'Active').length;
+  // A stalled or paused run has no Job, so it uses no share of the request limits.
+  const running = unfinished.filter(({ state, reason }) => state === 'Active' && reason !== reasons.paused).length;
   // An active run can still fail, so active runs also count toward the maximum number of failed runs.
-  const free = Math.min(Math.min(maxActive, maxGaps - gaps.length) - active, maxRunning - running);
+  const free = snapshot.isPaused
+    ? 0
+    : Math.min(maxActive - active, maxGaps - gaps.length - active, maxRunning - running);
   return {
     record: present.filter(({ state, span }) => state === 'Complete' && !contains(recorded, span)),
     remove: beyondHistory(present, snapshot),
-    create: snapshot.isPaused ? [] : creatable.slice(0, Math.max(0, free)),
+    create: creatable.slice(0, Math.max(0, free)),
     taken: due.filter((span) => !creatable.includes(span)).map((span) => runName(name, span)),
     pending: due.length,
     coveredUntilMs,
@@ -183,12 +188,19 @@ export function nextDue(
 }
 
 /**
- * Returns the maximum number of runs for which the request limits have shares (B8). More runs in Kubernetes Jobs would
- * only wait for a share, and a run that becomes due would have to wait for all of them (S3).
+ * Returns the maximum number of runs that can have a share of the request limits at the same time (B8). More runs in
+ * Kubernetes Jobs would only wait for a share, and a run that becomes due would have to wait for all of them (S3).
+ *
+ * @param shares number of shares of the user's request limits
  */
-export function maxRunningOf({ template }: Pick<SearchExportSchedule['spec'], 'template'>): number {
-  const { mode, job } = template.spec.execution;
-  return mode === 'Job' ? Math.ceil(maxWorkers / (job?.workers ?? 1)) : Number.POSITIVE_INFINITY;
+export function maxRunningOf(
+  { template }: Pick<SearchExportSchedule['spec'], 'template'>,
+  shares = maxWorkers,
+): number {
+  const { spec } = template;
+  if (spec.execution.mode !== 'Job') return Number.POSITIVE_INFINITY;
+  // Without a share, one run is created. It stalls and says why.
+  return Math.max(1, Math.ceil(shares / workersOf(spec)));
 }
 
 function hasFailed({ state }: Run): boolean {

@@ -2,7 +2,7 @@
  * Reconciles SearchExportSchedules. For each schedule, a `ScheduleRuntime` object creates the runs. All these objects
  * are discarded when this process stops being the leader.
  */
-import type { AwaitedSecrets } from '../account/awaited-secrets.ts';
+import type { Accounts } from '../account/accounts.ts';
 import type { SearchExportSchedule } from '../api/kinds.ts';
 import { keyText } from '../base/key-text.ts';
 import type { Ports } from '../base/ports.ts';
@@ -20,7 +20,7 @@ import { TickCalendars } from './tick-calendar.ts';
 
 export interface ScheduleReconcilerOptions extends Omit<Ports, 'random'> {
   readonly host: Host;
-  readonly secrets: AwaitedSecrets;
+  readonly accounts: Accounts;
   /** Identity of this process as the writer of files. */
   readonly writer: () => Promise<Writer>;
   readonly places: ExportPlaces;
@@ -90,16 +90,16 @@ export class ScheduleReconciler implements Reconciler {
   }
 
   #begin(resource: SearchExportSchedule, writer: Writer): ScheduleRuntime {
-    const { host, clock, log, places, secrets } = this.#options;
+    const { host, clock, log, places, accounts } = this.#options;
     const term = this.#term;
     const { namespace, name, uid } = resource.metadata;
     const { secretMaxAgeMs } = exportSettings;
     const open = (settings: DestinationSettings) =>
       openDestination(settings, { clock, writer, environment: places.environment });
     return new ScheduleRuntime(resource, {
-      ...{ host, clock },
+      ...{ host, clock, accounts },
       log: log.with({ namespace, schedule: name }),
-      destination: new DestinationChoice({ secrets, places, clock, secretMaxAgeMs }),
+      destination: new DestinationChoice({ secrets: accounts.secrets, places, clock, secretMaxAgeMs }),
       openDestination: this.#options.openDestination ?? open,
       runs: () => this.#index.runsOf(uid),
       draining: () => this.#isDraining,

@@ -5,6 +5,8 @@
  * The status names a run before the run is created. Status writes use an optimistic lock, so a process with outdated
  * data creates no runs.
  */
+import type { Accounts } from '../account/accounts.ts';
+import { shareSize } from '../account/worker-shares.ts';
 import { findCondition, reasons } from '../api/conditions.ts';
 import { scheduleRange } from '../api/export-schedule-check.ts';
 import { type Explanation, renderExplanation } from '../api/finding.ts';
@@ -57,6 +59,7 @@ export interface ScheduleRuntimeOptions {
   readonly host: Host;
   readonly clock: Clock;
   readonly log: Logger;
+  readonly accounts: Accounts;
   readonly destination: DestinationChoice;
   readonly openDestination: (settings: DestinationSettings) => Promise<Destination>;
   /** Existing runs of the schedule. */
@@ -133,7 +136,8 @@ export class ScheduleRuntime {
     if (this.#isReadDue) this.#stored = await this.#read(resource, calendar);
     this.#isReadDue = false;
     const pausedBy = host.settings().pausedBy ?? pausedByOf(resource);
-    const decide = () => this.#decide(resource, calendar, isRetryRequested, pausedBy);
+    const maxRunning = await this.#maxRunning(resource);
+    const decide = () => this.#decide(resource, calendar, { isRetryRequested, pausedBy, maxRunning });
     let found = decide();
     if (!this.#stored && (found.create.length > 0 || found.decision.record.length > 0)) {
       this.#stored = await this.#read(resource, calendar);
@@ -171,10 +175,9 @@ export class ScheduleRuntime {
   #decide(
     resource: SearchExportSchedule,
     calendar: TickCalendar,
-    isRetryRequested: boolean,
-    pausedBy: string | undefined,
+    { isRetryRequested, pausedBy, maxRunning }: Circumstances,
   ): Found {
-    const settings = this.#settings(resource, calendar);
+    const settings = { ...this.#settings(resource, calendar), maxRunning };
     // Schedule records can be lost, so the exported time ranges are also taken from the status (S1).
     const covered = union([...(this.#stored?.recorded ?? []), ...readCovered(resource.status)]);
     const runs = this.#runs(resource, settings, covered);
@@ -212,15 +215,29 @@ export class ScheduleRuntime {
   }
 
   /** Returns the settings of the spec. Throws `InvalidSpec` if they are invalid. */
-  #settings(resource: SearchExportSchedule, calendar: TickCalendar): ScheduleSettings {
+  #settings(resource: SearchExportSchedule, calendar: TickCalendar): Omit<ScheduleSettings, 'maxRunning'> {
     const { spec, metadata } = resource;
     const { maxActive, backfillOrder, successfulRunsHistoryLimit, failedRunsHistoryLimit } = spec;
     return {
       ...scheduleTimes(resource, rangeOf(spec), calendar, this.#stored?.startMs),
       name: metadata.name,
       ...{ maxActive, backfillOrder, successfulRunsHistoryLimit, failedRunsHistoryLimit },
-      maxRunning: maxRunningOf(spec),
     };
+  }
+
+  /** Returns the maximum number of runs that can have a share of the request limits at the same time. */
+  async #maxRunning({ spec, metadata: { namespace } }: SearchExportSchedule): Promise<number> {
+    const { execution, credentialsSecretRef } = spec.template.spec;
+    if (execution.mode !== 'Job') return Number.POSITIVE_INFINITY;
+    const { accounts } = this.#options;
+    try {
+      const account = await accounts.resolve({ namespace, name: credentialsSecretRef.name });
+      return maxRunningOf(spec, shareSize(accounts.limitsOf(account))?.workers ?? 0);
+    } catch (error) {
+      // The runs need the same Secret, so they report this problem.
+      if (error instanceof LogfleetError && error.handling.kind !== 'bug') return maxRunningOf(spec);
+      throw error;
+    }
   }
 
   #calendarOf({ spec: { schedule, timeZone: zone } }: SearchExportSchedule): TickCalendar {
@@ -381,6 +398,12 @@ interface StoredSchedule {
   readonly startMs: number;
   /** Time ranges of all recorded runs. */
   readonly recorded: readonly TimeRange[];
+}
+
+interface Circumstances {
+  readonly isRetryRequested: boolean;
+  readonly pausedBy: string | undefined;
+  readonly maxRunning: number;
 }
 
 interface Found extends ScheduleFacts {

@@ -75,8 +75,7 @@ export class Operator {
       });
     });
     const schedules = this.#add('SearchExportSchedule', (enqueue) => {
-      const { secrets } = accounts;
-      return new ScheduleReconciler({ ...ports, host, places, openDestination, writer, secrets, enqueue });
+      return new ScheduleReconciler({ ...ports, host, places, openDestination, writer, accounts, enqueue });
     });
   }
 

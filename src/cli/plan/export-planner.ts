@@ -14,7 +14,7 @@ import { isoText } from '../../base/time-text.ts';
 import { pausedByOf } from '../../controller/pauses.ts';
 import { type ExportForecast, proposePlan } from '../../export/plan/export-planning.ts';
 import { requestsOfCount } from '../../export/plan/first-segments.ts';
-import { limitsOf, requestOf, workersOf } from '../../export/resource/export-spec.ts';
+import { limitsOf, requestOf, wantedShare, workersOf } from '../../export/resource/export-spec.ts';
 import { type ExportDefinition, exportDefinition } from '../../export/search/export-definition.ts';
 import { JobSet } from '../../export/search/job-set.ts';
 import { ServiceQuirks } from '../../export/search/service-quirks.ts';
@@ -65,6 +65,8 @@ export interface PlannedSearches extends ExportForecast {
   readonly requestsPerSecond: number;
   /** Maximum request rate of several such exports at the same time: in Kubernetes Jobs, the rate of all shares (B8). */
   readonly jointRequestsPerSecond: number;
+  /** Number of shares of the user's request limits for Kubernetes Jobs. Undefined if the operator runs the export. */
+  readonly shares: number | undefined;
   /** Number of bytes that the planned searches will scan. Undefined if unknown. */
   readonly bytesToScan: number | undefined;
   /** Cost of the digest, an aggregation that checks the exported rows (E6). Undefined if the export uses no digest. */
@@ -148,10 +150,12 @@ async function plan(resource: SearchExport, options: ExportPlanningOptions): Pro
   const scans = scansOf(forecast, progress, jobs.scannedBytes - (progress.scannedBytes ?? 0));
   const digest = limits.proof === 'Digest' ? digestOf(definition, scans?.ofRange) : undefined;
   const bytesToScan = scans && scans.ofSearches + (digest?.bytes ?? 0);
-  const rates = ratesOf(resource, accounts.limitsOf(account), definition.isSplittable);
+  const requestLimits = accounts.limitsOf(account);
+  const rates = ratesOf(resource, requestLimits);
   const figures = figuresOf(forecast, rates, limits, { planningMs, digest });
   const planned = { ...forecast, ...figures, settledMs: Math.min(toMs, settledMs), toMs, bytesToScan, digest };
-  const hindrances = hindrancesOf(planned, definition, limits, { pausedBy, clock });
+  const shareProblem = shareProblemOf(resource, requestLimits);
+  const hindrances = hindrancesOf(planned, definition, limits, { pausedBy, shareProblem, clock });
   return { kind: 'plan', resource, plan: { ...planned, hindrances } };
 }
 
@@ -182,18 +186,28 @@ interface KnownBeforehand {
   readonly digest: PlannedDigest | undefined;
 }
 
-type RequestRates = Pick<PlannedSearches, 'requestsPerSecond' | 'jointRequestsPerSecond'>;
+type RequestRates = Pick<PlannedSearches, 'requestsPerSecond' | 'jointRequestsPerSecond' | 'shares'>;
 
 /** Returns the maximum request rates of an export, which depend on where the export runs. */
-function ratesOf({ spec }: SearchExport, limits: RequestLimits, isSplittable: boolean): RequestRates {
-  const size = spec.execution.mode === 'Job' ? shareSize(limits) : undefined;
+function ratesOf({ spec }: SearchExport, limits: RequestLimits): RequestRates {
+  const isJob = spec.execution.mode === 'Job';
+  const size = isJob ? shareSize(limits) : undefined;
+  const shares = isJob ? (size?.workers ?? 0) : undefined;
   const { requestsPerSecond } = limits;
-  if (!size) return { requestsPerSecond, jointRequestsPerSecond: requestsPerSecond };
+  if (!size) return { requestsPerSecond, jointRequestsPerSecond: requestsPerSecond, shares };
   const rateOf = (workers: number) => Math.round(workers * size.share.requestsPerSecond * 1_000) / 1_000;
   return {
-    requestsPerSecond: rateOf(Math.min(workersOf(spec, isSplittable), size.workers)),
+    requestsPerSecond: rateOf(Math.min(workersOf(spec), size.workers)),
     jointRequestsPerSecond: rateOf(size.workers),
+    shares,
   };
+}
+
+/** Returns why the request limits are too low for the export's Kubernetes Job, or undefined if they are not. */
+function shareProblemOf({ spec }: SearchExport, limits: RequestLimits): string | undefined {
+  if (spec.execution.mode !== 'Job') return undefined;
+  const wanted = wantedShare(spec, limits);
+  return 'problem' in wanted ? wanted.problem : undefined;
 }
 
 function figuresOf(
@@ -246,14 +260,20 @@ function rowsOf(segments: ExportForecast['segments']): number {
 
 type SearchFigures = Omit<PlannedSearches, 'hindrances'>;
 
+interface Circumstances extends Pick<ExportPlanningOptions, 'pausedBy' | 'clock'> {
+  /** Reason why the request limits are too low for the export's Kubernetes Job. Undefined if they are not. */
+  readonly shareProblem: string | undefined;
+}
+
 function hindrancesOf(
   { rows, segments, rowsBasis, isCountRefused, limit, bytesToScan, durationMs }: SearchFigures,
   { isSplittable, unsplittableReason }: ExportDefinition,
   { maxMessages, maxBytesScanned, deadlineMs }: WorkLimits,
-  { pausedBy, clock }: Pick<ExportPlanningOptions, 'pausedBy' | 'clock'>,
+  { pausedBy, shareProblem, clock }: Circumstances,
 ): readonly string[] {
   const sentences: string[] = [];
   if (pausedBy !== undefined) sentences.push(`Paused by ${pausedBy}: no search starts until this pause ends.`);
+  if (shareProblem !== undefined) sentences.push(shareProblem);
   const areCounted = rowsBasis === 'Counted';
   if (!areCounted && !isSplittable) {
     const maximum = limit === undefined ? 'the maximum number of rows' : `${limit} rows`;

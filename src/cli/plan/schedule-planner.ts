@@ -160,7 +160,7 @@ export function scheduleFiguresOf(planned: ScheduleOutlook): ScheduleFigures | u
   const { resource, outlook, nextDay, pending, nextDueMs, meanPerDay } = planned;
   if (outlook?.kind !== 'plan') return undefined;
   const { requests, requestsPerSecond: ofRun, jointRequestsPerSecond, rows, bytesToScan, durationMs } = outlook.plan;
-  const runsAtOnce = Math.min(resource.spec.maxActive, maxRunningOf(resource.spec));
+  const runsAtOnce = Math.min(resource.spec.maxActive, maxRunningOf(resource.spec, outlook.plan.shares));
   const requestsPerSecond = Math.min(runsAtOnce * ofRun, jointRequestsPerSecond);
   const times = (runs: number): RunEstimates => ({
     ...{ requests: runs * requests, rows: runs * rows },

@@ -5,7 +5,7 @@
  * A paused export has no Job, because a suspended Job would keep its request limits.
  */
 import type { Account } from '../../account/accounts.ts';
-import { type HeldShare, shareSize } from '../../account/worker-shares.ts';
+import type { HeldShare } from '../../account/worker-shares.ts';
 import { findCondition, reasons } from '../../api/conditions.ts';
 import type { SearchExportStatus, SummaryStatus } from '../../api/generated/search-export.ts';
 import type { SearchExport } from '../../api/kinds.ts';
@@ -27,7 +27,7 @@ import {
   untilRemoval,
   waiterOf,
 } from '../resource/export-resource.ts';
-import { workersOf } from '../resource/export-spec.ts';
+import { wantedShare } from '../resource/export-spec.ts';
 import {
   type ExportHealth,
   endedHealth,
@@ -173,9 +173,9 @@ export class JobRuntime {
 
   async #followJob(resource: SearchExport, store: WorkerJobs, shares: JobShares, isAsked: boolean): Promise<Found> {
     const { accounts, clock, proxy } = this.#options;
-    const { account, definition } = await resolveDefinition(resource, accounts);
+    const { account } = await resolveDefinition(resource, accounts);
     const credentials = [account.fingerprint, await this.#storeCredentials(resource)].join();
-    const share = this.#wantedShare(resource, account, definition.isSplittable);
+    const share = this.#wantedShare(resource, account);
     const input = { resource, image: store.image, share, credentials, proxy };
     const name = jobName(input);
     const jobs = this.#jobs(store);
@@ -317,17 +317,10 @@ export class JobRuntime {
   }
 
   /** Returns the request limits for the Job. Throws if the limits of the service's user are too low. */
-  #wantedShare({ spec }: SearchExport, account: Account, isSplittable: boolean): HeldShare {
-    const limits = this.#options.accounts.limitsOf(account);
-    const size = shareSize(limits);
-    const workers = workersOf(spec, isSplittable);
-    if (size && size.workers >= workers) return { user: account.user, workers, share: size.share };
-    const { requestsPerSecond, maxConcurrentRequests } = limits;
-    const what = `The limits of the service's user (${requestsPerSecond} requests per second, ${maxConcurrentRequests} concurrent requests)`;
-    const message = size
-      ? `${what} allow only ${counted(size.workers, 'worker')}, but the export requests ${workers} workers. Lower spec.execution.job.workers, or raise requestsPerSecond and maxConcurrentRequests in the Secret.`
-      : `${what} are too low for a Kubernetes Job: the operator reserves one request per second and two concurrent requests, and a worker needs two concurrent requests. Create another export with spec.execution.mode Operator, or raise requestsPerSecond and maxConcurrentRequests in the Secret.`;
-    throw mendable(reasons.shareTooSmall, message);
+  #wantedShare({ spec }: SearchExport, account: Account): HeldShare {
+    const wanted = wantedShare(spec, this.#options.accounts.limitsOf(account));
+    if ('problem' in wanted) throw mendable(reasons.shareTooSmall, wanted.problem);
+    return { user: account.user, ...wanted };
   }
 
   /**

@@ -1,9 +1,11 @@
 /** Converts the spec of a SearchExport into settings and limits. */
+import { type HeldShare, type RequestLimits, shareSize } from '../../account/worker-shares.ts';
 import type { SearchExport } from '../../api/kinds.ts';
 import { assert } from '../../base/assert.ts';
 import { parseDuration } from '../../base/duration.ts';
+import { counted } from '../../base/number-text.ts';
 import { parseQuantity } from '../../base/quantity.ts';
-import type { ExportRequest } from '../search/export-definition.ts';
+import { type ExportRequest, whyUnsplittable } from '../search/export-definition.ts';
 import type { WorkLimits } from '../work/work-view.ts';
 import { limitOfWorker, onlyWorker } from '../work/worker-segments.ts';
 
@@ -53,8 +55,28 @@ export function limitsOf(
  * Returns the number of workers of an export in a Kubernetes Job. An export has a single worker if its query cannot be
  * split, or if its spec limits the number of rows.
  */
-export function workersOf({ execution, limits }: SearchExport['spec'], isSplittable: boolean): number {
-  return isSplittable && limits.maxMessages === undefined ? (execution.job?.workers ?? 1) : 1;
+export function workersOf(spec: Pick<SearchExport['spec'], 'query' | 'results' | 'execution' | 'limits'>): number {
+  const isForOne = whyUnsplittable(spec) !== undefined || spec.limits.maxMessages !== undefined;
+  return isForOne ? 1 : (spec.execution.job?.workers ?? 1);
+}
+
+/**
+ * Returns the shares of a user's request limits for the workers of an export in a Kubernetes Job (B8). If the limits are
+ * too low, returns a text that explains what to do.
+ */
+export function wantedShare(
+  spec: SearchExport['spec'],
+  limits: RequestLimits,
+): Omit<HeldShare, 'user'> | { readonly problem: string } {
+  const workers = workersOf(spec);
+  const size = shareSize(limits);
+  if (size && size.workers >= workers) return { workers, share: size.share };
+  const { requestsPerSecond, maxConcurrentRequests } = limits;
+  const what = `The limits of the service's user (${requestsPerSecond} requests per second, ${maxConcurrentRequests} concurrent requests)`;
+  const problem = size
+    ? `${what} allow only ${counted(size.workers, 'worker')}, but the export requests ${workers} workers. Lower spec.execution.job.workers, or raise requestsPerSecond and maxConcurrentRequests in the Secret.`
+    : `${what} are too low for a Kubernetes Job: the operator reserves one request per second and two concurrent requests, and a worker needs two concurrent requests. Create another export with spec.execution.mode Operator, or raise requestsPerSecond and maxConcurrentRequests in the Secret.`;
+  return { problem };
 }
 
 /**

@@ -89,7 +89,11 @@ export function withOperators(order: JobOrder, operators: string): JobOrder {
   return { ...order, query: `${order.query}\n| ${operators}` };
 }
 
-function whyUnsplittable({ query, results }: ExportIdentity): string | undefined {
+/**
+ * Returns the reason why a query cannot be split into several searches, without a full stop. Returns undefined if the
+ * query can be split (E8).
+ */
+export function whyUnsplittable({ query, results }: Pick<ExportIdentity, 'query' | 'results'>): string | undefined {
   if (results === 'Records') return 'records are computed from the whole range';
   const split = splittability(query);
   return split.isSplittable ? undefined : split.reason;

@@ -159,6 +159,23 @@ describe('a plan of a schedule', () => {
     expect(inJobsMs).toBeGreaterThan(inOperatorMs);
   });
 
+  test('plans with the shares of small request limits, and reports limits that are too small', async () => {
+    const text = schedule('  startTime: "2026-10-29T00:00:00"\n  maxActive: 4').replace(
+      'destination: {volume: {name: exports}}',
+      'destination: {s3: {bucket: logs, region: eu-central-1}}\n      execution: {mode: Job}',
+    );
+    const takes = async (limits: string) => {
+      const texts = [secret.replace('stringData: {', `stringData: {${limits}, `), text];
+      const { stdout } = await runPlan({ folder, scenario, texts });
+      return stdout;
+    };
+    expect(await takes('maxConcurrentRequests: "10"')).toContain('4 runs at a time');
+    const small = await takes('maxConcurrentRequests: "4"');
+    expect(small).toContain('1 run at a time');
+    expect(small).not.toContain('too low for a Kubernetes Job');
+    expect(await takes('maxConcurrentRequests: "3"')).toContain('too low for a Kubernetes Job');
+  });
+
   test('counts the runs between startTime and now as backfill', async () => {
     const { found, changes } = await documentOf(schedule('  startTime: "2026-10-29T00:00:00"'));
     expect(found).toMatchObject({ pendingRuns: 71, runsPerDay: 24 });

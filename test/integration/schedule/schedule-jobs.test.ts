@@ -3,7 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { reasons } from '../../../src/api/conditions.ts';
 import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
 import { JobController } from '../../support/job-controller.ts';
-import { every, ScheduleWorld, startMs, textsIn } from './schedule-world.ts';
+import { secretsPath } from '../../support/world.ts';
+import { every, exportsPath, ScheduleWorld, startMs, textsIn } from './schedule-world.ts';
 
 const inJob = { execution: { mode: 'Job' }, destination: { s3: { bucket: 'logs', region: 'eu-central-1' } } };
 const startTime = new Date(startMs - 4 * hourMs).toISOString().replace('.000', '');
@@ -27,10 +28,19 @@ describe('a schedule whose runs are Kubernetes Jobs', () => {
     expect(ended.every(({ status }) => status?.kubernetesJob !== undefined)).toBe(true);
   });
 
-  test.each([1, 3, 4])('with %i workers each, never wait for the shares of each other', async (workers) => {
+  test.each([
+    [4, { workers: 1, maxConcurrentRequests: 10 }],
+    // A run starts even if fewer shares are free than it has workers.
+    [2, { workers: 3, maxConcurrentRequests: 10 }],
+    [1, { workers: 4, maxConcurrentRequests: 10 }],
+    // These limits have only one share.
+    [1, { workers: 1, maxConcurrentRequests: 4 }],
+  ])('runs %i at a time, and no run waits for another: %j', async (count, { workers, maxConcurrentRequests }) => {
     const messages = every(minuteMs, startMs - 4 * hourMs, startMs + 4 * hourMs);
     const scenario = { search: { duration: '20m' } };
     const world = new ScheduleWorld({ messages, scenario, workerImage: 'logfleet:test' });
+    const data = { maxConcurrentRequests: Buffer.from(`${maxConcurrentRequests}`).toString('base64') };
+    world.world.api.patch(`${secretsPath}/log-service`, { data });
     new JobController(world.world, world.exports.options);
     world.add({ startTime, maxActive: 10 }, { ...inJob, execution: { mode: 'Job', job: { workers } }, proof: 'Count' });
     world.start();
@@ -42,7 +52,24 @@ describe('a schedule whose runs are Kubernetes Jobs', () => {
       waiting = Math.max(waiting, states.filter((state) => state === reasons.waitingForShare).length);
       return world.records()[0]?.fromMs === startMs - 4 * hourMs;
     });
-    // A user has four shares. A run starts even if fewer shares are free than it has workers.
-    expect([isDone, running, waiting]).toEqual([true, Math.ceil(4 / workers), 0]);
+    expect([isDone, running, waiting]).toEqual([true, count, 0]);
+  });
+
+  test('gives the shares of a paused run to another run', async () => {
+    const messages = every(minuteMs, startMs - 4 * hourMs, startMs + hourMs);
+    const world = new ScheduleWorld({
+      messages,
+      scenario: { search: { duration: '20m' } },
+      workerImage: 'logfleet:test',
+    });
+    new JobController(world.world, world.exports.options);
+    world.add({ startTime }, { ...inJob, execution: { mode: 'Job', job: { workers: 4 } }, proof: 'Count' });
+    world.start();
+    const states = () => world.runs().map(({ status }) => status?.summary?.state);
+    expect(await world.until(() => states().includes(reasons.exporting))).toBe(true);
+    expect(states()).toHaveLength(1);
+    world.world.api.patch(`${exportsPath}/${world.runs()[0]?.metadata.name}`, { spec: { paused: true } });
+    const isShared = () => states().includes(reasons.exporting) && states().includes(reasons.paused);
+    expect(await world.until(isShared, 10 * minuteMs)).toBe(true);
   });
 });

@@ -5,7 +5,7 @@ import type { ResourceSource } from '../../../src/host/host.ts';
 import { RunIndex } from '../../../src/schedule/run-index.ts';
 import { sampleExport } from '../cli/sample-export.ts';
 
-test('does not report runs that exist at the start', () => {
+test('reports runs that are paused or deleted, but not runs that exist at the start', () => {
   const base = sampleExport();
   const owner = { kind: 'SearchExportSchedule', name: 'errors', uid: 'schedule-1' };
   const run = { ...base, metadata: { ...base.metadata, owner } } as SearchExport;
@@ -14,6 +14,11 @@ test('does not report runs that exist at the start', () => {
   const changed: string[] = [];
   const index = new RunIndex(source as unknown as ResourceSource<SearchExport>, ({ name }) => changed.push(name));
   expect(index.runsOf('schedule-1')).toEqual([run]);
+  expect(changed).toEqual([]);
+  existing = [{ ...run, status: { conditions: [{ type: 'Ready', reason: 'Paused' }] } } as unknown as SearchExport];
+  index.update(run.metadata);
+  expect(changed.splice(0)).toContain('errors');
+  index.update(run.metadata);
   expect(changed).toEqual([]);
   existing = [];
   index.update(run.metadata);

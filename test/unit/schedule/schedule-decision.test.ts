@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { SearchExport, SearchExportSchedule } from '../../../src/api/kinds.ts';
 import type { TimeRange } from '../../../src/base/time-range.ts';
 import { hourMs } from '../../../src/base/time-units.ts';
 import { type TimeZone, timeZone } from '../../../src/base/time-zone.ts';
@@ -8,6 +9,7 @@ import {
   decideSchedule,
   type Gap,
   maxGaps,
+  maxRunningOf,
   type Run,
   type RunState,
   type ScheduleDecision,
@@ -108,6 +110,21 @@ describe('decideSchedule', () => {
     expect(created(decide(5.5, { settings }))).toEqual([4]);
     expect(created(decide(5.5, { settings, runs: [run(0, 'Active')] }))).toEqual([]);
     expect(created(decide(5.5, { settings, runs: [run(0, 'Stalled')] }))).toEqual([4]);
+    expect(created(decide(5.5, { settings, runs: [run(0, 'Active', 'Paused')] }))).toEqual([4]);
+  });
+
+  it.each([
+    ['one run per worker', { job: { workers: 1 } }, 4, 4],
+    ['one more run for the shares that are left', { job: { workers: 3 } }, 4, 2],
+    ['one run', { job: { workers: 4 } }, 4, 1],
+    ['only the shares of small request limits', { job: { workers: 1 } }, 1, 1],
+    ['one run that reports that there is no share', { job: { workers: 1 } }, 0, 1],
+    ['one worker per run with a row limit', { job: { workers: 4 }, limits: { maxMessages: 10 } }, 4, 4],
+    ['one worker per run of records', { job: { workers: 4 }, results: 'Records' }, 4, 4],
+    ['one worker per run of a query that cannot be split', { job: { workers: 4 }, query: '* | limit 5' }, 4, 4],
+  ])('allows in Kubernetes Jobs %s', (_, { job, ...change }, shares, expected) => {
+    const spec = { query: '*', results: 'Messages', limits: {}, execution: { mode: 'Job', job }, ...change };
+    expect(maxRunningOf({ template: { spec } } as SearchExportSchedule['spec'], shares)).toBe(expected);
   });
 
   it('creates missed runs up to maxActive, the newest first', () => {
