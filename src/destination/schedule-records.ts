@@ -58,20 +58,20 @@ export class ScheduleLayout {
 
 /**
  * Stores the time from which a schedule exports, or returns the time that is already stored. If the stored time is
- * archived, so that it cannot be read, returns `knownMs`.
+ * archived, so that it cannot be read, returns `fromMs` if `isKnown` says that `fromMs` is the stored time.
  */
 export async function storeStartOnce(
   destination: Destination,
   layout: ScheduleLayout,
   fromMs: number,
-  knownMs?: number,
+  isKnown = false,
 ): Promise<number> {
   try {
     return (await startKind.storeOnce(destination, layout.start, { fromMs })).fromMs;
   } catch (error) {
     const isArchived = error instanceof LogfleetError && error.code === 'destination.frozen';
-    if (!isArchived || knownMs === undefined) throw error;
-    return knownMs;
+    if (!isArchived || !isKnown) throw error;
+    return fromMs;
   }
 }
 

@@ -260,10 +260,9 @@ export class ScheduleRuntime {
       // If the spec has a start, the stored start is not needed. It might be unreadable, for example because it is
       // archived.
       const isGiven = resource.spec.startTime !== undefined;
-      const shown = resource.status?.startTime;
-      const shownMs = shown === undefined ? undefined : Date.parse(shown);
+      const isKnown = resource.status?.startTime !== undefined;
       if (isGiven) await recordStart(destination, layout, fallbackMs);
-      const startMs = isGiven ? fallbackMs : await storeStartOnce(destination, layout, fallbackMs, shownMs);
+      const startMs = isGiven ? fallbackMs : await storeStartOnce(destination, layout, fallbackMs, isKnown);
       const spans: TimeRange[] = [];
       for await (const times of listRecordedRuns(destination, layout)) {
         const span = readRunTimes(times);

@@ -46,7 +46,7 @@ export const scheduleMutants: readonly Mutant[] = [
     'S2',
     'the start is not stored',
     runtime,
-    'await storeStartOnce(destination, layout, fallbackMs, shownMs)',
+    'await storeStartOnce(destination, layout, fallbackMs, isKnown)',
     'fallbackMs',
     'S',
   ),
