@@ -49,7 +49,7 @@ export const reasons = {
   exported: 'Exported',
   /**
    * The export completed with `incompletePolicy: Keep`, but some intervals may lack rows. The `Complete` condition is
-   * True. A schedule has this reason if all due runs are complete, and some of its latest runs lack this proof.
+   * True. A schedule has this reason if all due runs are complete, but some runs have intervals that may lack rows.
    */
   exportedIncomplete: 'ExportedIncomplete',
   /** All due runs of the schedule are complete, except that the latest may still be active. */

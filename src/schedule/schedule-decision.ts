@@ -212,6 +212,11 @@ export function isUnfinished({ state }: Pick<Run, 'state'>): boolean {
   return state === 'Active' || state === 'Stalled';
 }
 
+/** Reports whether a run is complete, but kept an interval that is not proven complete (`incompletePolicy: Keep`). */
+export function isIncomplete({ state, resource }: Run): boolean {
+  return state === 'Complete' && resource?.status?.manifest?.complete === false;
+}
+
 /**
  * Returns the gaps (time ranges of failed runs) that are not exported yet. The failed runs may already be deleted. A
  * gap is kept even if an outdated cache shows its failed run as active (S5).
@@ -246,12 +251,14 @@ function* dueRuns({ open, untilMs }: DueTime, settings: ScheduleSettings): Gener
 }
 
 /**
- * Returns the ended runs to delete because they exceed the history limits, oldest first. A complete run without a
- * schedule record is kept.
+ * Returns the ended runs to delete because they exceed the history limits, oldest first. Incomplete runs are deleted
+ * last. A complete run without a schedule record is kept.
  */
 function beyondHistory(present: readonly Run[], { settings, recorded }: ScheduleSnapshot): readonly Run[] {
   const sorted = present.toSorted((a, b) => a.span.toMs - b.span.toMs);
-  const complete = sorted.filter(({ state, span }) => state === 'Complete' && contains(recorded, span));
+  const complete = sorted
+    .filter(({ state, span }) => state === 'Complete' && contains(recorded, span))
+    .sort((a, b) => Number(isIncomplete(a)) - Number(isIncomplete(b)));
   const failed = sorted.filter(hasFailed);
   return [
     ...complete.slice(0, Math.max(0, complete.length - settings.successfulRunsHistoryLimit)),

@@ -1,11 +1,10 @@
 /** Determines the health of a schedule by several checks. The first check that applies determines the result. */
 import { reasons } from '../api/conditions.ts';
-import type { RunStatus } from '../api/generated/search-export-schedule.ts';
 import type { LogfleetError } from '../base/errors.ts';
 import { counted, wordFor } from '../base/number-text.ts';
 import { isoSeconds } from '../base/time-text.ts';
 import { atWork, type Health, resting, stalled } from '../controller/health.ts';
-import { type Gap, maxCounted, maxGaps, type Run, type ScheduleDecision } from './schedule-decision.ts';
+import { type Gap, isIncomplete, maxCounted, maxGaps, type Run, type ScheduleDecision } from './schedule-decision.ts';
 
 export interface ScheduleHealthInput {
   readonly name: string;
@@ -18,12 +17,10 @@ export interface ScheduleHealthInput {
   /** Decision about the schedule. Undefined if an error prevented the decision. */
   readonly decision: ScheduleDecision | undefined;
   readonly runs: readonly Run[];
-  /** Latest runs that are complete, but that kept an incomplete interval (`incompletePolicy: Keep`), newest first. */
-  readonly incomplete: readonly Pick<RunStatus, 'name'>[];
 }
 
 export function scheduleHealth(input: ScheduleHealthInput): Health {
-  const { problem, decision, pausedBy, runs, incomplete, name: schedule, flags } = input;
+  const { problem, decision, pausedBy, runs, name: schedule, flags } = input;
   if (problem) return healthOfProblem(problem);
   if (!decision)
     return {
@@ -33,6 +30,7 @@ export function scheduleHealth(input: ScheduleHealthInput): Health {
     };
   const { gaps, taken, pending, active, create, lastTickMs, nextDueMs } = decision;
   const retry = `logfleet retry sxs/${schedule}${flags}`;
+  const incomplete = runs.filter(isIncomplete);
   const covered = `${coveredText(decision)}${incompleteText(incomplete)}`;
   if (pausedBy !== undefined) {
     const message = `${covered} Paused by ${pausedBy}: no runs are created.`;
@@ -62,17 +60,17 @@ export function scheduleHealth(input: ScheduleHealthInput): Health {
     return { ...atWork, reason: reasons.backfilling, message };
   }
   const isActive = atOnce === 0 ? '' : ` ${activeText}.`;
-  const proven = nextDueMs === undefined && atOnce === 0 ? reasons.scheduleEnded : reasons.upToDate;
-  const reason = incomplete.length > 0 ? reasons.exportedIncomplete : proven;
+  const reached = incomplete.length > 0 ? reasons.exportedIncomplete : reasons.upToDate;
+  const reason = nextDueMs === undefined && atOnce === 0 ? reasons.scheduleEnded : reached;
   const next = nextDueMs === undefined ? 'The schedule has ended.' : `The next run is due at ${isoSeconds(nextDueMs)}.`;
   return { ...resting, ready: 'True', reason, message: `${covered}${isActive} ${next}` };
 }
 
-/** Returns a sentence about complete runs that kept incomplete intervals, preceded by a space, or an empty text. */
-function incompleteText(runs: ScheduleHealthInput['incomplete']): string {
-  const [latest] = runs;
+/** Returns sentences about complete runs that kept incomplete intervals, preceded by a space, or an empty text. */
+function incompleteText(runs: readonly Run[]): string {
+  const [latest] = runs.toSorted((a, b) => b.span.fromMs - a.span.fromMs);
   if (!latest) return '';
-  const are = `${counted(runs.length, 'recent run')} ${wordFor(runs.length, 'is', 'are')}`;
+  const are = `${counted(runs.length, 'run')} ${wordFor(runs.length, 'is', 'are')}`;
   return ` ${are} not proven complete, for example ${latest.name}. To look for missing rows, export the same time range with another SearchExport.`;
 }
 

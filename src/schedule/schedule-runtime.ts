@@ -43,7 +43,6 @@ import { decideSchedule, isUnfinished, maxRunningOf, type Run, type ScheduleSett
 import { scheduleHealth } from './schedule-health.ts';
 import {
   announcedRun,
-  latestRuns,
   maxCovered,
   readCovered,
   readGaps,
@@ -380,9 +379,8 @@ export class ScheduleRuntime {
     const { runs = [], decision, pausedBy } = found ?? {};
     const flags = this.#options.host.commandFlags(this.#owner);
     const before = this.#publisher.known(resource);
-    const incomplete = latestRuns(before?.runs ?? [], runs).filter((run) => run.incomplete);
     const { name } = this.#owner;
-    const health = scheduleHealth({ name, flags, pausedBy, problem, decision, runs, incomplete });
+    const health = scheduleHealth({ name, flags, pausedBy, problem, decision, runs });
     const status = scheduleStatus({
       ...{ resource, before, health },
       nowMs: this.#options.clock.now(),

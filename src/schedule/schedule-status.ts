@@ -86,14 +86,22 @@ export function announcedRun(schedule: string, span: TimeRange): Run {
   return { name: runName(schedule, span), span, state: 'Active', reason: reasons.progressing };
 }
 
-/** Returns the runs for the status, newest first: all unfinished runs, and those that ended most recently. */
-export function latestRuns(shown: readonly RunStatus[], existing: readonly Run[]): readonly RunStatus[] {
+/**
+ * Returns the runs for the status, newest first. If there are too many runs, complete and failed runs are left out
+ * first, then incomplete runs, the oldest first.
+ */
+function latestRuns(shown: readonly RunStatus[], existing: readonly Run[]): readonly RunStatus[] {
   const runs = new Map(shown.filter(hasEnded).map((run) => [run.name, run]));
   for (const run of existing) if (run.state !== 'Deleting') runs.set(run.name, runStatus(run, run.state));
   const newestFirst = [...runs.values()].sort((a, b) => Date.parse(b.from) - Date.parse(a.from));
-  const ended = newestFirst.filter(hasEnded);
-  const left = new Set(ended.slice(Math.max(0, maxRuns - (newestFirst.length - ended.length))));
-  return newestFirst.filter((run) => !left.has(run)).slice(0, maxRuns);
+  const kept = new Set(newestFirst.toSorted((a, b) => dropOrder(a) - dropOrder(b)).slice(0, maxRuns));
+  return newestFirst.filter((run) => kept.has(run));
+}
+
+/** Returns the order in which runs are left out of the status: runs with higher numbers are left out first. */
+function dropOrder(run: RunStatus): number {
+  if (!hasEnded(run)) return 0;
+  return run.incomplete ? 1 : 2;
 }
 
 function hasEnded({ state }: RunStatus): boolean {

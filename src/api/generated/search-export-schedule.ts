@@ -34,8 +34,8 @@ export interface SearchExportScheduleSpec {
   readonly paused: boolean;
   /**
    * Maximum number of runs (SearchExports) that are active at the same time, from 1 to 10 (default 2). A run is active
-   * until it completes or fails. With `execution.mode: Job`, the maximum is 4 divided by `workers`, rounded up, if this
-   * is less.
+   * until it completes or fails. With `execution.mode: Job`, fewer runs are active if the request limits have no share
+   * for more.
    */
   readonly maxActive: number;
   /**
@@ -45,8 +45,8 @@ export interface SearchExportScheduleSpec {
    */
   readonly backfillOrder: 'NewestFirst' | 'OldestFirst';
   /**
-   * Number of completed runs whose SearchExports are kept, from 0 to 100 (default 3). SearchExports of earlier
-   * completed runs are deleted, but the files of all runs are kept.
+   * Number of completed runs whose SearchExports are kept, from 0 to 100 (default 3). Other SearchExports of completed
+   * runs are deleted, the oldest first and those of incomplete runs last. The files of all runs are kept.
    */
   readonly successfulRunsHistoryLimit: number;
   /**
@@ -153,7 +153,10 @@ export interface SearchExportScheduleStatus {
    * While there are 100 gaps, the schedule creates no further runs.
    */
   readonly gaps?: readonly ScheduleGap[];
-  /** Latest runs (SearchExports) of the schedule, newest first. */
+  /**
+   * Runs (SearchExports) of the schedule, newest first. If there are too many, complete and failed runs are left out
+   * first, then incomplete runs.
+   */
   readonly runs?: readonly RunStatus[];
   /**
    * Conditions of the schedule. `Ready`, `Reconciling` and `Stalled` follow the kstatus convention, which Flux and Argo

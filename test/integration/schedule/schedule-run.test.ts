@@ -6,7 +6,7 @@ import { dayMs, hourMs, minuteMs } from '../../../src/base/time-units.ts';
 import type { EventListener } from '../../../src/host/kubernetes/event-recorder.ts';
 import { notificationOf } from '../../../src/notifications/notification.ts';
 import { recordReports } from '../../support/reports.ts';
-import { every, ScheduleWorld, schedulesPath, startMs, textsIn } from './schedule-world.ts';
+import { every, exportsPath, ScheduleWorld, schedulesPath, startMs, textsIn } from './schedule-world.ts';
 
 const messages = every(7 * minuteMs, startMs - 3 * dayMs, startMs + 3 * dayMs);
 
@@ -258,16 +258,25 @@ describe('a schedule', () => {
     expect(await lines()).toEqual([]);
   });
 
-  test('reports a run that kept an incomplete interval, even after the run is deleted', async () => {
+  test('reports a run that kept an incomplete interval until its SearchExport is deleted', async () => {
+    const fromMs = startMs - 60 * hourMs;
     const scenario = { search: { messageLimit: 20 } };
-    const world = new ScheduleWorld({ messages: every(minuteMs, startMs, startMs + hourMs), scenario });
-    world.add({ successfulRunsHistoryLimit: 1 }, { query: '* | limit 50', incompletePolicy: 'Keep' });
+    const world = new ScheduleWorld({ messages: every(minuteMs, fromMs, fromMs + hourMs), scenario });
+    const limits = { successfulRunsHistoryLimit: 1, maxActive: 10 };
+    const startTime = new Date(fromMs).toISOString().replace('.000', '');
+    world.add({ startTime, ...limits }, { query: '* | limit 50', incompletePolicy: 'Keep' });
     world.start();
-    await world.world.clock.advance(2.2 * hourMs);
-    expect(world.runs().map(({ status }) => status?.summary?.state)).toEqual(['Exported']);
-    expect(world.status?.runs?.map(({ incomplete }) => incomplete)).toEqual([undefined, true]);
+    expect(await world.until(() => world.records().length === 60)).toBe(true);
+    await world.world.clock.advance(minuteMs);
+    expect(world.status?.runs).toHaveLength(50);
+    expect(world.status?.runs?.at(-1)).toMatchObject({ from: startTime, incomplete: true });
+    const [run, ...others] = world.runs();
+    expect([run?.status?.manifest?.complete, others]).toEqual([false, []]);
     expect(world.ready).toMatchObject({ status: 'True', reason: reasons.exportedIncomplete });
     expect(await world.verify()).toMatchObject({ gaps: [], problems: [{ kind: 'incomplete' }] });
+    world.world.api.remove(`${exportsPath}/${run?.metadata.name}`);
+    expect(await world.until(() => world.ready?.reason === reasons.upToDate)).toBe(true);
+    expect(world.status?.runs?.at(-1)).toMatchObject({ incomplete: true });
   });
 
   test('reports a failed run and its recovery as Events', async () => {

@@ -169,6 +169,15 @@ describe('decideSchedule', () => {
     expect(later.remove).toEqual([run(0, 'Complete'), run(1, 'Complete'), run(2, 'Failed')]);
   });
 
+  it('deletes incomplete runs last, and the oldest of them first', () => {
+    const resource = { status: { manifest: { complete: false } } } as SearchExport;
+    const runs = [0, 1, 2, 3].map((hour) => ({ ...run(hour, 'Complete'), ...(hour < 2 && { resource }) }));
+    const removed = (successfulRunsHistoryLimit: number) =>
+      decide(4, { runs, recorded: [span(0, 4)], settings: { successfulRunsHistoryLimit } }).remove;
+    expect(removed(2)).toEqual([runs[2], runs[3]]);
+    expect(removed(1)).toEqual([runs[2], runs[3], runs[0]]);
+  });
+
   it('keeps the gap of a failed run whose resource is deleted, and exports it again on request', () => {
     const decision = decide(2, { gaps: [gap(0)], recorded: [span(1)] });
     expect(decision.gaps).toEqual([gap(0)]);

@@ -1,20 +1,27 @@
 /** Tests how the message of a schedule's `Ready` condition says which times have been exported. */
 import { expect, test } from 'vitest';
+import type { SearchExport } from '../../../src/api/kinds.ts';
 import { hourMs } from '../../../src/base/time-units.ts';
-import type { ScheduleDecision } from '../../../src/schedule/schedule-decision.ts';
+import type { Run, ScheduleDecision } from '../../../src/schedule/schedule-decision.ts';
 import { scheduleHealth } from '../../../src/schedule/schedule-health.ts';
 
 const startMs = Date.UTC(2026, 9, 4, 22);
 
-function healthOf(change: Partial<ScheduleDecision>, incomplete: readonly string[] = []) {
+function healthOf(change: Partial<ScheduleDecision>, runs: readonly Run[] = []) {
   const decision: ScheduleDecision = {
     ...{ record: [], repeat: [], remove: [], create: [], gaps: [], taken: [], pending: 3, active: 2 },
     ...{ coveredUntilMs: startMs, isOldestCovered: false, isComplete: false },
     ...{ lastTickMs: startMs + 6 * hourMs, nextDueMs: startMs + 8 * hourMs },
     ...change,
   };
-  const runs = { runs: [], incomplete: incomplete.map((name) => ({ name })) };
-  return scheduleHealth({ name: 'errors', flags: '', problem: undefined, pausedBy: undefined, decision, ...runs });
+  return scheduleHealth({ name: 'errors', flags: '', problem: undefined, pausedBy: undefined, decision, runs });
+}
+
+/** Complete run that kept an incomplete interval. */
+function incompleteRun(name: string, hour: number): Run {
+  const span = { fromMs: startMs + hour * hourMs, toMs: startMs + (hour + 1) * hourMs };
+  const resource = { status: { manifest: { complete: false } } } as SearchExport;
+  return { name, span, state: 'Complete', reason: 'ExportedIncomplete', resource };
 }
 
 test.each([
@@ -40,11 +47,12 @@ test('no run is due before the first cron time', () => {
 
 test('incomplete runs count as exported, but are reported', () => {
   const change = { active: 0, pending: 0, lastTickMs: startMs, coveredUntilMs: startMs, isOldestCovered: true };
-  expect(healthOf(change, ['errors-b', 'errors-a'])).toMatchObject({
+  expect(healthOf(change, [incompleteRun('errors-a', 0), incompleteRun('errors-b', 1)])).toMatchObject({
     ready: 'True',
     reason: 'ExportedIncomplete',
     message:
-      'Everything until 2026-10-04T22:00:00Z is exported. 2 recent runs are not proven complete, for example errors-b. To look for missing rows, export the same time range with another SearchExport. The next run is due at 2026-10-05T06:00:00Z.',
+      'Everything until 2026-10-04T22:00:00Z is exported. 2 runs are not proven complete, for example errors-b. To look for missing rows, export the same time range with another SearchExport. The next run is due at 2026-10-05T06:00:00Z.',
   });
-  expect(healthOf({ ...change, nextDueMs: undefined }, ['errors-a'])).toMatchObject({ reason: 'ExportedIncomplete' });
+  const ended = healthOf({ ...change, nextDueMs: undefined }, [incompleteRun('errors-a', 0)]);
+  expect(ended).toMatchObject({ reason: 'ScheduleEnded', message: expect.stringContaining('errors-a') });
 });
