@@ -66,9 +66,9 @@ export class ExportReconciler implements Reconciler {
     measureExports(options.metrics, () => (options.host.leadership.isLeader() ? this.#source.list() : []));
     const { host, enqueue, shares } = options;
     const { workerJobs: store } = host;
-    const enqueueJobs = (isMeant: (runtime: JobRuntime) => boolean) => {
+    const enqueueJobs = (isAffected: (runtime: JobRuntime) => boolean) => {
       for (const runtime of this.#runtimes.values()) {
-        if (runtime instanceof JobRuntime && isMeant(runtime)) enqueue(runtime.key);
+        if (runtime instanceof JobRuntime && isAffected(runtime)) enqueue(runtime.key);
       }
     };
     const onFree = () => enqueueJobs(({ waitsForShare }) => waitsForShare);

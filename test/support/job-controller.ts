@@ -158,7 +158,7 @@ export class JobController {
       kind: 'Pod',
       metadata: { name, namespace: 'logging', labels, annotations: template.metadata.annotations },
       spec: template.spec,
-      status: { phase: 'Running' },
+      status: { phase: 'Running', startTime: new Date(this.#world.clock.now()).toISOString() },
     });
     const instead = this.onPod(name);
     if (instead) this.#ended(name, instead.exitCode, instead.message);

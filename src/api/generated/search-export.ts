@@ -752,6 +752,8 @@ export interface KubernetesJobStatus {
   readonly name: string;
   /** Number of failed pods of the export's Kubernetes Job. */
   readonly failedPods?: number;
+  /** Time at which the operator noticed that the Kubernetes Job had ended. Absent while it runs. */
+  readonly endTime?: string;
 }
 
 /**

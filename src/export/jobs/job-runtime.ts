@@ -6,13 +6,15 @@
  */
 import type { Account } from '../../account/accounts.ts';
 import type { HeldShare } from '../../account/worker-shares.ts';
-import { findCondition, reasons } from '../../api/conditions.ts';
-import type { SearchExportStatus, SummaryStatus } from '../../api/generated/search-export.ts';
+import { type Condition, findCondition, reasons } from '../../api/conditions.ts';
+import type { KubernetesJobStatus, SearchExportStatus, SummaryStatus } from '../../api/generated/search-export.ts';
 import type { SearchExport } from '../../api/kinds.ts';
 import { failure, LogfleetError } from '../../base/errors.ts';
 import { counted } from '../../base/number-text.ts';
 import type { ProxyVariable } from '../../base/proxy-environment.ts';
+import { defined } from '../../base/record.ts';
 import { stallRetryMs } from '../../base/retry-delay.ts';
+import { isoSeconds } from '../../base/time-text.ts';
 import { pausedByOf } from '../../controller/pauses.ts';
 import { type Result, requeue } from '../../controller/reconciler.ts';
 import { echoOfRequest } from '../../controller/status-text.ts';
@@ -41,7 +43,7 @@ import { resourceWording } from '../status/export-wording.ts';
 import { amountText } from '../work/figure-text.ts';
 import { buildJob, causeHash, type JobInput, jobAnnotations, jobName, workHash } from './job-manifest.ts';
 import type { JobShares } from './job-shares.ts';
-import { againText, hasEnded, isPodEnded, readJob, type WorkerJobState } from './job-state.ts';
+import { againText, hasEnded, isPodEnded, isRepeated, readJob, type WorkerJobState } from './job-state.ts';
 import type { WorkerReport } from './worker-report.ts';
 
 export interface JobRuntimeOptions extends RuntimeOptions {
@@ -55,9 +57,11 @@ export interface JobRuntimeOptions extends RuntimeOptions {
 /** Delay in ms before the next reconcile, for states that can change without an event. */
 const soonMs = 1_000;
 const quotaRetryMs = 30_000;
-/** Shortest and longest time in ms for which an export is stalled before it gets another Job. */
+/** Shortest and longest time in ms from the end of a stalled export's Job until the export gets another Job. */
 const shortestStallMs = 60_000;
 const longestStallMs = 3_600_000;
+/** Time in ms for which a pod of a stalled export's next Job must run until the export is no longer stalled. */
+const steadyMs = 300_000;
 /** Label on ServiceAccounts that exports may use. */
 const workerLabel = 'logfleet.dev/export-worker';
 /** Label on ServiceAccounts whose pods may write progress to the export's status. A user sets this label. */
@@ -75,6 +79,10 @@ interface Found {
   readonly delayMs?: number;
   readonly job?: string;
   readonly state?: WorkerJobState;
+  /** Condition that the status shows instead of `health` while another Job repeats the work of a stalled export. */
+  readonly stall?: Condition;
+  /** Ended Job that the status shows although it has been deleted. */
+  readonly former?: KubernetesJobStatus | undefined;
 }
 
 export class JobRuntime {
@@ -83,6 +91,8 @@ export class JobRuntime {
   readonly #options: JobRuntimeOptions;
   readonly #publisher: StatusWriter<'SearchExport'>;
   #handledRequest: string | undefined;
+  /** Uids of the Jobs that this object has deleted. The cache may still contain them. */
+  readonly #deleted = new Set<string>();
   #startedAtMs: number | undefined;
   #isClosed = false;
   #isLeft = false;
@@ -128,17 +138,20 @@ export class JobRuntime {
     }
     const isAsked = echoOfRequest(resource).lastHandledReconcileAt !== this.#handledRequest;
     const end = isAsked ? undefined : endOf(resource);
-    const found = end ? { health: end } : await this.#find(resource, isAsked);
+    const found: Found = end ? { health: end } : await this.#find(resource, isAsked);
     this.#handledRequest = echoOfRequest(resource).lastHandledReconcileAt;
-    const { health } = found;
+    const { reconciling } = found.health;
     // An export without a Job that waits for something else has a delay.
-    this.#waitsForShare = health.reconciling && found.job === undefined && found.delayMs === undefined;
-    const isStalled = health.stalled && !health.isFailed;
-    const { delayMs = isStalled ? this.#stallMs(resource) : Number.POSITIVE_INFINITY } = found;
-    const essentials = this.#essentials(resource, found);
-    const figures = () => (end ? {} : { ...describeWorkers(resource, found, essentials.summary), jobs: [] });
+    this.#waitsForShare = reconciling && found.job === undefined && found.delayMs === undefined;
+    const health = found.stall ? shownHealth(found.stall) : found.health;
+    const shown = { ...found, health };
+    const essentials = this.#essentials(resource, shown);
+    const repeatMs = repeatDelayMs(essentials, this.#options.clock.now());
+    // The next Job is overdue while a pod of the previous Job has not ended.
+    const { delayMs = repeatMs > 0 ? repeatMs : shortestStallMs } = found;
+    const figures = () => (end ? {} : { ...describeWorkers(resource, shown, essentials.summary), jobs: [] });
     const statusMs = await this.#publisher.publish(resource, essentials, figures, health);
-    this.#isDormant = !health.reconciling;
+    this.#isDormant = !reconciling;
     const nextMs = Math.min(statusMs, delayMs);
     return untilRemoval(this.#publisher.latest(resource), this.#options, nextMs, this.#isDormant);
   }
@@ -152,7 +165,9 @@ export class JobRuntime {
       if (!(error instanceof LogfleetError) || error.handling.kind === 'bug') throw error;
       if (error.code === 'host.conflict' || error.code === 'host.gone') throw error;
       const delayMs = error.handling.kind === 'stall' ? stallRetryMs : soonMs * 5;
-      found = { health: exportHealth({ pausedBy: undefined, problem: error, wording: resourceWording }), delayMs };
+      const health = exportHealth({ pausedBy: undefined, problem: error, wording: resourceWording });
+      const shown = !isAsked && resource.status?.kubernetesJob ? resource.status : undefined;
+      found = this.#keepStall(shown, { health, delayMs });
     }
     this.#awaitSecrets(resource, found.health, changes);
     return found;
@@ -177,43 +192,55 @@ export class JobRuntime {
     const credentials = [account.fingerprint, await this.#storeCredentials(resource)].join();
     const share = this.#wantedShare(resource, account);
     const input = { resource, image: store.image, share, credentials, proxy };
-    const name = jobName(input);
+    // The status describes a Job for the same work and with the same credentials, which may have been deleted since.
+    const isSameJob = !isAsked && resource.status?.kubernetesJob?.name === jobName(input);
+    const shown = isSameJob ? resource.status : undefined;
+    const isDue = repeatDelayMs(shown, clock.now()) <= 0;
     const jobs = this.#jobs(store);
     const fresh = jobs.find(({ metadata: { annotations } }) => annotations[jobAnnotations.work] === workHash(input));
-    const isOver = fresh && hasEnded(fresh, podsOf(store, fresh));
-    const isStallOver = this.#stallMs(resource) <= 0;
-    const isSame = !isStallOver && fresh?.metadata.annotations[jobAnnotations.cause] === causeHash(input);
-    // A complete Job is kept even if its credentials or its image have changed, because its result is still valid.
-    const isDone = isOver && !isAsked && readJob(fresh, podsOf(store, fresh)).report?.end === 'complete';
-    const isKept = isSame || !isOver || isDone;
+    const ended = fresh && readEnd(fresh, store) ? this.#show(resource, fresh, store) : undefined;
+    const isSame = !isDue && fresh?.metadata.annotations[jobAnnotations.cause] === causeHash(input);
+    // The result of a complete or failed Job is valid even if the credentials or the image have changed since.
+    const isFinal = !isAsked && (ended?.health.isComplete || ended?.health.isFailed);
+    const isKept = isSame || !ended || isFinal;
     // Kubernetes deletes an ended Job after its time to live. The Job's result counts if the status still names the Job.
-    const isLast = isOver && resource.status?.kubernetesJob?.name === fresh.metadata.name;
-    const job = isKept && (isLast || fresh?.metadata.deletionTimestamp === undefined) ? fresh : undefined;
+    const isInStatus = ended && resource.status?.kubernetesJob?.name === fresh?.metadata.name;
+    const job = isKept && (isInStatus || (fresh && !this.#isDeleted(fresh))) ? fresh : undefined;
     for (const other of jobs) {
-      if (other !== job && other.metadata.deletionTimestamp === undefined) await store.remove(other);
+      if (other === job || this.#isDeleted(other)) continue;
+      await store.remove(other);
+      this.#deleted.add(other.metadata.uid);
     }
-    if (job) return this.#show(resource, job, store);
-    // A stalled export remains stalled after Kubernetes has removed its Job.
-    const shown = isAsked || isStallOver ? undefined : findCondition(resource.status?.conditions, 'Stalled');
-    if (shown && resource.status?.kubernetesJob?.name === name && !shares.get({ ...this.key, name })) {
-      return { health: { ...exportStalled, reason: shown.reason, message: shown.message }, job: name };
-    }
+    if (job) return this.#keepStall(shown, this.#show(resource, job, store));
+    // An export remains failed or stalled after Kubernetes has removed its Job.
+    const failed = findCondition(shown?.conditions, 'Failed');
+    const stall = findCondition(shown?.conditions, 'Stalled');
+    const isAwaiting = stall && !isDue && shown?.kubernetesJob?.endTime !== undefined;
+    const rest = failed ?? (isAwaiting ? stall : undefined);
+    if (rest) return { health: shownHealth(rest), former: shown?.kubernetesJob };
     // The previous Job's request limits remain in use until all its pods have ended, so a new Job must wait.
-    if (jobs.length > 0 || this.#hasPods(store)) return { health: waiting(reasons.jobPending, afterFormerJob) };
-    this.#startedAtMs ??= clock.now();
-    return this.#create(resource, account, input, store, shares);
+    const isBusy = jobs.length > 0 || this.#hasPods(store);
+    if (!isBusy) this.#startedAtMs ??= clock.now();
+    const found = isBusy
+      ? { health: waiting(reasons.jobPending, afterFormerJob) }
+      : await this.#create(resource, account, input, store, shares);
+    return this.#keepStall(shown, found);
   }
 
   /**
-   * Returns the time in ms until a stalled export gets another Job, because the problem may have passed. An export is
-   * stalled for as long as it existed before, so each stall lasts longer than the one before.
+   * Keeps a stalled export stalled while another Job repeats its work, until a pod of this Job has run for a while.
+   * Otherwise, users would be notified again after each Job that stalls.
    */
-  #stallMs({ metadata, status }: SearchExport): number {
-    const nowMs = this.#options.clock.now();
-    const shown = findCondition(status?.conditions, 'Stalled');
-    const sinceMs = shown ? Date.parse(shown.lastTransitionTime) : nowMs;
-    const existedMs = sinceMs - Date.parse(metadata.creationTimestamp);
-    return sinceMs + Math.min(longestStallMs, Math.max(shortestStallMs, existedMs)) - nowMs;
+  #keepStall(shown: SearchExportStatus | undefined, found: Found): Found {
+    const stall = findCondition(shown?.conditions, 'Failed') ?? findCondition(shown?.conditions, 'Stalled');
+    if (!stall || !found.health.reconciling) return found;
+    const { job, delayMs } = found;
+    if (job === undefined) return { ...found, stall, former: shown?.kubernetesJob };
+    const startsMs = [...(this.#options.host.workerJobs?.pods() ?? [])]
+      .filter(({ metadata: { namespace, labels } }) => namespace === this.key.namespace && labels[jobNameLabel] === job)
+      .flatMap(({ status: { phase, startTime } }) => (phase === 'Running' && startTime ? Date.parse(startTime) : []));
+    const leftMs = Math.min(...startsMs) + steadyMs - this.#options.clock.now();
+    return leftMs > 0 ? { ...found, stall, delayMs: Math.min(leftMs, delayMs ?? leftMs) } : found;
   }
 
   #show({ status }: SearchExport, job: WorkerJob, store: WorkerJobs): Found {
@@ -332,6 +359,10 @@ export class JobRuntime {
     return resource.spec.destination.persistentVolumeClaim ? '' : (await destination.current(resource)).fingerprint;
   }
 
+  #isDeleted({ metadata: { uid, deletionTimestamp } }: WorkerJob): boolean {
+    return deletionTimestamp !== undefined || this.#deleted.has(uid);
+  }
+
   /** Returns true while a pod of the export is running or may start. */
   #hasPods(store: WorkerJobs): boolean {
     return [...store.pods()].some((pod) => pod.metadata.labels[exportLabel] === this.uid && !isPodEnded(pod));
@@ -348,7 +379,7 @@ export class JobRuntime {
     accounts.secrets.wait(waiterOf(this.key), keys, changes, () => enqueue(this.key));
   }
 
-  #essentials(resource: SearchExport, { health, job, state }: Found): NonNullable<SearchExport['status']> {
+  #essentials(resource: SearchExport, { health, job, state, former }: Found): NonNullable<SearchExport['status']> {
     const { clock } = this.#options;
     const before = this.#publisher.known(resource);
     const startedAtMs = this.#startedAtMs ?? (Date.parse(before?.startTime ?? '') || clock.now());
@@ -360,9 +391,13 @@ export class JobRuntime {
       ...{ resource, before, health, startedAtMs, definition: undefined, view: undefined, wallMs: clock.now() },
     });
     const failedPods = state?.failedPods ?? 0;
-    const shown = job === undefined ? undefined : { name: job, ...(failedPods > 0 ? { failedPods } : {}) };
-    // After Kubernetes has removed a Job, only an export that has ended still shows the Job's name in its status.
-    const known = health.isComplete || health.isFailed ? before?.kubernetesJob : undefined;
+    const isOver = state?.phase === 'complete' || state?.phase === 'failed';
+    const ofSame = before?.kubernetesJob?.name === job ? before?.kubernetesJob : undefined;
+    const endTime = isOver ? (ofSame?.endTime ?? isoSeconds(clock.now())) : undefined;
+    const shown =
+      job === undefined ? undefined : { name: job, ...defined({ failedPods: failedPods || undefined, endTime }) };
+    // After Kubernetes has removed a Job, only an export that has ended or is stalled still shows the Job in its status.
+    const known = former ?? (health.isComplete || health.isFailed ? before?.kubernetesJob : undefined);
     const kubernetesJob = shown ?? known;
     return { ...essentials, ...state?.report?.status, ...(kubernetesJob && { kubernetesJob }) };
   }
@@ -421,8 +456,23 @@ function podsOf(store: WorkerJobs, { metadata }: WorkerJob) {
 function healthOf({ end, reason, message: text }: WorkerReport): ExportHealth {
   // The reason `userChanged` means that the Secret now has the credentials of another user. In this case, the Job is
   // replaced immediately.
-  const isRepeatedLater = end === 'stalled' && reason !== reasons.userChanged;
+  const isRepeatedLater = end === 'stalled' && reason !== reasons.userChanged && isRepeated(reason);
   return endedHealth(end, reason, isRepeatedLater ? `${text.replace(/\.?$/, '.')} ${againText}` : text);
+}
+
+/**
+ * Returns the time in ms until a stalled export gets another Job, because the problem may have passed. Returns Infinity
+ * if it gets none without a change. The delay after a Job is as long as the export had been stalled when the Job ended,
+ * so the delay doubles.
+ */
+function repeatDelayMs({ conditions, kubernetesJob }: SearchExportStatus = {}, nowMs: number): number {
+  const stall = findCondition(conditions, 'Stalled');
+  const endTime = kubernetesJob?.endTime;
+  const isWaiting = stall && endTime !== undefined && isRepeated(stall.reason) && !findCondition(conditions, 'Failed');
+  if (!isWaiting) return Number.POSITIVE_INFINITY;
+  const endMs = Date.parse(endTime);
+  const stalledMs = endMs - Date.parse(stall.lastTransitionTime);
+  return endMs + Math.min(longestStallMs, Math.max(shortestStallMs, stalledMs)) - nowMs;
 }
 
 /** Returns the result of an export from its status, or undefined if the export has not ended. */

@@ -12,8 +12,20 @@ import {
 } from '../../host/worker-jobs.ts';
 import { readReport, type WorkerReport } from './worker-report.ts';
 
-/** Text that says when another Job starts, and how to start it immediately. */
-export const againText = `Another Job will start within an hour. To start it now, give the annotation ${annotations.requestedAt} a new value.`;
+/** Text that says when other Jobs start, and how to start one immediately. */
+export const againText = `Until the problem is solved, logfleet starts another Job at least once an hour. To start one now, give the annotation ${annotations.requestedAt} a new value.`;
+
+/** Reasons of stalled exports that can only continue after a change of the spec, or that need another SearchExport. */
+const reasonsOfSpec: ReadonlySet<string> = new Set([
+  ...[reasons.invalidSpec, reasons.queryRefused, reasons.rangeRefused, reasons.notAnAggregation],
+  ...[reasons.rawMessagesNotAvailable, reasons.receiptTimeMissing, reasons.countMissing],
+  reasons.destinationUnsupported,
+]);
+
+/** Reports whether a stalled export with this reason gets another Job without a change. */
+export function isRepeated(reason: string): boolean {
+  return !reasonsOfSpec.has(reason);
+}
 
 export interface WorkerJobState {
   /** `running`: a pod is running. `waiting`: no pod is running yet. `complete` and `failed`: the Job has ended. */
@@ -48,8 +60,8 @@ export function readJob(
     // A single report of a complete export is sufficient, even if other pods failed.
     const complete = reports.find((report) => report.end === 'complete');
     const phase = complete || end.type === 'Complete' ? 'complete' : 'failed';
-    const report = complete ?? (phase === 'failed' ? reports[0] : undefined);
     const isLate = phase === 'failed' && end.reason === 'DeadlineExceeded';
+    const report = complete ?? (phase === 'failed' && !isLate ? reports[0] : undefined);
     // The Job still counts as running until its pods have ended, because their reports may not have arrived yet.
     if (!report && !isLate && !pods.every(isPodEnded)) {
       const message = `The Kubernetes Job ${name} has ended, and its pods are terminating.`;

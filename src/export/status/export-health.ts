@@ -65,7 +65,7 @@ export function endedHealth(end: 'complete' | 'failed' | 'stalled', reason: stri
 
 /** Returns the health that a condition in the status describes. */
 export function shownHealth({ type, reason, message }: Condition): ExportHealth {
-  return endedHealth(type === 'Complete' ? 'complete' : 'failed', reason, message);
+  return endedHealth(type === 'Complete' ? 'complete' : type === 'Failed' ? 'failed' : 'stalled', reason, message);
 }
 
 const noFlags = { reconciling: false, stalled: false, isComplete: false, isFailed: false } as const;

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import { PrometheusMetrics } from '../../../src/base/prometheus-metrics.ts';
 import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
 import { JobController, jobsPath, podsPath } from '../../support/job-controller.ts';
 import type { ApiObject } from '../../support/memory-api-store.ts';
-import { busiest, exportsPath } from '../../support/world.ts';
+import { busiest, exportsPath, secretsPath } from '../../support/world.ts';
 import { ExportWorld, type ExportWorldOptions, evenly } from './export-world.ts';
 
 const claim = { persistentVolumeClaim: { claimName: 'audit', path: 'logs' } };
@@ -13,6 +14,17 @@ function jobWorld(options: ExportWorldOptions = {}) {
   const controller = new JobController(world.world, world.exports.options);
   const objects = (collection: string) => world.world.api.store.objects(collection);
   return { world, controller, jobs: () => objects('batch/v1/jobs'), pods: () => objects('v1/pods') };
+}
+
+/** End of a pod whose report says that a person must correct something. */
+const stalledPod = (reason: string, end = 'stalled') => {
+  const message = 'A person must correct something.';
+  return { exitCode: 3, message: JSON.stringify({ end, reason, message, status: {} }) };
+};
+
+async function reconciles(metrics: PrometheusMetrics): Promise<number> {
+  const lines = (await metrics.render()).matchAll(/^logfleet_reconciles_total\{.*\} (\d+)$/gm);
+  return [...lines].reduce((sum, [, count]) => sum + Number(count), 0);
 }
 
 const isComplete = (job: ApiObject | undefined) => JSON.stringify(job?.status ?? {}).includes('"Complete"');
@@ -314,22 +326,132 @@ describe('an export in a Kubernetes Job', () => {
   });
 
   test('runs in another Job when it has been stalled for a while, first after a minute and later after up to an hour', async () => {
-    const { world, controller } = jobWorld();
-    const report = { end: 'stalled', reason: 'Unauthorized', message: 'The key is wrong.', status: {} };
+    const { world, controller, jobs } = jobWorld();
     let isWrong = true;
     const startsMs: number[] = [];
     controller.onPod = () => {
       startsMs.push(world.world.clock.now());
-      return isWrong ? { exitCode: 3, message: JSON.stringify(report) } : undefined;
+      return isWrong ? stalledPod('Unauthorized') : undefined;
+    };
+    world.add(inJob);
+    // The delays do not depend on the age of the export.
+    await world.world.until(() => false, 2 * hourMs);
+    const operator = world.start();
+    expect(await world.untilReason('Unauthorized')).toBe(true);
+    const stall = world.condition('Stalled');
+    const shown = new Set<string>();
+    const isTenth = () => {
+      const { status, lastTransitionTime } = world.condition('Stalled') ?? {};
+      shown.add([world.reason, status, lastTransitionTime].join());
+      return startsMs.length === 10;
+    };
+    await world.world.until(() => isTenth() || startsMs.length === 6, 10 * hourMs);
+    await world.world.until(() => isTenth() || world.status?.kubernetesJob?.endTime !== undefined, minuteMs);
+    operator.kill();
+    world.start();
+    // A Job that has been deleted after its time to live makes no difference.
+    world.world.api.remove(`${jobsPath}/${jobs()[0]?.metadata.name}`);
+    await world.world.until(isTenth, 10 * hourMs);
+    const minutes = startsMs.slice(1).map((ms, index) => Math.round((ms - (startsMs[index] ?? 0)) / minuteMs));
+    expect(minutes).toEqual([1, 1, 2, 4, 9, 17, 34, 60, 60]);
+    expect([...shown]).toEqual([`Unauthorized,True,${stall?.lastTransitionTime}`]);
+    isWrong = false;
+    expect(await world.untilReason('Exported', 2 * hourMs)).toBe(true);
+    expect(world.condition('Stalled')).toBeUndefined();
+  });
+
+  test('is no longer stalled when a pod of its next Job has run for five minutes', async () => {
+    const { world, controller } = jobWorld({ scenario: { search: { duration: '30m' } } });
+    let isWrong = true;
+    controller.onPod = () => (isWrong ? stalledPod('Unauthorized') : undefined);
+    world.add(inJob);
+    world.start();
+    expect(await world.untilReason('Unauthorized')).toBe(true);
+    isWrong = false;
+    await world.world.until(() => controller.running.length === 1, 5 * minuteMs);
+    await world.world.until(() => false, 4 * minuteMs);
+    expect(world.condition('Stalled')).toMatchObject({ reason: 'Unauthorized' });
+    await world.world.until(() => false, 2 * minuteMs);
+    expect([world.reason, world.condition('Stalled')]).toEqual(['Exporting', undefined]);
+  });
+
+  test('gets no other Job by itself if only another query can succeed', async () => {
+    const { world, controller, jobs } = jobWorld();
+    controller.onPod = () => stalledPod('QueryRefused');
+    world.add(inJob);
+    world.start();
+    expect(await world.untilReason('QueryRefused')).toBe(true);
+    expect(world.condition('Ready')?.message).toBe('A person must correct something.');
+    const [job] = jobs();
+    await world.world.until(() => false, 5 * hourMs);
+    expect(jobs()).toEqual([job]);
+    expect(world.reason).toBe('QueryRefused');
+  });
+
+  test.each(['kept', 'deleted'])('gets no other Job by itself after it failed, if its Job is %s', async (state) => {
+    const { world, controller, jobs } = jobWorld();
+    let pods = 0;
+    controller.onPod = () => {
+      pods++;
+      return stalledPod('MaxMessagesReached', 'failed');
     };
     world.add(inJob);
     world.start();
-    await world.world.until(() => startsMs.length === 10, 10 * hourMs);
-    const minutes = startsMs.slice(1).map((ms, index) => Math.round((ms - (startsMs[index] ?? 0)) / minuteMs));
-    expect(minutes).toEqual([1, 1, 2, 4, 9, 18, 36, 60, 60]);
+    expect(await world.untilReason('MaxMessagesReached')).toBe(true);
+    const { completionTime, kubernetesJob } = world.status ?? {};
+    if (state === 'deleted') world.world.api.remove(`${jobsPath}/${jobs()[0]?.metadata.name}`);
+    await world.world.until(() => false, 2 * hourMs);
+    world.patch({ spec: { ttlSecondsAfterFinished: 1_000_000 } });
+    await world.world.until(() => false, 2 * hourMs);
+    expect(world.condition('Failed')).toMatchObject({ reason: 'MaxMessagesReached', observedGeneration: 2 });
+    expect({ pods, status: world.status }).toMatchObject({ pods: 1, status: { completionTime, kubernetesJob } });
+    world.annotate('logfleet.dev/requestedAt', 'now');
+    await world.world.until(() => pods === 2, 5 * minuteMs);
+    expect(pods).toBe(2);
+  });
+
+  test('shows that it failed, without another Job, if it failed while its Secret was missing', async () => {
+    const { world, controller, jobs } = jobWorld();
+    let pods = 0;
+    controller.onPod = () => {
+      pods++;
+      return stalledPod('MaxMessagesReached', 'failed');
+    };
+    world.add(inJob);
+    const operator = world.start();
+    await world.world.until(() => jobs().length === 1, minuteMs);
+    operator.kill();
+    const secret = world.world.api.get(`${secretsPath}/log-service`) as ApiObject;
+    world.world.api.remove(`${secretsPath}/log-service`);
+    await world.world.until(() => jobs()[0]?.status !== undefined, minuteMs);
+    world.start();
+    expect(await world.untilReason('SecretNotFound')).toBe(true);
+    await world.world.until(() => false, 2 * hourMs);
+    const { apiVersion, kind, metadata, ...rest } = secret;
+    const { name, namespace } = metadata;
+    world.world.api.create(secretsPath, { apiVersion, kind, metadata: { name, namespace }, ...rest });
+    expect(await world.untilReason('MaxMessagesReached')).toBe(true);
+    await world.world.until(() => false, 2 * hourMs);
+    expect([pods, world.reason]).toEqual([1, 'MaxMessagesReached']);
+  });
+
+  test('waits without repeated reconciles for a hanging pod of its Job before it gets another Job', async () => {
+    const { world, controller, jobs } = jobWorld({ scenario: { search: { duration: '10h' } } });
+    controller.onPod = (name) => (/-0-\d+$/.test(name) ? stalledPod('Unauthorized') : undefined);
+    world.add({ ...inJob, execution: { mode: 'Job', job: { workers: 2 } } });
+    const metrics = new PrometheusMetrics();
+    world.start({ metrics });
     expect(await world.untilReason('Unauthorized')).toBe(true);
-    isWrong = false;
-    expect(await world.untilReason('Exported', 2 * hourMs)).toBe(true);
+    const [job] = jobs();
+    expect(controller.running).toHaveLength(1);
+    const before = await reconciles(metrics);
+    await world.world.until(() => false, 10 * minuteMs);
+    expect((await reconciles(metrics)) - before).toBeLessThan(30);
+    expect(jobs().map(({ metadata }) => metadata.uid)).toEqual([job?.metadata.uid]);
+    controller.onPod = () => undefined;
+    controller.kill(controller.running[0] as string);
+    await world.world.until(() => jobs()[0]?.metadata.uid !== job?.metadata.uid && jobs().length === 1, 5 * minuteMs);
+    expect(jobs()[0]?.metadata.uid).not.toBe(job?.metadata.uid);
   });
 
   test('gets another Job if the pods of its complete Job were removed before they were read', async () => {

@@ -296,6 +296,12 @@ describe('the state of a Kubernetes Job', () => {
       { phase: 'running' },
     ],
     ['too late', failed('DeadlineExceeded'), [], { phase: 'failed', reason: 'DeadlineExceeded' }],
+    [
+      'too late, after a pod stalled',
+      failed('DeadlineExceeded'),
+      [ended(3, renderReport(stalled))],
+      { phase: 'failed', reason: 'DeadlineExceeded', report: undefined },
+    ],
   ])('%s', (_, job, pods, expected) => {
     expect(readJob(job, pods)).toMatchObject(expected);
   });
