@@ -27,6 +27,8 @@ export interface StatusRules<K extends KindName> {
    * is missing, the reason alone identifies the state.
    */
   readonly stateDetails?: (status: StatusOf<K>) => unknown;
+  /** Reason that only interrupts the state with the reason `of`, as a pause interrupts every state. */
+  readonly interruption?: { readonly reason: string; readonly of: string };
 }
 
 export interface StatusWriterOptions<K extends KindName> {
@@ -192,22 +194,33 @@ export class StatusWriter<K extends KindName> {
       host.events.publish(owner, { ...event, isSameState });
   }
 
-  /** Adds the interrupted state to a status that shows a pause or an outage. Removes it from other statuses. */
+  /** Adds the interrupted state to a status that shows an interruption. Removes it from other statuses. */
   #keepState(before: StatusOf<K> | undefined, status: StatusOf<K>): StatusOf<K> {
     const { interruptedState: _, ...others } = status;
-    const state = isInterrupted(status) ? this.#stateOf(before) : undefined;
+    const state = this.#interrupts(before, status) ? this.#stateOf(before) : undefined;
     return { ...others, ...(state !== undefined && { interruptedState: state }) } as StatusOf<K>;
   }
 
+  /** Reports whether a status shows a pause, an outage or an interruption according to the rules. */
+  #interrupts(before: StatusOf<K> | undefined, status: StatusOf<K>): boolean {
+    if (isInterrupted(status)) return true;
+    const { interruption } = this.#options.rules;
+    if (!before || findCondition(status.conditions, 'Ready')?.reason !== interruption?.reason) return false;
+    return interruption !== undefined && this.#stateOf(before) === this.#hashOf(interruption.of, before);
+  }
+
   /**
-   * Returns a hash of the state that the status shows or, during a pause or an outage, of the interrupted state.
-   * Returns undefined if the state is unknown.
+   * Returns a hash of the state that the status shows or, during an interruption, of the interrupted state. Returns
+   * undefined if the state is unknown.
    */
   #stateOf(status: StatusOf<K> | undefined): string | undefined {
-    if (!status || isInterrupted(status)) return status?.interruptedState;
+    if (!status || isInterrupted(status) || status.interruptedState !== undefined) return status?.interruptedState;
     const ready = findCondition(status.conditions, 'Ready');
-    if (!ready) return undefined;
-    const state = JSON.stringify([ready.reason, this.#options.rules.stateDetails?.(status)]);
+    return ready && this.#hashOf(ready.reason, status);
+  }
+
+  #hashOf(reason: string, status: StatusOf<K>): string {
+    const state = JSON.stringify([reason, this.#options.rules.stateDetails?.(status)]);
     return createHash('sha256').update(state).digest('hex').slice(0, 32);
   }
 }

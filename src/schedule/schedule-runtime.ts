@@ -10,6 +10,7 @@ import { shareSize } from '../account/worker-shares.ts';
 import { findCondition, reasons } from '../api/conditions.ts';
 import { scheduleRange } from '../api/export-schedule-check.ts';
 import { type Explanation, renderExplanation } from '../api/finding.ts';
+import type { RunStatus } from '../api/generated/search-export-schedule.ts';
 import type { SearchExport, SearchExportSchedule } from '../api/kinds.ts';
 import { scheduleProblem, timeZoneProblem } from '../api/schedule-check.ts';
 import { assert } from '../base/assert.ts';
@@ -108,7 +109,8 @@ export class ScheduleRuntime {
       rules: {
         kind: 'SearchExportSchedule',
         verdicts: ({ conditions }) => conditions,
-        stateDetails: ({ gaps }) => gaps?.map(({ run }) => run),
+        stateDetails: ({ gaps, runs }) => [gaps?.map(({ run }) => run), namesOfIncomplete(runs)],
+        interruption: { reason: reasons.backfilling, of: reasons.exportedIncomplete },
       },
       ...{ host, clock, draining, intervalMs: 0, owner: this.#owner },
     });
@@ -417,6 +419,10 @@ function isRetryNew(resource: SearchExportSchedule): boolean {
   const { lastHandledReconcileAt, startTime } = resource.status ?? {};
   const wanted = echoOfRequest(resource).lastHandledReconcileAt;
   return startTime !== undefined && wanted !== undefined && wanted !== lastHandledReconcileAt;
+}
+
+function namesOfIncomplete(runs: readonly RunStatus[] = []): readonly string[] {
+  return runs.filter(({ incomplete }) => incomplete).map(({ name }) => name);
 }
 
 /** Converts a SearchExport to a run. Returns undefined if its name contains no time range. */

@@ -321,6 +321,35 @@ describe('a schedule', () => {
     expect(sent.filter((reason) => reason !== undefined)).toEqual([reason]);
   });
 
+  test('sends one notification about an incomplete run, despite a backfill', async () => {
+    const scenario = { search: { duration: '30s', messageLimit: 20 } };
+    const dense = [0, 5].flatMap((hour) => every(minuteMs, startMs + hour * hourMs, startMs + (hour + 1) * hourMs));
+    const world = new ScheduleWorld({ messages: dense, scenario });
+    world.add({ maxActive: 1 }, { query: '* | limit 50', incompletePolicy: 'Keep' });
+    const sent: (string | undefined)[] = [];
+    const states: string[] = [];
+    const onEvent: EventListener = (owner, event) => {
+      if (owner.kind !== 'SearchExportSchedule') return;
+      states.push(event.reason);
+      sent.push(notificationOf(owner, event, 0)?.reason);
+    };
+    world.world.start({ onEvent });
+    const isIncomplete = () => world.ready?.reason === reasons.exportedIncomplete;
+    expect(await world.until(isIncomplete)).toBe(true);
+    const numbers: number[] = [];
+    // The first pause delays three runs. The second pause delays three runs, one of which is incomplete.
+    for (const _ of [1, 2]) {
+      world.patch({ spec: { paused: true } });
+      await world.world.clock.advance(3 * hourMs);
+      world.patch({ spec: { paused: false } });
+      expect(await world.until(isIncomplete)).toBe(true);
+      await world.world.clock.advance(minuteMs);
+      numbers.push(sent.filter((reason) => reason === reasons.exportedIncomplete).length);
+    }
+    expect(states.filter((state) => state === reasons.backfilling)).toHaveLength(2);
+    expect(numbers).toEqual([1, 2]);
+  });
+
   const late = messages.map((message, index) => ({ ...message, received: message.at + (index % 10) * 13 * minuteMs }));
   const untilMs = startMs + 12 * hourMs;
 
