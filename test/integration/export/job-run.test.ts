@@ -375,6 +375,26 @@ describe('an export in a Kubernetes Job', () => {
     expect([world.reason, world.condition('Stalled')]).toEqual(['Exporting', undefined]);
   });
 
+  test('stays stalled while the API server does not delete its ended Job', async () => {
+    const { world, controller } = jobWorld();
+    let isWrong = true;
+    controller.onPod = () => (isWrong ? stalledPod('Unauthorized') : undefined);
+    world.add(inJob);
+    world.start();
+    expect(await world.untilReason('Unauthorized')).toBe(true);
+    const stall = world.condition('Stalled');
+    isWrong = false;
+    let refused = 0;
+    world.world.api.onRequest = ({ method, collection }) => {
+      if (method !== 'DELETE' || collection !== 'batch/v1/jobs' || refused === 5) return undefined;
+      refused++;
+      return { kind: 'status', status: 500, when: 'before' };
+    };
+    await world.world.until(() => refused === 5, 5 * minuteMs);
+    expect([refused, world.condition('Stalled')]).toEqual([5, stall]);
+    expect(await world.untilReason('Exported')).toBe(true);
+  });
+
   test('gets no other Job by itself if only another query can succeed', async () => {
     const { world, controller, jobs } = jobWorld();
     controller.onPod = () => stalledPod('QueryRefused');
