@@ -197,7 +197,7 @@ async function reinstall(installer: Installer, running: Program, { tenant, place
   await expectExported(place, status?.fingerprint ?? '', namespace);
 }
 
-test('Helm adopts an installation made with kubectl; a rollout and an export continue after helm upgrade, and after helm uninstall and install', async ({
+test.concurrent('Helm adopts an installation made with kubectl; a rollout and an export continue after helm upgrade, and after helm uninstall and install', async ({
   tenant,
   place,
   operator,
@@ -217,7 +217,7 @@ test('Helm adopts an installation made with kubectl; a rollout and an export con
   expect(await leaseUid(namespace)).toBe(lease);
 });
 
-test('a rollout and an export continue after kubectl delete -k and kubectl apply -k', async ({
+test.concurrent('a rollout and an export continue after kubectl delete -k and kubectl apply -k', async ({
   tenant,
   place,
   operator,
