@@ -74,7 +74,7 @@ export async function benchRollout(options: RolloutBenchOptions): Promise<void> 
 async function measure(extent: Extent, wants: (part: Part) => boolean): Promise<RolloutReport> {
   const machine = thisMachine();
   const cases = wants('requests') ? requestCases(extent.collectors) : [];
-  // Benchmarks in real time use little CPU, so the rollouts in virtual time run alongside them.
+  // Real-time benchmarks use little CPU, so the virtual-time rollouts run alongside them.
   const [load, requests] = await Promise.all([wants('load') ? measureLoad(extent) : undefined, rollOutAll(cases)]);
   const converged = wants('converged') ? await withProgress(stayConverged(), 'converged') : undefined;
   const latency = wants('latency') ? await withProgress(measureLatency(extent.applies), 'latency') : undefined;

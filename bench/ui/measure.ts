@@ -1,4 +1,4 @@
-/** Measures `logfleet ui` with a real API server and Chromium. */
+/** Measures how fast `logfleet ui` starts, loads and updates, with a real API server and Chromium. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';

@@ -6,7 +6,10 @@ import type { MadeUpRows } from './made-up-rows.ts';
 import type { MatchTally } from './match-tally.ts';
 import { varyingFields } from './templates.ts';
 
-/** Reports whether all messages of a template have equal values in the fields `reads` (lower-case names). */
+/**
+ * Reports whether all messages of a template have the same value in each field that `reads` names. The names are in
+ * lower case.
+ */
 export function dependsOnTemplateOnly(reads: ReadonlySet<string>): boolean {
   return [...varyingFields].every((name) => !reads.has(name));
 }

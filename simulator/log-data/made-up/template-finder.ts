@@ -38,7 +38,10 @@ export class TemplateFinder implements Finder {
   readonly #unitsPerBlock: number;
   #newMatches: NewMatches | undefined;
   #period: Period;
-  /** Number of matches in all milliseconds that the search has completely covered. */
+  /**
+   * Total number of matches in the milliseconds that the search has finished. A partly searched millisecond does not
+   * count.
+   */
   #full = 0;
   /**
    * Number of matches in the millisecond within which the search stopped at `maxMatches`, or 0 if the search did not

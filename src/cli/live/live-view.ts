@@ -17,7 +17,10 @@ export interface LiveViewOptions {
   readonly clock: Clock;
   /** Returns the flags with which another logfleet command selects the resource, such as `-n logging`. */
   readonly flagsOf?: ((resource: AnyResource) => StepOptions) | undefined;
-  /** Returns the instruction that resumes the whole operator, or undefined if it is not paused. */
+  /**
+   * Returns the text that tells the user how to resume a paused operator. Returns undefined if the operator is not
+   * paused.
+   */
   readonly resumeAll?: (() => string | undefined) | undefined;
 }
 

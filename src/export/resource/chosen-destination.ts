@@ -195,7 +195,7 @@ function gcsCredentials({ name, text }: StoreSecret): GcsCredentials {
   const advice = 'store the JSON file that Google Cloud creates for a service account key';
   throw mendable(
     reasons.secretIncomplete,
-    `The value of ${serviceAccountMember} in the ${name} is not a service account key: ${advice} under this key of the Secret.`,
+    `The value of ${serviceAccountMember} in the ${name} is not the key file of a service account: ${advice} in this entry of the Secret.`,
   );
 }
 

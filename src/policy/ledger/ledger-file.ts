@@ -117,7 +117,7 @@ export class LedgerFile {
     await this.#writeHead(header);
   }
 
-  /** Replaces the entries of the former rollout with those of the new rollout. */
+  /** Replaces the previous rollout's entries with those of the new rollout. */
   restart(ledger: Ledger): void {
     this.#open.clear();
     this.#ended.clear();

@@ -64,10 +64,10 @@ function entryOf(task: TaskSample, known: Entry | undefined, nowMs: number): Ent
 }
 
 /**
- * Adds to the ledger header the data that only the policy's status shows (U1).
+ * Adds to the ledger header what only the policy's status contains (U1).
  * - If the status shows a stop, the rollout is stopped. The current annotations count as already applied, so that a
- *   retry from before the stop does not resume the rollout.
- * - If the status shows a started stage that the ledger lacks, every stage must soak again.
+ *   retry requested before the stop does not resume the rollout.
+ * - If the status shows a started stage that the ledger does not contain, every stage must soak again.
  * @param written header that this process stored last, if any
  */
 export function adoptRolloutState(

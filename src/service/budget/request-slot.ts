@@ -27,7 +27,7 @@ export interface Path {
 
 export interface SlotRequest {
   readonly class: RequestClass;
-  /** Network path of the request, used for test connections. */
+  /** Network path of the request. The budget probes it to find out whether earlier requests have arrived (B1). */
   readonly path?: Path | undefined;
   /** Monotonic time in ms at which the request is due. Default: now. */
   readonly dueMs?: number | undefined;

@@ -26,7 +26,7 @@ export class JobSession {
   }
 
   /**
-   * Monotonic send time, in ms, of the most recently sent request whose response showed that the service knows the job.
+   * Time at which the latest request was sent whose response showed that the service knows the job (monotonic, in ms).
    */
   get heardAtMs(): number {
     return this.#heardAtMs ?? this.#createdAtMs;

@@ -278,7 +278,10 @@ const shiftedCases: Cases = {
   ),
 };
 
-/** False responses with wrong row times. Each time stays within the interval in which its row is exported. */
+/**
+ * False responses in which the times of rows are wrong. Each wrong time still lies within the interval in which its row
+ * is exported.
+ */
 const movedInside: Cases = {
   'the oldest row of a slice is a millisecond late': noticed({ rows: withRow(certain, (row) => [shifted(row, 1)]) }),
   'the oldest row of a slice is a millisecond late, and searches are cut off': noticed(
