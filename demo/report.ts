@@ -40,7 +40,9 @@ export function renderStop(
   paint: Paint,
 ): readonly string[] {
   const { stages = [], targetVersion } = policy.status ?? {};
-  const quiet = (stages[0]?.analysis?.quietest ?? []).map(({ name }) => name).join(' and ');
+  const names = (stages[0]?.analysis?.quietest ?? []).map(({ name }) => name);
+  // The status lists the quietest collector first, which can differ between two runs of the demo.
+  const quiet = names.toSorted().join(' and ');
   const touched = state.collectors.filter(({ tasksAccepted }) => tasksAccepted > 0).length;
   return [
     `The canary stopped it: all ${touched} upgrades succeeded, but ${quiet} no longer ship messages.`,
