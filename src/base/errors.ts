@@ -43,6 +43,11 @@ export class LogfleetError extends Error {
   }
 }
 
+/** Reports whether this is an error of logfleet with this code. */
+export function hasCode(error: unknown, code: string): error is LogfleetError {
+  return error instanceof LogfleetError && error.code === code;
+}
+
 /** Creates an error with this `kind` of handling. */
 export function failure(
   kind: Exclude<Handling['kind'], 'retryAfter'>,

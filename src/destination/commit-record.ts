@@ -4,7 +4,7 @@
  * record, so only one of them can write it.
  */
 import { assert } from '../base/assert.ts';
-import { LogfleetError } from '../base/errors.ts';
+import { hasCode, type LogfleetError } from '../base/errors.ts';
 import type { ExportLayout } from './export-layout.ts';
 import { sliceSummary, weightedSums } from './slice-figures.ts';
 import type { Destination } from './store/destination.ts';
@@ -198,7 +198,7 @@ export async function readRecords(
     try {
       return await readRecord(destination, layout, name);
     } catch (error) {
-      const isDamaged = error instanceof LogfleetError && error.code === 'destination.damaged';
+      const isDamaged = hasCode(error, 'destination.damaged');
       if (!isDamaged || !onDamaged) throw error;
       onDamaged(name, error);
       return undefined;

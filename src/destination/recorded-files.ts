@@ -2,7 +2,7 @@
  * Checks that the files listed in commit records exist and have the recorded sizes. `export-verification.ts` checks the
  * contents of the files.
  */
-import { LogfleetError } from '../base/errors.ts';
+import { hasCode, type LogfleetError } from '../base/errors.ts';
 import type { CommitRecord, CommittedFile } from './commit-record.ts';
 import type { ExportLayout } from './export-layout.ts';
 import type { Destination } from './store/destination.ts';
@@ -66,7 +66,7 @@ async function exists(destination: Destination, name: string): Promise<boolean> 
     for await (const _ of destination.stream(name)) break;
     return true;
   } catch (error) {
-    if (error instanceof LogfleetError && error.code === 'destination.absent') return false;
+    if (hasCode(error, 'destination.absent')) return false;
     throw error;
   }
 }

@@ -3,7 +3,7 @@
  * `runs/20261122t120000z-130000z.json` shows that the time range in its name was exported (S1). Records are never
  * removed.
  */
-import { LogfleetError } from '../base/errors.ts';
+import { hasCode } from '../base/errors.ts';
 import type { Destination } from './store/destination.ts';
 import { folderSegments } from './store/object-name.ts';
 import { boolean, integer, moment, object, type Stored, StoredKind, storedText } from './stored-json.ts';
@@ -69,9 +69,8 @@ export async function storeStartOnce(
   try {
     return (await startKind.storeOnce(destination, layout.start, { fromMs })).fromMs;
   } catch (error) {
-    const isArchived = error instanceof LogfleetError && error.code === 'destination.frozen';
-    if (!isArchived || !isKnown) throw error;
-    return fromMs;
+    if (isKnown && hasCode(error, 'destination.frozen')) return fromMs;
+    throw error;
   }
 }
 

@@ -3,7 +3,7 @@
  * manifests, and optionally the data files.
  */
 
-import { LogfleetError } from '../base/errors.ts';
+import { hasCode, type LogfleetError } from '../base/errors.ts';
 import { inParallel } from '../base/parallel.ts';
 import type { TimeRange } from '../base/time-range.ts';
 import { isoText } from '../base/time-text.ts';
@@ -220,7 +220,7 @@ async function unlessDamaged<T>(reading: Promise<T>, onDamage: (message: string)
 
 /** Reports whether an error means that a stored file is damaged. */
 function isDamage(error: unknown): error is LogfleetError {
-  return error instanceof LogfleetError && error.code === 'destination.damaged';
+  return hasCode(error, 'destination.damaged');
 }
 
 /** Compares a schedule record with its file name. Returns the difference as text, or undefined if they match. */

@@ -7,13 +7,12 @@ import type { WorkerStatus } from '../../api/generated/search-export.ts';
 import { apiVersion, type SearchExport } from '../../api/kinds.ts';
 import { sameValue } from '../../base/canonical-text.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
-import { asLogfleetError } from '../../base/errors.ts';
+import { asLogfleetError, hasCode } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import { noMetrics } from '../../base/metrics.ts';
 import { bounded } from '../../controller/status-text.ts';
 import type { Host } from '../../host/host.ts';
 import { ApiClient } from '../../host/kubernetes/api-client.ts';
-import { hasCode } from '../../host/kubernetes/api-error.ts';
 import { resourcePath } from '../../host/kubernetes/api-paths.ts';
 import type { KubeApi } from '../../host/kubernetes/kube-api.ts';
 

@@ -5,11 +5,11 @@
 
 import { pausedMember, readPause, settingsName } from '../../api/operator-settings.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
+import { hasCode } from '../../base/errors.ts';
 import { noMetrics } from '../../base/metrics.ts';
 import { isRecord } from '../../base/record.ts';
 import { shellWord } from '../../base/shell-word.ts';
 import { ApiClient } from '../../host/kubernetes/api-client.ts';
-import { hasCode } from '../../host/kubernetes/api-error.ts';
 import { objectPath, operatorLeaseName } from '../../host/kubernetes/api-paths.ts';
 import type { CommandContext } from '../command/context.ts';
 import type { PauseOptions } from '../command/options.ts';

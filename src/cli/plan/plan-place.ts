@@ -3,10 +3,10 @@
  * nothing. Prints a warning if the user lacks permission to read some of the resources.
  */
 import type { CollectorVersionPolicy, ResourceOf } from '../../api/kinds.ts';
+import { hasCode } from '../../base/errors.ts';
 import { keyText } from '../../base/key-text.ts';
 import { defaultNamespace } from '../../host/directory/manifest-decoding.ts';
 import type { LedgerStore, OperatorSettings, ResourceKey } from '../../host/host.ts';
-import { hasCode } from '../../host/kubernetes/api-error.ts';
 import type { CommandContext } from '../command/context.ts';
 import type { PlanOptions } from '../command/options.ts';
 import { noPlace, type ResourcePlace } from '../resources/given-manifests.ts';

@@ -2,7 +2,7 @@
 
 import type { AnyResource, KindName } from '../../api/kinds.ts';
 import { systemClock, type Timer } from '../../base/clock.ts';
-import { asLogfleetError, failure } from '../../base/errors.ts';
+import { asLogfleetError, failure, hasCode } from '../../base/errors.ts';
 import { silentLogger } from '../../base/log.ts';
 import { noMetrics } from '../../base/metrics.ts';
 import type { Ports } from '../../base/ports.ts';
@@ -10,7 +10,7 @@ import { systemRandom } from '../../base/random.ts';
 import { isRecord } from '../../base/record.ts';
 import type { LedgerStore, ResourceKey, SecretReader } from '../../host/host.ts';
 import { ApiClient } from '../../host/kubernetes/api-client.ts';
-import { hasCode, notInstalled } from '../../host/kubernetes/api-error.ts';
+import { notInstalled } from '../../host/kubernetes/api-error.ts';
 import { resourcePath } from '../../host/kubernetes/api-paths.ts';
 import type { KubeApi } from '../../host/kubernetes/kube-api.ts';
 import { KubernetesLedgerStore } from '../../host/kubernetes/ledger-store.ts';

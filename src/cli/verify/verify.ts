@@ -5,7 +5,7 @@
 
 import { unlessAborted } from '../../base/aborted.ts';
 import { systemClock } from '../../base/clock.ts';
-import { failure, LogfleetError } from '../../base/errors.ts';
+import { failure, hasCode, LogfleetError } from '../../base/errors.ts';
 import { counted } from '../../base/number-text.ts';
 import { systemRandom } from '../../base/random.ts';
 import { ExportLayout } from '../../destination/export-layout.ts';
@@ -106,7 +106,7 @@ async function verify(destination: Destination, onProgress: (progress: VerifyPro
   try {
     return await verifyExport(destination, layout, onProgress);
   } catch (error) {
-    const isAbsent = error instanceof LogfleetError && error.code === 'destination.absent';
+    const isAbsent = hasCode(error, 'destination.absent');
     if (!isAbsent || !(await readPlan(destination, layout))) throw error;
     const message =
       'the export is not complete: it has a plan but no manifest yet. Verify the export after it has ended';

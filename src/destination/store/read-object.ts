@@ -1,5 +1,5 @@
 /** Reads a small object into memory. */
-import { LogfleetError } from '../../base/errors.ts';
+import { hasCode } from '../../base/errors.ts';
 import { largestObjectBytes } from './destination.ts';
 import { tooLarge } from './destination-error.ts';
 
@@ -21,7 +21,7 @@ export async function readObject(
       if (bytes > maxBytes) throw tooLarge(name, `more than ${maxBytes}`, maxBytes);
     }
   } catch (error) {
-    if (error instanceof LogfleetError && error.code === 'destination.absent') return undefined;
+    if (hasCode(error, 'destination.absent')) return undefined;
     throw error;
   }
   return Buffer.concat(content);

@@ -3,7 +3,7 @@
  * between two pages, such as a missing or repeated row, does not recur (E9).
  */
 import { crossing } from '../../base/boundary.ts';
-import { LogfleetError } from '../../base/errors.ts';
+import { hasCode } from '../../base/errors.ts';
 import type { SearchJob } from '../../service/jobs/search-job.ts';
 import { type MessagePage, maxPageRows, type RowReceiver } from '../../service/jobs/search-service.ts';
 import type { RowFilter } from './row-filter.ts';
@@ -60,7 +60,7 @@ export class JobPages {
     try {
       this.#offset = await crossing('export.readPage', () => job.readMessagePage(reading));
     } catch (thrown) {
-      if (thrown instanceof LogfleetError && thrown.code === 'job.pagesEmpty') return false;
+      if (hasCode(thrown, 'job.pagesEmpty')) return false;
       throw thrown;
     }
     if (filter.repeatedAtStart > 0 && (await this.#hasMoved(offset))) filter.overlaps();

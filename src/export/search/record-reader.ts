@@ -3,7 +3,7 @@
  * they may still change (section 10.3 of docs/service.md).
  */
 import { crossing } from '../../base/boundary.ts';
-import { LogfleetError } from '../../base/errors.ts';
+import { hasCode } from '../../base/errors.ts';
 import { recordRow } from '../../output/record-row.ts';
 import { uncountedError } from '../../service/jobs/job-end.ts';
 import type { RecordPage } from '../../service/jobs/search-service.ts';
@@ -50,7 +50,7 @@ export class RecordReader extends ResultReader {
     try {
       return await crossing('export.readPage', () => job.readRecordPage({ offset, take, signal }));
     } catch (thrown) {
-      if (thrown instanceof LogfleetError && thrown.code === 'job.pagesEmpty') return undefined;
+      if (hasCode(thrown, 'job.pagesEmpty')) return undefined;
       throw thrown;
     }
   }

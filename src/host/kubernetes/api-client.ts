@@ -5,10 +5,10 @@
 
 import type { ManagedFields } from '../../api/annotation-writers.ts';
 import type { Clock } from '../../base/clock.ts';
-import { LogfleetError } from '../../base/errors.ts';
+import { hasCode, LogfleetError } from '../../base/errors.ts';
 import type { Counter, Metrics } from '../../base/metrics.ts';
 import { isRecord } from '../../base/record.ts';
-import { apiErrorOf, errorOfSilence, hasCode } from './api-error.ts';
+import { apiErrorOf, errorOfSilence } from './api-error.ts';
 import { resourceOfPath } from './api-paths.ts';
 import type { KubeApi, KubeRequest, KubeResponse, WatchRequest } from './kube-api.ts';
 

@@ -22,10 +22,6 @@ import type { KubeResponse } from './kube-api.ts';
 /** Maximum delay in ms that is accepted from a Retry-After header. API servers usually specify one second. */
 const longestRetryAfterMs = 30_000;
 
-export function hasCode(error: unknown, code: string): error is LogfleetError {
-  return error instanceof LogfleetError && error.code === code;
-}
-
 /** Tells users that the API server does not know a kind, and what to do. `place` names the API server. */
 export function notInstalled(kind: KindName | typeof ledgerKind, place: string): string {
   const plural = kind === ledgerKind ? ledgerPlural : kinds[kind].plural;

@@ -12,13 +12,13 @@
 
 import { apiVersion } from '../../api/kinds.ts';
 import { sleep } from '../../base/clock.ts';
-import { asLogfleetError } from '../../base/errors.ts';
+import { asLogfleetError, hasCode } from '../../base/errors.ts';
 import type { Counter } from '../../base/metrics.ts';
 import type { Ports } from '../../base/ports.ts';
 import { randomHex } from '../../base/random.ts';
 import type { EventSink, OwnerRef, ResourceEvent } from '../host.ts';
 import type { ApiClient } from './api-client.ts';
-import { backoffDelay, hasCode } from './api-error.ts';
+import { backoffDelay } from './api-error.ts';
 import { microTime, objectPath } from './api-paths.ts';
 import { fieldManager } from './resource-writes.ts';
 

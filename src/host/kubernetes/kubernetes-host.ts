@@ -4,11 +4,11 @@
  */
 
 import { type AnyResource, type KindName, kinds, type ResourceOf } from '../../api/kinds.ts';
-import type { LogfleetError } from '../../base/errors.ts';
+import { hasCode, type LogfleetError } from '../../base/errors.ts';
 import type { Ports } from '../../base/ports.ts';
 import type { Creation, Host, Leadership, NewResource, OperatorSettings, OwnerRef, ResourceSource } from '../host.ts';
 import { ApiClient } from './api-client.ts';
-import { hasCode, notInstalled } from './api-error.ts';
+import { notInstalled } from './api-error.ts';
 import { operatorLeaseName, resourcePath } from './api-paths.ts';
 import { ConcurrencyLimit } from './concurrency-limit.ts';
 import { type EventListener, EventRecorder } from './event-recorder.ts';

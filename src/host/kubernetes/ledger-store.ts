@@ -14,11 +14,11 @@ import { createHash } from 'node:crypto';
 import { type AnyResource, apiVersion, ledgerKind } from '../../api/kinds.ts';
 import { crossing } from '../../base/boundary.ts';
 import type { Clock } from '../../base/clock.ts';
-import { failure, type LogfleetError } from '../../base/errors.ts';
+import { failure, hasCode, type LogfleetError } from '../../base/errors.ts';
 import { keyText } from '../../base/key-text.ts';
 import { assertShard, type Leadership, type LedgerShard, type LedgerStore, type OwnerRef } from '../host.ts';
 import type { ApiClient, KubeObject } from './api-client.ts';
-import { hasCode, notInstalled } from './api-error.ts';
+import { notInstalled } from './api-error.ts';
 import { objectPath } from './api-paths.ts';
 import { fieldManager, metadataOnly } from './resource-writes.ts';
 

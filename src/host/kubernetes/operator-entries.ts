@@ -19,7 +19,7 @@ import { type Condition, findCondition, reasons, removeCondition, setCondition }
 import type { OperatorEntry } from '../../api/generated/collector-version-policy.ts';
 import type { AnyResource, KindName, ResourceOf } from '../../api/kinds.ts';
 import type { Timer } from '../../base/clock.ts';
-import { asLogfleetError } from '../../base/errors.ts';
+import { asLogfleetError, hasCode } from '../../base/errors.ts';
 import { getOrAdd } from '../../base/get-or-add.ts';
 import { listText } from '../../base/list-text.ts';
 import { Listeners } from '../../base/listeners.ts';
@@ -29,7 +29,6 @@ import type { Ports } from '../../base/ports.ts';
 import { compareText } from '../../base/text-order.ts';
 import { isoSeconds, isoText } from '../../base/time-text.ts';
 import type { EventSink, Leadership, ResourceKey, ResourceSource } from '../host.ts';
-import { hasCode } from './api-error.ts';
 
 type Status = NonNullable<AnyResource['status']>;
 

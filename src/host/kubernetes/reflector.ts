@@ -12,14 +12,14 @@
  */
 
 import { sleep } from '../../base/clock.ts';
-import { asLogfleetError, type LogfleetError } from '../../base/errors.ts';
+import { asLogfleetError, hasCode, type LogfleetError } from '../../base/errors.ts';
 import { keyText } from '../../base/key-text.ts';
 import type { Counter } from '../../base/metrics.ts';
 import type { Ports } from '../../base/ports.ts';
 import { isRecord, recordOfJson } from '../../base/record.ts';
 import type { ResourceKey } from '../host.ts';
 import type { ApiClient } from './api-client.ts';
-import { apiErrorOf, backoffDelay, errorOfSilence, hasCode } from './api-error.ts';
+import { apiErrorOf, backoffDelay, errorOfSilence } from './api-error.ts';
 import type { CachedResource, ResourceCache } from './resource-cache.ts';
 
 const pageLimit = 500;

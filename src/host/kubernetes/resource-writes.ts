@@ -6,10 +6,9 @@
 import { reasons } from '../../api/conditions.ts';
 import { type AnyResource, apiVersion, type KindName } from '../../api/kinds.ts';
 import { crossing } from '../../base/boundary.ts';
-import { failure } from '../../base/errors.ts';
+import { failure, hasCode } from '../../base/errors.ts';
 import type { Creation, NewResource } from '../host.ts';
 import type { ApiClient } from './api-client.ts';
-import { hasCode } from './api-error.ts';
 import { resourcePath } from './api-paths.ts';
 import { decodeResource } from './resource-decoding.ts';
 

@@ -8,11 +8,11 @@
  */
 
 import { pausedByConfigMap, pausedMember, settingsName } from '../../api/operator-settings.ts';
+import { hasCode } from '../../base/errors.ts';
 import { Listeners } from '../../base/listeners.ts';
 import type { Ports } from '../../base/ports.ts';
 import type { OperatorSettings } from '../host.ts';
 import { type ApiClient, isKubeObject } from './api-client.ts';
-import { hasCode } from './api-error.ts';
 import { objectPath } from './api-paths.ts';
 import { Reflector } from './reflector.ts';
 import { type CachedResource, ResourceCache } from './resource-cache.ts';

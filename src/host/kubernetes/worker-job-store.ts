@@ -3,7 +3,7 @@
  * permissions in `manifests/export-jobs`, `problem` returns the API server's error.
  */
 
-import type { LogfleetError } from '../../base/errors.ts';
+import { hasCode, type LogfleetError } from '../../base/errors.ts';
 import { keyText } from '../../base/key-text.ts';
 import { Listeners } from '../../base/listeners.ts';
 import type { Ports } from '../../base/ports.ts';
@@ -11,7 +11,6 @@ import { defined } from '../../base/record.ts';
 import type { ResourceKey } from '../host.ts';
 import { exportLabel, type WorkerJob, type WorkerJobs, type WorkerPod } from '../worker-jobs.ts';
 import { type ApiClient, isKubeObject, type KubeObject } from './api-client.ts';
-import { hasCode } from './api-error.ts';
 import { objectPath } from './api-paths.ts';
 import { leaseDurationMs, renewDeadlineMs } from './lease.ts';
 import { Reflector } from './reflector.ts';
