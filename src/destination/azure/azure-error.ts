@@ -34,6 +34,7 @@ const advice = {
 
 export const azureErrors: StoreErrors = new StoreErrors({
   ...{ codeOf: azureErrorCode, statusOf: httpStatus, failureOfCode, advice, withoutSecrets: withoutRequest },
+  takenCodes: ['BlobAlreadyExists', ...lockedCodes],
   // Returns only the first line of the message, because the other lines just repeat the request's id and time.
   messageOf: ({ message }) => message.split('\n')[0] ?? '',
 });

@@ -12,6 +12,8 @@ export interface StoreErrorRules {
   /** HTTP status of the response; undefined if there was none. */
   readonly statusOf: (cause: unknown) => number | undefined;
   readonly failureOfCode: (code: string) => DestinationFailure | undefined;
+  /** Codes, in addition to `PreconditionFailed`, which mean that an object with this name exists. */
+  readonly takenCodes?: readonly string[];
   /** Failures for HTTP statuses that mean something else in this store than in other stores. */
   readonly failureByStatus?: Readonly<Record<number, DestinationFailure>>;
   readonly advice: Advice;
@@ -57,7 +59,8 @@ export class StoreErrors {
    * has other causes.
    */
   isTaken(cause: unknown): boolean {
-    return this.#rules.statusOf(cause) === 412 || takenCodes.includes(this.#rules.codeOf(cause));
+    const { codeOf, statusOf, takenCodes = [] } = this.#rules;
+    return statusOf(cause) === 412 || ['PreconditionFailed', ...takenCodes].includes(codeOf(cause));
   }
 
   /** Reports whether the connection was lost before the store responded. */
@@ -72,10 +75,6 @@ export class StoreErrors {
   }
 }
 
-const takenCodes: readonly string[] = [
-  ...['BlobAlreadyExists', 'PreconditionFailed'],
-  ...['BlobImmutableDueToPolicy', 'BlobImmutableDueToLegalHold'],
-];
 const brokenOffCodes: readonly string[] = ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'];
 
 /** Kind of failure for each HTTP status. It is used if the response's error code is unknown. */
