@@ -236,15 +236,17 @@ export class JobRuntime {
     if (!stall || !found.health.reconciling) return found;
     const { job, delayMs } = found;
     if (job === undefined) return { ...found, stall, former: shown?.kubernetesJob };
-    const startsMs = [...(this.#options.host.workerJobs?.pods() ?? [])]
-      .filter(({ metadata: { namespace, labels } }) => namespace === this.key.namespace && labels[jobNameLabel] === job)
-      .flatMap(({ status: { phase, startTime } }) => (phase === 'Running' && startTime ? Date.parse(startTime) : []));
+    const store = this.#options.host.workerJobs;
+    const pods = store ? podsOf(store, { namespace: this.key.namespace, name: job }) : [];
+    const startsMs = pods.flatMap(({ status: { phase, startTime } }) =>
+      phase === 'Running' && startTime ? Date.parse(startTime) : [],
+    );
     const leftMs = Math.min(...startsMs) + steadyMs - this.#options.clock.now();
     return leftMs > 0 ? { ...found, stall, delayMs: Math.min(leftMs, delayMs ?? leftMs) } : found;
   }
 
   #show({ status }: SearchExport, job: WorkerJob, store: WorkerJobs): Found {
-    const state = readJob(job, podsOf(store, job), status?.workers);
+    const state = readJob(job, podsOf(store, job.metadata), status?.workers);
     const { report, reason, message, phase, isHeldUp } = state;
     const found = { job: job.metadata.name, state };
     if (phase === 'running' || phase === 'waiting') {
@@ -444,12 +446,13 @@ function fewerText({ workers }: HeldShare, wanted: HeldShare): string {
 }
 
 function readEnd(job: WorkerJob, store: WorkerJobs): boolean {
-  return hasEnded(job, podsOf(store, job));
+  return hasEnded(job, podsOf(store, job.metadata));
 }
 
-function podsOf(store: WorkerJobs, { metadata }: WorkerJob) {
+/** Returns the pods of a Job. */
+function podsOf(store: WorkerJobs, { namespace, name }: ResourceKey) {
   return [...store.pods()].filter(
-    (pod) => pod.metadata.namespace === metadata.namespace && pod.metadata.labels[jobNameLabel] === metadata.name,
+    ({ metadata }) => metadata.namespace === namespace && metadata.labels[jobNameLabel] === name,
   );
 }
 

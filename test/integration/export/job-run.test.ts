@@ -22,6 +22,16 @@ const stalledPod = (reason: string, end = 'stalled') => {
   return { exitCode: 3, message: JSON.stringify({ end, reason, message, status: {} }) };
 };
 
+/** Lets each pod of a Job fail at its start. Returns a function that counts the pods. */
+function failEachPod(controller: JobController): () => number {
+  let started = 0;
+  controller.onPod = () => {
+    started++;
+    return stalledPod('MaxMessagesReached', 'failed');
+  };
+  return () => started;
+}
+
 async function reconciles(metrics: PrometheusMetrics): Promise<number> {
   const lines = (await metrics.render()).matchAll(/^logfleet_reconciles_total\{.*\} (\d+)$/gm);
   return [...lines].reduce((sum, [, count]) => sum + Number(count), 0);
@@ -410,11 +420,7 @@ describe('an export in a Kubernetes Job', () => {
 
   test.each(['kept', 'deleted'])('gets no other Job by itself after it failed, if its Job is %s', async (state) => {
     const { world, controller, jobs } = jobWorld();
-    let pods = 0;
-    controller.onPod = () => {
-      pods++;
-      return stalledPod('MaxMessagesReached', 'failed');
-    };
+    const podsStarted = failEachPod(controller);
     world.add(inJob);
     world.start();
     expect(await world.untilReason('MaxMessagesReached')).toBe(true);
@@ -424,19 +430,16 @@ describe('an export in a Kubernetes Job', () => {
     world.patch({ spec: { ttlSecondsAfterFinished: 1_000_000 } });
     await world.world.until(() => false, 2 * hourMs);
     expect(world.condition('Failed')).toMatchObject({ reason: 'MaxMessagesReached', observedGeneration: 2 });
-    expect({ pods, status: world.status }).toMatchObject({ pods: 1, status: { completionTime, kubernetesJob } });
+    expect(podsStarted()).toBe(1);
+    expect(world.status).toMatchObject({ completionTime, kubernetesJob });
     world.annotate('logfleet.dev/requestedAt', 'now');
-    await world.world.until(() => pods === 2, 5 * minuteMs);
-    expect(pods).toBe(2);
+    await world.world.until(() => podsStarted() === 2, 5 * minuteMs);
+    expect(podsStarted()).toBe(2);
   });
 
   test('shows that it failed, without another Job, if it failed while its Secret was missing', async () => {
     const { world, controller, jobs } = jobWorld();
-    let pods = 0;
-    controller.onPod = () => {
-      pods++;
-      return stalledPod('MaxMessagesReached', 'failed');
-    };
+    const podsStarted = failEachPod(controller);
     world.add(inJob);
     const operator = world.start();
     await world.world.until(() => jobs().length === 1, minuteMs);
@@ -452,7 +455,7 @@ describe('an export in a Kubernetes Job', () => {
     world.world.api.create(secretsPath, { apiVersion, kind, metadata: { name, namespace }, ...rest });
     expect(await world.untilReason('MaxMessagesReached')).toBe(true);
     await world.world.until(() => false, 2 * hourMs);
-    expect([pods, world.reason]).toEqual([1, 'MaxMessagesReached']);
+    expect([podsStarted(), world.reason]).toEqual([1, 'MaxMessagesReached']);
   });
 
   test('waits without repeated reconciles for a hanging pod of its Job before it gets another Job', async () => {
