@@ -189,9 +189,9 @@ export class StatusWriter<K extends KindName> {
     const { host, owner } = this.#options;
     const reported = this.#unreported ? this.#unreported.status : before;
     this.#unreported = undefined;
-    const isSameState = this.#stateOf(reported) === this.#stateOf(status);
-    for (const event of transitionsTo(reported?.conditions, status.conditions, health))
-      host.events.publish(owner, { ...event, isSameState });
+    const events = transitionsTo(reported?.conditions, status.conditions, health);
+    const isSameState = events.length > 0 && this.#stateOf(reported) === this.#stateOf(status);
+    for (const event of events) host.events.publish(owner, { ...event, isSameState });
   }
 
   /** Adds the interrupted state to a status that shows an interruption. Removes it from other statuses. */
