@@ -5,7 +5,12 @@ export function oneLine(text: string): string {
   return text.replace(/[\s\p{Cc}]+/gu, ' ').trim();
 }
 
+/** Truncates text to `maxLength` characters. */
+export function bounded(text: string, maxLength: number): string {
+  return text.slice(0, maxLength).toWellFormed();
+}
+
 /** Truncates text that is longer than `maxLength`, and appends `…`. */
 export function shortened(text: string, maxLength: number): string {
-  return text.length > maxLength ? `${text.slice(0, maxLength).toWellFormed()}…` : text;
+  return text.length > maxLength ? `${bounded(text, maxLength)}…` : text;
 }

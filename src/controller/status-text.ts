@@ -1,10 +1,7 @@
 /** Functions for status fields that all resource kinds have in common. */
 import { annotations } from '../api/annotations.ts';
 import type { ObjectMeta } from '../api/kinds.ts';
-
-export function bounded(text: string, maxLength: number): string {
-  return text.slice(0, maxLength).toWellFormed();
-}
+import { bounded } from '../base/short-text.ts';
 
 /** Maximum length in characters of an annotation value in a status. */
 const maxRequestLength = 256;

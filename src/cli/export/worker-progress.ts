@@ -10,7 +10,7 @@ import type { Clock, Timer } from '../../base/clock.ts';
 import { asLogfleetError, hasCode } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import { noMetrics } from '../../base/metrics.ts';
-import { bounded } from '../../controller/status-text.ts';
+import { bounded } from '../../base/short-text.ts';
 import type { Host } from '../../host/host.ts';
 import { ApiClient } from '../../host/kubernetes/api-client.ts';
 import { resourcePath } from '../../host/kubernetes/api-paths.ts';

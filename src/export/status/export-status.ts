@@ -10,9 +10,10 @@ import type {
 } from '../../api/generated/search-export.ts';
 import type { SearchExport } from '../../api/kinds.ts';
 import { statusTimeMs } from '../../api/status-age.ts';
+import { bounded } from '../../base/short-text.ts';
 import { isoSeconds, isoText } from '../../base/time-text.ts';
 import { describeHealth, type ShownHealth } from '../../controller/health.ts';
-import { bounded, echoOfRequest } from '../../controller/status-text.ts';
+import { echoOfRequest } from '../../controller/status-text.ts';
 import { StatusWriter } from '../../controller/status-writer.ts';
 import { lowestLevel } from '../../destination/proof-range.ts';
 import { renderJobState } from '../../service/jobs/decode-jobs.ts';

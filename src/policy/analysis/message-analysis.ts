@@ -7,9 +7,9 @@
 import type { MessageAnalysis, QuietMember } from '../../api/generated/collector-version-policy.ts';
 import { parseDuration, renderDuration } from '../../base/duration.ts';
 import { counted, wordFor } from '../../base/number-text.ts';
+import { bounded } from '../../base/short-text.ts';
 import type { TimeRange } from '../../base/time-range.ts';
 import { dayMs } from '../../base/time-units.ts';
-import { bounded } from '../../controller/status-text.ts';
 import { maxPageRows } from '../../service/jobs/search-service.ts';
 import type { PolicySettings } from '../attempts/settings.ts';
 import type { AnalysisOutcome, StageAnalysis } from '../ledger/ledger.ts';

@@ -13,11 +13,11 @@ import type {
   TaskSample,
   VersionCount,
 } from '../../api/generated/collector-version-policy.ts';
+import { bounded } from '../../base/short-text.ts';
 import { compareText } from '../../base/text-order.ts';
 import type { TimeRange } from '../../base/time-range.ts';
 import { isoSeconds } from '../../base/time-text.ts';
 import type { Health } from '../../controller/health.ts';
-import { bounded } from '../../controller/status-text.ts';
 import { analysisPeriods, analysisVerdict } from '../analysis/message-analysis.ts';
 import { comparedAfterRollback, type PendingCheck, recoveryPeriod } from '../analysis/recovery.ts';
 import type { AnalysisOutcome, Attempt, Ending, Entry, StageAnalysis, StageRecord } from '../ledger/ledger.ts';

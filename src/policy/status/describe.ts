@@ -11,9 +11,10 @@ import type {
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import { keyText } from '../../base/key-text.ts';
 import { wordFor } from '../../base/number-text.ts';
+import { bounded } from '../../base/short-text.ts';
 import { isoSeconds } from '../../base/time-text.ts';
 import { describeHealth, type Health, type ShownHealth } from '../../controller/health.ts';
-import { bounded, echoOfRequest } from '../../controller/status-text.ts';
+import { echoOfRequest } from '../../controller/status-text.ts';
 import type { Ownership } from '../../fleet/ownership.ts';
 import { ledgerFormat } from '../../host/host.ts';
 import type { ActionRecord, RolloutStop } from '../ledger/ledger.ts';
