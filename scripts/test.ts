@@ -43,6 +43,12 @@ interface Suite {
   readonly runs: readonly TestRun[];
 }
 
+/**
+ * Environment variables for programs written in Go, such as kubectl and kube-apiserver: they collect garbage less
+ * often, which needs more memory and a third less CPU time.
+ */
+const fastGo = { GOGC: '500' };
+
 /** Vitest projects whose tests start programs. Most of these programs come from `make tools`. */
 const waiting = ['browser', 'cluster', 'cluster-wide', 'e2e', 'monitoring', 'side-by-side', 'store'];
 
@@ -115,7 +121,7 @@ async function runTests({ projects, nice }: TestRun, isShown: boolean): Promise<
   const reporters = ['--reporter=default', '--reporter=./scripts/counting-reporter.ts'];
   const named = projects.map((project) => `--project=${project}`);
   const vitest = join(root, 'node_modules/vitest/vitest.mjs');
-  const env = { LOGFLEET_TEST_COUNTS: file };
+  const env = { ...fastGo, LOGFLEET_TEST_COUNTS: file };
   const passed = await run(process.execPath, [vitest, 'run', ...named, ...reporters], { env, nice, isShown });
   const counts = readCounts(file);
   rmSync(directory, { recursive: true });
