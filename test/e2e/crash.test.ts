@@ -7,12 +7,10 @@ vi.setConfig({ maxConcurrency: 100 });
 testCrashes([
   [laggingList, ['service.createTask:after:1', 'service.createTask:before:1', 'ledger.write:after:1']],
   [failingUpgrades, ['service.getTask:before:1', 'service.getTask:after:1']],
-  [none, ['ledger.write:before:1', 'status.write:before:2']],
   [failingUpgrades, ['service.getTask:after:1>ledger.write:after:1']],
 ]);
 
 testLosses([
   [failingUpgrades, { kind: 'reset', effect: true }],
   [none, { kind: 'stall', effect: true }],
-  [none, { kind: 'truncate' }],
 ]);

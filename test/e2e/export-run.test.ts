@@ -52,5 +52,3 @@ testExportCrashes('volume', [
 ]);
 
 testExportCrashes('s3', [['export.stagePart:after:1', 'export.commit:after:1', 'export.manifest:before:1']]);
-
-testExportCrashes('gcs', [['export.stagePart:after:1']]);

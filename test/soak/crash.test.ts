@@ -12,6 +12,7 @@ testCrashes([
   [laggingList, ['ledger.write:after:1']],
   [laggingList, ['service.createTask:before:2']],
   [laggingList, ['service.createTask:after:2']],
+  [none, ['ledger.write:before:1', 'status.write:before:2']],
   [none, ['ledger.write:after:1']],
   [none, ['service.createTask:before:1']],
   [none, ['service.createTask:before:4']],
@@ -34,4 +35,5 @@ testLosses([
   [none, { kind: 'stall', effect: false }],
   [none, { kind: 'status', status: 500, effect: true }],
   [none, { kind: 'status', status: 503, effect: false }],
+  [none, { kind: 'truncate' }],
 ]);
