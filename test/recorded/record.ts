@@ -1,13 +1,13 @@
 /**
  * Records the state that the current version of logfleet stores. Tests then check that later versions can read it.
- * Before releasing version 0.2, for example, run: `node test/recorded/record.ts 0.2`
+ * Before releasing version 0.2, for example, run: `npx node test/recorded/record.ts 0.2`
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { storedRollout, unfinishedExport, unfinishedRollout } from './unfinished-work.ts';
 
 const [version] = process.argv.slice(2);
-if (version === undefined) throw new Error('the version is missing: node test/recorded/record.ts VERSION');
+if (version === undefined) throw new Error('the version is missing: npx node test/recorded/record.ts VERSION');
 const directory = join(import.meta.dirname, `release-${version}`);
 mkdirSync(directory, { recursive: true });
 
