@@ -52,7 +52,9 @@ export function releaseProblems(version: string, checkout: Checkout): readonly s
       : [`the tag v${version} is at another commit (${taggedCommit}): check out the tag, or choose another version`]),
     ...(recordedStates.includes(`release-${minor}`)
       ? []
-      : [`test/recorded has no state of version ${minor}: run "npx node test/recorded/record.ts ${minor}", and commit`]),
+      : [
+          `test/recorded has no state of version ${minor}: run "npx node test/recorded/record.ts ${minor}", and commit`,
+        ]),
     ...(changes === '' ? [] : [`the checkout has uncommitted changes: commit or remove them\n${changes.trimEnd()}`]),
     ...(changelog.split('\n').some((line) => line.startsWith(`## [${version}] - `))
       ? []
