@@ -176,5 +176,5 @@ function skewWarning(own: string, { namespace, version = '' }: OperatorVersion):
 
 /** Returns the major and minor version, such as `0.1` for `0.1.4`. */
 function minorVersion(version: string): string | undefined {
-  return /^(\d+\.\d+)\.\d+/.exec(version)?.[1];
+  return /^(\d+\.\d+)\.\d+(?:[-+.\w]*)$/.exec(version)?.[1];
 }
