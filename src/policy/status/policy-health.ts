@@ -207,8 +207,7 @@ function rollingBack({ state, wait, spec }: HealthInput): Health | undefined {
   }
   const waits = wait === undefined ? '' : `; waiting for ${wait.waitingFor}`;
   const message = `${done}, ${candidates.length} remaining${said}${waits}.`;
-  const isStill = inFlight === 0 && wait?.reason !== undefined;
-  return { ...atWork, reason: isStill ? (wait.reason as string) : reasons.rollingBack, message };
+  return { ...atWork, reason: reasons.rollingBack, message };
 }
 
 function rolledBackWords(collectors: number): string {

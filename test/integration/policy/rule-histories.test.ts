@@ -103,6 +103,9 @@ describe('window', () => {
       spec: { resyncInterval: '2h', failurePolicy: rollsBack, maintenance },
     });
     one.world.start();
+    expect(await one.untilReason('RollingBack', 14 * 24 * hourMs)).toBe(true);
+    expect(one.to(before)).toEqual([]);
+    expect(one.world.ready('production')?.message).toContain('waiting for ');
     expect(await one.world.until(() => one.to(before).length > 0, 14 * 24 * hourMs)).toBe(true);
     expect(await one.untilReason('RolledBack', 14 * 24 * hourMs)).toBe(true);
     expect(one.at(before)).toBe(11);
