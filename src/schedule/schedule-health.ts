@@ -60,8 +60,8 @@ export function scheduleHealth(input: ScheduleHealthInput): Health {
     return { ...atWork, reason: reasons.backfilling, message };
   }
   const isActive = atOnce === 0 ? '' : ` ${activeText}.`;
-  const reached = incomplete.length > 0 ? reasons.exportedIncomplete : reasons.upToDate;
-  const reason = nextDueMs === undefined && atOnce === 0 ? reasons.scheduleEnded : reached;
+  const rested = nextDueMs === undefined && atOnce === 0 ? reasons.scheduleEnded : reasons.upToDate;
+  const reason = incomplete.length > 0 ? reasons.exportedIncomplete : rested;
   const next = nextDueMs === undefined ? 'The schedule has ended.' : `The next run is due at ${isoSeconds(nextDueMs)}.`;
   return { ...resting, ready: 'True', reason, message: `${covered}${isActive} ${next}` };
 }

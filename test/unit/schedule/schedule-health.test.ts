@@ -54,5 +54,5 @@ test('incomplete runs count as exported, but are reported', () => {
       'Everything until 2026-10-04T22:00:00Z is exported. 2 runs are not proven complete, for example errors-b. To look for missing rows, export the same time range with another SearchExport. The next run is due at 2026-10-05T06:00:00Z.',
   });
   const ended = healthOf({ ...change, nextDueMs: undefined }, [incompleteRun('errors-a', 0)]);
-  expect(ended).toMatchObject({ reason: 'ScheduleEnded', message: expect.stringContaining('errors-a') });
+  expect(ended).toMatchObject({ reason: 'ExportedIncomplete', message: expect.stringContaining('errors-a') });
 });
