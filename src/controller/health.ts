@@ -107,17 +107,20 @@ export const needsAttention: ReadonlySet<string> = new Set([
 /**
  * Returns the Events for a status change: one for a new status or reason of the `Ready` condition, and one for a new
  * `Outage` condition (H1).
+ * @param hasNews whether something has happened even if status and reason are the same; only a warning is then repeated
  */
 export function transitionsTo(
   before: readonly Condition[] | undefined,
   after: readonly Condition[] | undefined,
   { ready, reason, message, reconciling, stalled, outage }: Health,
+  hasNews: boolean,
 ): readonly ResourceEvent[] {
   const was = findCondition(before, 'Ready');
   const type = stalled || outage || needsAttention.has(reason) ? 'Warning' : 'Normal';
   // The first status of a resource causes an Event only if work has begun, or if there is a problem.
   const hasBegun = reconciling && reason !== reasons.progressing;
-  const isNew = was ? was.reason !== reason || was.status !== ready : hasBegun || type === 'Warning';
+  const isWarning = type === 'Warning';
+  const isNew = was ? was.reason !== reason || was.status !== ready || (hasNews && isWarning) : hasBegun || isWarning;
   const lasting = findCondition(after, 'Outage');
   return [
     ...(isNew ? [{ type, reason, message, stalled } as const] : []),

@@ -23,10 +23,11 @@ export interface StatusRules<K extends KindName> {
    */
   readonly differs?: (before: StatusOf<K>, status: StatusOf<K>, wallMs: number) => boolean;
   /**
-   * Returns a value that distinguishes two states with the same reason, such as two stops of a rollout. If this function
+   * Returns texts that distinguish two states with the same reason, such as the time at which a rollout stopped. An
+   * additional text means that something else has happened, for example that another run has failed. If this function
    * is missing, the reason alone identifies the state.
    */
-  readonly stateDetails?: (status: StatusOf<K>) => unknown;
+  readonly stateDetails?: (status: StatusOf<K>) => readonly string[];
   /** Reason that only interrupts the state with the reason `of`, as a pause interrupts every state. */
   readonly interruption?: { readonly reason: string; readonly of: string };
 }
@@ -189,9 +190,18 @@ export class StatusWriter<K extends KindName> {
     const { host, owner } = this.#options;
     const reported = this.#unreported ? this.#unreported.status : before;
     this.#unreported = undefined;
-    const events = transitionsTo(reported?.conditions, status.conditions, health);
+    const events = transitionsTo(reported?.conditions, status.conditions, health, this.#hasNews(reported, status));
     const isSameState = events.length > 0 && this.#stateOf(reported) === this.#stateOf(status);
     for (const event of events) host.events.publish(owner, { ...event, isSameState });
+  }
+
+  /** Reports whether a status has state details that the status before it lacks. */
+  #hasNews(before: StatusOf<K> | undefined, status: StatusOf<K>): boolean {
+    if (!before || [before, status].some((each) => isInterrupted(each) || each.interruptedState !== undefined))
+      return false;
+    const { stateDetails = () => [] } = this.#options.rules;
+    const known = new Set(stateDetails(before));
+    return stateDetails(status).some((detail) => !known.has(detail));
   }
 
   /** Adds the interrupted state to a status that shows an interruption. Removes it from other statuses. */

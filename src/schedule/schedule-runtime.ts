@@ -10,7 +10,7 @@ import { shareSize } from '../account/worker-shares.ts';
 import { findCondition, reasons } from '../api/conditions.ts';
 import { scheduleRange } from '../api/export-schedule-check.ts';
 import { type Explanation, renderExplanation } from '../api/finding.ts';
-import type { RunStatus } from '../api/generated/search-export-schedule.ts';
+import type { SearchExportScheduleStatus } from '../api/generated/search-export-schedule.ts';
 import type { SearchExport, SearchExportSchedule } from '../api/kinds.ts';
 import { scheduleProblem, timeZoneProblem } from '../api/schedule-check.ts';
 import { assert } from '../base/assert.ts';
@@ -109,7 +109,7 @@ export class ScheduleRuntime {
       rules: {
         kind: 'SearchExportSchedule',
         verdicts: ({ conditions }) => conditions,
-        stateDetails: ({ gaps, runs }) => [gaps?.map(({ run }) => run), namesOfIncomplete(runs)],
+        stateDetails: unresolvedRuns,
         interruption: { reason: reasons.backfilling, of: reasons.exportedIncomplete },
       },
       ...{ host, clock, draining, intervalMs: 0, owner: this.#owner },
@@ -421,8 +421,10 @@ function isRetryNew(resource: SearchExportSchedule): boolean {
   return startTime !== undefined && wanted !== undefined && wanted !== lastHandledReconcileAt;
 }
 
-function namesOfIncomplete(runs: readonly RunStatus[] = []): readonly string[] {
-  return runs.filter(({ incomplete }) => incomplete).map(({ name }) => name);
+/** Returns the names of the failed, stalled and incomplete runs. */
+function unresolvedRuns({ gaps = [], runs = [] }: SearchExportScheduleStatus): readonly string[] {
+  const unresolved = runs.filter(({ incomplete, state }) => incomplete || state === 'Stalled');
+  return [...gaps.map(({ run }) => run), ...unresolved.map(({ name }) => name)];
 }
 
 /** Converts a SearchExport to a run. Returns undefined if its name contains no time range. */

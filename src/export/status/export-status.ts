@@ -1,6 +1,6 @@
 /** Builds an export's status. Lists and texts are truncated to the maximum length that the schema allows. */
 
-import { findCondition, removeCondition, setCondition } from '../../api/conditions.ts';
+import { findCondition, reasons, removeCondition, setCondition } from '../../api/conditions.ts';
 import type {
   IncompleteInterval,
   ManifestStatus,
@@ -100,13 +100,16 @@ function describeManifest({ url, sha256, manifest }: StoredManifest): ManifestSt
   return { url: bounded(url, maxUrl), sha256, rows, files, bytes, complete: manifest.complete, proof };
 }
 
+/** An export continues with other intervals, although one of its intervals waits for a person. */
+const interruption = { reason: reasons.exporting, of: reasons.intervalIncomplete };
+
 /** Returns the writer for an export's status. */
 export function exportStatusWriter(
   { namespace, name, uid }: SearchExport['metadata'],
   { host, clock, draining, settings }: Pick<RuntimeOptions, 'host' | 'clock' | 'draining' | 'settings'>,
 ): StatusWriter<'SearchExport'> {
   return new StatusWriter({
-    rules: { kind: 'SearchExport', verdicts: verdictsOf },
+    rules: { kind: 'SearchExport', verdicts: verdictsOf, interruption },
     ...{ host, clock, draining, intervalMs: settings.statusIntervalMs },
     owner: { kind: 'SearchExport', namespace, name, uid },
   });

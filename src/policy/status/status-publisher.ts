@@ -5,6 +5,7 @@
  * - Between writes that only change counts, there is a minimum interval.
  * - A small change to the estimated end is not written.
  */
+import { reasons } from '../../api/conditions.ts';
 import type { CollectorVersionPolicyStatus } from '../../api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import { sameValue } from '../../base/canonical-text.ts';
@@ -87,16 +88,21 @@ export function verdicts(status: Essentials): unknown {
 }
 
 /** Returns the target, rollout, stop and stage that a state of the policy is about. */
-function stateDetails(status: CollectorVersionPolicyStatus): unknown {
+function stateDetails(status: CollectorVersionPolicyStatus): readonly string[] {
   const { targetVersion, rollout } = status;
-  return [targetVersion, rollout?.id, rollout?.stopped?.time, awaitingStage(status)];
+  return [targetVersion, rollout?.id, rollout?.stopped?.time, awaitingStage(status)].filter(
+    (detail) => detail !== undefined,
+  );
 }
 
 function awaitingStage({ stages }: CollectorVersionPolicyStatus): string | undefined {
   return stages?.find(({ state }) => state === 'AwaitingApproval')?.name;
 }
 
-const rules = { kind: 'CollectorVersionPolicy', verdicts, differs, stateDetails } as const;
+/** If a collector comes back online after a rollback, it is rolled back, too. This is no second stop of the rollout. */
+const interruption = { reason: reasons.rollingBack, of: reasons.rolledBack };
+
+const rules = { kind: 'CollectorVersionPolicy', verdicts, differs, stateDetails, interruption } as const;
 
 /** Returns the estimated end of the rollout as wall-clock time in ms, or undefined if there is no estimate. */
 function endOf({ rollout }: CollectorVersionPolicyStatus): number | undefined {

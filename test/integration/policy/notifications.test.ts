@@ -110,6 +110,18 @@ describe('a notification is sent', () => {
     expect(sent).toEqual(['AwaitingApproval']);
   });
 
+  test('for the approval of another target, although the former target waits for approval, too', async () => {
+    const { world, sent, status, patch, untilReason } = notified(approving);
+    expect(await untilReason('AwaitingApproval')).toBe(true);
+    patch({ spec: { target: { version: middle } } });
+    expect(await world.until(() => status()?.targetVersion === middle, hourMs)).toBe(true);
+    await world.clock.advance(minuteMs);
+    expect([status()?.conditions?.find(({ type }) => type === 'Ready')?.reason, sent]).toEqual([
+      'AwaitingApproval',
+      ['AwaitingApproval', 'AwaitingApproval'],
+    ]);
+  });
+
   test('again if the status loses the state before the pause', async () => {
     const { world, sent, status, restart, pause, untilReason } = notified(approving);
     expect(await untilReason('AwaitingApproval')).toBe(true);

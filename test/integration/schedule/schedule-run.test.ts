@@ -350,6 +350,21 @@ describe('a schedule', () => {
     expect(numbers).toEqual([1, 2]);
   });
 
+  test('sends a notification about each incomplete run', async () => {
+    const scenario = { search: { duration: '30s', messageLimit: 20 } };
+    const world = new ScheduleWorld({ messages: every(minuteMs, startMs, startMs + 3 * hourMs), scenario });
+    world.add({}, { query: '* | limit 50', incompletePolicy: 'Keep' });
+    const sent: (string | undefined)[] = [];
+    world.world.start({
+      onEvent: (owner, event) => {
+        const { reason } = notificationOf(owner, event, 0) ?? {};
+        if (owner.kind === 'SearchExportSchedule' && reason !== undefined) sent.push(reason);
+      },
+    });
+    await world.world.clock.advance(3.5 * hourMs);
+    expect(sent).toEqual(Array.from({ length: 3 }, () => reasons.exportedIncomplete));
+  });
+
   const late = messages.map((message, index) => ({ ...message, received: message.at + (index % 10) * 13 * minuteMs }));
   const untilMs = startMs + 12 * hourMs;
 

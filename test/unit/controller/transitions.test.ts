@@ -24,6 +24,6 @@ test.each([
   [reasons.rolloutStopped, waiting, 'Warning'],
   [reasons.serviceUnreachable, { ...working, outage: true }, 'Warning'],
 ] as const)('a change to %s is an Event', (reason, health, type) => {
-  const [event] = transitionsTo(before, before, { ...health, reason });
+  const [event] = transitionsTo(before, before, { ...health, reason }, false);
   expect(event).toMatchObject({ type, reason, stalled: health.stalled });
 });
