@@ -88,6 +88,7 @@ export interface HeldShare {
 const lingerMs = 60_000;
 
 interface JobShare {
+  readonly exportUid: string;
   readonly held: HeldShare;
   /** True until the operator first observes the Job in the API server. Until then, the limits are only reserved. */
   isReserved: boolean;
@@ -104,6 +105,8 @@ interface JobShare {
 export interface ObservedShare {
   /** Namespace and name of the Job. */
   readonly job: string;
+  /** Uid of the Job's SearchExport. */
+  readonly exportUid: string;
   readonly held: HeldShare;
   /** True if the Job and all its pods have ended. */
   readonly hasEnded: boolean;
@@ -117,7 +120,7 @@ export class WorkerShares {
    * Reserves request limits for up to `wanted.workers` workers of a new Job. Returns undefined if the free share of the
    * user's limits is too small, or if pods of an earlier Job with the same name may still be running.
    */
-  reserve(job: string, wanted: HeldShare, limits: RequestLimits): HeldShare | undefined {
+  reserve(job: string, exportUid: string, wanted: HeldShare, limits: RequestLimits): HeldShare | undefined {
     const known = this.#entries.get(job);
     if (known) return known.isReserved ? known.held : undefined;
     const others = this.of(wanted.user);
@@ -125,7 +128,7 @@ export class WorkerShares {
     for (let workers = Math.min(wanted.workers, (shareSize(limits)?.workers ?? 0) - used); workers > 0; workers--) {
       const held = { ...wanted, workers };
       if (!fits(limits, [...others, held])) continue;
-      this.#entries.set(job, { held, isReserved: true, goneAtMs: undefined, hasEnded: false });
+      this.#entries.set(job, { exportUid, held, isReserved: true, goneAtMs: undefined, hasEnded: false });
       return held;
     }
     return undefined;
@@ -133,6 +136,11 @@ export class WorkerShares {
 
   get(job: string): HeldShare | undefined {
     return this.#entries.get(job)?.held;
+  }
+
+  /** Reports whether Jobs of an export use request limits. Ignores the Job `except`. */
+  isHeldBy(exportUid: string, except: string): boolean {
+    return [...this.#entries].some(([job, held]) => held.exportUid === exportUid && job !== except);
   }
 
   /** Releases request limits that were reserved for a Job that was not created. */
@@ -146,11 +154,11 @@ export class WorkerShares {
    */
   observe(observed: readonly ObservedShare[], nowMs: number): { readonly isFreed: boolean; readonly nextMs: number } {
     const seen = new Set<string>();
-    for (const { job, held, hasEnded } of observed) {
+    for (const { job, exportUid, held, hasEnded } of observed) {
       seen.add(job);
       if (hasEnded && !this.#entries.has(job)) continue;
       const goneAtMs = hasEnded ? (this.#entries.get(job)?.goneAtMs ?? nowMs) : undefined;
-      this.#entries.set(job, { held, isReserved: false, goneAtMs, hasEnded });
+      this.#entries.set(job, { exportUid, held, isReserved: false, goneAtMs, hasEnded });
     }
     let isFreed = false;
     let nextMs = Number.POSITIVE_INFINITY;

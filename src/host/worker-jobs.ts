@@ -46,6 +46,7 @@ export interface WorkerJob extends WorkerObject {
 
 export interface ContainerState {
   readonly waiting?: { readonly reason?: string; readonly message?: string };
+  readonly running?: { readonly startedAt: string };
   readonly terminated?: { readonly exitCode: number; readonly reason?: string; readonly message?: string };
 }
 

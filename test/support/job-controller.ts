@@ -147,6 +147,7 @@ export class JobController {
   #start(job: ApiObject, { template }: JobSpec, index: number): void {
     const { api } = this.#world;
     const name = `${job.metadata.name}-${index}-${++this.#pods}`;
+    const startedAt = new Date(this.#world.clock.now()).toISOString();
     const labels = {
       ...template.metadata.labels,
       'batch.kubernetes.io/job-name': job.metadata.name,
@@ -158,7 +159,7 @@ export class JobController {
       kind: 'Pod',
       metadata: { name, namespace: 'logging', labels, annotations: template.metadata.annotations },
       spec: template.spec,
-      status: { phase: 'Running', startTime: new Date(this.#world.clock.now()).toISOString() },
+      status: { phase: 'Running', containerStatuses: [{ state: { running: { startedAt } } }] },
     });
     const instead = this.onPod(name);
     if (instead) this.#ended(name, instead.exitCode, instead.message);

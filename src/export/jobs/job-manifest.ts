@@ -4,12 +4,12 @@
  */
 import { createHash } from 'node:crypto';
 import type { HeldShare } from '../../account/worker-shares.ts';
-import { annotations } from '../../api/annotations.ts';
 import type { SearchExport } from '../../api/kinds.ts';
 import { apiVersion } from '../../api/kinds.ts';
 import { canonicalText } from '../../base/canonical-text.ts';
 import type { ProxyVariable } from '../../base/proxy-environment.ts';
 import { isRecord, recordOfJson } from '../../base/record.ts';
+import { echoOfRequest } from '../../controller/status-text.ts';
 import { exportLabel } from '../../host/worker-jobs.ts';
 import { secretNames } from '../resource/export-resource.ts';
 import {
@@ -55,39 +55,41 @@ const podFailurePolicy = {
 } as const;
 const defaultResources = { requests: { cpu: '1', memory: '512Mi' }, limits: { memory: '1Gi' } } as const;
 
-export interface JobInput {
+/** What determines the name of a Job. */
+export interface JobIdentity {
   readonly resource: SearchExport;
   readonly image: string;
-  readonly share: HeldShare;
+  readonly share: Pick<HeldShare, 'user'>;
   /** Hash of the credentials for the service and the store. */
   readonly credentials: string;
+  /** Environment variables with the operator's proxy settings. */
+  readonly proxy?: readonly ProxyVariable[];
+}
+
+export interface JobInput extends JobIdentity {
+  readonly share: HeldShare;
   /**
    * True if the pods get a token for their ServiceAccount. The pods need the token to write progress to the export's
    * status.
    */
   readonly showsProgress?: boolean;
-  /** Environment variables with the operator's proxy settings. */
-  readonly proxy?: readonly ProxyVariable[];
 }
 
 /** Returns a hash of everything that determines what the pods do, except the limits on requests to the log service. */
-export function workHash({ resource, share }: Pick<JobInput, 'resource' | 'share'>): string {
+export function workHash({ resource, share }: Pick<JobIdentity, 'resource' | 'share'>): string {
   const { execution, activeDeadlineSeconds } = resource.spec;
   return hashOf([workerManifest(resource), execution.job, activeDeadlineSeconds, share.user]);
 }
 
 /** Returns a hash of everything that might allow a failed Job to succeed, such as credentials and image. */
-export function causeHash({
-  resource,
-  credentials,
-  image,
-  proxy = [],
-}: Pick<JobInput, 'resource' | 'credentials' | 'image' | 'proxy'>): string {
-  return hashOf([resource.metadata.annotations[annotations.requestedAt], credentials, image, ...proxy]);
+export function causeHash({ resource, credentials, image, proxy = [] }: Omit<JobIdentity, 'share'>): string {
+  // A user may remove the annotation of a request that has been handled. This is not another request.
+  const request = echoOfRequest(resource).lastHandledReconcileAt ?? resource.status?.lastHandledReconcileAt;
+  return hashOf([request, credentials, image, ...proxy]);
 }
 
 /** Returns the name of a Job. The name contains a hash of the Job, so the same Job cannot be created twice. */
-export function jobName(input: JobInput): string {
+export function jobName(input: JobIdentity): string {
   const { name, uid } = input.resource.metadata;
   const hash = hashOf([uid, workHash(input), causeHash(input)]).slice(0, 10);
   // Shortens the name, because it becomes part of a pod's hostname, which has at most 63 characters.

@@ -41,7 +41,7 @@ import {
 import { describeExportEssentials, exportStatusWriter } from '../status/export-status.ts';
 import { resourceWording } from '../status/export-wording.ts';
 import { amountText } from '../work/figure-text.ts';
-import { buildJob, causeHash, type JobInput, jobAnnotations, jobName, workHash } from './job-manifest.ts';
+import { buildJob, causeHash, type JobIdentity, jobAnnotations, jobName, workHash } from './job-manifest.ts';
 import type { JobShares } from './job-shares.ts';
 import { againText, hasEnded, isPodEnded, isRepeated, readJob, type WorkerJobState } from './job-state.ts';
 import type { WorkerReport } from './worker-report.ts';
@@ -136,10 +136,11 @@ export class JobRuntime {
     if (this.#isLeft || this.#isClosed || resource.metadata.deletionTimestamp !== undefined) {
       return requeue(Number.POSITIVE_INFINITY, true);
     }
-    const isAsked = echoOfRequest(resource).lastHandledReconcileAt !== this.#handledRequest;
+    const { lastHandledReconcileAt: asked = this.#handledRequest } = echoOfRequest(resource);
+    const isAsked = asked !== this.#handledRequest;
     const end = isAsked ? undefined : endOf(resource);
     const found: Found = end ? { health: end } : await this.#find(resource, isAsked);
-    this.#handledRequest = echoOfRequest(resource).lastHandledReconcileAt;
+    this.#handledRequest = asked;
     const { reconciling } = found.health;
     // An export without a Job that waits for something else has a delay.
     this.#waitsForShare = reconciling && found.job === undefined && found.delayMs === undefined;
@@ -165,6 +166,8 @@ export class JobRuntime {
       if (!(error instanceof LogfleetError) || error.handling.kind === 'bug') throw error;
       if (error.code === 'host.conflict' || error.code === 'host.gone') throw error;
       const delayMs = error.handling.kind === 'stall' ? stallRetryMs : soonMs * 5;
+      const running = this.#runningJob();
+      if (running && error.reason === reasons.unauthorized) return { ...this.#show(resource, ...running), delayMs };
       const health = exportHealth({ pausedBy: undefined, problem: error, wording: resourceWording });
       const shown = !isAsked && resource.status?.kubernetesJob ? resource.status : undefined;
       found = this.#keepStall(shown, { health, delayMs });
@@ -183,6 +186,9 @@ export class JobRuntime {
     const pausedBy = host.settings().pausedBy ?? pausedByOf(resource);
     if (pausedBy === undefined) return this.#followJob(resource, store, shares, isAsked);
     for (const job of this.#jobs(store)) if (!readEnd(job, store)) await store.remove(job);
+    // A failed export has nothing to pause, and must not get another Job when it is resumed.
+    const failed = isAsked ? undefined : findCondition(resource.status?.conditions, 'Failed');
+    if (failed) return { health: shownHealth(failed), former: resource.status?.kubernetesJob };
     return { health: exportHealth({ pausedBy, wording: resourceWording }) };
   }
 
@@ -190,8 +196,7 @@ export class JobRuntime {
     const { accounts, clock, proxy } = this.#options;
     const { account } = await resolveDefinition(resource, accounts);
     const credentials = [account.fingerprint, await this.#storeCredentials(resource)].join();
-    const share = this.#wantedShare(resource, account);
-    const input = { resource, image: store.image, share, credentials, proxy };
+    const input = { resource, image: store.image, share: { user: account.user }, credentials, proxy };
     // The status describes a Job for the same work and with the same credentials, which may have been deleted since.
     const isSameJob = !isAsked && resource.status?.kubernetesJob?.name === jobName(input);
     const shown = isSameJob ? resource.status : undefined;
@@ -218,9 +223,11 @@ export class JobRuntime {
     const isAwaiting = stall && !isDue && shown?.kubernetesJob?.endTime !== undefined;
     const rest = failed ?? (isAwaiting ? stall : undefined);
     if (rest) return { health: shownHealth(rest), former: shown?.kubernetesJob };
-    // The previous Job's request limits remain in use until all its pods have ended, so a new Job must wait.
-    const isBusy = jobs.length > 0 || this.#hasPods(store);
-    if (!isBusy) this.#startedAtMs ??= clock.now();
+    // A new Job must wait until the previous Job's request limits are free again. Otherwise, it would get fewer workers.
+    const isBusy =
+      jobs.length > 0 || this.#hasPods(store) || shares.isHeldBy(this.uid, { ...this.key, name: jobName(input) });
+    const startedMs = isAsked ? undefined : Date.parse(resource.status?.startTime ?? '');
+    if (!isBusy) this.#startedAtMs ??= startedMs || clock.now();
     const found = isBusy
       ? { health: waiting(reasons.jobPending, afterFormerJob) }
       : await this.#create(resource, account, input, store, shares);
@@ -238,8 +245,8 @@ export class JobRuntime {
     if (job === undefined) return { ...found, stall, former: shown?.kubernetesJob };
     const store = this.#options.host.workerJobs;
     const pods = store ? podsOf(store, { namespace: this.key.namespace, name: job }) : [];
-    const startsMs = pods.flatMap(({ status: { phase, startTime } }) =>
-      phase === 'Running' && startTime ? Date.parse(startTime) : [],
+    const startsMs = pods.flatMap(({ status: { containerStatuses = [] } }) =>
+      containerStatuses.flatMap(({ state }) => (state?.running ? Date.parse(state.running.startedAt) : [])),
     );
     const leftMs = Math.min(...startsMs) + steadyMs - this.#options.clock.now();
     return leftMs > 0 ? { ...found, stall, delayMs: Math.min(leftMs, delayMs ?? leftMs) } : found;
@@ -261,16 +268,17 @@ export class JobRuntime {
   async #create(
     resource: SearchExport,
     account: Account,
-    input: JobInput,
+    identity: JobIdentity,
     store: WorkerJobs,
     shares: JobShares,
   ): Promise<Found> {
     const { accounts, host, log } = this.#options;
     const showsProgress = await this.#checkServiceAccount(resource, store);
-    const name = jobName(input);
+    const name = jobName(identity);
     const job = { namespace: this.key.namespace, name };
-    await this.#checkClaim(resource, input.share, store);
-    const share = shares.reserve(job, input.share, accounts.limitsOf(account));
+    const wanted = this.#wantedShare(resource, account);
+    await this.#checkClaim(resource, wanted, store);
+    const share = shares.reserve(job, this.uid, wanted, accounts.limitsOf(account));
     if (!share) {
       if (shares.get(job)) return { health: waiting(reasons.jobPending, afterFormerJob) };
       const jobs = jobsText(shares.jobsOf(account.user), this.key.namespace);
@@ -287,12 +295,12 @@ export class JobRuntime {
     if (!host.leadership.isLeader())
       return { health: waiting(reasons.jobPending, 'Another operator process is now the leader.') };
     try {
-      const result = await store.create(job, buildJob({ ...input, share, showsProgress }));
+      const result = await store.create(job, buildJob({ ...identity, share, showsProgress }));
       if (result === 'created') log.info('a Kubernetes Job is created', { job: name });
     } catch (error) {
       return this.#refused(error, job, shares);
     }
-    const message = `The Kubernetes Job ${name} has been created.${fewerText(share, input.share)}`;
+    const message = `The Kubernetes Job ${name} has been created.${fewerText(share, wanted)}`;
     return { health: waiting(reasons.jobPending, message), job: name, delayMs: stallRetryMs };
   }
 
@@ -359,6 +367,13 @@ export class JobRuntime {
   async #storeCredentials(resource: SearchExport): Promise<string> {
     const { destination } = this.#options;
     return resource.spec.destination.persistentVolumeClaim ? '' : (await destination.current(resource)).fingerprint;
+  }
+
+  /** Returns the export's Job, with the store of Jobs, if the Job has neither ended nor been deleted. */
+  #runningJob(): readonly [WorkerJob, WorkerJobs] | undefined {
+    const store = this.#options.host.workerJobs;
+    const job = store && this.#jobs(store).find((each) => !this.#isDeleted(each) && !readEnd(each, store));
+    return job && [job, store];
   }
 
   #isDeleted({ metadata: { uid, deletionTimestamp } }: WorkerJob): boolean {

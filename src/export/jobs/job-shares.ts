@@ -7,7 +7,7 @@ import type { HeldShare, ObservedShare, RequestLimits, WorkerShares } from '../.
 import type { Clock, Timer } from '../../base/clock.ts';
 import { keyText } from '../../base/key-text.ts';
 import type { ResourceKey } from '../../host/host.ts';
-import { jobNameLabel, type WorkerJob, type WorkerJobs, type WorkerPod } from '../../host/worker-jobs.ts';
+import { exportLabel, jobNameLabel, type WorkerJob, type WorkerJobs, type WorkerPod } from '../../host/worker-jobs.ts';
 import { readShare } from './job-manifest.ts';
 import { hasEnded } from './job-state.ts';
 
@@ -46,12 +46,17 @@ export class JobShares {
     return this.#options.shares.jobsOf(user);
   }
 
-  /** Reserves request limits for a Job, up to `wanted`. Returns undefined if none are left. */
-  reserve(job: ResourceKey, wanted: HeldShare, limits: RequestLimits): HeldShare | undefined {
+  /** Reports whether Jobs of an export use request limits. Ignores the Job `except`. */
+  isHeldBy(exportUid: string, except: ResourceKey): boolean {
+    return this.#options.shares.isHeldBy(exportUid, keyText(except));
+  }
+
+  /** Reserves request limits for a Job of an export, up to `wanted`. Returns undefined if none are left. */
+  reserve(job: ResourceKey, exportUid: string, wanted: HeldShare, limits: RequestLimits): HeldShare | undefined {
     const { shares, accounts } = this.#options;
     const name = keyText(job);
     const isNew = shares.get(name) === undefined;
-    const held = shares.reserve(name, wanted, limits);
+    const held = shares.reserve(name, exportUid, wanted, limits);
     if (!held || !isNew) return held;
     this.#expire(job);
     accounts.sharesChanged();
@@ -114,7 +119,8 @@ function observedShares(store: WorkerJobs): readonly ObservedShare[] {
   // still has the annotation is used.
   const add = (job: string, from: readonly (WorkerJob | WorkerPod)[], ended: boolean) => {
     const [held] = from.flatMap(({ metadata }) => readShare(metadata.annotations) ?? []);
-    if (held) found.push({ job, held, hasEnded: ended });
+    const [{ metadata }] = from as readonly [WorkerJob | WorkerPod];
+    if (held) found.push({ job, exportUid: metadata.labels[exportLabel] ?? '', held, hasEnded: ended });
   };
   for (const job of store.jobs()) {
     const name = keyText(job.metadata);

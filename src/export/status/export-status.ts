@@ -48,13 +48,7 @@ export function describeExportEssentials(input: ExportStatusInput): SearchExport
   const { resource, before, health, startedAtMs, definition, view, wallMs } = input;
   const now = isoSeconds(statusTimeMs(resource.metadata, wallMs));
   const end = health.isComplete ? 'Complete' : health.isFailed ? 'Failed' : undefined;
-  const {
-    completionTime: _,
-    estimatedCompletionTime: __,
-    lastHandledReconcileAt: ___,
-    outageStartTime: ____,
-    ...rest
-  } = before ?? {};
+  const { completionTime: _, estimatedCompletionTime: __, outageStartTime: ___, ...rest } = before ?? {};
   const { manifest: knownManifest, ...kept } = rest;
   const location = view?.location;
   // The status keeps the manifest found by an earlier process until the destination has been read.

@@ -547,6 +547,86 @@ describe('an export in a Kubernetes Job', () => {
     expect(world.rows()).toHaveLength(600);
   });
 
+  test('gets as many workers as before when its spec changes', async () => {
+    const { world, controller, jobs } = jobWorld();
+    world.add({ ...inJob, execution: { mode: 'Job', job: { workers: 3 } } });
+    world.start();
+    await world.world.until(() => controller.running.length === 3, 30 * minuteMs);
+    const before = jobs().map(({ metadata }) => metadata.name);
+    world.patch({ spec: { parallelism: 2 } });
+    await world.world.until(() => jobs().some(({ metadata }) => !before.includes(metadata.name)), 30 * minuteMs);
+    expect(jobs().map(({ spec }) => (spec as { completions: number }).completions)).toEqual([3]);
+  });
+
+  test('is followed to its end when the limits of its user are lowered', async () => {
+    const { world, controller } = jobWorld({ scenario: { search: { duration: '5m' } } });
+    world.add({ ...inJob, execution: { mode: 'Job', job: { workers: 3 } } });
+    world.start();
+    await world.world.until(() => controller.running.length === 3, 30 * minuteMs);
+    const maxConcurrentRequests = Buffer.from('6').toString('base64');
+    world.world.api.patch('/api/v1/namespaces/logging/secrets/log-service', { data: { maxConcurrentRequests } });
+    const reasons = new Set<string | undefined>();
+    const isOver = () => reasons.add(world.reason).has('Exported');
+    expect(await world.world.until(isOver, 30 * minuteMs)).toBe(true);
+    expect([...reasons]).toEqual(['JobPending', 'Exporting', 'Exported']);
+  });
+
+  test('does not start again when the annotation of a handled request is removed', async () => {
+    const { world, jobs } = jobWorld();
+    world.add(inJob);
+    world.start();
+    expect(await world.untilReason('Exported')).toBe(true);
+    world.annotate('logfleet.dev/requestedAt', 'now');
+    await world.world.until(() => world.status?.lastHandledReconcileAt === 'now', 5 * minuteMs);
+    expect(await world.untilReason('Exported')).toBe(true);
+    const { status } = world;
+    const before = jobs().map(({ metadata }) => metadata.uid);
+    world.annotate('logfleet.dev/requestedAt', null);
+    await world.world.until(() => false, 10 * minuteMs);
+    expect([world.status, jobs().map(({ metadata }) => metadata.uid)]).toEqual([status, before]);
+  });
+
+  test('is shown at work while the service rejects the key in a request of a policy', async () => {
+    const denied = { kind: 'status', status: 401, until: '3m', operations: ['listBuilds'] } as const;
+    const { world } = jobWorld({ scenario: { search: { duration: '15m' }, faults: { denied } } });
+    world.add(inJob);
+    world.start();
+    expect(await world.untilReason('Exporting')).toBe(true);
+    world.world.addPolicy('web', { target: { version: '19.200-1' } });
+    expect(await world.world.until(() => world.world.ready('web')?.reason === 'Unauthorized', 5 * minuteMs)).toBe(true);
+    const reasons = new Set<string | undefined>();
+    expect(await world.world.until(() => reasons.add(world.reason).has('Exported'), hourMs)).toBe(true);
+    expect([...reasons]).toEqual(['Exporting', 'Exported']);
+  });
+
+  test('remains failed when it is paused and resumed after its Job is gone', async () => {
+    const { world, controller, jobs } = jobWorld();
+    const started = failEachPod(controller);
+    world.add(inJob);
+    world.start();
+    expect(await world.untilReason('MaxMessagesReached')).toBe(true);
+    for (const { metadata } of jobs()) world.world.api.remove(`${jobsPath}/${metadata.name}`);
+    for (const paused of [true, false]) {
+      world.patch({ spec: { paused } });
+      await world.world.until(() => false, 10 * minuteMs);
+      expect(world.condition('Failed')).toMatchObject({ status: 'True' });
+    }
+    expect(started()).toBe(1);
+  });
+
+  test('keeps its start time when its next Job starts', async () => {
+    const { world, controller } = jobWorld();
+    let isWrong = true;
+    controller.onPod = () => (isWrong ? stalledPod('Unauthorized') : undefined);
+    world.add(inJob);
+    world.start();
+    expect(await world.untilReason('Unauthorized')).toBe(true);
+    const { startTime } = world.status ?? {};
+    isWrong = false;
+    expect(await world.untilReason('Exported')).toBe(true);
+    expect(world.status?.startTime).toBe(startTime);
+  });
+
   test('returns its share when it is deleted', async () => {
     const { world, controller, jobs } = jobWorld();
     const names = ['a', 'b', 'c', 'd'];

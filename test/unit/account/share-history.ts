@@ -90,7 +90,7 @@ export function shareHistory(random: Random): ShareHistory {
       // The new Job sometimes has the name of a deleted Job, as when an export is resumed.
       const gone = [...everShown].filter((job) => jobs.get(job)?.deletedAtMs !== undefined && !shownNames.has(job));
       const name = random.next() < 0.3 ? (gone[pick(gone.length)] ?? `job-${++made}`) : `job-${++made}`;
-      const held = shares.reserve(name, wanted, limits);
+      const held = shares.reserve(name, name, wanted, limits);
       if (!held) return;
       if ((jobs.get(name)?.pods ?? 0) > 0) throw new Error(`${name} has a share while pods of its former Job run`);
       if (random.next() < 0.2) shares.cancel(name);
@@ -158,8 +158,8 @@ function observed(ofJobs: Snapshot, ofPods: Snapshot): readonly ObservedShare[] 
     const known = ofJobs.jobs.get(job);
     const { pods = 0, held } = ofPods.jobs.get(job) ?? {};
     if (known && known.deletedAtMs === undefined) {
-      return [{ job, held: known.held, hasEnded: known.isOver && pods === 0 }];
+      return [{ job, exportUid: job, held: known.held, hasEnded: known.isOver && pods === 0 }];
     }
-    return held && pods > 0 ? [{ job, held, hasEnded: false }] : [];
+    return held && pods > 0 ? [{ job, exportUid: job, held, hasEnded: false }] : [];
   });
 }

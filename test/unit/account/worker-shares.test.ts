@@ -44,7 +44,7 @@ describe('the size of a share', () => {
 describe('B8: shares in use', () => {
   const wanted: HeldShare = { user: 'u', workers: 1, share: { requestsPerSecond: 0.75, maxConcurrentRequests: 2 } };
   const reserve = (shares: WorkerShares, ...jobs: readonly string[]) =>
-    jobs.map((job) => shares.reserve(job, wanted, whole)?.workers);
+    jobs.map((job) => shares.reserve(job, job, wanted, whole)?.workers);
 
   test('are at most four, and leave the operator its minimum', () => {
     const shares = new WorkerShares();
@@ -55,7 +55,7 @@ describe('B8: shares in use', () => {
 
   test('are limited to the free shares, and the reservation of a Job stays the same', () => {
     const shares = new WorkerShares();
-    const reserveMany = (job: string, workers: number) => shares.reserve(job, { ...wanted, workers }, whole);
+    const reserveMany = (job: string, workers: number) => shares.reserve(job, job, { ...wanted, workers }, whole);
     expect(['a', 'b', 'c'].map((job) => reserveMany(job, 3)?.workers)).toEqual([3, 1, undefined]);
     shares.cancel('a');
     expect(reserveMany('b', 3)).toEqual({ ...wanted, workers: 1 });
@@ -64,7 +64,7 @@ describe('B8: shares in use', () => {
   test('of a deleted Job are not reserved again while its pods may run', () => {
     const shares = new WorkerShares();
     reserve(shares, 'a');
-    shares.observe([{ job: 'a', held: wanted, hasEnded: false }], 0);
+    shares.observe([{ job: 'a', exportUid: 'a', held: wanted, hasEnded: false }], 0);
     shares.observe([], 1_000);
     expect(reserve(shares, 'a')).toEqual([undefined]);
     shares.observe([], 61_000);
@@ -75,16 +75,19 @@ describe('B8: shares in use', () => {
     const shares = new WorkerShares();
     reserve(shares, 'a', 'b');
     shares.observe(
-      ['a', 'b'].map((job) => ({ job, held: wanted, hasEnded: false })),
+      ['a', 'b'].map((job) => ({ job, exportUid: job, held: wanted, hasEnded: false })),
       0,
     );
-    expect(shares.observe([{ job: 'a', held: wanted, hasEnded: true }], 1_000)).toEqual({
+    expect(shares.observe([{ job: 'a', exportUid: 'a', held: wanted, hasEnded: true }], 1_000)).toEqual({
       isFreed: true,
       nextMs: 60_000,
     });
     expect(shares.get('a')).toBeUndefined();
     expect(shares.get('b')).toMatchObject(wanted);
-    expect(shares.observe([{ job: 'a', held: wanted, hasEnded: true }], 60_999)).toEqual({ isFreed: false, nextMs: 1 });
+    expect(shares.observe([{ job: 'a', exportUid: 'a', held: wanted, hasEnded: true }], 60_999)).toEqual({
+      isFreed: false,
+      nextMs: 1,
+    });
     expect(shares.of('u')).toHaveLength(1);
     shares.observe([], 61_000);
     expect(shares.of('u')).toEqual([]);
@@ -93,7 +96,7 @@ describe('B8: shares in use', () => {
   test('are returned if the Job was not created, and kept once it was observed', () => {
     const shares = new WorkerShares();
     reserve(shares, 'a', 'b');
-    shares.observe([{ job: 'b', held: wanted, hasEnded: false }], 0);
+    shares.observe([{ job: 'b', exportUid: 'b', held: wanted, hasEnded: false }], 0);
     shares.cancel('a');
     shares.cancel('b');
     expect(shares.get('a')).toBeUndefined();
