@@ -126,7 +126,7 @@ export function decideSchedule(snapshot: ScheduleSnapshot): ScheduleDecision {
   const coveredUntilMs = coveredUntil(covered, startMs);
   const unfinished = present.filter((run) => isUnfinished(run) && run.span.toMs <= nowMs);
   const active = unfinished.length;
-  // A stalled or paused run has no Job, so it uses no share of the request limits.
+  // A stalled or paused run usually has no Job, so it uses no share of the request limits.
   const running = unfinished.filter(({ state, reason }) => state === 'Active' && reason !== reasons.paused).length;
   // An active run can still fail, so active runs also count toward the maximum number of failed runs.
   const free = snapshot.isPaused
