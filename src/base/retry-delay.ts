@@ -96,7 +96,7 @@ export function countBefore(error: LogfleetError, before: LogfleetError | undefi
 /**
  * Returns the delay in ms before a retry. If the error contains a longer delay, returns that delay.
  *
- * After refused credentials, the delay is long only if an earlier request was also refused. The service sometimes
+ * After credentials are refused, the delay is long only if an earlier request was also refused. The service sometimes
  * refuses valid credentials (section 10.1 of docs/service.md).
  * @param failures number of consecutive failures before this one
  */

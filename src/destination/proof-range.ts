@@ -169,7 +169,7 @@ function join<R extends ProvenRange>(before: R, range: R): R {
   };
 }
 
-/** Reports whether the same values and the same method were used to compare two time ranges with the service. */
+/** Reports whether two time ranges were compared with the service by the same method, using the same values. */
 function areProvenAlike<R extends ProvenRange & { readonly level?: ProofLevel }>(left: R, right: R): boolean {
   if (left.level !== right.level || right.level === 'None') return false;
   return left.compared.join() === right.compared.join() && left.wholeIntervals === right.wholeIntervals;

@@ -409,9 +409,9 @@ export interface CollectorVersionPolicyStatus {
    */
   readonly outageStartTime?: string;
   /**
-   * Hash that identifies what the `Ready` condition showed before the current pause or outage, or before the current
-   * `RollingBack` if it showed `RolledBack`. If the policy is in the same state afterwards, logfleet does not send the
-   * notification about this state again. Absent if there is no such interruption.
+   * Hash of the state that the `Ready` condition showed before the current interruption. An interruption is a pause, an
+   * outage, or `RollingBack` after `RolledBack`. If the policy is in the same state afterwards, logfleet does not send
+   * the notification about this state again. Absent if there is no interruption.
    */
   readonly interruptedState?: string;
   /**

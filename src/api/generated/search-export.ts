@@ -590,9 +590,9 @@ export interface SearchExportStatus {
    */
   readonly outageStartTime?: string;
   /**
-   * Hash that identifies what the `Ready` condition showed before the current pause or outage, or before the current
-   * `Exporting` if it showed `IntervalIncomplete`. If the export is in the same state afterwards, logfleet does not
-   * send the notification about this state again. Absent if there is no such interruption.
+   * Hash of the state that the `Ready` condition showed before the current interruption. An interruption is a pause, an
+   * outage, or `Exporting` after `IntervalIncomplete`. If the export is in the same state afterwards, logfleet does not
+   * send the notification about this state again. Absent if there is no interruption.
    */
   readonly interruptedState?: string;
   /**

@@ -231,7 +231,7 @@ function figuresOf(
 
 /**
  * Returns two estimates of the bytes that the log service scans: `ofRange` for one scan of the whole time range, and
- * `ofSearches` for all searches of the export. Returns undefined if the numbers of bytes are unknown.
+ * `ofSearches` for all searches of the export. Returns undefined if the byte counts are unknown.
  */
 function scansOf(
   { segments, rowsBasis }: ExportForecast,

@@ -85,7 +85,7 @@ function lengthOf(items: Iterable<unknown>): number {
   return count;
 }
 
-/** Returns how often the cron schedule fires after `afterMs`, up to and including `untilMs`. */
+/** Returns how many times the cron schedule fires after `afterMs`, up to and including `untilMs`. */
 function ticksIn(calendar: TickCalendar, afterMs: number, untilMs: number): number {
   return untilMs <= afterMs ? 0 : lengthOf(calendar.divide({ fromMs: afterMs, toMs: untilMs + 1 })) - 1;
 }

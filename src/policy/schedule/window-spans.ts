@@ -76,7 +76,7 @@ export function spanStart(openings: readonly Opening[], atMs: number): number {
   return atMs - maxLookbackMs;
 }
 
-/** Yields, in order, the time ranges that end after `afterMs` and in which one maintenance window is open. */
+/** Yields the times at which the given maintenance window is open, in order. Leaves out those that end by `afterMs`. */
 function* spansOf({ schedule, durationMs, daySpans, zone }: Opening, afterMs: number): Generator<TimeRange, undefined> {
   // Local times that replace opening times skipped by a clock change.
   const moved: number[] = [];

@@ -14,7 +14,7 @@ import { marginBounds, type PathMargin } from './path-margin.ts';
 import type { RatePace, RequestPace } from './rate-pace.ts';
 import type { Path, RequestClass } from './request-slot.ts';
 
-/** One permitted or sent request in the rate limiter. The fields are for use by `RateLimiter` only. */
+/** A request that the rate limiter has permitted, or that has already been sent. The fields are for use by `RateLimiter` only. */
 export interface Reservation {
   readonly class: RequestClass;
   /** Network path of the request. Undefined if a former leader sent the request. */

@@ -1,4 +1,4 @@
-/** Tests that a stalled export is notified once, even if everything is paused meanwhile. */
+/** Tests that a stalled export causes one notification, even if everything is paused in between. */
 import { expect, test } from 'vitest';
 import { minuteMs } from '../../../src/base/time-units.ts';
 import { notificationOf } from '../../../src/notifications/notification.ts';

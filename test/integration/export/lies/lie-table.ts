@@ -32,7 +32,7 @@ const cutting: Scenario['search'] = { messageLimit: 500 };
 /** Corpus with more rows. The operator suspects an unreported row limit only if a search finds many rows. */
 const inLarge = { corpus: large };
 
-/** Rows that false responses change. The rows are at different positions on their result pages. */
+/** Rows changed by false responses. They are at different positions on their result pages. */
 const certain = truth[300] as ResultFields;
 const crowded = truth.findLast((row) => timeOf(row) === denseMs) as ResultFields;
 const foreign = truth[900] as ResultFields;
