@@ -2,8 +2,13 @@
 import { Ajv, type ValidateFunction } from 'ajv';
 import { recordOfJson } from '../base/record.ts';
 
-// Compiles in half the time: the schemas are parts of logfleet, and the values are small.
-const ajv = new Ajv({ validateSchema: false, code: { optimize: false } });
+/**
+ * Options that halve the time in which ajv compiles a schema. They suit schemas that are part of logfleet, because these
+ * need no check, and small values, for which faster code would not matter.
+ */
+export const quickCompilation = { validateSchema: false, code: { optimize: false } } as const;
+
+const ajv = new Ajv(quickCompilation);
 
 export const textShape = { type: 'string' } as const;
 export const textListShape = { type: 'array', items: textShape } as const;

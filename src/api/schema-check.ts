@@ -8,17 +8,16 @@ import type { StructuralSchema } from '../base/structural-schema.ts';
 import { suggestion } from './did-you-mean.ts';
 import { error, type Finding, type FindingReason } from './finding.ts';
 import { type JsonPath, valueAt } from './json-path.ts';
+import { quickCompilation } from './json-shape.ts';
 
 const listMapKeys = 'x-kubernetes-list-map-keys';
 const int32Bound = 2 ** 31;
 const ajv = new Ajv({
+  ...quickCompilation,
   allErrors: true,
   strict: false,
   // With `verbose`, each error contains the invalid value and its schema.
   verbose: true,
-  // These two options halve the compile time: the schemas are those of the CRDs, and manifests are small.
-  validateSchema: false,
-  code: { optimize: false },
   formats: {
     int32: { type: 'number', validate: (value: number) => value >= -int32Bound && value < int32Bound },
     int64: true,
