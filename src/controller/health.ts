@@ -107,7 +107,7 @@ export const needsAttention: ReadonlySet<string> = new Set([
 /**
  * Returns the Events for a status change: one for a new status or reason of the `Ready` condition, and one for a new
  * `Outage` condition (H1).
- * @param hasNews whether something has happened even if status and reason are the same; only a warning is then repeated
+ * @param hasNews true if something else has happened in the same state; a warning is then repeated
  */
 export function transitionsTo(
   before: readonly Condition[] | undefined,

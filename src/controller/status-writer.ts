@@ -197,8 +197,7 @@ export class StatusWriter<K extends KindName> {
 
   /** Reports whether a status has state details that the status before it lacks. */
   #hasNews(before: StatusOf<K> | undefined, status: StatusOf<K>): boolean {
-    if (!before || [before, status].some((each) => isInterrupted(each) || each.interruptedState !== undefined))
-      return false;
+    if (!before || this.#hidesState(before) || this.#hidesState(status)) return false;
     const { stateDetails = () => [] } = this.#options.rules;
     const known = new Set(stateDetails(before));
     return stateDetails(status).some((detail) => !known.has(detail));
@@ -219,12 +218,17 @@ export class StatusWriter<K extends KindName> {
     return interruption !== undefined && this.#stateOf(before) === this.#hashOf(interruption.of, before);
   }
 
+  /** Reports whether a status shows an interruption instead of the resource's state. */
+  #hidesState(status: StatusOf<K>): boolean {
+    return isInterrupted(status) || status.interruptedState !== undefined;
+  }
+
   /**
    * Returns a hash of the state that the status shows or, during an interruption, of the interrupted state. Returns
    * undefined if the state is unknown.
    */
   #stateOf(status: StatusOf<K> | undefined): string | undefined {
-    if (!status || isInterrupted(status) || status.interruptedState !== undefined) return status?.interruptedState;
+    if (!status || this.#hidesState(status)) return status?.interruptedState;
     const ready = findCondition(status.conditions, 'Ready');
     return ready && this.#hashOf(ready.reason, status);
   }
