@@ -22,6 +22,21 @@ const stalledPod = (reason: string, end = 'stalled') => {
   return { exitCode: 3, message: JSON.stringify({ end, reason, message, status: {} }) };
 };
 
+/** Starts an export whose pods stall with `reason` until `correct` is called. Waits until the export is stalled. */
+async function stalledWorld(reason: string, options: ExportWorldOptions = {}) {
+  const made = jobWorld(options);
+  const { world, controller } = made;
+  let isWrong = true;
+  controller.onPod = () => (isWrong ? stalledPod(reason) : undefined);
+  world.add(inJob);
+  world.start();
+  expect(await world.untilReason(reason)).toBe(true);
+  const correct = () => {
+    isWrong = false;
+  };
+  return { ...made, correct };
+}
+
 /** Lets each pod of a Job fail at its start. Returns a function that counts the pods. */
 function failEachPod(controller: JobController): () => number {
   let started = 0;
@@ -305,16 +320,10 @@ describe('an export in a Kubernetes Job', () => {
   });
 
   test('stalls with the reason of the worker, and runs again in another Job on request', async () => {
-    const { world, controller, jobs } = jobWorld();
-    const report = { end: 'stalled', reason: 'QueryRefused', message: 'The query is wrong.', status: {} };
-    let isWrong = true;
-    controller.onPod = () => (isWrong ? { exitCode: 3, message: JSON.stringify(report) } : undefined);
-    world.add(inJob);
-    world.start();
-    expect(await world.untilReason('QueryRefused')).toBe(true);
+    const { world, jobs, correct } = await stalledWorld('QueryRefused');
     expect(world.condition('Stalled')).toMatchObject({ status: 'True' });
     const before = jobs().map(({ metadata }) => metadata.name);
-    isWrong = false;
+    correct();
     world.annotate('logfleet.dev/requestedAt', 'now');
     expect(await world.untilReason('Exported')).toBe(true);
     expect(jobs().map(({ metadata }) => metadata.name)).not.toEqual(before);
@@ -322,14 +331,8 @@ describe('an export in a Kubernetes Job', () => {
   });
 
   test('runs again as soon as a Secret is corrected after the service rejected the key', async () => {
-    const { world, controller } = jobWorld();
-    const report = { end: 'stalled', reason: 'Unauthorized', message: 'The key is wrong.', status: {} };
-    let isWrong = true;
-    controller.onPod = () => (isWrong ? { exitCode: 3, message: JSON.stringify(report) } : undefined);
-    world.add(inJob);
-    world.start();
-    expect(await world.untilReason('Unauthorized')).toBe(true);
-    isWrong = false;
+    const { world, correct } = await stalledWorld('Unauthorized');
+    correct();
     const allowedHosts = Buffer.from('other.example.com').toString('base64');
     world.world.api.patch('/api/v1/namespaces/logging/secrets/log-service', { data: { allowedHosts } });
     expect(await world.untilReason('Exported', 2 * minuteMs)).toBe(true);
@@ -371,13 +374,10 @@ describe('an export in a Kubernetes Job', () => {
   });
 
   test('is no longer stalled when a pod of its next Job has run for five minutes', async () => {
-    const { world, controller } = jobWorld({ scenario: { search: { duration: '30m' } } });
-    let isWrong = true;
-    controller.onPod = () => (isWrong ? stalledPod('Unauthorized') : undefined);
-    world.add(inJob);
-    world.start();
-    expect(await world.untilReason('Unauthorized')).toBe(true);
-    isWrong = false;
+    const { world, controller, correct } = await stalledWorld('Unauthorized', {
+      scenario: { search: { duration: '30m' } },
+    });
+    correct();
     await world.world.until(() => controller.running.length === 1, 5 * minuteMs);
     await world.world.until(() => false, 4 * minuteMs);
     expect(world.condition('Stalled')).toMatchObject({ reason: 'Unauthorized' });
@@ -386,14 +386,9 @@ describe('an export in a Kubernetes Job', () => {
   });
 
   test('stays stalled while the API server does not delete its ended Job', async () => {
-    const { world, controller } = jobWorld();
-    let isWrong = true;
-    controller.onPod = () => (isWrong ? stalledPod('Unauthorized') : undefined);
-    world.add(inJob);
-    world.start();
-    expect(await world.untilReason('Unauthorized')).toBe(true);
+    const { world, correct } = await stalledWorld('Unauthorized');
     const stall = world.condition('Stalled');
-    isWrong = false;
+    correct();
     let refused = 0;
     world.world.api.onRequest = ({ method, collection }) => {
       if (method !== 'DELETE' || collection !== 'batch/v1/jobs' || refused === 5) return undefined;
@@ -513,17 +508,11 @@ describe('an export in a Kubernetes Job', () => {
   });
 
   test('stays stalled when its Job is deleted after its time to live, until a Secret changes', async () => {
-    const { world, controller, jobs } = jobWorld();
-    const report = { end: 'stalled', reason: 'Unauthorized', message: 'The key is wrong.', status: {} };
-    let isWrong = true;
-    controller.onPod = () => (isWrong ? { exitCode: 3, message: JSON.stringify(report) } : undefined);
-    world.add(inJob);
-    world.start();
-    expect(await world.untilReason('Unauthorized')).toBe(true);
+    const { world, jobs, correct } = await stalledWorld('Unauthorized');
     world.world.api.remove(`${jobsPath}/${jobs()[0]?.metadata.name}`);
     await world.world.until(() => jobs().length > 0, minuteMs / 2);
     expect([jobs().length, world.reason]).toEqual([0, 'Unauthorized']);
-    isWrong = false;
+    correct();
     const allowedHosts = Buffer.from('other.example.com').toString('base64');
     world.world.api.patch('/api/v1/namespaces/logging/secrets/log-service', { data: { allowedHosts } });
     expect(await world.untilReason('Exported')).toBe(true);
@@ -615,14 +604,9 @@ describe('an export in a Kubernetes Job', () => {
   });
 
   test('keeps its start time when its next Job starts', async () => {
-    const { world, controller } = jobWorld();
-    let isWrong = true;
-    controller.onPod = () => (isWrong ? stalledPod('Unauthorized') : undefined);
-    world.add(inJob);
-    world.start();
-    expect(await world.untilReason('Unauthorized')).toBe(true);
+    const { world, correct } = await stalledWorld('Unauthorized');
     const { startTime } = world.status ?? {};
-    isWrong = false;
+    correct();
     expect(await world.untilReason('Exported')).toBe(true);
     expect(world.status?.startTime).toBe(startTime);
   });
