@@ -87,9 +87,7 @@ export interface HeldShare {
  */
 const lingerMs = 60_000;
 
-interface JobShare {
-  readonly exportUid: string;
-  readonly held: HeldShare;
+interface JobShare extends Pick<ObservedShare, 'exportUid' | 'held'> {
   /** True until the operator first observes the Job in the API server. Until then, the limits are only reserved. */
   isReserved: boolean;
   /**
@@ -140,7 +138,7 @@ export class WorkerShares {
 
   /** Reports whether Jobs of an export use request limits. Ignores the Job `except`. */
   isHeldBy(exportUid: string, except: string): boolean {
-    return [...this.#entries].some(([job, held]) => held.exportUid === exportUid && job !== except);
+    return [...this.#entries].some(([job, entry]) => entry.exportUid === exportUid && job !== except);
   }
 
   /** Releases request limits that were reserved for a Job that was not created. */

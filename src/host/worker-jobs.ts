@@ -54,7 +54,6 @@ export interface WorkerPod extends WorkerObject {
   readonly status: {
     readonly phase?: string;
     readonly reason?: string;
-    readonly startTime?: string;
     readonly conditions?: readonly KubernetesCondition[];
     readonly containerStatuses?: readonly { readonly state?: ContainerState }[];
   };

@@ -93,6 +93,7 @@ export class JobRuntime {
   #handledRequest: string | undefined;
   /** Uids of the Jobs that this object has deleted. The cache may still contain them. */
   readonly #deleted = new Set<string>();
+  /** Start of the work that a user has requested. Otherwise, the status shows the start. */
   #startedAtMs: number | undefined;
   #isClosed = false;
   #isLeft = false;
@@ -166,11 +167,10 @@ export class JobRuntime {
       if (!(error instanceof LogfleetError) || error.handling.kind === 'bug') throw error;
       if (error.code === 'host.conflict' || error.code === 'host.gone') throw error;
       const delayMs = error.handling.kind === 'stall' ? stallRetryMs : soonMs * 5;
-      const running = this.#runningJob();
-      if (running && error.reason === reasons.unauthorized) return { ...this.#show(resource, ...running), delayMs };
       const health = exportHealth({ pausedBy: undefined, problem: error, wording: resourceWording });
       const shown = !isAsked && resource.status?.kubernetesJob ? resource.status : undefined;
-      found = this.#keepStall(shown, { health, delayMs });
+      const running = error.reason === reasons.unauthorized ? this.#showRunning(resource) : undefined;
+      found = running ? { ...running, delayMs } : this.#keepStall(shown, { health, delayMs });
     }
     this.#awaitSecrets(resource, found.health, changes);
     return found;
@@ -223,11 +223,10 @@ export class JobRuntime {
     const isAwaiting = stall && !isDue && shown?.kubernetesJob?.endTime !== undefined;
     const rest = failed ?? (isAwaiting ? stall : undefined);
     if (rest) return { health: shownHealth(rest), former: shown?.kubernetesJob };
-    // A new Job must wait until the previous Job's request limits are free again. Otherwise, it would get fewer workers.
+    // A new Job waits until the previous Job's request limits are free again. Otherwise, it would get fewer workers.
     const isBusy =
       jobs.length > 0 || this.#hasPods(store) || shares.isHeldBy(this.uid, { ...this.key, name: jobName(input) });
-    const startedMs = isAsked ? undefined : Date.parse(resource.status?.startTime ?? '');
-    if (!isBusy) this.#startedAtMs ??= startedMs || clock.now();
+    if (isAsked && !isBusy) this.#startedAtMs ??= clock.now();
     const found = isBusy
       ? { health: waiting(reasons.jobPending, afterFormerJob) }
       : await this.#create(resource, account, input, store, shares);
@@ -369,11 +368,11 @@ export class JobRuntime {
     return resource.spec.destination.persistentVolumeClaim ? '' : (await destination.current(resource)).fingerprint;
   }
 
-  /** Returns the export's Job, with the store of Jobs, if the Job has neither ended nor been deleted. */
-  #runningJob(): readonly [WorkerJob, WorkerJobs] | undefined {
+  /** Shows the export's Job. Returns undefined if there is no Job, or if it has ended or been deleted. */
+  #showRunning(resource: SearchExport): Found | undefined {
     const store = this.#options.host.workerJobs;
     const job = store && this.#jobs(store).find((each) => !this.#isDeleted(each) && !readEnd(each, store));
-    return job && [job, store];
+    return job && this.#show(resource, job, store);
   }
 
   #isDeleted({ metadata: { uid, deletionTimestamp } }: WorkerJob): boolean {
@@ -413,7 +412,7 @@ export class JobRuntime {
     const endTime = isOver ? (ofSame?.endTime ?? isoSeconds(clock.now())) : undefined;
     const shown =
       job === undefined ? undefined : { name: job, ...defined({ failedPods: failedPods || undefined, endTime }) };
-    // After Kubernetes has removed a Job, only an export that has ended or is stalled still shows the Job in its status.
+    // After Kubernetes has removed a Job, only an export that has ended or is stalled still shows it in its status.
     const known = former ?? (health.isComplete || health.isFailed ? before?.kubernetesJob : undefined);
     const kubernetesJob = shown ?? known;
     return { ...essentials, ...state?.report?.status, ...(kubernetesJob && { kubernetesJob }) };

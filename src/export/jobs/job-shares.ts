@@ -119,8 +119,8 @@ function observedShares(store: WorkerJobs): readonly ObservedShare[] {
   // still has the annotation is used.
   const add = (job: string, from: readonly (WorkerJob | WorkerPod)[], ended: boolean) => {
     const [held] = from.flatMap(({ metadata }) => readShare(metadata.annotations) ?? []);
-    const [{ metadata }] = from as readonly [WorkerJob | WorkerPod];
-    if (held) found.push({ job, exportUid: metadata.labels[exportLabel] ?? '', held, hasEnded: ended });
+    const [exportUid = ''] = from.flatMap(({ metadata }) => metadata.labels[exportLabel] ?? []);
+    if (held) found.push({ job, exportUid, held, hasEnded: ended });
   };
   for (const job of store.jobs()) {
     const name = keyText(job.metadata);
