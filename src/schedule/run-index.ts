@@ -24,7 +24,7 @@ export class RunIndex {
   readonly #bySchedule = new Multimap();
   readonly #unsubscribe: () => void;
 
-  /** @param onChange called with a schedule when one of its runs is added or removed, or changes state, or is paused or resumed */
+  /** @param onChange called with a schedule when a run is added, removed, paused or resumed, or changes state */
   constructor(exports: ResourceSource<SearchExport>, onChange: (schedule: ResourceKey) => void) {
     this.#exports = exports;
     this.#onChange = onChange;

@@ -14,7 +14,10 @@ import { marginBounds, type PathMargin } from './path-margin.ts';
 import type { RatePace, RequestPace } from './rate-pace.ts';
 import type { Path, RequestClass } from './request-slot.ts';
 
-/** A request that the rate limiter has permitted, or that has already been sent. The fields are for use by `RateLimiter` only. */
+/**
+ * A request that the rate limiter has permitted, or that has already been sent. The fields are for use by `RateLimiter`
+ * only.
+ */
 export interface Reservation {
   readonly class: RequestClass;
   /** Network path of the request. Undefined if a former leader sent the request. */
