@@ -1,7 +1,7 @@
 /** Tests the page of `logfleet ui` in Chromium. */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, Page, Route } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import '../support/chromium-setup.ts';
 import type { AnyResource } from '../../src/api/kinds.ts';
@@ -22,6 +22,22 @@ afterAll(async () => {
 
 function examples(): readonly AnyResource[] {
   return exampleResources(Date.now());
+}
+
+function isEdge({ metadata }: AnyResource): boolean {
+  return metadata.name === 'edge';
+}
+
+/** Returns the policy `edge` after its rollout. */
+function upgradedEdge(): AnyResource {
+  const conditions = conditionsOf('Ready', 'AllUpdated', 'All collectors are upgraded.', Date.now());
+  const status = { summary: { updated: '320/320', state: 'AllUpdated' }, conditions };
+  return shownResource({ kind: 'CollectorVersionPolicy', name: 'edge', namespace: 'network', status });
+}
+
+/** Returns the examples after the rollout of the policy `edge`. */
+function examplesAfterRollout(): readonly AnyResource[] {
+  return [...examples().filter((each) => !isEdge(each)), upgradedEdge()];
 }
 
 const idOf: Readonly<Record<string, string>> = {
@@ -158,10 +174,7 @@ describe('a change', () => {
   test('of a status appears without a reload, in the list and in the details', async () => {
     const own = await showPage(examples());
     const { page } = await openPage(browser, own.url, 'cvp/network/edge');
-    const conditions = conditionsOf('Ready', 'AllUpdated', 'All collectors are upgraded.', Date.now());
-    const status = { summary: { updated: '320/320', state: 'AllUpdated' }, conditions };
-    const upgraded = shownResource({ kind: 'CollectorVersionPolicy', name: 'edge', namespace: 'network', status });
-    own.reader.replace([...examples().filter(({ metadata }) => metadata.name !== 'edge'), upgraded]);
+    own.reader.replace(examplesAfterRollout());
     await page.locator('article').getByText('All collectors are upgraded.').first().waitFor();
     await page.locator('.row', { hasText: 'edge' }).locator('.figure', { hasText: '320/320' }).waitFor();
     expect(await page.title()).toBe('edge: AllUpdated – logfleet');
@@ -173,7 +186,7 @@ describe('a change', () => {
   test('that deletes the resource being shown is reported', async () => {
     const own = await showPage(examples());
     const { page } = await openPage(browser, own.url, 'cvp/network/edge');
-    own.reader.replace(examples().filter(({ metadata }) => metadata.name !== 'edge'));
+    own.reader.replace(examples().filter((each) => !isEdge(each)));
     await page.getByText('cvp/network/edge does not exist any more.').waitFor();
     await page.context().close();
     await own.stop();
@@ -182,13 +195,9 @@ describe('a change', () => {
   test('that moves the focused resource to another row also moves the focus', async () => {
     const own = await showPage(examples());
     const { page } = await openPage(browser, own.url);
-    const isEdge = ({ metadata }: { readonly metadata: { readonly name: string } }) => metadata.name === 'edge';
     const before = await page.locator('.row a', { hasText: 'edge' }).getAttribute('data-index');
     await page.locator('.row a', { hasText: 'edge' }).focus();
-    const conditions = conditionsOf('Ready', 'AllUpdated', 'All collectors are upgraded.', Date.now());
-    const status = { summary: { updated: '320/320', state: 'AllUpdated' }, conditions };
-    const upgraded = shownResource({ kind: 'CollectorVersionPolicy', name: 'edge', namespace: 'network', status });
-    own.reader.replace([...examples().filter((each) => !isEdge(each)), upgraded]);
+    own.reader.replace(examplesAfterRollout());
     await page.locator('.row a:focus', { hasText: '320/320' }).waitFor();
     expect(await page.locator('.row a:focus').getAttribute('data-index')).not.toBe(before);
     await page.context().close();
@@ -260,6 +269,28 @@ describe('a list of ten thousand resources', () => {
     await page.keyboard.press('ArrowUp');
     await page.locator('.row[aria-posinset="10009"] a:focus').waitFor();
     await page.context().close();
+  });
+
+  test('keeps rows as links while the list is refreshed, so that Enter works', async () => {
+    const runs = manyRuns(10_000, Date.now());
+    const own = await showPage([...examples(), ...runs]);
+    const { page } = await openPage(browser, own.url, 'cvp/network/edge');
+    const requests = Array.from({ length: 2 }, () => Promise.withResolvers<Route>());
+    let count = 0;
+    await page.route('**/api/list*', (route) => requests[count++]?.resolve(route));
+    await page.locator('.row a').first().focus();
+    await page.keyboard.press('End');
+    const forLastRows = await requests[0]?.promise;
+    own.reader.replace([...examplesAfterRollout(), ...runs]);
+    await page.locator('article').getByText('All collectors are upgraded.').first().waitFor();
+    await page.keyboard.press('Home');
+    await page.keyboard.press('ArrowDown');
+    await forLastRows?.continue();
+    await requests[1]?.promise;
+    await page.keyboard.press('Enter');
+    await page.locator('article h2', { hasText: 'incident-4711' }).waitFor();
+    await page.context().close();
+    await own.stop();
   });
 
   test('is searched by the server', async () => {

@@ -1,6 +1,6 @@
 /**
  * Caches rows of the resource list in the browser. Reads the visible rows, and some rows before and after them, from
- * the server. Refreshing the list, for example because the filter has changed, discards the cached rows.
+ * the server. When the list is refreshed, cached rows stay visible until the server has sent new ones.
  */
 import type { ListPage, ListRow } from '../page-data.ts';
 import { everything, type Filter } from './server-data.ts';
@@ -28,6 +28,8 @@ export class VisibleRows {
   readonly #rows = new Map<number, ListRow>();
   #page: ListPage;
   #filter = everything;
+  /** Filter of the cached rows. */
+  #cachedFilter = everything;
   #range: RowRange = { first: 0, count: 20 };
   #isReading = false;
   /** True if the visible rows must be read. */
@@ -65,7 +67,7 @@ export class VisibleRows {
     if (this.#isOutdated || !indices.every((index) => this.#rows.has(index))) this.#readSoon();
   }
 
-  /** Reads the visible rows from the server again, and discards all other rows. */
+  /** Reads the visible rows from the server again, and then discards all other rows. */
   refresh(): void {
     this.#isOutdated = true;
     this.#readSoon();
@@ -97,8 +99,12 @@ export class VisibleRows {
     const first = Math.max(0, this.#range.first - margin);
     const page = await this.#read(filter, first, this.#range.count + 2 * margin);
     if (filter !== this.#filter) return;
-    if (this.#isOutdated) this.#rows.clear();
-    this.#isOutdated = this.#mustRead;
+    // If other rows have become visible meanwhile, their outdated contents stay until the next response. Without its
+    // contents, a row is no link, and the Enter key would do nothing.
+    const isUpToDate = this.#isOutdated && !this.#mustRead;
+    if (isUpToDate || filter !== this.#cachedFilter) this.#rows.clear();
+    if (isUpToDate) this.#isOutdated = false;
+    this.#cachedFilter = filter;
     this.#page = page;
     this.#keep(page);
     this.#onChange();
