@@ -88,13 +88,25 @@ export function causeHash({ resource, credentials, image, proxy = [] }: Omit<Job
   return hashOf([request, credentials, image, ...proxy]);
 }
 
-/** Returns the name of a Job. The name contains a hash of the Job, so the same Job cannot be created twice. */
+/**
+ * Returns the name of a Job. The name ends with two hashes, of the Job's work and of the Job, so the same Job cannot be
+ * created twice.
+ */
 export function jobName(input: JobIdentity): string {
   const { name, uid } = input.resource.metadata;
-  const hash = hashOf([uid, workHash(input), causeHash(input)]).slice(0, 10);
+  const hash = hashOf([uid, workHash(input), causeHash(input)]).slice(0, 8);
   // Shortens the name, because it becomes part of a pod's hostname, which has at most 63 characters.
-  const readable = name.slice(0, 45).replaceAll('.', '-').replace(/-+$/, '');
-  return `${readable}-${hash}`;
+  const readable = name.slice(0, 40).replaceAll('.', '-').replace(/-+$/, '');
+  return `${readable}-${workSuffix(input)}${hash}`;
+}
+
+/** Reports whether a Job with this name did this work, with any credentials and image. */
+export function isJobOfWork(name: string | undefined, input: JobIdentity): boolean {
+  return name?.slice(-16, -8) === workSuffix(input);
+}
+
+function workSuffix(input: JobIdentity): string {
+  return hashOf([input.resource.metadata.uid, workHash(input)]).slice(0, 8);
 }
 
 /** Returns the manifest of the Job. */

@@ -41,7 +41,16 @@ import {
 import { describeExportEssentials, exportStatusWriter } from '../status/export-status.ts';
 import { resourceWording } from '../status/export-wording.ts';
 import { amountText } from '../work/figure-text.ts';
-import { buildJob, causeHash, type JobIdentity, jobAnnotations, jobName, workHash } from './job-manifest.ts';
+import {
+  buildJob,
+  causeHash,
+  isJobOfWork,
+  type JobIdentity,
+  jobAnnotations,
+  jobName,
+  readShare,
+  workHash,
+} from './job-manifest.ts';
 import type { JobShares } from './job-shares.ts';
 import { againText, hasEnded, isPodEnded, isRepeated, readJob, type WorkerJobState } from './job-state.ts';
 import type { WorkerReport } from './worker-report.ts';
@@ -169,8 +178,7 @@ export class JobRuntime {
       const delayMs = error.handling.kind === 'stall' ? stallRetryMs : soonMs * 5;
       const health = exportHealth({ pausedBy: undefined, problem: error, wording: resourceWording });
       const shown = !isAsked && resource.status?.kubernetesJob ? resource.status : undefined;
-      const running = error.reason === reasons.unauthorized ? this.#showRunning(resource) : undefined;
-      found = running ? { ...running, delayMs } : this.#keepStall(shown, { health, delayMs });
+      found = this.#showDespiteProblem(resource, isAsked) ?? this.#keepStall(shown, { health, delayMs });
     }
     this.#awaitSecrets(resource, found.health, changes);
     return found;
@@ -200,7 +208,8 @@ export class JobRuntime {
     // The status describes a Job for the same work and with the same credentials, which may have been deleted since.
     const isSameJob = !isAsked && resource.status?.kubernetesJob?.name === jobName(input);
     const shown = isSameJob ? resource.status : undefined;
-    const isDue = repeatDelayMs(shown, clock.now()) <= 0;
+    const isOfWork = !isAsked && isJobOfWork(resource.status?.kubernetesJob?.name, input);
+    const isDue = !isAsked && needsAnotherJob(resource.status?.kubernetesJob ? shown : resource.status, clock.now());
     const jobs = this.#jobs(store);
     const fresh = jobs.find(({ metadata: { annotations } }) => annotations[jobAnnotations.work] === workHash(input));
     const ended = fresh && readEnd(fresh, store) ? this.#show(resource, fresh, store) : undefined;
@@ -217,12 +226,13 @@ export class JobRuntime {
       this.#deleted.add(other.metadata.uid);
     }
     if (job) return this.#keepStall(shown, this.#show(resource, job, store));
-    // An export remains failed or stalled after Kubernetes has removed its Job.
-    const failed = findCondition(shown?.conditions, 'Failed');
+    // An export remains failed or stalled after Kubernetes has removed its Job. Other credentials might end a stall, but
+    // a failure ends the work.
+    const failed = isOfWork ? findCondition(resource.status?.conditions, 'Failed') : undefined;
     const stall = findCondition(shown?.conditions, 'Stalled');
     const isAwaiting = stall && !isDue && shown?.kubernetesJob?.endTime !== undefined;
     const rest = failed ?? (isAwaiting ? stall : undefined);
-    if (rest) return { health: shownHealth(rest), former: shown?.kubernetesJob };
+    if (rest) return { health: shownHealth(rest), former: resource.status?.kubernetesJob };
     // A new Job waits until the previous Job's request limits are free again. Otherwise, it would get fewer workers.
     const isBusy =
       jobs.length > 0 || this.#hasPods(store) || shares.isHeldBy(this.uid, { ...this.key, name: jobName(input) });
@@ -368,11 +378,24 @@ export class JobRuntime {
     return resource.spec.destination.persistentVolumeClaim ? '' : (await destination.current(resource)).fingerprint;
   }
 
-  /** Shows the export's Job. Returns undefined if there is no Job, or if it has ended or been deleted. */
-  #showRunning(resource: SearchExport): Found | undefined {
-    const store = this.#options.host.workerJobs;
-    const job = store && this.#jobs(store).find((each) => !this.#isDeleted(each) && !readEnd(each, store));
-    return job && this.#show(resource, job, store);
+  /**
+   * Shows the export's Job although the export's Secrets cannot be used. Returns undefined if there is no such Job, or
+   * if it has ended and the export needs another one.
+   */
+  #showDespiteProblem(resource: SearchExport, isAsked: boolean): Found | undefined {
+    const { host, clock } = this.#options;
+    const store = host.workerJobs;
+    const isOfWork = ({ metadata: { annotations } }: WorkerJob) => {
+      const share = readShare(annotations);
+      return share !== undefined && annotations[jobAnnotations.work] === workHash({ resource, share });
+    };
+    const job = store && this.#jobs(store).find((each) => !this.#isDeleted(each) && isOfWork(each));
+    if (!job) return undefined;
+    const found = this.#show(resource, job, store);
+    const { stalled, isFailed } = found.health;
+    const isObsolete = isAsked || (stalled && !isFailed && needsAnotherJob(resource.status, clock.now()));
+    if (isObsolete && readEnd(job, store)) return undefined;
+    return this.#keepStall(isAsked ? undefined : resource.status, found);
   }
 
   #isDeleted({ metadata: { uid, deletionTimestamp } }: WorkerJob): boolean {
@@ -490,6 +513,15 @@ function repeatDelayMs({ conditions, kubernetesJob }: SearchExportStatus = {}, n
   const endMs = Date.parse(endTime);
   const stalledMs = endMs - Date.parse(stall.lastTransitionTime);
   return endMs + Math.min(longestStallMs, Math.max(shortestStallMs, stalledMs)) - nowMs;
+}
+
+/**
+ * Reports whether a stalled export needs another Job although nothing has changed. If the status of a stalled export
+ * names no Job, the export needed a Job when its Secrets could not be used.
+ */
+function needsAnotherJob(status: SearchExportStatus | undefined, nowMs: number): boolean {
+  const isStalled = findCondition(status?.conditions, 'Stalled') !== undefined;
+  return (isStalled && !status?.kubernetesJob) || repeatDelayMs(status, nowMs) <= 0;
 }
 
 /** Returns the result of an export from its status, or undefined if the export has not ended. */

@@ -466,8 +466,7 @@ describe('the Secret', () => {
     world.add();
     world.start();
     await world.world.until(() => (world.status?.jobs?.length ?? 0) > 1, 10 * minuteMs);
-    const allowedHosts = Buffer.from('elsewhere.example.com').toString('base64');
-    world.world.api.patch(`${secretsPath}/log-service`, { data: { allowedHosts } });
+    world.changeSecret({ allowedHosts: 'elsewhere.example.com' });
     expect(await world.untilReason('Exported')).toBe(true);
     expect(world.opened).toBe(2);
     expect(world.rows()).toEqual(texts(3_000));

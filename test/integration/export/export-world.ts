@@ -11,7 +11,9 @@ import type { MemoryDestination, MemoryStore } from '../../support/memory-destin
 import { MemoryExports } from '../../support/memory-exports.ts';
 import type { ServiceMaker } from '../../support/service-world.ts';
 import type { SimulatedProcess } from '../../support/simulated-process.ts';
-import { exportsPath, World } from '../../support/world.ts';
+import { exportsPath, secretsPath, World } from '../../support/world.ts';
+
+const secretPath = `${secretsPath}/log-service`;
 
 /** Wall-clock time in ms at which the clocks start. */
 export const startMs = Date.UTC(2026, 10, 1);
@@ -102,6 +104,18 @@ export class ExportWorld {
 
   annotate(name: string, value: string | null): void {
     this.patch({ metadata: { annotations: { [name]: value } } });
+  }
+
+  /** Changes members of the Secret with the credentials for the log service. */
+  changeSecret(members: Readonly<Record<string, string>>): void {
+    const data = Object.fromEntries(
+      Object.entries(members).map(([name, value]) => [name, Buffer.from(value).toString('base64')]),
+    );
+    this.world.api.patch(secretPath, { data });
+  }
+
+  removeSecret(): void {
+    this.world.api.remove(secretPath);
   }
 
   /** Returns the texts of all exported rows, sorted. */

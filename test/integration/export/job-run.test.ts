@@ -3,7 +3,7 @@ import { PrometheusMetrics } from '../../../src/base/prometheus-metrics.ts';
 import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
 import { JobController, jobsPath, podsPath } from '../../support/job-controller.ts';
 import type { ApiObject } from '../../support/memory-api-store.ts';
-import { busiest, exportsPath, secretsPath } from '../../support/world.ts';
+import { busiest, exportsPath } from '../../support/world.ts';
 import { ExportWorld, type ExportWorldOptions, evenly } from './export-world.ts';
 
 const claim = { persistentVolumeClaim: { claimName: 'audit', path: 'logs' } };
@@ -298,8 +298,7 @@ describe('an export in a Kubernetes Job', () => {
 
   test("stalls if the user's limits leave fewer shares than it has workers", async () => {
     const { world, jobs } = jobWorld();
-    const maxConcurrentRequests = Buffer.from('6').toString('base64');
-    world.world.api.patch('/api/v1/namespaces/logging/secrets/log-service', { data: { maxConcurrentRequests } });
+    world.changeSecret({ maxConcurrentRequests: '6' });
     world.add({ ...inJob, execution: { mode: 'Job', job: { workers: 3 } } });
     world.start();
     expect(await world.untilReason('ShareTooSmall')).toBe(true);
@@ -333,8 +332,7 @@ describe('an export in a Kubernetes Job', () => {
   test('runs again as soon as a Secret is corrected after the service rejected the key', async () => {
     const { world, correct } = await stalledWorld('Unauthorized');
     correct();
-    const allowedHosts = Buffer.from('other.example.com').toString('base64');
-    world.world.api.patch('/api/v1/namespaces/logging/secrets/log-service', { data: { allowedHosts } });
+    world.changeSecret({ allowedHosts: 'other.example.com' });
     expect(await world.untilReason('Exported', 2 * minuteMs)).toBe(true);
   });
 
@@ -432,25 +430,53 @@ describe('an export in a Kubernetes Job', () => {
     expect(podsStarted()).toBe(2);
   });
 
-  test('shows that it failed, without another Job, if it failed while its Secret was missing', async () => {
+  test.each(['MaxMessagesReached', 'Unauthorized'])(
+    'shows the result %s of its Job although its Secret is missing',
+    async (reason) => {
+      const { world, controller, jobs } = jobWorld();
+      controller.onPod = () => stalledPod(reason, reason === 'Unauthorized' ? 'stalled' : 'failed');
+      world.add(inJob);
+      const operator = world.start();
+      await world.world.until(() => jobs().length === 1, minuteMs);
+      operator.kill();
+      world.removeSecret();
+      await world.world.until(() => jobs()[0]?.status !== undefined, minuteMs);
+      world.start();
+      expect(await world.untilReason(reason)).toBe(true);
+      expect(world.status?.kubernetesJob).toMatchObject({
+        name: jobs()[0]?.metadata.name,
+        endTime: expect.any(String),
+      });
+    },
+  );
+
+  test('does not wait again after its Secret was missing for a while', async () => {
+    const { world, jobs, correct } = await stalledWorld('Unauthorized');
+    const { kubernetesJob } = world.status ?? {};
+    world.removeSecret();
+    await world.world.until(() => false, minuteMs / 2);
+    expect(world.status).toMatchObject({ kubernetesJob });
+    expect(await world.untilReason('SecretNotFound')).toBe(true);
+    expect(await world.untilReason('Unauthorized', 10 * minuteMs)).toBe(false);
+    correct();
+    world.world.addSecret();
+    expect(await world.untilReason('Exported', 3 * minuteMs)).toBe(true);
+    expect(jobs()).toHaveLength(1);
+  });
+
+  test('remains failed after an edit, although its Job is gone and its Secret has changed', async () => {
     const { world, controller, jobs } = jobWorld();
     const podsStarted = failEachPod(controller);
     world.add(inJob);
-    const operator = world.start();
-    await world.world.until(() => jobs().length === 1, minuteMs);
-    operator.kill();
-    const secret = world.world.api.get(`${secretsPath}/log-service`) as ApiObject;
-    world.world.api.remove(`${secretsPath}/log-service`);
-    await world.world.until(() => jobs()[0]?.status !== undefined, minuteMs);
     world.start();
-    expect(await world.untilReason('SecretNotFound')).toBe(true);
-    await world.world.until(() => false, 2 * hourMs);
-    const { apiVersion, kind, metadata, ...rest } = secret;
-    const { name, namespace } = metadata;
-    world.world.api.create(secretsPath, { apiVersion, kind, metadata: { name, namespace }, ...rest });
     expect(await world.untilReason('MaxMessagesReached')).toBe(true);
+    world.world.api.remove(`${jobsPath}/${jobs()[0]?.metadata.name}`);
+    world.changeSecret({ allowedHosts: 'other.example.com' });
+    await world.world.until(() => false, 10 * minuteMs);
+    world.patch({ spec: { ttlSecondsAfterFinished: 1_000_000 } });
     await world.world.until(() => false, 2 * hourMs);
-    expect([podsStarted(), world.reason]).toEqual([1, 'MaxMessagesReached']);
+    expect(world.condition('Failed')).toMatchObject({ reason: 'MaxMessagesReached', observedGeneration: 2 });
+    expect(podsStarted()).toBe(1);
   });
 
   test('waits without repeated reconciles for a hanging pod of its Job before it gets another Job', async () => {
@@ -513,8 +539,7 @@ describe('an export in a Kubernetes Job', () => {
     await world.world.until(() => jobs().length > 0, minuteMs / 2);
     expect([jobs().length, world.reason]).toEqual([0, 'Unauthorized']);
     correct();
-    const allowedHosts = Buffer.from('other.example.com').toString('base64');
-    world.world.api.patch('/api/v1/namespaces/logging/secrets/log-service', { data: { allowedHosts } });
+    world.changeSecret({ allowedHosts: 'other.example.com' });
     expect(await world.untilReason('Exported')).toBe(true);
   });
 
@@ -552,8 +577,7 @@ describe('an export in a Kubernetes Job', () => {
     world.add({ ...inJob, execution: { mode: 'Job', job: { workers: 3 } } });
     world.start();
     await world.world.until(() => controller.running.length === 3, 30 * minuteMs);
-    const maxConcurrentRequests = Buffer.from('6').toString('base64');
-    world.world.api.patch('/api/v1/namespaces/logging/secrets/log-service', { data: { maxConcurrentRequests } });
+    world.changeSecret({ maxConcurrentRequests: '6' });
     const reasons = new Set<string | undefined>();
     const isOver = () => reasons.add(world.reason).has('Exported');
     expect(await world.world.until(isOver, 30 * minuteMs)).toBe(true);
@@ -698,8 +722,7 @@ describe('an export in a Kubernetes Job', () => {
     world.start();
     await world.world.until(() => controller.running.length === 1, 30 * minuteMs);
     const before = jobs().map(({ metadata }) => metadata.uid);
-    const requestsPerSecond = Buffer.from('3').toString('base64');
-    world.world.api.patch('/api/v1/namespaces/logging/secrets/log-service', { data: { requestsPerSecond } });
+    world.changeSecret({ requestsPerSecond: '3' });
     expect(await world.untilReason('Exported', 300 * minuteMs)).toBe(true);
     expect(jobs().map(({ metadata }) => metadata.uid)).toEqual(before);
   });
@@ -819,8 +842,7 @@ describe('an export in a Kubernetes Job', () => {
     const job = jobs()[0]?.metadata.name;
     first.kill();
     expect(await world.world.until(() => isComplete(jobs()[0]), 30 * minuteMs)).toBe(true);
-    const allowedHosts = Buffer.from('other.example.com').toString('base64');
-    world.world.api.patch('/api/v1/namespaces/logging/secrets/log-service', { data: { allowedHosts } });
+    world.changeSecret({ allowedHosts: 'other.example.com' });
     world.start({ workerImage: 'logfleet:next' });
     expect(await world.untilReason('Exported')).toBe(true);
     expect(jobs().map(({ metadata }) => metadata.name)).toEqual([job]);

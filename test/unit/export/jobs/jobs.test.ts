@@ -4,6 +4,7 @@ import type { SearchExport } from '../../../../src/api/kinds.ts';
 import {
   buildJob,
   causeHash,
+  isJobOfWork,
   type JobInput,
   jobAnnotations,
   jobName,
@@ -159,7 +160,7 @@ describe('the Kubernetes Job of an export', () => {
   test('has a DNS label as its name, which is short enough for an index even if the export has a long name', () => {
     const { metadata } = inputOf().resource;
     const name = jobName(inputOf({}, { metadata: { ...metadata, name: `a.${'b'.repeat(180)}` } }));
-    expect(name).toMatch(/^a-b{43}-[0-9a-f]{10}$/);
+    expect(name).toMatch(/^a-b{38}-[0-9a-f]{16}$/);
   });
 
   test('has another name if its work or its cause differs, and the same name otherwise', () => {
@@ -172,6 +173,13 @@ describe('the Kubernetes Job of an export', () => {
     expect(workHash(inputOf({}, { metadata: asked }))).toBe(workHash(input));
     expect(jobName({ ...input, credentials: 'd' })).not.toBe(jobName(input));
     expect(workHash({ ...input, image: 'logfleet:2' } as JobInput)).toBe(workHash(input));
+  });
+
+  test('shows in its name for which work it is', () => {
+    const input = inputOf();
+    expect(isJobOfWork(jobName({ ...input, credentials: 'd', image: 'logfleet:2' }), input)).toBe(true);
+    expect(isJobOfWork(jobName(inputOf({ parallelism: 2 })), input)).toBe(false);
+    expect(isJobOfWork(undefined, input)).toBe(false);
   });
 
   test('finds each Secret of the spec once', () => {
