@@ -15,6 +15,7 @@ import { assert } from '../base/assert.ts';
 import { isoText } from '../base/time-text.ts';
 import type { ExportOutput } from './fingerprint.ts';
 import { folderSegments } from './store/object-name.ts';
+import { tokenForm } from './store/writer.ts';
 
 /** Returns the folder of an export in a volume. Throws the error `destination.name` if the name is invalid. */
 export function volumeRoot(namespace: string, path: string): string {
@@ -37,7 +38,10 @@ function joined(...folders: readonly string[]): string {
 export const manifestFile = 'manifest.json';
 export const planFile = 'plan.json';
 
-const commitForm = /^\d{6,}-[-+]?\d+T\d{9}Z\.json$/;
+const intervalForm = String.raw`\d{6,}-[-+]?\d+T\d{9}Z`;
+const commitForm = new RegExp(`^${intervalForm}\\.json$`);
+/** Form of the names of data files and probe files, without their folder. */
+const dataForm = new RegExp(`^(?:${intervalForm}-\\d{3,}|probe)-${tokenForm}(?:\\.[a-z]+){0,2}$`);
 
 export class ExportLayout {
   /** Folder of the export. Empty if the manifest is at the root. */
@@ -70,6 +74,11 @@ export class ExportLayout {
   /** Returns the name of a commit record. All processes use the same name for the same interval (E3). */
   commit(segment: number, toMs: number): string {
     return `${this.commits}/${key(segment, toMs)}.json`;
+  }
+
+  /** Returns the name of a file that tests whether the destination can be written. */
+  probe(writerToken: string): string {
+    return `${this.data}/probe-${writerToken}`;
   }
 
   get proofs(): string {
@@ -114,6 +123,11 @@ export function dataFileName(
   const { segment, toMs, part, writerToken, partition = '' } = file;
   const folder = partition === '' ? 'data' : `data/${partition}`;
   return `${folder}/${key(segment, toMs)}-${String(part).padStart(3, '0')}-${writerToken}${extension(output)}`;
+}
+
+/** Reports whether logfleet can have created this file in `data/`. Users may keep other files there. */
+export function isOwnDataFile(name: string): boolean {
+  return dataForm.test(name.slice(name.lastIndexOf('/') + 1));
 }
 
 /** Returns the day or hour folder of a data file, or '' if files are not partitioned. */

@@ -9,13 +9,12 @@ import type { LogfleetError } from '../base/errors.ts';
 import { type CommitRecord, commitRecord, readRecords, recordKey } from './commit-record.ts';
 import type { Coverage } from './coverage.ts';
 import { type DigestVerdict, readVerdicts } from './digest-verdict.ts';
-import type { ExportLayout } from './export-layout.ts';
+import { type ExportLayout, isOwnDataFile } from './export-layout.ts';
 import { type ExportIdentity, exportIdentity, fingerprintOf } from './fingerprint.ts';
 import { type ProofRange, possibleProofs, proofRange, proofRangesOf } from './proof-range.ts';
 import type { ListedFiles } from './recorded-files.ts';
 import { type Destination, largestManifestBytes } from './store/destination.ts';
 import { destinationError } from './store/destination-error.ts';
-import { nameProblem } from './store/object-name.ts';
 import { boolean, integer, list, object, type Stored, StoredKind, storedText } from './stored-json.ts';
 
 const manifestTotals = object({
@@ -155,8 +154,7 @@ export async function removeStrays(
   listed: ListedFiles,
 ): Promise<number> {
   const counted = new Set(intervals.flatMap(({ files }) => files.map(({ name }) => layout.within(name))));
-  // Keeps users' own files. Their names do not match the pattern of logfleet's file names.
-  const strays = [...listed.keys()].filter((name) => !counted.has(name) && nameProblem(name) === undefined);
+  const strays = [...listed.keys()].filter((name) => !counted.has(name) && isOwnDataFile(name));
   if (strays.length > 0) await checkUnnamed(destination, layout, new Set(strays), voided);
   for (const name of strays) await destination.remove(name);
   return strays.length;

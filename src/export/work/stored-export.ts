@@ -87,7 +87,7 @@ export class StoredExport {
   async probe(token: string): Promise<void> {
     const { destination } = this;
     if (this.#probeName !== undefined) await this.#removeProbe(this.#probeName);
-    const name = this.#probeName ?? this.#definition.layout.within(`data/probe-${token}`);
+    const name = this.#probeName ?? this.#definition.layout.probe(token);
     this.#probeName = name;
     const upload = await destination.open(name, 'temporary');
     // The probe file may exist even if the write failed.

@@ -11,7 +11,7 @@ import { listFiles } from '../../../src/destination/recorded-files.ts';
 import { summaryOf } from '../../../src/destination/slice-figures.ts';
 import { type DestinationCall, MemoryDestination } from '../../support/memory-destination.ts';
 import { randomRuns } from '../../support/random-runs.ts';
-import { identity, layout, plan, recordOf, startMs, store } from './sample-export.ts';
+import { identity, layout, plan, recordOf, startMs, store, tokenOf } from './sample-export.ts';
 
 const endMs = startMs + 4 * hourMs;
 
@@ -232,7 +232,7 @@ test('commits of two processes in any order cover the range once, and leave no o
         const segment = remaining[which % Math.max(1, remaining.length)];
         if (!segment) return;
         const fromMs = segment.fromMs + Math.floor(cut * (segment.toMs - segment.fromMs - 1));
-        const made = recordOf(segment.index, fromMs, segment.toMs, rows, `w${writer}-${turn++}`);
+        const made = recordOf(segment.index, fromMs, segment.toMs, rows, tokenOf(turn++));
         await store(destination, made);
         if (fate === 'dies') return;
         destination.strike = (call) => (fate === 'losesTheResponse' ? losesResponse(call) : undefined);

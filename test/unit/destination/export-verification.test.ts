@@ -21,7 +21,7 @@ import { planKind } from '../../../src/destination/plan-object.ts';
 import { listFiles } from '../../../src/destination/recorded-files.ts';
 import { recordedSlices, SliceSums } from '../../../src/destination/slice-figures.ts';
 import { MemoryDestination } from '../../support/memory-destination.ts';
-import { identity, layout, plan, recordOf, startMs, store } from './sample-export.ts';
+import { identity, layout, plan, recordOf, startMs, store, tokenOf } from './sample-export.ts';
 
 let destination: MemoryDestination;
 let records: readonly CommitRecord[];
@@ -40,6 +40,10 @@ beforeEach(async () => {
     destination.objects.set(layout.commit(record.segment, record.toMs), recordKind.encode(record));
   await writeManifest(destination, layout, manifest);
 });
+
+/** Names as logfleet gives them: of a data file without its extension, and of a file that tests the destination. */
+const abandonedFile = `000009-20261101T000000000Z-001-${tokenOf(17)}`;
+const abandonedProbe = `probe-${tokenOf(17)}`;
 
 const replaceManifest = (changes: object) =>
   destination.objects.set(layout.manifest, manifestKind.encode({ ...manifest, ...changes }));
@@ -107,20 +111,21 @@ describe('a manifest', () => {
 
 describe('files that the manifest does not list', () => {
   test('are removed before the manifest is written, and no other files', async () => {
-    destination.objects.set(layout.within('data/stray'), Buffer.from('x'));
-    expect(await removeStrays(destination, layout, coverageOf(plan, records), await listed())).toBe(1);
+    const names = [`${abandonedFile}.ndjson.gz`, `dt=2026-11-01/${abandonedFile}.parquet`, abandonedProbe];
+    for (const name of names) destination.objects.set(layout.within(`data/${name}`), Buffer.from('x'));
+    expect(await removeStrays(destination, layout, coverageOf(plan, records), await listed())).toBe(3);
     expect(await differences()).toEqual([]);
   });
 
-  test.each(['.DS_Store', 'notes #1.txt', ' x'])(
-    'are kept and reported if logfleet cannot have created the name %j',
-    async (name) => {
-      const stray = layout.within(`data/${name}`);
-      destination.objects.set(stray, Buffer.from('x'));
-      expect(await removeStrays(destination, layout, coverageOf(plan, records), await listed())).toBe(0);
-      expect(await differences()).toEqual([{ kind: 'strayFile', where: layout.relative(stray) }]);
-    },
-  );
+  test.each([
+    ...['.DS_Store', 'notes #1.txt', ' x', '_SUCCESS', 'README.md', 'october.parquet', 'dt=2026-11-01/notes.txt'],
+    ...[`${abandonedFile} (1).parquet`, `old-${abandonedFile}.parquet`, 'probe-w1'],
+  ])('are kept and reported if logfleet cannot have created the name %j', async (name) => {
+    const stray = layout.within(`data/${name}`);
+    destination.objects.set(stray, Buffer.from('x'));
+    expect(await removeStrays(destination, layout, coverageOf(plan, records), await listed())).toBe(0);
+    expect(await differences()).toEqual([{ kind: 'strayFile', where: layout.relative(stray) }]);
+  });
 
   test('are kept if a valid record lists them', async () => {
     await expect(removeStrays(destination, layout, coverageOf(plan, records.slice(1)), await listed())).rejects.toThrow(

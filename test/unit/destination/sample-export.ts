@@ -20,13 +20,18 @@ export const { identity, layout } = definitionOf(
 );
 export const plan: ExportPlan = { boundariesMs: [startMs, startMs + 2 * hourMs, startMs + 4 * hourMs] };
 
+/** Returns a token of a writer, which is part of the names of its files. */
+export function tokenOf(pid: number): string {
+  return `w0123abcd-${pid}-1-00112233aabbccdd`;
+}
+
 /** Returns the commit record of an interval. If the interval has no rows, the record lists no file. */
 export function recordOf(
   segment: number,
   fromMs: number,
   toMs: number,
   rows: number,
-  writerToken = 'w1',
+  writerToken = tokenOf(1),
 ): { readonly record: CommitRecord; readonly content: Uint8Array | undefined } {
   const text = Array.from({ length: rows }, (_, row) => `{"row":${fromMs + row}}\n`).join('');
   const content = rows === 0 ? undefined : gzipSync(text);

@@ -204,7 +204,9 @@ describe('an export', () => {
     for (const segment of [0, 1, 2]) await before.commit(segment);
     const world = new WorkWorld();
     for (const [name, content] of before.destination.objects) world.destination.objects.set(name, content);
-    const stray = `${definition.layout.data}/stray`;
+    const stray = definition.layout.within(
+      'data/000001-20261101T000000000Z-001-w0123abcd-17-1-00112233aabbccdd.ndjson',
+    );
     world.destination.objects.set(stray, Buffer.from('row'));
     expect(await world.advance({ isPaused: true })).toMatchObject({ stage: 'complete' });
     expect(world.searches).toEqual([]);
