@@ -22,7 +22,15 @@ import { cancelledError, closedError, isFinal, isMissing, silencedError } from '
 import { JobGathering, type JobProgress, type MessageHistogram } from './job-gathering.ts';
 import { JobPolls } from './job-polls.ts';
 import { type PageRequest, type PageSource, readPage } from './page-reading.ts';
-import type { JobOrder, JobStatus, MessagePage, OpenJob, RecordPage, RowReceiver } from './search-service.ts';
+import {
+  type JobOrder,
+  type JobStatus,
+  type MessagePage,
+  maxPageRows,
+  type OpenJob,
+  type RecordPage,
+  type RowReceiver,
+} from './search-service.ts';
 
 /**
  * If a job receives no requests for this time in ms, the service has certainly cancelled it (section 3.1 of
@@ -81,6 +89,8 @@ export class SearchJob {
   #doneAtMs: number | undefined;
   #end: LogfleetError | undefined;
   #deletion: Promise<void> = Promise.resolve();
+  /** Maximum number of records to request per page. */
+  #recordLimit = maxPageRows;
 
   constructor(options: SearchJobOptions) {
     this.#options = options;
@@ -196,18 +206,28 @@ export class SearchJob {
 
   /**
    * Reads a page of records of a finished job (section 4.4 of docs/service.md). Resolves to the index after the last
-   * record.
+   * record. After a page that was too slow or too large, pages have half as many records.
    */
   readRecordPage({ take, ...request }: RecordReading): Promise<number> {
     return this.#read(request, {
-      fetch: async (query, signal) => {
-        const { value } = await this.#options.job.listRecords(query, { signal });
+      fetch: async ({ offset }, signal) => {
+        const { value } = await this.#listRecords(offset, signal);
         this.#gathering.warn(value.warning);
         const taken = take(value);
         if (taken) await unlessAborted(signal, taken);
         return value.records.length;
       },
     });
+  }
+
+  async #listRecords(offset: number, signal: AbortSignal): Promise<CallResponse<RecordPage>> {
+    const limit = this.#recordLimit;
+    try {
+      return await this.#options.job.listRecords({ offset, limit }, { signal });
+    } catch (thrown) {
+      if (endedIn(thrown, 'timeout', 'responseTooLarge')) this.#recordLimit = Math.ceil(limit / 2);
+      throw thrown;
+    }
   }
 
   /**

@@ -225,6 +225,31 @@ describe('records', () => {
     expect(job.progress.warnings).toEqual(['estimates']);
   });
 
+  test.each(['timeout', 'responseTooLarge'] as const)('arrive in smaller pages after a %s', async (reason) => {
+    const { clock, fake, job } = await finished(10_000);
+    fake.records = ({ offset, limit }) => {
+      if (limit > 3_000) throw failure(reason);
+      return {
+        fields: [],
+        records: firstIds(10_000)
+          .slice(offset, offset + limit)
+          .map(record),
+        warning: undefined,
+      };
+    };
+    expect(
+      await settled(
+        clock,
+        readAllRecords(job, () => undefined),
+      ),
+    ).toBe(10_000);
+    expect(fake.queries).toEqual([
+      { offset: 0, limit: 10_000 },
+      { offset: 0, limit: 5_000 },
+      ...[0, 2_500, 5_000, 7_500].map((offset) => ({ offset, limit: 2_500 })),
+    ]);
+  });
+
   test.each(['at once', 'later'])('end with the error of their destination %s', async (when) => {
     const { clock, fake, job } = await finished(20);
     fake.records = ({ offset }) => ({
