@@ -17,6 +17,7 @@ export function copySources(checkout: string, target: string): Readonly<Record<s
 /** Splits Markdown into text and code. In the result, items with an odd index are code. */
 const codeParts = /(^ *```[\s\S]*?^ *```$|`[^`\n]*`)/gm;
 const linkTarget = /\]\(([^)\s#]+)(#[^)\s]*)?\)/g;
+const pictureExtensions: readonly string[] = ['.png', '.svg'];
 
 /**
  * Replaces links to files in the checkout with links to pages of the site. Creates linked pages that do not exist yet.
@@ -43,7 +44,7 @@ function pageFor(path: string, checkout: string, target: string): string {
   const source = join(checkout, path);
   if (pages.includes(path)) return fileOf(path);
   if (!existsSync(source)) return path;
-  if (extname(path) === '.svg') {
+  if (pictureExtensions.includes(extname(path))) {
     mkdirSync(dirname(join(target, path)), { recursive: true });
     copyFileSync(source, join(target, path));
     return path;

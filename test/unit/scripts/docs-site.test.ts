@@ -40,6 +40,15 @@ describe('the pages of a checkout', () => {
     expect(copied('examples/a.yaml.md')).toBe('# examples/a.yaml\n\n````yaml\nkind: A\n````\n');
     expect(copied('examples/index.md')).toMatch(/## examples\/a.yaml\n.*kind: A\n.*## examples\/b.yaml\n.*kind: B\n/s);
   });
+
+  test.each(['.png', '.svg'])('show pictures in %s files', (extension) => {
+    const picture = `page${extension}`;
+    place('checkout/docs/ui.md', `![The page](${picture})\n`);
+    place(`checkout/docs/${picture}`, 'picture');
+    copy();
+    expect(copied('docs/ui.md')).toBe(`![The page](./${picture})\n`);
+    expect(copied(`docs/${picture}`)).toBe('picture');
+  });
 });
 
 describe('the built site', () => {
