@@ -6,7 +6,7 @@
  * - A small change to the estimated end is not written.
  */
 import { reasons } from '../../api/conditions.ts';
-import type { CollectorVersionPolicyStatus } from '../../api/generated/collector-version-policy.ts';
+import type { CollectorVersionPolicyStatus, Rollout } from '../../api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import { sameValue } from '../../base/canonical-text.ts';
 import type { Clock } from '../../base/clock.ts';
@@ -42,17 +42,19 @@ export class StatusPublisher extends StatusWriter<'CollectorVersionPolicy'> {
   }
 
   /**
-   * Writes the policy's health to the status. Does not change counts and estimates, or the target version to which the
-   * counts belong (H3). If the status has no counts, writes `wantedVersion` as the target version.
+   * Writes the policy's health to the status. Does not change counts, or the target version to which the counts belong
+   * (H3). If the status has no counts, writes `wantedVersion` as the target version. Removes the rollout's estimated end
+   * and wait unless the rollout continues.
    */
   publishHealth(policy: CollectorVersionPolicy, health: Health, wantedVersion: string | undefined): Promise<number> {
     const before = this.known(policy);
     const { generation } = policy.metadata;
     const now = isoSeconds(this.#clock.now());
-    const { outageStartTime: _, targetVersion: countedVersion, ...rest } = before ?? {};
+    const { outageStartTime: _, targetVersion: countedVersion, rollout, ...rest } = before ?? {};
     const targetVersion = before?.summary?.updated === undefined ? wantedVersion : countedVersion;
     const essentials: Essentials = {
       ...rest,
+      ...(rollout && { rollout: health.reconciling ? rollout : withoutForecast(rollout) }),
       observedGeneration: generation,
       ...echoOfRequest(policy),
       ...(targetVersion === undefined ? {} : { targetVersion }),
@@ -60,6 +62,11 @@ export class StatusPublisher extends StatusWriter<'CollectorVersionPolicy'> {
     };
     return this.publish(policy, essentials, () => ({ summary: { ...before?.summary, state: health.reason } }), health);
   }
+}
+
+/** Returns the rollout without its estimated end and the reason of its wait. */
+function withoutForecast({ estimatedCompletionTime: _, waitingFor: __, ...rollout }: Rollout): Rollout {
+  return rollout;
 }
 
 function differs(before: CollectorVersionPolicyStatus, status: CollectorVersionPolicyStatus, wallMs: number): boolean {

@@ -283,6 +283,17 @@ describe('a verdict without figures', () => {
     ]);
   });
 
+  test('removes the estimated end and the wait of the rollout unless the rollout continues', async () => {
+    const { publish, publisher, last } = world();
+    const rollout = { id: '1-x', startTime: '2026-11-01T00:00:00Z' };
+    const figures = { estimatedCompletionTime: '2026-11-01T01:00:00Z', waitingFor: 'the next maintenance window' };
+    await publish(rolling, '3/10', { rollout: { ...rollout, ...figures } });
+    await publisher.publishHealth(policy(), { ...rolling, reason: 'Unavailable' }, undefined);
+    expect(last()?.rollout).toEqual({ ...rollout, ...figures });
+    await publisher.publishHealth(policy(), stuck, undefined);
+    expect(last()?.rollout).toEqual(rollout);
+  });
+
   test('keeps the target version with the figures, until both are counted for a new target (H3)', async () => {
     const { publish, publisher, last } = world();
     await publish(rolling, '3/10');
