@@ -1,4 +1,5 @@
 /** Metrics of policies: state and reason, current stage, and number of collectors by state (C3). */
+import { findCondition, reasons } from '../../api/conditions.ts';
 import type { CollectorVersionPolicyStatus } from '../../api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import type { Metrics, Sample } from '../../base/metrics.ts';
@@ -20,7 +21,7 @@ const figures: readonly StatusFigure<CollectorVersionPolicy>[] = [
   ],
   [
     'logfleet_policy_rollout_state',
-    'Always 1, for each policy that has a rollout. The labels show the current stage (empty if the policy has no stages) and the state of that stage, as in status.stages.',
+    'Always 1, for each policy that has a rollout. The labels show the current stage (empty if the policy has no stages) and the state of that stage, as in status.stages. Without stages, the state is Progressing, Failed or Stopped.',
     rolloutState,
     ['stage', 'state'],
   ],
@@ -39,9 +40,10 @@ function quietCollectors({ stages = [] }: CollectorVersionPolicyStatus): number 
   return analyses.length === 0 ? undefined : analyses.reduce((sum, { quiet = 0 }) => sum + quiet, 0);
 }
 
-function rolloutState({ rollout, stages = [] }: CollectorVersionPolicyStatus): readonly Sample[] {
+function rolloutState({ rollout, stages = [], conditions }: CollectorVersionPolicyStatus): readonly Sample[] {
   if (!rollout) return [];
   const stage = stages.find(({ name }) => name === rollout.stage);
-  const state = rollout.stopped ? 'Stopped' : (stage?.state ?? 'Progressing');
+  const hasFailed = findCondition(conditions, 'Ready')?.reason === reasons.collectorsFailed;
+  const state = rollout.stopped ? 'Stopped' : (stage?.state ?? (hasFailed ? 'Failed' : 'Progressing'));
   return [[{ stage: rollout.stage ?? '', state }, 1]];
 }

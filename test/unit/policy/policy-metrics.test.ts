@@ -87,9 +87,10 @@ test('the current stage of a rollout has one series with its state, which ends w
   expect(await states({})).toEqual([]);
   expect(await states({ rollout, stages })).toEqual(['stage="canary",state="Soaking"']);
   expect(await states({ rollout: { ...rollout, stopped }, stages })).toEqual(['stage="canary",state="Stopped"']);
-  expect(await states({ rollout: { id: '2-19.501-1', startTime: rollout.startTime } })).toEqual([
-    'stage="",state="Progressing"',
-  ]);
+  const unstaged = { id: '2-19.501-1', startTime: rollout.startTime };
+  expect(await states({ rollout: unstaged })).toEqual(['stage="",state="Progressing"']);
+  const failed = [condition('Ready', 'False', 'CollectorsFailed')];
+  expect(await states({ rollout: unstaged, conditions: failed })).toEqual(['stage="",state="Failed"']);
   expect(await states({})).toEqual([]);
 });
 
