@@ -150,6 +150,20 @@ describe('the details', () => {
     await page.context().close();
   });
 
+  test('of a schedule show which runs are not proven complete', async () => {
+    const times = { from: '2026-11-22T12:00:00Z', to: '2026-11-22T13:00:00Z' };
+    const status = {
+      ...{ startTime: times.from, covered: [times] },
+      runs: [{ ...times, name: 'hourly-1', state: 'Complete' as const, incomplete: true }],
+    };
+    const own = await showPage([shownResource({ kind: 'SearchExportSchedule', name: 'hourly', status })]);
+    const { page } = await openPage(browser, own.url, 'sxs/logging/hourly');
+    expect(await page.getByRole('row', { name: 'hourly-1' }).innerText()).toContain('Complete, not proven');
+    expect(await page.getByTitle('not proven').count()).toBe(1);
+    await page.context().close();
+    await own.stop();
+  });
+
   test('offer the command that the resource is waiting for, for copying', async () => {
     const { page } = await openPage(browser, shown.url, 'cvp/network/edge');
     await page.getByRole('button', { name: 'Copy the command: Approve the stage' }).click();

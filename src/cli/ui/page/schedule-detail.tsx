@@ -19,7 +19,7 @@ export function ScheduleDetail({ schedule }: { schedule: SearchExportSchedule })
         rows={status.runs}
         columns={{
           ...rangeColumns,
-          State: 'state',
+          State: ({ state, incomplete }) => (incomplete ? `${state}, not proven` : state),
           Rows: 'rows',
           Size: ({ bytes }) => bytes !== undefined && renderBytes(bytes),
           Run: ({ name }) => <a href={`#sx/${metadata.namespace}/${name}`}>{name}</a>,
@@ -86,6 +86,9 @@ function Covered({ status }: { status: SearchExportScheduleStatus }) {
     ...running.map(({ from, to, state }) =>
       spanOf(from, to, state === 'Active' ? 'var(--inProgress)' : 'var(--offline)', `run ${state}`),
     ),
+    ...runs
+      .filter(({ incomplete }) => incomplete)
+      .map(({ from, to }) => spanOf(from, to, 'var(--failed)', 'not proven')),
     ...gaps.map(({ from, to, reason }) => spanOf(from, to, 'var(--failed)', `gap: ${reason}`)),
   ];
   const label = `Exported time: ${covered.length} ranges, ${gaps.length} gaps, ${running.length} running`;
@@ -101,7 +104,7 @@ const coveredKeys = [
   { label: 'exported', colour: 'var(--updated)' },
   { label: 'running', colour: 'var(--inProgress)' },
   { label: 'stalled', colour: 'var(--offline)' },
-  { label: 'gap', colour: 'var(--failed)' },
+  { label: 'gap or not proven', colour: 'var(--failed)' },
   { label: 'not exported yet', colour: 'var(--missing)' },
 ];
 
