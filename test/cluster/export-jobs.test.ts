@@ -7,6 +7,8 @@ import type { SearchExport } from '../../src/api/kinds.ts';
 import { buildJob } from '../../src/export/jobs/job-manifest.ts';
 import { objectPath } from '../../src/host/kubernetes/api-paths.ts';
 import { callApi, controlPlane, createNamespace, kubectl, userFor } from '../support/control-plane.ts';
+import { objectsOf } from '../support/helm.ts';
+import { kustomization } from '../support/installation.ts';
 import { exportOf } from '../unit/export/sample-view.ts';
 
 const manifests = join(import.meta.dirname, '../../manifests');
@@ -109,3 +111,16 @@ test.each(components)("the example for the component %s gives pods the operator'
   });
   expect(documents.filter(({ metadata }) => metadata.name === 'logfleet-export-jobs')).toHaveLength(2);
 });
+
+test.each([
+  ['cluster-wide', 'export-jobs'],
+  ['namespaced', 'export-jobs-namespaced'],
+])(
+  "%s with the component %s grants the rights to the operator in the kustomization's namespace",
+  async (base, component) => {
+    const directory = kustomization({ namespace: 'ops', resources: [base], components: [component] });
+    const objects = objectsOf((await kubectl(['kustomize', directory])).stdout);
+    const binding = objects.find(({ kind, metadata }) => kind.endsWith('Binding') && metadata.name.endsWith('-jobs'));
+    expect(binding?.['subjects']).toEqual([{ kind: 'ServiceAccount', name: 'logfleet', namespace: 'ops' }]);
+  },
+);
