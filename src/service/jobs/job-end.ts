@@ -33,14 +33,14 @@ export function cancelledError(id: string): LogfleetError {
 }
 
 /**
- * Creates the error for a lost search job. Its requests have gone unanswered for longer than the service keeps a job
- * without requests (section 3.1 of docs/service.md), so the service has cancelled the job.
+ * Creates the error for a lost search job. The service has rejected or not answered the job's requests for longer than
+ * it keeps a job without requests (section 3.1 of docs/service.md), so the service has cancelled the job.
  */
 export function silencedError(id: string, silentMs: number, cause: LogfleetError): LogfleetError {
   const { effect = 'none' } = cause instanceof ServiceError ? cause : {};
   return new ServiceError({
     failure: 'jobSilenced',
-    message: `The search job ${id} is lost, because the service has not answered a request for this job for ${Math.round(silentMs / 1000)} s.`,
+    message: `The search job ${id} is lost, because the service has not accepted a request for this job for ${Math.round(silentMs / 1000)} s. The last error: ${cause.message}`,
     handling: { kind: 'backoff' },
     reason: 'JobSilenced',
     effect,

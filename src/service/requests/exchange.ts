@@ -229,6 +229,7 @@ export class Exchange {
       serviceMessage: this.#withoutSecrets(message, cookie),
       retryAfterMs: this.#retryAfterMs(response),
       sentAtMs,
+      lacksCookie: call.session?.address !== undefined && !hasCookie,
     });
   }
 

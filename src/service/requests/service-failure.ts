@@ -16,6 +16,8 @@ export interface FailedRequest
   readonly retryAfterMs?: number | undefined;
   /** Detail to show in the message, such as an error code or a JSON path. */
   readonly detail?: string | undefined;
+  /** True if the request was for a search job, but had none of its cookies. */
+  readonly lacksCookie?: boolean;
 }
 
 const correctQuery = 'correct the query';
@@ -87,7 +89,9 @@ function handlingOf(kind: Exclude<Handling['kind'], 'bug'>, retryAfterMs: number
 function render(operation: Operation, failed: FailedRequest, names: SettingNames): string {
   const request = `${operations[operation].method} ${failed.address}`;
   const isGoneTask = operation === 'getTask' && failed.failure === 'notFound';
-  const help = isGoneTask ? undefined : adviceWith(operation, names)[failed.failure];
+  // The service may answer 500 to a request that lacks the job's cookies (section 10.2 of docs/service.md).
+  const topic = failed.failure === 'internalError' && failed.lacksCookie ? 'jobCookieMissing' : failed.failure;
+  const help = isGoneTask ? undefined : adviceWith(operation, names)[topic];
   return `${happened(request, failed, names)}${help ? `; ${help}` : ''}`;
 }
 

@@ -290,7 +290,11 @@ describe('a status request without a response', () => {
       throw failure('refused', { sent: false });
     });
     const error = await settled(clock, job.whenFinished());
-    expect(error).toMatchObject({ code: 'service.jobSilenced', reason: 'JobSilenced' });
+    expect(error).toMatchObject({
+      code: 'service.jobSilenced',
+      reason: 'JobSilenced',
+      message: expect.stringMatching(/has not accepted a request for this job for 6\d s\. The last error: refused$/),
+    });
     expect(clock.monotonic()).toBeGreaterThanOrEqual(60_000);
     const asked = fake.asked.length;
     await clock.advance(600_000);

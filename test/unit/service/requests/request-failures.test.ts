@@ -399,6 +399,15 @@ test.each(pages)('400 jobid.invalid for %s means an unknown job, like 404 (7.3, 
   expect(error).toMatchObject({ code: 'service.jobSilenced', status: 400, serviceCode: 'jobid.invalid' });
 });
 
+test('a 500 for a search job contains the advice about cookies only if the request had none (10.2)', async () => {
+  const reported = async (setCookies?: readonly string[]) => {
+    const world = harness([{ kind: 'response', status: 500 }]);
+    return (await failureOf(world, world.jobOf(15_000, setCookies).getStatus())).message;
+  };
+  expect(await reported([])).toMatch(/ was answered with 500; .* check whether a proxy removes cookies$/);
+  expect(await reported()).toMatch(/ was answered with 500$/);
+});
+
 test('messages do not contain cookies that the service repeats', async () => {
   const body = '{"code":"generic","message":"SESSION=canary-cookie is over, with canary-key"}';
   const { error } = await failureOn('getJob', [{ kind: 'response', status: 500, body }]);
