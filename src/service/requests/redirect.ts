@@ -25,10 +25,10 @@ export type Redirect =
     }
   | {
       readonly kind: 'refused';
-      readonly failure: 'redirectNotAllowed' | 'redirectInCircles';
+      readonly failure: 'redirectNotAllowed' | 'redirectNotHttps' | 'redirectInCircles';
       /**
-       * Text for the message: either the base address that the user can set instead, or the reason why the redirect is
-       * not followed.
+       * Text for the message: either the base address to which the redirect leads, or the reason why the redirect is not
+       * followed.
        */
       readonly detail: string;
     };
@@ -60,8 +60,10 @@ export function resolveRedirect(question: RedirectQuestion): Redirect {
   url.hash = '';
   const whole = url.pathname + url.search;
   const basePath = whole.endsWith(path) ? whole.slice(0, whole.length - path.length) : undefined;
-  if (url.protocol !== 'https:' || (url.origin !== home && !allowedHosts.has(url.host))) {
-    return { kind: 'refused', failure: 'redirectNotAllowed', detail: url.origin + (basePath ?? url.pathname) };
+  const detail = `${url.protocol}//${url.host}${basePath ?? url.pathname}`;
+  if (url.protocol !== 'https:') return { kind: 'refused', failure: 'redirectNotHttps', detail };
+  if (url.origin !== home && !allowedHosts.has(url.host)) {
+    return { kind: 'refused', failure: 'redirectNotAllowed', detail };
   }
   if (hops === maxHops) {
     return { kind: 'refused', failure: 'redirectInCircles', detail: `more than ${maxHops} redirects` };

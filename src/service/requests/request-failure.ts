@@ -104,7 +104,10 @@ const rows = {
   ...rowsOf(['responseTooLarge', 'responseMalformed', 'responseInvalid'], unreadable),
 
   // Failures of redirects that were not followed.
-  ...rowsOf(['redirectNotAllowed', 'redirectInCircles'], { ...needsPerson, reason: 'RedirectNotAllowed' }),
+  ...rowsOf(['redirectNotAllowed', 'redirectNotHttps', 'redirectInCircles'], {
+    ...needsPerson,
+    reason: 'RedirectNotAllowed',
+  }),
 
   // Failures of requests that the service rejected (section 7.1 of docs/service.md). After a 401, the request is
   // retried once, because the service may wrongly answer 401 when many clients log in (section 10.1 of

@@ -102,6 +102,8 @@ function happened(request: string, failed: FailedRequest, { followRedirect }: Se
   switch (failure) {
     case 'redirectNotAllowed':
       return `${request} was redirected to ${detail}, which is not an allowed host: if the host is correct, ${followRedirect}`;
+    case 'redirectNotHttps':
+      return `${request} was redirected to ${detail}, but logfleet sends credentials only over https: correct the Location header of the service or proxy`;
     case 'redirectInCircles':
       return `${request} was redirected repeatedly and never reached the service${inBrackets}`;
     case 'timeout':

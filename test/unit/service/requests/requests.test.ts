@@ -249,14 +249,15 @@ describe('redirects', () => {
   });
 
   test.each([
-    ['another host', 'https://evil.test/api/v1/collectors/upgrades/targets', 'https://evil.test/api'],
-    ['another port', 'https://service.test:8443/api/v1/collectors/upgrades/targets', 'https://service.test:8443/api'],
-    ['plain HTTP', 'http://service.test/api/v1/collectors/upgrades/targets', 'http://service.test/api'],
-  ])('%s gets no credentials; the message contains the new address', async (_name, location, address) => {
+    ['another host', 'https://evil.test', 'add its host to allowedHosts'],
+    ['another port', 'https://service.test:8443', 'add its host to allowedHosts'],
+    ['plain HTTP', 'http://service.test', 'correct the Location header'],
+  ])('%s gets no credentials; the message contains the new address and advice', async (_name, origin, advice) => {
+    const location = `${origin}/api/v1/collectors/upgrades/targets`;
     const { error, harness: world } = await failureOn('listBuilds', [to(location)]);
     expect(error).toMatchObject({ reason: 'RedirectNotAllowed', handling: { kind: 'stall' } });
-    expect(error.message).toContain(`${address},`);
-    expect(error.message).toContain('allowedHosts');
+    expect(error.message).toContain(`${origin}/api,`);
+    expect(error.message).toContain(advice);
     expect(world.transport.written).toHaveLength(1);
   });
 });
