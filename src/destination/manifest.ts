@@ -129,7 +129,8 @@ export async function writeManifest(
 
 function tooManyIntervals({ manifest }: ExportLayout, { totals }: Manifest, bytes: number): LogfleetError {
   const tooLarge = `the export manifest ${manifest} would list ${totals.intervals} intervals and ${totals.files} files, and have ${bytes} bytes`;
-  const advice = 'split the time range into several exports, or raise maxPartSize';
+  const advice =
+    'divide the time range into several smaller exports, or create another export with a larger maxPartSize';
   return destinationError('tooMuch', `${tooLarge}, but the maximum is ${largestManifestBytes} bytes: ${advice}`);
 }
 

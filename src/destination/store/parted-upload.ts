@@ -151,7 +151,7 @@ export class PartedUpload implements FileUpload {
     if (this.#partCount === maxParts) {
       throw destinationError(
         'invalid',
-        `the upload of ${shown} would have more than ${maxParts} parts: lower maxPartSize`,
+        `the upload of ${shown} would have more than ${maxParts} parts: create another export with a smaller maxPartSize`,
       );
     }
     if (isSequential) {

@@ -17,7 +17,10 @@ const away: DiskFailure = { failure: 'away', advice: 'logfleet will try again' }
 const failureByCode: ReadonlyMap<string, DiskFailure> = new Map([
   ['ENOSPC', full],
   ['EDQUOT', full],
-  ['EFBIG', { failure: 'full', advice: 'raise the file size limit, or lower maxPartSize' }],
+  [
+    'EFBIG',
+    { failure: 'full', advice: 'raise the file size limit, or create another export with a smaller maxPartSize' },
+  ],
   ['EACCES', denied],
   ['EPERM', denied],
   ['EROFS', { failure: 'denied', advice: 'mount the volume with write access' }],

@@ -134,6 +134,6 @@ function folderFinder({ output, timeZone, byReceiptTime }: ExportIdentity): (row
 
 function tooManyFiles({ maxPartBytes, partitionBy }: ExportIdentity['output']): Error {
   const what = `the rows of one search need more than ${maxFiles} files of ${maxPartBytes} bytes each`;
-  const advice = partitionBy === undefined ? 'raise maxPartSize' : 'raise maxPartSize, or set partitionBy to None';
-  return destinationError('tooMuch', `${what}: ${advice}`);
+  const larger = partitionBy === undefined ? 'a larger maxPartSize' : 'a larger maxPartSize or larger partitions';
+  return destinationError('tooMuch', `${what}: create another export with ${larger}`);
 }

@@ -12,7 +12,7 @@ describe('an error of the file system', () => {
   test.each([
     ['ENOSPC', 'destination.full', 'wait', 'free some space'],
     ['EDQUOT', 'destination.full', 'wait', 'free some space'],
-    ['EFBIG', 'destination.full', 'wait', 'maxPartSize'],
+    ['EFBIG', 'destination.full', 'wait', 'create another export with a smaller maxPartSize'],
     ['EACCES', 'destination.denied', 'stall', 'the user under which logfleet runs'],
     ['EROFS', 'destination.denied', 'stall', 'mount the volume'],
     ['EIO', 'destination.away', 'backoff', 'will try again'],

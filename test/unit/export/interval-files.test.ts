@@ -27,7 +27,7 @@ test('more files than a record can name are refused, with what to write instead'
     expect.objectContaining({
       code: 'destination.tooMuch',
       reason: 'InvalidSpec',
-      message: expect.stringContaining('raise maxPartSize'),
+      message: expect.stringContaining('create another export with a larger maxPartSize'),
     }),
   );
   await files.giveUp();
