@@ -14,7 +14,7 @@ import type { OwnerRef, ResourceEvent } from '../host/host.ts';
  * - `Stopped`: a rollout has stopped, or is being rolled back.
  * - `ApprovalWanted`: a stage of a rollout is waiting for approval.
  * - `Completed`: a policy is at its target, an export is complete, or a schedule has ended.
- * - `Incomplete`: logfleet could not prove that an export is complete.
+ * - `Incomplete`: logfleet could not prove that an export, or a run that a schedule kept, is complete.
  * - `Stalled`: a resource needs user action for any other reason.
  */
 export type Subject = 'Stopped' | 'ApprovalWanted' | 'Completed' | 'Incomplete' | 'Stalled';
@@ -47,7 +47,6 @@ const subjects: ReadonlyMap<string, Subject> = new Map([
   [reasons.scheduleEnded, 'Completed'],
   [reasons.exportedIncomplete, 'Incomplete'],
   [reasons.intervalIncomplete, 'Incomplete'],
-  [reasons.runsFailed, 'Incomplete'],
 ]);
 
 /** Returns the notification for an Event, or undefined if users do not need to be notified about the Event. */

@@ -67,10 +67,13 @@ describe('notifications', () => {
     expect(notificationOf(owner, event, 0)?.subject).toBe(subject);
   });
 
-  test('an Event of a stalled resource has the subject Stalled', () => {
-    const event = { ...stop, reason: reasons.unauthorized };
-    expect(notificationOf(owner, event, 0)?.subject).toBe('Stalled');
-  });
+  test.each([reasons.unauthorized, reasons.runsFailed])(
+    'a stall with the reason %s has the subject Stalled',
+    (reason) => {
+      const event = { ...stop, reason };
+      expect(notificationOf(owner, event, 0)?.subject).toBe('Stalled');
+    },
+  );
 
   test('have an id that depends on the resource, the reason and the time', () => {
     const id = (uid: string, reason: string, timeMs: number) =>
