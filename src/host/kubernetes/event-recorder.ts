@@ -16,6 +16,7 @@ import { asLogfleetError, hasCode } from '../../base/errors.ts';
 import type { Counter } from '../../base/metrics.ts';
 import type { Ports } from '../../base/ports.ts';
 import { randomHex } from '../../base/random.ts';
+import { boundedBytes } from '../../base/short-text.ts';
 import type { EventSink, OwnerRef, ResourceEvent } from '../host.ts';
 import type { ApiClient } from './api-client.ts';
 import { backoffDelay } from './api-error.ts';
@@ -28,7 +29,7 @@ const aggregationMs = 600_000;
 const burst = 25;
 const intervalMs = 12_000;
 const attempts = 3;
-const maxNoteLength = 1_024;
+const maxNoteBytes = 1_024;
 const maxReasonLength = 128;
 const backoff = { firstMs: 1_000, capMs: 10_000 };
 
@@ -198,7 +199,7 @@ export class EventRecorder implements EventSink {
       eventTime: firstTime,
       type: message.type,
       reason: message.reason.slice(0, maxReasonLength),
-      note: message.message.slice(0, maxNoteLength),
+      note: boundedBytes(message.message, maxNoteBytes),
       action: 'Reconcile',
       reportingController: 'logfleet.dev/operator',
       reportingInstance: this.#options.identity.slice(0, 128),

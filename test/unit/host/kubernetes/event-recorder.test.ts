@@ -136,6 +136,13 @@ test('texts are cut to the limits of the server', async () => {
   expect(events(at)[0]?.note).toHaveLength(1_024);
 });
 
+test('texts with characters of several bytes are cut to the limit of the server, which counts bytes', async () => {
+  const at = setting();
+  at.recorder.publish(at.owner, { type: 'Normal', reason: 'Long', message: 'ü😀'.repeat(1_000) });
+  await at.world.clock.advance(100);
+  expect(events(at)[0]?.note).toBe(`${'ü😀'.repeat(170)}ü`);
+});
+
 test('stopping delivers queued Events for a limited time', async () => {
   const at = setting();
   at.recorder.publish(at.owner, { type: 'Normal', reason: 'Last', message: 'goodbye' });
