@@ -7,7 +7,7 @@ import type { ResourceKey } from '../host/host.ts';
 
 /** Resource with its current generation, and the generation that its status describes. */
 export interface ObservableResource {
-  readonly metadata: ResourceKey & { readonly generation?: number };
+  readonly metadata: ResourceKey & { readonly generation?: number; readonly deletionTimestamp?: string };
   readonly status?: { readonly observedGeneration?: number } | undefined;
 }
 
@@ -54,7 +54,11 @@ export class UnobservedChanges {
   }
 }
 
+/**
+ * Reports whether the status shows an earlier generation. Returns false for a resource that is being deleted, because
+ * its deletion raises the generation, but logfleet may not write its status again.
+ */
 function isUnobserved(resource: ObservableResource | undefined): boolean {
-  if (!resource) return false;
+  if (!resource || resource.metadata.deletionTimestamp !== undefined) return false;
   return resource.metadata.generation !== resource.status?.observedGeneration;
 }

@@ -43,13 +43,16 @@ export function renderConditions({ conditions = [] }: WithConditions, nowMs: num
   });
 }
 
-/** Returns a warning if the status describes an earlier generation of the spec. */
+/**
+ * Returns a warning if the status describes an earlier generation of the spec. Returns undefined for a resource that is
+ * being deleted, because its deletion raises the generation.
+ */
 export function renderBehind(resource: {
-  readonly metadata: { readonly generation: number };
+  readonly metadata: { readonly generation: number; readonly deletionTimestamp?: string };
   readonly status?: { readonly observedGeneration?: number };
 }): string | undefined {
-  const { generation } = resource.metadata;
+  const { generation, deletionTimestamp } = resource.metadata;
   const observed = resource.status?.observedGeneration;
-  if (observed === undefined || observed >= generation) return undefined;
+  if (deletionTimestamp !== undefined || observed === undefined || observed >= generation) return undefined;
   return `this status describes generation ${observed} of the spec; no operator has read generation ${generation} yet`;
 }

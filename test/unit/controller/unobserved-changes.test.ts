@@ -14,6 +14,11 @@ function world() {
       resources.set(name, { metadata: { namespace: 'logging', name, generation }, ...status });
       changes.changed({ namespace: 'logging', name }, nowMs);
     },
+    markDeleted(name: string, generation: number, observedGeneration: number, nowMs: number) {
+      const metadata = { namespace: 'logging', name, generation, deletionTimestamp: '2026-11-01T00:00:00Z' };
+      resources.set(name, { metadata, status: { observedGeneration } });
+      changes.changed({ namespace: 'logging', name }, nowMs);
+    },
     remove(name: string) {
       resources.delete(name);
       changes.changed({ namespace: 'logging', name }, 0);
@@ -51,5 +56,12 @@ test('a deleted resource has no age', () => {
   const { changes, set, remove } = world();
   set('first', 1, undefined, 1_000);
   remove('first');
+  expect(changes.oldestMs(5_000)).toBe(0);
+});
+
+test('a resource that waits for a finalizer has no age, although its deletion raised the generation', () => {
+  const { changes, set, markDeleted } = world();
+  set('first', 1, 1, 1_000);
+  markDeleted('first', 2, 1, 2_000);
   expect(changes.oldestMs(5_000)).toBe(0);
 });

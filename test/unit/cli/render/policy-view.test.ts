@@ -356,6 +356,13 @@ describe('all details of a policy', () => {
     );
   });
 
+  it('reports no older spec for a resource that is being deleted', () => {
+    const policy = samplePolicy({ metadata: { generation: 4, deletionTimestamp: '2026-11-01T00:00:00Z' } });
+    expect(renderPolicy(policy, { nowMs }, { width: 200, colour: false }).join('\n')).not.toContain(
+      'no operator has read generation',
+    );
+  });
+
   it('removes control characters from all texts', () => {
     const failureReasons = [{ reason: 'disk\u001b[2J\nfull', count: 1, examples: ['a\u001bc'] }];
     const text = details({ ...rollingStatus, failureReasons }).join('');
