@@ -48,8 +48,13 @@ export const memberRules = {
   },
   user: (text: string) => value(text),
   requestsPerSecond: (text: string) => number(text, 'a number above 0, such as 2 or 0.5', (found) => found > 0),
+  /** With a single request, a slow page read would block the polls that keep search jobs alive (B3). */
   maxConcurrentRequests: (text: string) =>
-    number(text, 'a whole number from 1 to 10', (found) => Number.isInteger(found) && found >= 1),
+    number(
+      text,
+      'a whole number from 2 to 10 (at least one request for page reads, and one for polls of search jobs)',
+      (found) => Number.isInteger(found) && found >= 2,
+    ),
 } satisfies { readonly [member: string]: Rule<unknown> };
 
 export type CredentialMember = keyof typeof memberRules;

@@ -5,7 +5,7 @@ export interface CollectorVersionPolicySpec {
   /**
    * Secret, in the policy's namespace, with the address and credentials of the log service. The Secret needs the keys
    * `baseURL` (https only), `accessId` and `accessKey`. The keys `ca.crt`, `allowedHosts`, `user`, `requestsPerSecond`
-   * and `maxConcurrentRequests` are optional.
+   * and `maxConcurrentRequests` (at least 2) are optional.
    */
   readonly credentialsSecretRef: {
     /** Name of the Secret. */

@@ -6,7 +6,7 @@ export interface SearchExportSpec {
    * Secret, in the export's namespace, with the address and credentials of the log service. The Secret needs the keys
    * `baseURL` (https only), `accessId` and `accessKey`. Optional keys are `ca.crt` (the service's certificate
    * authority), `allowedHosts` (hosts to which the service may redirect) and `user` (service user that owns the access
-   * id). The optional keys `requestsPerSecond` and `maxConcurrentRequests` lower the request limits.
+   * id). The optional keys `requestsPerSecond` and `maxConcurrentRequests` (at least 2) lower the request limits.
    */
   readonly credentialsSecretRef: {
     /** Name of the Secret with the address and credentials of the log service. */
