@@ -592,8 +592,8 @@ export interface StageStatus {
   /** Number of collectors of the stage that run the target version. */
   readonly updated: number;
   /**
-   * Number of collectors of the stage whose upgrade and all its retries failed, or that went offline after their
-   * upgrade.
+   * Number of collectors of the stage whose upgrade and all its retries failed, or that went offline during or after
+   * their upgrade.
    */
   readonly failed: number;
   /**
@@ -759,7 +759,9 @@ export interface CollectorCounts {
    * left the target version.
    */
   readonly pending: number;
-  /** Number of collectors whose upgrade and all its retries failed, or that went offline after their upgrade. */
+  /**
+   * Number of collectors whose upgrade and all its retries failed, or that went offline during or after their upgrade.
+   */
   readonly failed: number;
   /** Number of collectors that cannot be upgraded now, because they are offline. */
   readonly offline: number;

@@ -13,7 +13,7 @@ import type { Counts } from './state-counts.ts';
  * - `pending`: the collector can be upgraded.
  * - `retrying`: an upgrade failed, and retries are left.
  * - `drifting`: the collector ran the target version, but now runs another version.
- * - `failed`: an upgrade failed, and no retries are left.
+ * - `failed`: an upgrade failed, and no retries are left, or the collector is offline.
  * - `offline`: the service has not heard from the collector for some time.
  * - `newer`: the collector is newer than the target, and downgrades are not allowed.
  * - `skipped`: the collector cannot be upgraded, for a recorded reason.
@@ -68,16 +68,17 @@ export function memberStateOf(input: MemberInput, context: MemberContext): Membe
   if (skipReason(input, context)) return 'skipped';
   if (input.busyElsewhere) return 'inProgress';
   if (isNewer(row, context)) return 'newer';
-  const ending = entry?.ending;
-  // A failed collector that reached the target version, and then left it, has the state `drifting` instead (U6).
-  if (entry && hasFailed(ending) && !input.drifted) {
-    // A collector that went offline while it ran the target version is not upgraded again, because that version may be
-    // the cause.
-    if (ending?.kind === 'died') return 'failed';
-    return entry.used > context.retryLimit ? 'failed' : isOffline(row, ending) ? 'offline' : 'retrying';
-  }
-  if (isOffline(row, ending)) return 'offline';
-  return input.drifted || wasUpdated(ending, context) ? 'drifting' : 'pending';
+  const { ending, used = 0 } = entry ?? {};
+  // A collector that went offline while it ran the target version is not upgraded again, because that version may be
+  // the cause.
+  if (ending?.kind === 'died' && !input.drifted) return 'failed';
+  const hasLeft = input.drifted || wasUpdated(ending, context);
+  // A collector that is offline after a failed attempt counts as failed, because the attempt may be the cause (R5).
+  if (isOffline(row, ending)) return used > 0 && !hasLeft ? 'failed' : 'offline';
+  // A failed collector that reached the target version, and then left it, is `drifting` (U6).
+  if (hasLeft) return 'drifting';
+  if (hasFailed(ending)) return used > context.retryLimit ? 'failed' : 'retrying';
+  return 'pending';
 }
 
 /** Reports whether a collector can be upgraded or has been upgraded. A stage counts only such collectors. */

@@ -154,8 +154,17 @@ export class PolicyMemberIndex {
    * again.
    */
   unfinished(): readonly string[] {
-    // The state of an offline collector can depend on `lastSeenAliveMs`, whose changes are not reported.
-    return [...this.members('offline'), ...this.members('contradicted')];
+    return [...this.#refusedOffline(), ...this.members('contradicted')];
+  }
+
+  /**
+   * Yields the collectors whose last upgrade was refused because they were offline. Their states depend on
+   * `lastSeenAliveMs`, whose changes are not reported.
+   */
+  *#refusedOffline(): IterableIterator<string> {
+    for (const memberState of ['offline', 'failed'] as const)
+      for (const id of this.members(memberState))
+        if (this.#options.ledger.entry(id)?.ending?.kind === 'offline') yield id;
   }
 
   /**
@@ -163,11 +172,7 @@ export class PolicyMemberIndex {
    * offline.
    */
   get awaitsSweep(): boolean {
-    if (this.members('contradicted').size > 0) return true;
-    for (const id of this.members('offline')) {
-      if (this.#options.ledger.entry(id)?.ending?.kind === 'offline') return true;
-    }
-    return false;
+    return this.members('contradicted').size > 0 || this.#refusedOffline().next().done !== true;
   }
 
   /** Returns the reason why the collector belongs to the policy, or `none` if it does not belong to the policy. */

@@ -217,7 +217,8 @@ export function applyRetry(input: DecideInput, pending: PendingChanges): void {
       pending.set(collectorId, unrefused(withAttemptsReset(entry)));
     else if (memberIndex.skipReason(collectorId, entry) === 'Contested')
       pending.set(collectorId, { ...withAttemptsReset(entry), drifts: 0 });
-    else if (hasFailed(ending) || ending?.kind === 'left') pending.set(collectorId, withAttemptsReset(entry));
+    else if (hasFailed(ending) || ending?.kind === 'left' || ending?.kind === 'offline')
+      pending.set(collectorId, withAttemptsReset(entry));
   }
 }
 

@@ -308,7 +308,7 @@ function collectorsFailed(input: HealthInput): Health | undefined {
   if (failed === 0) return wentQuiet(input);
   const excess = state?.excess ? ` ${state.excess.message}.` : '';
   const them = wordFor(failed, 'it', 'them');
-  const message = `${counted(failed, 'collector')} could not be upgraded to ${targetVersion} and ${wordFor(failed, 'has', 'have')} no retries left.${excess} status.failureReasons lists the causes. Correct the cause and run \`logfleet retry\`, or exclude ${them}.`;
+  const message = `${counted(failed, 'collector')} could not be upgraded to ${targetVersion}, and ${wordFor(failed, 'has no retries left or is', 'have no retries left or are')} offline.${excess} status.failureReasons lists the causes. Correct the cause and run \`logfleet retry\`, or exclude ${them}.`;
   return { ...stalled, reason: reasons.collectorsFailed, message };
 }
 

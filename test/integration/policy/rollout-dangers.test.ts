@@ -222,6 +222,53 @@ describe('a stage without maxFailures (R5)', () => {
   });
 });
 
+describe.each([
+  ['a stage without maxFailures', [canary, rest], 3],
+  ['a policy without stages', [], 30],
+])('%s: collectors that die during their upgrades (R5)', (_, stages, upgraded) => {
+  async function dying() {
+    const one = staged({
+      scenario: { upgrade: { duration: '10m' } },
+      stages,
+      spec: { retryPolicy: { limit: 2, backoff: { duration: '1m', factor: 1, cap: '1m' } } },
+    });
+    one.world.start();
+    expect(await one.world.until(() => one.tasks().length === upgraded, hourMs)).toBe(true);
+    const names = one
+      .tasks()
+      .slice(0, 2)
+      .map(({ collectorId }) => one.snapshot().collectors.find(({ id }) => id === collectorId)?.name ?? '');
+    const run = (running: boolean) =>
+      one.world.model.patch(
+        { collectors: Object.fromEntries(names.map((name) => [name, { running }])) },
+        one.world.service.nowMs(),
+      );
+    run(false);
+    expect(await one.untilReason('CollectorsFailed', 4 * hourMs)).toBe(true);
+    await one.world.clock.advance(5 * hourMs);
+    expect(one.at(target)).toBe(upgraded - 2);
+    expect(one.status()?.collectors).toMatchObject({ failed: 2, offline: 0 });
+    expect(one.status()?.failureReasons?.reduce((sum, { count }) => sum + count, 0)).toBe(2);
+    expect(one.status()?.history).toEqual([]);
+    return { ...one, run };
+  }
+
+  test('count as failed until they are back online', async () => {
+    const { run, at, untilReason } = await dying();
+    run(true);
+    expect(await untilReason('AllUpdated', 6 * hourMs)).toBe(true);
+    expect(at(target)).toBe(30);
+  });
+
+  test('are left out after a retry', async () => {
+    const { at, status, annotate, untilReason } = await dying();
+    annotate(annotations.retry, `${status()?.rollout?.id}`);
+    expect(await untilReason('AllUpdated', 6 * hourMs)).toBe(true);
+    expect(at(target)).toBe(28);
+    expect(status()?.collectors).toMatchObject({ failed: 0, offline: 2 });
+  });
+});
+
 describe('a stage whose collectors are no longer listed (R2)', () => {
   async function soaking(gone: number) {
     const one = staged({ stages: [{ ...canary, maxFailures: 0, soakDuration: '6h' }, rest] });

@@ -173,7 +173,12 @@ describe('the state is the first of two that apply', () => {
     ['newer before offline', { row: offlineRow(newerVersion) }, 'newer'],
     ['newer before retrying', { row: row(newerVersion, 0), entry: endedEntry('failed') }, 'newer'],
     ['failed before offline', { row: offlineRow(), entry: endedEntry('failed', {}, { used: 3 }) }, 'failed'],
-    ['offline before retrying', { row: offlineRow(), entry: endedEntry('failed') }, 'offline'],
+    ['failed if it is offline after an attempt', { row: offlineRow(), entry: endedEntry('failed') }, 'failed'],
+    [
+      'offline if a retry cleared its attempts',
+      { row: offlineRow(), entry: endedEntry('failed', {}, { used: 0 }) },
+      'offline',
+    ],
     ['offline before drifting', { row: offlineRow(), drifted: true }, 'offline'],
   ])('%s', (_, more, memberState) => {
     expect(memberStateOf(input(more), context())).toBe(memberState);

@@ -162,12 +162,12 @@ describe('each situation', () => {
     [
       { failed: 1 },
       0,
-      `1 collector could not be upgraded to ${target} and has no retries left. status.failureReasons lists the causes. Correct the cause and run \`logfleet retry\`, or exclude it.`,
+      `1 collector could not be upgraded to ${target}, and has no retries left or is offline. status.failureReasons lists the causes. Correct the cause and run \`logfleet retry\`, or exclude it.`,
     ],
     [
       { failed: 2 },
       0,
-      `2 collectors could not be upgraded to ${target} and have no retries left. status.failureReasons lists the causes. Correct the cause and run \`logfleet retry\`, or exclude them.`,
+      `2 collectors could not be upgraded to ${target}, and have no retries left or are offline. status.failureReasons lists the causes. Correct the cause and run \`logfleet retry\`, or exclude them.`,
     ],
     [
       { skipped: 1 },

@@ -137,10 +137,13 @@ describe('the collectors of a policy', () => {
 });
 
 describe('states follow newer data of the same row', () => {
-  test('U11: a newer heartbeat ends the state offline', () => {
-    const refused = endedEntry('offline', { lastSeenAliveMs: 100 }, { used: 0 });
+  test.each([
+    ['offline', 0],
+    ['failed', 1],
+  ])('U11: a newer heartbeat ends the state %s of a collector refused as offline', (memberState, used) => {
+    const refused = endedEntry('offline', { lastSeenAliveMs: 100 }, { used });
     const bench = new PolicyBench({ collectors: fleetOf(1, () => ({ lastSeenAliveMs: 100 })), entries: [refused] });
-    expect(bench.memberIndex.counts).toEqual(counts({ offline: 1 }));
+    expect(bench.memberIndex.counts).toEqual(counts({ [memberState]: 1 }));
     bench.listing.show(
       10,
       fleetOf(1, () => ({ lastSeenAliveMs: 101 })),

@@ -60,9 +60,10 @@ export const blockers = {
   'listing after a failure': waitsFor({ kind: 'versionAfterFailure' }),
   'maxInProgress of all': waitsFor({ kind: 'policyLimit', max: 1 }),
   'maxInProgress of a stage': waitsFor({ kind: 'stageLimit', stage: 'rest', max: 1 }),
-  // During a rollback, only the message shows the number of offline collectors.
+  // An offline collector counts as failed after a failed upgrade. During a rollback, only the message shows the number
+  // of offline collectors.
   offline: ({ figures, health }) =>
-    figures.collectors.offline > 0 || health.message.includes('will be rolled back when'),
+    figures.collectors.offline + figures.collectors.failed > 0 || health.message.includes('will be rolled back when'),
   overlap: ({ figures }) => figures.collectors.foreign > 0,
   'claims of others': waitsFor(claims),
   'observe mode': (decision) => hasReason(reasons.observing)(decision) || waitsFor({ kind: 'observeMode' })(decision),
