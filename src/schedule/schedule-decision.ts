@@ -79,7 +79,10 @@ export interface ScheduleSnapshot {
 export interface ScheduleDecision {
   /** Complete runs that need a schedule record. */
   readonly record: readonly Run[];
-  /** Failed and stalled runs to delete before the status is written, because the user has requested a retry. */
+  /**
+   * Failed and stalled runs to delete before the status is written, because the user has requested a retry. Contains no
+   * run whose time range is exported.
+   */
   readonly repeat: readonly Run[];
   /** Old runs to delete after the status is written. */
   readonly remove: readonly Run[];
@@ -91,8 +94,8 @@ export interface ScheduleDecision {
   readonly taken: readonly string[];
   /** Number of due runs that do not exist yet, including the runs in `create`. Counting stops at `maxCounted`. */
   readonly pending: number;
-  /** Number of unfinished runs, which `maxActive` limits. */
-  readonly active: number;
+  /** Unfinished runs, which `maxActive` limits. Contains no run whose time range is exported. */
+  readonly unfinished: readonly Run[];
   /** Time up to which everything since the start of the schedule is exported. */
   readonly coveredUntilMs: number;
   /** True if the oldest time range of the schedule is exported. */
@@ -116,7 +119,9 @@ export const maxCounted = 1_000;
 export function decideSchedule(snapshot: ScheduleSnapshot): ScheduleDecision {
   const { nowMs, settings, covered, recorded, runs, isTaken } = snapshot;
   const { name, calendar, startMs, endMs, settleDelayMs, maxActive, maxRunning } = settings;
-  const repeat = snapshot.isRetryRequested ? runs.filter(({ state }) => state === 'Failed' || state === 'Stalled') : [];
+  // The time range of a run can already be exported, for example if a requested check finds that files are lost.
+  const open = runs.filter(({ span }) => !contains(covered, span));
+  const repeat = snapshot.isRetryRequested ? open.filter(({ state }) => state === 'Failed' || state === 'Stalled') : [];
   const present = runs.filter((run) => !repeat.includes(run));
   const gaps = gapsOf(snapshot, present);
   const taken = union([...covered, ...[...gaps, ...present].map(({ span }) => span)]);
@@ -124,14 +129,18 @@ export function decideSchedule(snapshot: ScheduleSnapshot): ScheduleDecision {
   const due = dueRuns(dueTime, settings).take(maxCounted).toArray();
   const creatable = due.filter((span) => !isTaken(runName(name, span)));
   const coveredUntilMs = coveredUntil(covered, startMs);
-  const unfinished = present.filter((run) => isUnfinished(run) && run.span.toMs <= nowMs);
+  const unfinished = open.filter((run) => isUnfinished(run) && !repeat.includes(run) && run.span.toMs <= nowMs);
   const active = unfinished.length;
+  // A stalled run must not prevent the export of the newest logs.
+  const hasExtraSlot =
+    active === maxActive &&
+    creatable[0]?.toMs === dueTime.untilMs &&
+    unfinished.some(({ state }) => state === 'Stalled');
+  const slots = hasExtraSlot ? maxActive + 1 : maxActive;
   // A stalled or paused run usually has no Job, so it uses no share of the request limits.
   const running = unfinished.filter(({ state, reason }) => state === 'Active' && reason !== reasons.paused).length;
   // An active run can still fail, so active runs also count toward the maximum number of failed runs.
-  const free = snapshot.isPaused
-    ? 0
-    : Math.min(maxActive - active, maxGaps - gaps.length - active, maxRunning - running);
+  const free = snapshot.isPaused ? 0 : Math.min(slots - active, maxGaps - gaps.length - active, maxRunning - running);
   return {
     record: present.filter(({ state, span }) => state === 'Complete' && !contains(recorded, span)),
     remove: beyondHistory(present, snapshot),
@@ -143,7 +152,7 @@ export function decideSchedule(snapshot: ScheduleSnapshot): ScheduleDecision {
     isComplete: coveredUntilMs >= endMs,
     nextDueMs: nextDue(settings, nowMs),
     lastTickMs: calendar.lastUntil(Math.min(nowMs - settleDelayMs, endMs)),
-    ...{ repeat, active, gaps },
+    ...{ repeat, unfinished, gaps },
   };
 }
 
@@ -207,7 +216,7 @@ function hasFailed({ state }: Run): boolean {
   return state === 'Failed';
 }
 
-/** Reports whether a run counts toward the limit `maxActive`. */
+/** Reports whether a run has not ended. */
 export function isUnfinished({ state }: Pick<Run, 'state'>): boolean {
   return state === 'Active' || state === 'Stalled';
 }

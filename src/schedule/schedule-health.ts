@@ -28,7 +28,7 @@ export function scheduleHealth(input: ScheduleHealthInput): Health {
       reason: reasons.progressing,
       message: 'logfleet is reading the destination for the first time.',
     };
-  const { gaps, taken, pending, active, create, lastTickMs, nextDueMs } = decision;
+  const { gaps, taken, pending, unfinished, create, lastTickMs, nextDueMs } = decision;
   const retry = `logfleet retry sxs/${schedule}${flags}`;
   const incomplete = runs.filter(isIncomplete);
   const covered = `${coveredText(decision)}${incompleteText(incomplete)}`;
@@ -38,7 +38,7 @@ export function scheduleHealth(input: ScheduleHealthInput): Health {
   }
   const [gap] = gaps;
   if (gap) return healthOfGaps(gap, gaps.length, retry);
-  const waiting = runs.find(({ state }) => state === 'Stalled');
+  const waiting = unfinished.find(({ state }) => state === 'Stalled');
   if (waiting) {
     const message = `Run ${waiting.name} cannot continue: ${waiting.reason}. To see why: logfleet get sx/${waiting.name}${flags}. After changing spec.template, run: ${retry}`;
     return { ...stalled, reason: reasons.runStalled, message };
@@ -50,9 +50,9 @@ export function scheduleHealth(input: ScheduleHealthInput): Health {
   }
   // Runs in `create` do not exist yet. They are counted as active, because they are created right after the status is
   // written.
-  const atOnce = active + create.length;
+  const atOnce = unfinished.length + create.length;
   const later = pending - create.length;
-  const activeSpans = [...create, ...runs.filter(({ state }) => state === 'Active').map(({ span }) => span)];
+  const activeSpans = [...create, ...unfinished.filter(({ state }) => state === 'Active').map(({ span }) => span)];
   const activeText = `${counted(atOnce, 'run')} ${wordFor(atOnce, 'is', 'are')} active`;
   if (later > 0 || activeSpans.some(({ toMs }) => toMs < (lastTickMs ?? 0))) {
     const count = pending === maxCounted ? `at least ${later}` : `${later}`;

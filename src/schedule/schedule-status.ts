@@ -48,7 +48,10 @@ export function scheduleStatus(input: ScheduleStatusInput): SearchExportSchedule
     observedGeneration: generation,
     summary: {
       ...before?.summary,
-      ...(found && { active: found.decision.active + announced.length, failedRuns: found.decision.gaps.length }),
+      ...(found && {
+        active: found.decision.unfinished.length + announced.length,
+        failedRuns: found.decision.gaps.length,
+      }),
       // The value `undefined` removes the previous `lagSince` from the status when the schedule is complete.
       ...(found && ({ lagSince } as object)),
       state: health.reason,

@@ -34,8 +34,8 @@ export interface SearchExportScheduleSpec {
   readonly paused: boolean;
   /**
    * Maximum number of runs (SearchExports) that are active at the same time, from 1 to 10 (default 2). A run is active
-   * until it completes or fails. With `execution.mode: Job`, fewer runs are active if the request limits have no share
-   * for more.
+   * until it completes or fails. If some of these runs are stalled, the run with the newest time range is created as
+   * well. With `execution.mode: Job`, fewer runs are active if the request limits have no share for more.
    */
   readonly maxActive: number;
   /**

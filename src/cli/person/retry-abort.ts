@@ -9,6 +9,8 @@ import type { AnyResource, CollectorVersionPolicy, SearchExportSchedule } from '
 import type { Clock } from '../../base/clock.ts';
 import { counted } from '../../base/number-text.ts';
 import { isoText } from '../../base/time-text.ts';
+import { readCovered, readSpan } from '../../schedule/schedule-status.ts';
+import { contains } from '../../schedule/time-spans.ts';
 import type { TargetOptions } from '../command/options.ts';
 import { conditionOf } from '../render/condition-lines.ts';
 import { commandLine } from '../render/next-steps.ts';
@@ -60,9 +62,12 @@ function retryRuns(schedule: SearchExportSchedule, options: TargetOptions, clock
   };
 }
 
-/** Counts a schedule's failed and stalled runs, which `logfleet retry` starts again. */
-function runsToRetry({ status: { gaps = [], runs = [] } = {} }: SearchExportSchedule) {
-  return { failed: gaps.length, stalled: runs.filter(({ state }) => state === 'Stalled').length };
+/** Counts a schedule's failed and stalled runs, which `logfleet retry` starts again (S5). */
+function runsToRetry({ status }: SearchExportSchedule) {
+  const { gaps = [], runs = [] } = status ?? {};
+  const covered = readCovered(status);
+  const stalled = runs.filter((run) => run.state === 'Stalled' && !contains(covered, readSpan(run)));
+  return { failed: gaps.length, stalled: stalled.length };
 }
 
 /** Returns true if `logfleet retry` would have an effect on the resource. */

@@ -125,6 +125,13 @@ describe('retry of a schedule', () => {
     expect(await retry({ gaps: [gap], runs })).toMatch(/^the schedule exports 2 failed or stalled runs again\./);
   });
 
+  it('does not count a stalled run whose time range is already exported', async () => {
+    const { from, to } = run;
+    expect(await retry({ covered: [{ from, to }], runs: [{ ...run, state: 'Stalled' }] })).toMatch(
+      /^no run has failed\./,
+    );
+  });
+
   it('requests that lost records are rewritten, although no run has failed', async () => {
     expect(await retry({ gaps: [] })).toMatch(/^no run has failed\./);
   });

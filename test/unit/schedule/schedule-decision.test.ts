@@ -145,10 +145,28 @@ describe('decideSchedule', () => {
   it('counts stalled runs as active, and failed runs as gaps that use no slot', () => {
     const runs = [run(4, 'Stalled'), run(3, 'Failed', 'IntervalIncomplete')];
     const decision = decide(5, { runs });
-    expect(decision.active).toBe(1);
+    expect(decision.unfinished).toEqual([run(4, 'Stalled')]);
     expect(created(decision)).toEqual([2]);
     expect(decision.gaps).toEqual([{ span: span(3), run: runName('errors', span(3)), reason: 'IntervalIncomplete' }]);
   });
+
+  it('creates the newest due run even if stalled runs use all slots, but only one such run', () => {
+    const runs = [run(0, 'Stalled'), run(1, 'Stalled')];
+    expect(created(decide(5, { runs }))).toEqual([4]);
+    expect(created(decide(5, { runs: [...runs, run(4, 'Active')] }))).toEqual([]);
+    expect(created(decide(6, { runs: [...runs, run(4, 'Active')] }))).toEqual([]);
+    expect(created(decide(6, { runs: [...runs, run(4, 'Complete')] }))).toEqual([5]);
+    expect(created(decide(5, { runs: [run(0, 'Active'), run(1, 'Active')] }))).toEqual([]);
+  });
+
+  it.each(['Active', 'Stalled', 'Failed'] as const)(
+    'ignores a run that is %s if its time is exported, for example after a requested check',
+    (state) => {
+      const given = { runs: [run(0, state)], covered: [span(0)], settings: { maxActive: 1 } };
+      expect(created(decide(2, given))).toEqual([1]);
+      expect(decide(2, { ...given, isRetryRequested: true })).toMatchObject({ unfinished: [], repeat: [], gaps: [] });
+    },
+  );
 
   it('records complete runs before their time counts as covered', () => {
     const decision = decide(1, { runs: [run(0, 'Complete')] });
@@ -246,7 +264,7 @@ describe('decideSchedule', () => {
 
   it('creates no run for the time of a run that is being deleted, and stores no gap for it', () => {
     const decision = decide(2, { runs: [run(1, 'Deleting')], recorded: [span(0)], settings: { maxActive: 1 } });
-    expect(decision).toMatchObject({ create: [], gaps: [], active: 0 });
+    expect(decision).toMatchObject({ create: [], gaps: [], unfinished: [] });
     expect(decide(1, { runs: [run(0, 'Deleting')], gaps: [gap(0)] }).gaps).toEqual([gap(0)]);
   });
 

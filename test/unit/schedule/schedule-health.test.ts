@@ -7,9 +7,14 @@ import { scheduleHealth } from '../../../src/schedule/schedule-health.ts';
 
 const startMs = Date.UTC(2026, 9, 4, 22);
 
+function activeRun(name: string): Run {
+  return { name, span: { fromMs: startMs, toMs: startMs + hourMs }, state: 'Active', reason: 'Exporting' };
+}
+
 function healthOf(change: Partial<ScheduleDecision>, runs: readonly Run[] = []) {
   const decision: ScheduleDecision = {
-    ...{ record: [], repeat: [], remove: [], create: [], gaps: [], taken: [], pending: 3, active: 2 },
+    ...{ record: [], repeat: [], remove: [], create: [], gaps: [], taken: [], pending: 3 },
+    unfinished: [activeRun('errors-a'), activeRun('errors-b')],
     ...{ coveredUntilMs: startMs, isOldestCovered: false, isComplete: false },
     ...{ lastTickMs: startMs + 6 * hourMs, nextDueMs: startMs + 8 * hourMs },
     ...change,
@@ -30,7 +35,7 @@ test.each([
     'The oldest time range, from 2026-10-04T22:00:00Z, is not exported yet. 2 runs are active, and 3 more will be created.',
   ],
   [
-    { coveredUntilMs: startMs + hourMs, isOldestCovered: true, active: 1 },
+    { coveredUntilMs: startMs + hourMs, isOldestCovered: true, unfinished: [activeRun('errors-b')] },
     'Everything until 2026-10-04T23:00:00Z is exported. 1 run is active, and 3 more will be created.',
   ],
 ])('%j', (change, message) => {
@@ -38,15 +43,20 @@ test.each([
 });
 
 test('no run is due before the first cron time', () => {
-  const change = { active: 0, pending: 0, lastTickMs: startMs - hourMs, nextDueMs: startMs + hourMs };
+  const change = { unfinished: [], pending: 0, lastTickMs: startMs - hourMs, nextDueMs: startMs + hourMs };
   expect(healthOf(change)).toMatchObject({
     reason: 'UpToDate',
     message: 'No run is due yet. The next run is due at 2026-10-04T23:00:00Z.',
   });
 });
 
+test('a stalled run whose time range is exported does not stall the schedule', () => {
+  const change = { unfinished: [], pending: 0, coveredUntilMs: startMs + 6 * hourMs, isOldestCovered: true };
+  expect(healthOf(change, [{ ...activeRun('errors-a'), state: 'Stalled' }])).toMatchObject({ reason: 'UpToDate' });
+});
+
 test('incomplete runs count as exported, but are reported', () => {
-  const change = { active: 0, pending: 0, lastTickMs: startMs, coveredUntilMs: startMs, isOldestCovered: true };
+  const change = { unfinished: [], pending: 0, lastTickMs: startMs, coveredUntilMs: startMs, isOldestCovered: true };
   expect(healthOf(change, [incompleteRun('errors-a', 0), incompleteRun('errors-b', 1)])).toMatchObject({
     ready: 'True',
     reason: 'ExportedIncomplete',
