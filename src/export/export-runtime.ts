@@ -8,7 +8,7 @@ import { annotations } from '../api/annotations.ts';
 import { type Condition, findCondition, reasons } from '../api/conditions.ts';
 import type { SearchExport } from '../api/kinds.ts';
 import type { Timer } from '../base/clock.ts';
-import { LogfleetError } from '../base/errors.ts';
+import { hasCode, LogfleetError } from '../base/errors.ts';
 import { holdMs, retryDelayMs, stallRetryMs } from '../base/retry-delay.ts';
 import { pausedByOf } from '../controller/pauses.ts';
 import type { Result } from '../controller/reconciler.ts';
@@ -218,7 +218,10 @@ export class ExportRuntime {
     this.#awaitSecrets(resource, problem ?? view?.lastError, changes);
     if (view?.searches === 0 && this.#isOutdated) this.#end();
     // A restarted process keeps showing a complete export as complete until the process has read the destination.
-    const isUnread = problem === undefined && (view === undefined || view.stage === 'loading');
+    // A damaged destination is shown immediately, because an export that has lost files is not complete.
+    const isLoading =
+      view === undefined || (view.stage === 'loading' && !hasCode(view.lastError, 'destination.damaged'));
+    const isUnread = problem === undefined && isLoading;
     const complete = isUnread ? shownComplete(resource) : undefined;
     const health = complete
       ? shownHealth(complete)

@@ -174,6 +174,27 @@ describe('an export', () => {
     expect(world.rows()).toEqual(texts(600));
   });
 
+  test.each([
+    ['', {}],
+    [', even after its deadline', { activeDeadlineSeconds: 600 }],
+  ])('that has lost a file stalls when a user requests a check%s, until the file is restored', async (_, spec) => {
+    const world = new ExportWorld();
+    world.add(spec);
+    world.start();
+    await world.untilReason('Exported');
+    await world.world.clock.advance(hourMs);
+    const [name, content] = [...world.store.objects].find(([each]) => each.includes('/data/')) ?? ['', Buffer.of()];
+    world.store.objects.delete(name);
+    world.annotate(annotations.requestedAt, 'again');
+    expect(await world.untilReason('DestinationDamaged', 5 * minuteMs)).toBe(true);
+    expect(world.condition('Stalled')?.message).toContain(name);
+    expect(world.condition('Complete')).toBeUndefined();
+    world.store.objects.set(name, content);
+    world.annotate(annotations.requestedAt, 'restored');
+    expect(await world.untilReason('Exported')).toBe(true);
+    expect(world.rows()).toEqual(texts(600));
+  });
+
   test('that is exported again has its full deadline again', async () => {
     const world = new ExportWorld();
     world.add({ activeDeadlineSeconds: 600 });
