@@ -4,6 +4,7 @@
  */
 import { createHook } from 'node:async_hooks';
 import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import {
   constants,
   crc32,
@@ -111,6 +112,19 @@ describe.each(levels)('gzip $level', (compression) => {
     const usual = logText(2 * 1024 * 1024);
     const file = await pack(compression, chunksOf(usual, Array(4).fill(512 * 1024)));
     expect(file.length).toBeLessThan(1.02 * gzipSync(usual, { level, memLevel: constants.Z_MAX_MEMLEVEL }).length);
+  });
+});
+
+// The memory of a process is read from a file that only Linux has.
+describe.runIf(process.platform === 'linux').each([9, 12, 15, 19])('zstd %i', (level) => {
+  test('takes a few MiB of memory for each open file', async () => {
+    const allocatedMiB = () => Number(/VmData:\s+(\d+)/.exec(readFileSync('/proc/self/status', 'utf8'))?.[1]) / 1024;
+    const before = allocatedMiB();
+    const packers = Array.from({ length: 8 }, () => packerOf({ kind: 'zstd', level }));
+    for (const packer of packers) await packer.pack(Buffer.alloc(1));
+    const perFile = (allocatedMiB() - before) / packers.length;
+    for (const packer of packers) packer.close();
+    expect(perFile).toBeLessThan(12);
   });
 });
 
