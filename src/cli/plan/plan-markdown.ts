@@ -141,16 +141,19 @@ function code(name: string): string {
 }
 
 const formatting = /[\\`*_{}[\]<>|~]/g;
-/** Characters that begin a Markdown heading or list. */
-const leadingSign = /^(?=[-+#])/;
-/** Characters that GitHub or GitLab turns into a mention of a person, an issue or a label, if a word follows. */
-const mentions = /([@#!$%&])(?=\w)/g;
+/** Positions of the characters that turn the beginning of a text into a Markdown heading or list. */
+const leadingSign = /(?<=^\s*)(?=[-+#])|(?<=^\s*\d+)(?=[.)](?:\s|$))/;
+/** Positions after characters that GitHub or GitLab turns into a mention or a mail address. */
+const mentions = /(?<=[@#!$%&])(?=[\w-])/g;
+/** Positions within `www.` and `://`. If the zero-width space came after them, GitHub would still create a link. */
+const links = /(?<=www)(?=\.)|(?<=:)(?=\/\/)/gi;
+const zeroWidthSpace = '\u200B';
 
 /**
- * Escapes text so that Markdown shows it unchanged on one line. Adds zero-width spaces, so that the text does not
- * mention anyone.
+ * Escapes text so that Markdown shows it unchanged on one line. Adds zero-width spaces, so that the text contains no
+ * links and does not mention anyone.
  */
 export function escapeMarkdown(text: string): string {
   const escaped = printable(text).replaceAll(formatting, '\\$&').replace(leadingSign, '\\');
-  return escaped.replaceAll(mentions, '$1\u200B').replaceAll('&', '&amp;');
+  return escaped.replaceAll(mentions, zeroWidthSpace).replaceAll(links, zeroWidthSpace).replaceAll('&', '&amp;');
 }

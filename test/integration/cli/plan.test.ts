@@ -284,7 +284,14 @@ describe('the output of a plan', () => {
     ['<script>*_`[]~\\', '\\<script\\>\\*\\_\\`\\[\\]\\~\\\\'],
     ['@octocat closes #12', '@\u200Boctocat closes #\u200B12'],
     ['a & b &lt;', 'a &amp; b &amp;\u200Blt;'],
+    ['www.evil.example/login', 'www\u200B.evil.example/login'],
+    ['see https://evil.example/x', 'see https:\u200B//evil.example/x'],
+    ['a@-b.example', 'a@\u200B-b.example'],
     ['- item', '\\- item'],
+    [' # heading', ' \\# heading'],
+    ['1. item', '1\\. item'],
+    ['2) item', '2\\) item'],
+    ['19.500-1', '19.500-1'],
     ['two\nlines', 'two lines'],
   ])('%j is shown as it is in Markdown', (text, markdown) => {
     expect(escapeMarkdown(text)).toBe(markdown);
