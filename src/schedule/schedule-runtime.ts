@@ -37,6 +37,7 @@ import {
 import type { Destination } from '../destination/store/destination.ts';
 import type { DestinationChoice } from '../export/resource/chosen-destination.ts';
 import type { Host, OwnerRef } from '../host/host.ts';
+import { readCovered, readSpan } from './covered-time.ts';
 import { restoreRecord } from './lost-records.ts';
 import { runStateOf } from './run-index.ts';
 import { readRunTimes, runName, runTimes } from './run-name.ts';
@@ -45,9 +46,7 @@ import { scheduleHealth } from './schedule-health.ts';
 import {
   announcedRun,
   maxCovered,
-  readCovered,
   readGaps,
-  readSpan,
   type ScheduleFacts,
   scheduleStatus,
   scheduleTimes,

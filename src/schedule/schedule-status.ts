@@ -7,10 +7,10 @@ import type { TimeRange } from '../base/time-range.ts';
 import { isoSeconds } from '../base/time-text.ts';
 import { describeHealth, type Health } from '../controller/health.ts';
 import { echoOfRequest } from '../controller/status-text.ts';
+import { readSpan } from './covered-time.ts';
 import { runName } from './run-name.ts';
 import type { Gap, Run, ScheduleDecision, ScheduleSnapshot, ScheduleTimes } from './schedule-decision.ts';
 import type { TickCalendar } from './tick-calendar.ts';
-import { union } from './time-spans.ts';
 
 /** Maximum lengths of lists in the status, as in the CRD. */
 export const maxCovered = 100;
@@ -118,21 +118,9 @@ function runStatus({ name, span, resource }: Run, state: RunStatus['state']): Ru
   return { name, ...renderSpan(span), state, rows, bytes, manifest: url, ...(complete ? {} : { incomplete: true }) };
 }
 
-/** Returns the exported time ranges that the status lists. If the list is full, the oldest time ranges are missing. */
-export function readCovered(status: SearchExportScheduleStatus | undefined): readonly TimeRange[] {
-  const { startTime: from, coveredUntil: to, covered = [] } = status ?? {};
-  const first = from === undefined || to === undefined ? [] : [{ from, to }];
-  return union([...first, ...covered].map(readSpan));
-}
-
 /** Reads the gaps (time ranges of failed runs) from the status. */
 export function readGaps(status: SearchExportScheduleStatus | undefined): readonly Gap[] {
   return (status?.gaps ?? []).map(({ run, reason, ...span }) => ({ span: readSpan(span), run, reason }));
-}
-
-/** Decodes the time range of a run from the status. */
-export function readSpan({ from, to }: { readonly from: string; readonly to: string }): TimeRange {
-  return { fromMs: Date.parse(from), toMs: Date.parse(to) };
 }
 
 /**

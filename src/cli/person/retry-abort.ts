@@ -9,7 +9,7 @@ import type { AnyResource, CollectorVersionPolicy, SearchExportSchedule } from '
 import type { Clock } from '../../base/clock.ts';
 import { counted } from '../../base/number-text.ts';
 import { isoText } from '../../base/time-text.ts';
-import { readCovered, readSpan } from '../../schedule/schedule-status.ts';
+import { readCovered, readSpan } from '../../schedule/covered-time.ts';
 import { contains } from '../../schedule/time-spans.ts';
 import type { TargetOptions } from '../command/options.ts';
 import { conditionOf } from '../render/condition-lines.ts';
