@@ -23,7 +23,7 @@ const responseTimeoutMs = 120_000;
 /** Maximum time in ms between two chunks of a response. */
 const silenceTimeoutMs = 60_000;
 /** Maximum time in ms to get a token, including retries. */
-const tokenTimeoutMs = 15_000;
+const tokenTimeoutMs = 60_000;
 /** HTTP status with which the store asks for the next chunk of an upload. */
 export const sessionIncomplete = 308;
 
