@@ -280,6 +280,20 @@ describe('the status codes of a task over time (3.2)', () => {
     expect(service.version('web-0001')).toBe(oldVersion);
   });
 
+  test('a collector that is absent only when its upgrade would end can be upgraded again', () => {
+    const service = new SimulatedService(threeCollectors);
+    const id = service.accepted(first, target);
+    service.elapsedMs = 2 * minute;
+    service.patch({ collectors: { 'web-0001': { absent: true } } });
+    service.elapsedMs = 4 * minute;
+    service.patch({ collectors: { 'web-0001': { absent: false } } });
+    service.elapsedMs = 30 * minute;
+    expect(service.task(id).status).toBe(3);
+    service.accepted(first, target);
+    service.elapsedMs = 33 * minute;
+    expect(service.version('web-0001')).toBe(target);
+  });
+
   test('after the timeout, the lock ends with the upgrade, or immediately if the scenario says so', () => {
     const retryAt = (upgrade: UpgradeScenario, elapsedMs: number) => {
       const service = new SimulatedService(withUpgrade(upgrade));

@@ -91,7 +91,11 @@ export class Upgrades {
 
   #endOnCollector(task: SimulatedTask, atMs: number): void {
     const { collector } = task;
-    if (!collector.now.present) return;
+    if (!collector.now.present) {
+      // An absent collector is not upgraded. Its task times out, but other tasks may start once the collector is back.
+      release(task);
+      return;
+    }
     if (!collector.now.running) {
       collector.heldUpgrades.push(task);
       return;
