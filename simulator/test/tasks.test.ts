@@ -270,6 +270,17 @@ describe('the status codes of a task over time (3.2)', () => {
     expect(service.task(id).status).toBe(3);
   });
 
+  test('a task stays progressing when its collector loses contact', () => {
+    const service = new SimulatedService(threeCollectors);
+    const id = service.accepted(first, target);
+    service.elapsedMs = minute;
+    service.patch({ collectors: { 'web-0001': { running: false } } });
+    service.elapsedMs = 10 * minute;
+    expect(service.task(id).status).toBe(6);
+    service.patch({ collectors: { 'web-0001': { running: true } } });
+    expect(service.task(id).status).toBe(2);
+  });
+
   test('a collector that is removed during its upgrade is not upgraded', () => {
     const service = new SimulatedService(threeCollectors);
     const id = service.accepted(first, target);

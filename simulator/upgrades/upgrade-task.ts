@@ -13,8 +13,10 @@ import type { Settings } from '../scenario/settings.ts';
 export function statusAt(task: SimulatedTask, atMs: number): number {
   if (task.finished) return task.finished.status;
   if (atMs < task.pendingAtMs) return 0;
-  if (atMs < task.progressingAtMs || !task.collector.now.running) return 1;
-  return task.progressingStatus;
+  const { running, silentSinceMs } = task.collector.now;
+  // If the collector loses contact during its upgrade, the service still reports the upgrade as progressing.
+  const canProgress = running || silentSinceMs > task.progressingAtMs;
+  return atMs >= task.progressingAtMs && canProgress ? task.progressingStatus : 1;
 }
 
 /** Renders an upgrade task as JSON (section 4.8 of docs/service.md). */
