@@ -19,13 +19,21 @@ export function requestJob(service: Deployment, changes: JobBody = {}, options: 
 }
 
 /** Creates a search job, which the caller must delete. */
-export async function createJob(service: Deployment, changes: JobBody = {}): Promise<ContractJob> {
-  return new ContractJob(service, await requestJob(service, changes));
+export async function createJob(
+  service: Deployment,
+  changes: JobBody = {},
+  options: SendOptions = {},
+): Promise<ContractJob> {
+  return new ContractJob(service, await requestJob(service, changes, options));
 }
 
 /** Creates a search job. On a real deployment, the job is deleted when the test ends. */
-export async function startJob(service: Deployment, changes: JobBody = {}): Promise<ContractJob> {
-  const session = await createJob(service, changes);
+export async function startJob(
+  service: Deployment,
+  changes: JobBody = {},
+  options: SendOptions = {},
+): Promise<ContractJob> {
+  const session = await createJob(service, changes, options);
   if (!onSimulator) onTestFinished(async () => void (await session.delete()));
   return session;
 }

@@ -170,11 +170,9 @@ describe('4.1 create a search job', () => {
         (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
       );
       expect(escaped).not.toBe(plain);
-      const [first, second] = [
-        await requestJob(service, {}, { body: plain }),
-        await requestJob(service, {}, { body: escaped }),
-      ];
-      expect([first.status, second.status]).toEqual([202, 202]);
+      for (const body of [plain, escaped]) {
+        expect((await startJob(service, {}, { body })).created.status).toBe(202);
+      }
     });
 
     test('the messages contain the text of the query', async ({ skip }) => {
@@ -185,7 +183,8 @@ describe('4.1 create a search job', () => {
     });
 
     test('quotes and backslashes', async () => {
-      expect((await requestJob(service, { query: '"said \\"no\\"" OR "C:\\\\temp"' })).status).toBe(202);
+      const { created } = await startJob(service, { query: '"said \\"no\\"" OR "C:\\\\temp"' });
+      expect(created.status).toBe(202);
     });
   });
 
