@@ -58,12 +58,25 @@ function advice({ manifest: { intervals }, differences }: Verification): readonl
   const named = new Set(differences.map(({ where }) => where));
   const damaged = new Set(intervals.filter(({ files }) => files.some(({ name }) => named.has(name))));
   const searchAgain = () => searchAgainAdvice(layout, intervals, damaged, layout.manifest);
+  const kinds = new Set(differences.map(({ kind }) => kind));
+  const inRecords = kinds.has('record') || differences.some(({ where }) => where.startsWith(`${layout.commits}/`));
   return [
     ...(has('files', 'checksums') && damaged.size > 0
       ? [`Remedy: restore the missing or changed files, or ${searchAgain()} when the export runs again.`]
       : []),
-    ...(has('range', 'proof', 'manifest')
+    // For the kinds `figures` and `partition`, the files are unchanged, so the manifest has changed.
+    ...(has('range', 'proof', 'manifest', 'figures') || kinds.has('partition')
       ? [`Remedy for the manifest: ${manifestAdvice} when the export runs again.`]
+      : []),
+    ...(inRecords
+      ? [
+          'Remedy for the commit records: restore the original commit records. If no other difference is listed, you can remove them instead, because a complete export does not need them.',
+        ]
+      : []),
+    ...(kinds.has('strayFile')
+      ? [
+          'Remedy for files that are not in the manifest: remove them, or move them out of the folder. If the store locks them, wait until their retention ends. Until then, read only the files that the manifest lists.',
+        ]
       : []),
   ];
 }

@@ -109,7 +109,7 @@ function complete({ view, wording }: ExportHealthInput): ExportHealth | undefine
   const written = writtenText(view.manifest, wording);
   const missing = fieldsText(view, wording);
   const undescribed = missing === '' ? '' : ` The service does not describe ${missing}: check the spelling.`;
-  const rest = `${undescribed}${lockedText(view)}`;
+  const rest = `${undescribed}${lockedText(view, wording)}`;
   const level = lowestLevel(view.manifest.manifest.proof);
   if (level !== 'None') {
     const message = `${written}${proofText(level, wording)}.${rest}`;
@@ -126,10 +126,10 @@ function writtenText({ manifest: { totals } }: StoredManifest, { rowsGoTo }: Exp
 }
 
 /** Returns a sentence about files that cannot be removed, or an empty string if there are none. */
-function lockedText({ lockedFiles: count }: WorkView): string {
+function lockedText({ lockedFiles: count }: WorkView, wording: ExportWording): string {
   if (count === 0) return '';
   const files = counted(count, 'unneeded file');
-  return ` The store keeps ${files} until their retention ends.`;
+  return ` The store keeps ${files} until their retention ends. If they are still in data/ afterwards, ${againText(wording)} to remove them.`;
 }
 
 /** Returns a user-facing list of the unknown names in `output.fields`, or an empty string if there are none. */
@@ -185,7 +185,7 @@ function hindered({ problem }: ExportHealthInput): ExportHealth | undefined {
  * Error codes of failures that require another SearchExport, because the query and the time range cannot be changed.
  */
 const needsAnother: ReadonlySet<string> = new Set([
-  ...['export.countRefused', 'export.receiptTimeMissing', 'destination.tooMuch'],
+  ...['export.countRefused', 'export.receiptTimeMissing'],
   ...(
     [
       'parse.error',

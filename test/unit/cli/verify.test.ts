@@ -8,9 +8,11 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { hourMs } from '../../../src/base/time-units.ts';
 import { runProgram } from '../../../src/cli/program.ts';
 import { placeOfSchedule, placesOfExports } from '../../../src/cli/verify/manifest-place.ts';
+import { renderVerification } from '../../../src/cli/verify/verification-view.ts';
 import { coverageOf } from '../../../src/destination/coverage.ts';
 import { type ComparableFigure, comparableFigures } from '../../../src/destination/digest-verdict.ts';
 import { type Manifest, manifestKind, manifestOf } from '../../../src/destination/manifest.ts';
+import type { Difference, DifferenceKind } from '../../../src/destination/manifest-check.ts';
 import { planKind } from '../../../src/destination/plan-object.ts';
 import { type ProofLevel, proofRangesOf } from '../../../src/destination/proof-range.ts';
 import { recordingContext } from '../../support/recording-context.ts';
@@ -197,6 +199,31 @@ describe('logfleet verify', () => {
       /^Remedy for the manifest: restore the original export manifest, or remove it so that/m,
     );
   });
+
+  const remedyOf: { readonly [K in DifferenceKind]: string } = {
+    ...{ gap: 'the manifest', overlap: 'the manifest', total: 'the manifest', completeness: 'the manifest' },
+    ...{ fingerprint: 'the manifest', sharedFile: 'the manifest', proof: 'the manifest' },
+    ...{ figures: 'the manifest', partition: 'the manifest', record: 'the commit records' },
+    ...{ missingFile: '', bytes: '', sha256: '', rows: '', unreadable: '' },
+    strayFile: 'files that are not in the manifest',
+  };
+  test.each(Object.entries(remedyOf))('shows a remedy for a difference of the kind %s', (kind, what) => {
+    const where = manifest.intervals[0]?.files[0]?.name ?? '';
+    expect(remedies([{ kind: kind as DifferenceKind, where }])).toEqual([what]);
+  });
+
+  test('shows a remedy for a commit record that cannot be read', () => {
+    expect(remedies([{ kind: 'unreadable', where: 'commits/000000-20261101T020000000Z.json' }])).toEqual([
+      'the commit records',
+    ]);
+  });
+
+  /** Returns the subjects of the remedies for these differences; '' stands for the remedy for data files. */
+  function remedies(differences: readonly Difference[]): readonly string[] {
+    const read = { incomplete: 0, files: 1, rows: 1_000, bytes: 1, recomputed: [], notRecomputed: [] };
+    const lines = renderVerification('', { manifest, differences, ...read }, { width: 1_000, colour: false });
+    return lines.flatMap((line) => /^Remedy(?: for )?([^:]*):/.exec(line)?.[1] ?? []);
+  }
 
   test('verifies all exports below a folder', async () => {
     cpSync(join(directory, layout.folder), join(directory, 'other'), { recursive: true });

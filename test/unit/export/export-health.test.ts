@@ -236,7 +236,7 @@ describe('the message', () => {
     ],
     [
       input({ view: viewOf({ stage: 'complete', manifest: manifestOf(1, []), lockedFiles: 2 }) }),
-      '1 row is in 3 files, and the manifest proves by digests that no row is missing. The store keeps 2 unneeded files until their retention ends.',
+      '1 row is in 3 files, and the manifest proves by digests that no row is missing. The store keeps 2 unneeded files until their retention ends. If they are still in data/ afterwards, set the annotation logfleet.dev/requestedAt to remove them.',
     ],
     [
       input({ view: viewOf({ stage: 'complete', manifest: manifestOf(1, [byCount, bySearch]) }) }),
