@@ -5,7 +5,8 @@ export interface CollectorVersionPolicySpec {
   /**
    * Secret, in the policy's namespace, with the address and credentials of the log service. The Secret needs the keys
    * `baseURL` (https only), `accessId` and `accessKey`. The keys `ca.crt`, `allowedHosts`, `user`, `requestsPerSecond`
-   * and `maxConcurrentRequests` (at least 2) are optional.
+   * and `maxConcurrentRequests` (at least 2) are optional. The service limits the requests of each user, so set `user`
+   * to the same name in all Secrets whose access ids belong to the same user.
    */
   readonly credentialsSecretRef: {
     /** Name of the Secret. */

@@ -6,7 +6,9 @@ export interface SearchExportSpec {
    * Secret, in the export's namespace, with the address and credentials of the log service. The Secret needs the keys
    * `baseURL` (https only), `accessId` and `accessKey`. Optional keys are `ca.crt` (the service's certificate
    * authority), `allowedHosts` (hosts to which the service may redirect) and `user` (service user that owns the access
-   * id). The optional keys `requestsPerSecond` and `maxConcurrentRequests` (at least 2) lower the request limits.
+   * id). The service limits the requests of each user, so set `user` to the same name in all Secrets whose access ids
+   * belong to the same user. The optional keys `requestsPerSecond` and `maxConcurrentRequests` (at least 2) lower the
+   * request limits.
    */
   readonly credentialsSecretRef: {
     /** Name of the Secret with the address and credentials of the log service. */

@@ -158,5 +158,6 @@ export const secretSettingNames: SettingNames = {
   credentials: 'accessId and accessKey in the Secret',
   trustAuthority: "put the service's CA certificate (PEM) into ca.crt of the Secret",
   followRedirect: 'set baseURL in the Secret to the new address, or add its host to allowedHosts',
-  shareRate: 'lower requestsPerSecond or maxConcurrentRequests in the Secret, or give the operator a user of its own',
+  shareRate:
+    'lower requestsPerSecond or maxConcurrentRequests in the Secret, set user to the same name in all Secrets of the same user, or give the operator a user of its own',
 };

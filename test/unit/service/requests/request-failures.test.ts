@@ -378,6 +378,7 @@ test('a 429 means the rate, and for the creation of a job also the number of job
   const reported = async (operation: Operation) =>
     (await failureOn(operation, [{ kind: 'response', status: 429 }])).error.message;
   expect(await reported('listBuilds')).toMatch(/; another client may be using the same user: lower requestsPerSecond/);
+  expect(await reported('listBuilds')).toMatch(/, set user to the same name in all Secrets of the same user, or/);
   expect(await reported('listBuilds')).not.toMatch(/search jobs/);
   expect(await reported('createJob')).toMatch(
     / own; or the organisation may have reached its limit on active search jobs: wait/,
