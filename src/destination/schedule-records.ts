@@ -5,6 +5,7 @@
  */
 import { hasCode } from '../base/errors.ts';
 import type { Destination } from './store/destination.ts';
+import { destinationError } from './store/destination-error.ts';
 import { folderSegments } from './store/object-name.ts';
 import { boolean, integer, moment, object, type Stored, StoredKind, storedText } from './stored-json.ts';
 
@@ -87,14 +88,24 @@ export async function readStart(destination: Destination, layout: ScheduleLayout
   return (await startKind.read(destination, layout.start))?.fromMs;
 }
 
-/** Writes the record of a completed run, or returns the existing record. */
-export function recordRun(
+/**
+ * Writes the record of a completed run. Throws the error `destination.invalid` if another export has already been
+ * recorded for this time range.
+ */
+export async function recordRun(
   destination: Destination,
   layout: ScheduleLayout,
   times: string,
   record: RunRecord,
-): Promise<RunRecord> {
-  return runKind.storeOnce(destination, layout.run(times), record);
+): Promise<void> {
+  const name = layout.run(times);
+  const stored = await runKind.storeOnce(destination, name, record);
+  if (stored.fingerprint === record.fingerprint && stored.manifestSha256 === record.manifestSha256) return;
+  throw destinationError(
+    'invalid',
+    `another schedule writes to this folder: ${name} records another export of the same time range; ` +
+      'delete one of the two schedules, and create it again with another prefix; if there is no other schedule, remove this record',
+  );
 }
 
 /** Lists the time ranges of all recorded runs. */

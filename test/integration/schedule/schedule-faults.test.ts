@@ -121,6 +121,20 @@ describe('a schedule with faults', () => {
     expect(world.records()).toEqual([{ fromMs: startMs + 3 * hourMs, toMs: startMs + 4 * hourMs }]);
   });
 
+  test('stalls if another schedule records the same time in the same folder, until that record is removed', async () => {
+    const world = new ScheduleWorld();
+    world.add();
+    world.start();
+    expect(await world.until(() => world.runs().length === 1, 2 * hourMs)).toBe(true);
+    world.addRecord(startMs);
+    expect(await world.until(() => world.ready?.reason === 'DestinationInvalid', 10 * minuteMs)).toBe(true);
+    const name = 'hourly/schedule/runs/20261101t050000z-060000z.json';
+    expect(world.ready?.message).toMatch(`another schedule writes to this folder: ${name} `);
+    world.store.objects.delete(name);
+    expect(await world.until(() => world.ready?.reason === reasons.upToDate, 10 * minuteMs)).toBe(true);
+    expect(await world.verify()).toMatchObject({ runs: 1, problems: [] });
+  });
+
   describe('rewrites a lost record of a complete run', () => {
     const lost = (world: ScheduleWorld) => {
       const records = new Map([...world.store.objects].filter(([name]) => name.startsWith('hourly/schedule/runs/')));
