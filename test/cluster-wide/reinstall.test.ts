@@ -2,8 +2,9 @@
  * Uninstalls the operator during a rollout and an export, and installs it again, with Helm and with kustomize on a real
  * API server. The tests start the operator's process themselves.
  */
+import { cpSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect } from 'vitest';
-import { runProgram } from '../../src/cli/program.ts';
 import { objectPath, operatorLeaseName, resourcePath } from '../../src/host/kubernetes/api-paths.ts';
 import { Namespace } from '../e2e/support/cluster.ts';
 import { test as endToEnd } from '../e2e/support/end-to-end.ts';
@@ -11,10 +12,9 @@ import { type ExportPlace, expectExported, exportManifest, volumePlace } from '.
 import { expectPromiseKept } from '../e2e/support/oracles.ts';
 import type { Program } from '../e2e/support/program.ts';
 import { oldVersion, type Tenant, targetVersion } from '../e2e/support/simulator.ts';
-import { callApi, createNamespace, kubectl, userFor } from '../support/control-plane.ts';
+import { callApi, controlPlane, createNamespace, kubectl, userFor } from '../support/control-plane.ts';
 import { chart, helm } from '../support/helm.ts';
 import { kustomization } from '../support/installation.ts';
-import { recordingContext } from '../support/recording-context.ts';
 
 const deploymentPath = (namespace: string) => `/apis/apps/v1/namespaces/${namespace}/deployments/logfleet`;
 const claimPath = (namespace: string) => `/api/v1/namespaces/${namespace}/persistentvolumeclaims/logfleet-exports`;
@@ -36,17 +36,21 @@ class Helm implements Installer {
     this.#values = { namespaces: [namespace], exportVolume: { enabled: true } };
   }
 
-  /** Installs the chart, which takes over the objects that `kubectl apply` created. */
-  adopt(): Promise<void> {
-    return this.#helm(['install', 'logfleet', chart, '--take-ownership', '--force-conflicts'], this.#values);
+  /** Takes over the objects of a kustomization, as docs/upgrade.md says. */
+  async adopt(directory: string, values: object): Promise<void> {
+    const flags = ['--server-side', '--field-manager=helm', '--force-conflicts'];
+    expect(await kubectl(['apply', '-k', directory, ...flags])).toMatchObject({ status: 0 });
+    const all = { ...this.#values, ...values };
+    await this.#helm(['install', 'logfleet', chart, '--take-ownership', '--force-conflicts'], all);
   }
 
   install(): Promise<void> {
     return this.#helm(['install', 'logfleet', chart], this.#values);
   }
 
+  /** Upgrades to the next version of the chart. */
   upgrade(values: object): Promise<void> {
-    return this.#helm(['upgrade', 'logfleet', chart], { ...this.#values, ...values });
+    return this.#helm(['upgrade', 'logfleet', nextChart()], { ...this.#values, ...values });
   }
 
   uninstall(): Promise<void> {
@@ -81,25 +85,28 @@ class Kustomize implements Installer {
   }
 }
 
-/** Returns the arguments and environment variables of the operator's container. */
-async function container(
-  namespace: string,
-): Promise<{ readonly args: readonly string[]; readonly env: Readonly<Record<string, string>> }> {
-  const { status, body } = await callApi('GET', deploymentPath(namespace));
-  expect(status).toBe(200);
-  const { args, env } = body.spec.template.spec.containers[0];
-  const plain = (env as readonly { readonly name: string; readonly value?: string }[]).filter(({ value }) => value);
-  return { args, env: Object.fromEntries(plain.map(({ name, value }) => [name, value ?? ''])) };
+interface OperatorContainer {
+  readonly image: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
 }
 
-/** Installs the operator with kubectl instead of Helm, and with a different image. */
-async function installByKubectl(namespace: string): Promise<void> {
-  const context = recordingContext();
-  await runProgram(['manifests', '--namespace', namespace, '--namespaces', namespace], context);
-  const setImage = ['set', 'image', '--namespace', namespace, 'deployment/logfleet', 'logfleet=logfleet:0.0.9'];
-  for (const args of [['apply', '--filename', '-'], setImage]) {
-    expect(await kubectl(args, { input: context.stdout.text })).toMatchObject({ status: 0 });
-  }
+/** Returns the image, arguments and environment variables of the operator's container. */
+async function container(namespace: string): Promise<OperatorContainer> {
+  const { status, body } = await callApi('GET', deploymentPath(namespace));
+  expect(status).toBe(200);
+  const { image, args, env } = body.spec.template.spec.containers[0];
+  const plain = (env as readonly { readonly name: string; readonly value?: string }[]).filter(({ value }) => value);
+  return { image, args, env: Object.fromEntries(plain.map(({ name, value }) => [name, value ?? ''])) };
+}
+
+/** Returns a copy of the chart with a higher version. */
+function nextChart(): string {
+  const directory = mkdtempSync(join(controlPlane().directory, 'next-chart-'));
+  cpSync(chart, directory, { recursive: true });
+  const file = join(directory, 'Chart.yaml');
+  writeFileSync(file, readFileSync(file, 'utf8').replace(/^(version|appVersion): .*$/gm, '$1: 99.0.0'));
+  return directory;
 }
 
 const test = endToEnd
@@ -197,18 +204,24 @@ async function reinstall(installer: Installer, running: Program, { tenant, place
   await expectExported(place, status?.fingerprint ?? '', namespace);
 }
 
-test.concurrent('Helm adopts an installation made with kubectl; a rollout and an export continue after helm upgrade, and after helm uninstall and install', async ({
+test.concurrent('Helm adopts an installation made with kustomize; a rollout and an export continue after helm upgrade, and after helm uninstall and install', async ({
   tenant,
   place,
   operator,
 }) => {
   const namespace = await createNamespace('chart');
-  await installByKubectl(namespace);
+  const components = ['export-volume', 'export-jobs-namespaced'];
+  const directory = kustomization({ namespace, resources: ['namespaced'], components });
+  expect(await kubectl(['apply', '-k', directory])).toMatchObject({ status: 0 });
   const release = new Helm(namespace);
-  await release.adopt();
+  await release.adopt(directory, { exportJobs: { enabled: true } });
+  expect((await container(namespace)).env).toHaveProperty('LOGFLEET_WORKER_IMAGE');
   const first = await begin(release, { tenant, place, operator });
   await release.upgrade({ logLevel: 'debug' });
-  expect((await container(namespace)).env).toMatchObject({ LOGFLEET_LOG_LEVEL: 'debug' });
+  const { env, image } = await container(namespace);
+  expect(env).toMatchObject({ LOGFLEET_NAMESPACES: namespace, LOGFLEET_LOG_LEVEL: 'debug' });
+  expect(env).not.toHaveProperty('LOGFLEET_WORKER_IMAGE');
+  expect(image).toBe('logfleet:99.0.0');
   const second = await operator(namespace, 'logfleet-1');
   await stop(first);
   await tenant.posted(6);
