@@ -217,13 +217,14 @@ function healthInput(
 function headerOf(input: DecideInput, { state, admission, pending, fleet }: Found, health: Health): LedgerHeader {
   const isUpdated = health.ready === 'True';
   const isCovered = state.excess === undefined && state.untolerated === 0;
-  const isStaged = (input.policy.spec.strategy.stages ?? []).length > 0;
+  const { spec } = input.policy;
+  const isStaged = (spec.strategy.stages ?? []).length > 0;
   return headerAfter(state.header, {
     attempts: admission.attempts,
     selection: selectionAfter(input, pending),
     counts: fleet.counts,
     isUpdated,
-    isOver: areStagesEnded(input.policy.spec, state.header) && (isStaged ? isCovered : isUpdated),
+    isOver: (isUpdated || (isStaged && isCovered)) && areStagesEnded(spec, state.header, pending),
     wallMs: input.now.wallMs,
   });
 }

@@ -76,7 +76,6 @@ function scopesOf(rollout: ObservedRollout, { atMs, policy }: RolloutPost): Fail
   const scopes: FailureScope[] = [
     { name: 'the rollout', maxFailures: policy.spec.failurePolicy?.maxFailures, posts: since },
   ];
-  if (completedMs > 0) return scopes;
   const stages = stagesAt(rollout, atMs);
   for (const stage of stages) {
     if (stage.endedAtMs !== undefined) continue;

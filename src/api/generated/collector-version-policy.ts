@@ -832,9 +832,10 @@ export interface RolloutRecord {
   /** Time at which the rollout ended. */
   readonly completionTime: string;
   /**
-   * Result of the rollout. `Completed`: all stages ended. `Superseded`: a new target replaced the rollout before it was
-   * completed. `Stopped`: too many failures or an inconclusive stage stopped the rollout. `RolledBack`: after too many
-   * failures, its collectors were returned to their former versions. `Aborted`: a person aborted the rollout.
+   * Result of the rollout. `Completed`: all stages ended, or no upgrade was left. `Superseded`: a new target replaced
+   * the rollout before it was completed. `Stopped`: too many failures or an inconclusive stage stopped the rollout.
+   * `RolledBack`: after too many failures, its collectors were returned to their former versions. `Aborted`: a person
+   * aborted the rollout.
    */
   readonly outcome: 'Completed' | 'Superseded' | 'Stopped' | 'RolledBack' | 'Aborted';
   /** Number of collectors that ran the target version when the rollout ended. */

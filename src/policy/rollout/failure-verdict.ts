@@ -41,8 +41,10 @@ export function findExcess(
   const { stages = [], tally, completedAtMs } = header;
   const minSamples = failurePolicy?.minSamples ?? 1;
   const isComplete = completedAtMs !== undefined;
-  for (const { name, maxFailures, tally: own, endedAtMs } of isComplete ? [] : stages) {
-    const isEnd = endedAtMs !== undefined || isStageEnd;
+  for (const { name, maxFailures, tally: own, endedAtMs } of stages) {
+    const hasEnded = endedAtMs !== undefined;
+    if (isComplete && hasEnded) continue;
+    const isEnd = hasEnded || isStageEnd;
     const exceeded = exceededBy(own, maxFailures, isEnd || own.finished >= minSamples);
     if (exceeded) return excess({ ...exceeded, stage: name }, stages);
   }

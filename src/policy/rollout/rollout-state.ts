@@ -130,9 +130,22 @@ export function evaluate(input: DecideInput, pending: PendingChanges, evaluation
   };
 }
 
-/** Reports whether every stage of the rollout has ended. Returns true if there are no stages. */
-export function areStagesEnded(spec: CollectorVersionPolicySpec, header: LedgerHeader): boolean {
-  return waitingStages(spec, header).length === 0 && currentOf(header) === undefined;
+/**
+ * Reports whether each stage of the rollout has ended, or has not started and would choose no collector. Returns true
+ * if there are no stages.
+ */
+export function areStagesEnded(
+  spec: CollectorVersionPolicySpec,
+  header: LedgerHeader,
+  pending: PendingChanges,
+): boolean {
+  if (currentOf(header) !== undefined) return false;
+  const waiting = waitingStages(spec, header);
+  if (waiting.length === 0) return true;
+  if (heldUpBy(pending.counts(), spec) > 0) return false;
+  // A collector that already runs an unproven target must still soak (R6).
+  const left = [...pending.candidates()].filter(({ memberState }) => header.unproven || memberState !== 'updated');
+  return waiting.every((stage) => !hasMember(stage, left, spec));
 }
 
 function currentOf({ stages = [] }: Pick<LedgerHeader, 'stages'>): number | undefined {

@@ -48,6 +48,81 @@ describe('a rollout that is complete (R5)', () => {
   });
 });
 
+describe('a rollout with nothing left to upgrade is complete (R2)', () => {
+  /** Fails the first attempt of the collectors named `bad-*`. */
+  const failsOnce = (action: string, stages: readonly object[], failurePolicy: object = { maxFailures: 0 }) =>
+    staged({
+      scenario: {
+        groups: { web: { count: 10, version: before }, bad: { count: 1, version: before, upgrade: fails } },
+        upgrade: { duration: '2m' },
+      },
+      stages,
+      spec: {
+        resyncInterval: '10m',
+        retryPolicy: { limit: 20, backoff: { duration: '10m', factor: 1, cap: '10m' } },
+        failurePolicy: { minSamples: 1, action, ...failurePolicy },
+      },
+    });
+  const all = { name: 'all', soakDuration: '0s' };
+  const empty = { name: 'empty', selector: { matchNames: ['other-*'] }, soakDuration: '0s' };
+
+  test.each([
+    ['after a retried failure with action Continue', 'Continue', [all], { maxFailures: 0 }, { action: 'Rollback' }],
+    [
+      'while its last stage has no collectors',
+      'Rollback',
+      [{ ...all, selector: {} }, empty],
+      { maxFailures: 5 },
+      { maxFailures: 0 },
+    ],
+  ])('%s, and a later edit of failurePolicy has no effect', async (_, action, stages, policy, edit) => {
+    const { world, tasks, at, status, patch, untilReason } = failsOnce(action, stages, policy);
+    world.start();
+    expect(await world.until(() => tasks().some(({ status: code }) => code === 3), hourMs)).toBe(true);
+    world.model.patch({ groups: { bad: { upgrade: null } } }, world.service.nowMs());
+    expect(await untilReason('AllUpdated', 3 * hourMs)).toBe(true);
+    expect(status()?.history).toMatchObject([{ outcome: 'Completed' }]);
+    await world.clock.advance(24 * hourMs);
+    patch({ spec: { failurePolicy: edit } });
+    await world.clock.advance(2 * hourMs);
+    expect(world.ready('production')?.reason).toBe('AllUpdated');
+    expect(at(target)).toBe(11);
+  });
+
+  test('after its only failed collector was excluded with action Continue', async () => {
+    const { world, at, status, patch, untilReason } = failsOnce('Continue', [all]);
+    world.start();
+    await world.until(() => (status()?.collectors?.updated ?? 0) === 10, hourMs);
+    patch({ spec: { exclude: [{ matchNames: ['bad-*'] }] } });
+    expect(await untilReason('AllUpdated', 3 * hourMs)).toBe(true);
+    expect(status()?.history).toMatchObject([{ outcome: 'Completed' }]);
+    patch({ spec: { failurePolicy: { action: 'Rollback' } } });
+    await world.clock.advance(2 * hourMs);
+    expect(at(target)).toBe(10);
+  });
+
+  test('while a stage that needs an approval has no collectors, and the approval is needed when they appear', async () => {
+    const stages = [
+      { ...canary, size: 10, maxFailures: 0 },
+      { ...rest, approval: 'Required', maxFailures: 0 },
+    ];
+    const one = staged({ count: 10, stages, spec: { resyncInterval: '10m' } });
+    const { world, tasks, status, annotate, untilReason } = one;
+    world.start();
+    expect(await untilReason('AllUpdated')).toBe(true);
+    expect(status()?.history).toMatchObject([{ outcome: 'Completed' }]);
+    world.model.patch({ groups: { late: { count: 5, version: before, upgrade: fails } } }, world.service.nowMs());
+    expect(await untilReason('AwaitingApproval')).toBe(true);
+    await world.clock.advance(5 * hourMs);
+    expect(tasks()).toHaveLength(10);
+    annotate(annotations.approve, `${status()?.rollout?.id}/rest`);
+    // The stage that starts after the completion keeps its maxFailures.
+    expect(await untilReason('RolloutStopped')).toBe(true);
+    await world.clock.advance(2 * hourMs);
+    expect(one.at(target)).toBe(10);
+  });
+});
+
 describe('a canary whose collectors the service refuses (R1)', () => {
   test.each([
     ['collector.not.alive', '3s'],

@@ -87,12 +87,14 @@ test('the message of a percentage has the number of upgrades', () => {
   );
 });
 
-test('a completed rollout is judged only by failurePolicy, and a percentage stops it only after minSamples', () => {
+test('a completed rollout is not judged by the limits of ended stages, and a percentage stops it only after minSamples', () => {
   const late = (finished: number, failed: number) => ({
-    ...inStage(finished, failed, { maxFailures: 0 }),
+    ...inStage(finished, failed, { maxFailures: 0, endedAtMs: epochMs }),
     completedAtMs: epochMs,
   });
   expect(findExcess(policyOf({}), late(20, 20), true)).toBeUndefined();
+  const begun = { ...inStage(20, 20, { maxFailures: 0 }), completedAtMs: epochMs };
+  expect(findExcess(policyOf({}), begun, true)?.exceeded).toHaveProperty('stage');
   const isStopped = (maxFailures: number | string, finished: number) => {
     const spec = policyOf({ maxFailures });
     const excess = findExcess(spec, late(finished, finished), true);
