@@ -5,7 +5,7 @@
  */
 import type { Account } from '../account/accounts.ts';
 import { annotations } from '../api/annotations.ts';
-import { type Condition, findCondition, reasons } from '../api/conditions.ts';
+import { findCondition, reasons } from '../api/conditions.ts';
 import type { SearchExport } from '../api/kinds.ts';
 import type { Timer } from '../base/clock.ts';
 import { hasCode, LogfleetError } from '../base/errors.ts';
@@ -36,7 +36,7 @@ import type { ExportDefinition } from './search/export-definition.ts';
 import { IntervalSearch } from './search/interval-search.ts';
 import type { QuirksOfServices } from './search/service-quirks.ts';
 import { earlierConditionsHold } from './status/earlier-conditions.ts';
-import { type ExportHealth, exportHealth, shownHealth } from './status/export-health.ts';
+import { type ExportHealth, exportHealth, shownComplete, shownHealth } from './status/export-health.ts';
 import { ExportPace, type Pace } from './status/export-pace.ts';
 import { describeExportEssentials, describeExportFigures, exportStatusWriter } from './status/export-status.ts';
 import type { ExportWording } from './status/export-wording.ts';
@@ -404,12 +404,6 @@ const estimateMarginMs = 1_000;
 
 /** Error codes for object store credentials that are refused or lack a permission. */
 const refusals: ReadonlySet<string> = new Set(['destination.credentials', 'destination.denied']);
-
-/** Returns the `Complete` condition of a complete export, or undefined for other exports. */
-function shownComplete({ spec, status }: SearchExport): Condition | undefined {
-  const isUnwanted = status?.manifest?.complete === false && spec.incompletePolicy === 'Fail';
-  return isUnwanted ? undefined : findCondition(status?.conditions, 'Complete');
-}
 
 /**
  * Returns true if the export's status names a manifest that no longer exists. In that case, the export starts again.

@@ -25,8 +25,13 @@ export const jobAnnotations = {
   /** Hash of everything that determines what the pods do. If this hash changes, the Job is replaced. */
   work: 'logfleet.dev/work',
   /**
-   * Hash of everything that might allow a failed Job to succeed, such as credentials, image and the user's retry
-   * request. If this hash changes, a Job that has ended is replaced.
+   * Hash of the work and of the user's last request. If this hash changes, the result of a Job that has ended no longer
+   * counts.
+   */
+  run: 'logfleet.dev/run',
+  /**
+   * Hash of everything else that might allow a stalled Job to succeed, such as credentials and image. If this hash
+   * changes, a stalled Job is replaced.
    */
   cause: 'logfleet.dev/cause',
   /** The Job's share of the request budget, as JSON. */
@@ -75,38 +80,46 @@ export interface JobInput extends JobIdentity {
   readonly showsProgress?: boolean;
 }
 
-/** Returns a hash of everything that determines what the pods do, except the limits on requests to the log service. */
-export function workHash({ resource, share }: Pick<JobIdentity, 'resource' | 'share'>): string {
+/**
+ * Returns a hash of everything that determines what the pods do, except the user of the log service and the user's
+ * request limits.
+ */
+export function workHash(resource: SearchExport): string {
   const { execution, activeDeadlineSeconds } = resource.spec;
-  return hashOf([workerManifest(resource), execution.job, activeDeadlineSeconds, share.user]);
+  return hashOf([workerManifest(resource), execution.job, activeDeadlineSeconds]);
 }
 
-/** Returns a hash of everything that might allow a failed Job to succeed, such as credentials and image. */
-export function causeHash({ resource, credentials, image, proxy = [] }: Omit<JobIdentity, 'share'>): string {
+/** Returns a hash of an export's work and of the last request by a user to repeat the work. */
+export function runHash(resource: SearchExport): string {
   // A user may remove the annotation of a request that has been handled. This is not another request.
   const request = echoOfRequest(resource).lastHandledReconcileAt ?? resource.status?.lastHandledReconcileAt;
-  return hashOf([request, credentials, image, ...proxy]);
+  return hashOf([resource.metadata.uid, workHash(resource), request]);
+}
+
+/** Returns a hash of everything else that might allow a stalled Job to succeed, such as credentials and image. */
+export function causeHash({ share, credentials, image, proxy = [] }: Omit<JobIdentity, 'resource'>): string {
+  return hashOf([share.user, credentials, image, ...proxy]);
 }
 
 /**
- * Returns the name of a Job. The name ends with two hashes, of the Job's work and of the Job, so the same Job cannot be
+ * Returns the name of a Job. The name ends with the hashes of its run and of its cause, so the same Job cannot be
  * created twice.
  */
-export function jobName(input: JobIdentity): string {
-  const { name, uid } = input.resource.metadata;
-  const hash = hashOf([uid, workHash(input), causeHash(input)]).slice(0, 8);
+export function jobName(identity: JobIdentity): string {
   // Shortens the name, because it becomes part of a pod's hostname, which has at most 63 characters.
-  const readable = name.slice(0, 40).replaceAll('.', '-').replace(/-+$/, '');
-  return `${readable}-${workSuffix(input)}${hash}`;
+  const readable = identity.resource.metadata.name.slice(0, 40).replaceAll('.', '-').replace(/-+$/, '');
+  return `${readable}-${shortHash(runHash(identity.resource))}${shortHash(causeHash(identity))}`;
 }
 
-/** Reports whether a Job with this name did this work, with any credentials and image. */
-export function isJobOfWork(name: string | undefined, input: JobIdentity): boolean {
-  return name?.slice(-16, -8) === workSuffix(input);
+/** Reports whether a Job with this name belongs to the export's current run, with any credentials and image. */
+export function isOfRun(jobName: string, resource: SearchExport): boolean {
+  return jobName.slice(-2 * shortHashLength, -shortHashLength) === shortHash(runHash(resource));
 }
 
-function workSuffix(input: JobIdentity): string {
-  return hashOf([input.resource.metadata.uid, workHash(input)]).slice(0, 8);
+const shortHashLength = 8;
+
+function shortHash(hash: string): string {
+  return hash.slice(0, shortHashLength);
 }
 
 /** Returns the manifest of the Job. */
@@ -130,7 +143,8 @@ export function buildJob(input: JobInput): object {
       annotations: {
         ...given.annotations,
         ...own,
-        [jobAnnotations.work]: workHash(input),
+        [jobAnnotations.work]: workHash(resource),
+        [jobAnnotations.run]: runHash(resource),
         [jobAnnotations.cause]: causeHash(input),
       },
       ownerReferences: [ownerReference(metadata)],

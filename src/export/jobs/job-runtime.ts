@@ -25,6 +25,7 @@ import type { DestinationChoice } from '../resource/chosen-destination.ts';
 import {
   type RuntimeOptions,
   resolveDefinition,
+  secretOf,
   secretsOf,
   untilRemoval,
   waiterOf,
@@ -36,6 +37,7 @@ import {
   exportAtWork,
   exportHealth,
   exportStalled,
+  shownComplete,
   shownHealth,
 } from '../status/export-health.ts';
 import { describeExportEssentials, exportStatusWriter } from '../status/export-status.ts';
@@ -44,11 +46,12 @@ import { amountText } from '../work/figure-text.ts';
 import {
   buildJob,
   causeHash,
-  isJobOfWork,
+  isOfRun,
   type JobIdentity,
   jobAnnotations,
   jobName,
   readShare,
+  runHash,
   workHash,
 } from './job-manifest.ts';
 import type { JobShares } from './job-shares.ts';
@@ -71,6 +74,10 @@ const shortestStallMs = 60_000;
 const longestStallMs = 3_600_000;
 /** Time in ms for which a pod of a stalled export's next Job must run until the export is no longer stalled. */
 const steadyMs = 300_000;
+/** Reasons that do not hold any longer once the Secrets can be used. */
+const reasonsOfSecrets: ReadonlySet<string> = new Set([
+  ...[reasons.secretNotFound, reasons.secretIncomplete, reasons.secretInvalid],
+]);
 /** Label on ServiceAccounts that exports may use. */
 const workerLabel = 'logfleet.dev/export-worker';
 /** Label on ServiceAccounts whose pods may write progress to the export's status. A user sets this label. */
@@ -94,11 +101,17 @@ interface Found {
   readonly former?: KubernetesJobStatus | undefined;
 }
 
+/** The account and the identity of an export's next Job, or the problem with the export's Secrets. */
+type Resolved =
+  | { readonly account: Account; readonly identity: JobIdentity; readonly problem?: undefined }
+  | { readonly account?: undefined; readonly identity?: undefined; readonly problem: LogfleetError };
+
 export class JobRuntime {
   readonly key: ResourceKey;
   readonly uid: string;
   readonly #options: JobRuntimeOptions;
   readonly #publisher: StatusWriter<'SearchExport'>;
+  /** Last request by a user for which the Secrets have been read again. */
   #handledRequest: string | undefined;
   /** Uids of the Jobs that this object has deleted. The cache may still contain them. */
   readonly #deleted = new Set<string>();
@@ -146,11 +159,9 @@ export class JobRuntime {
     if (this.#isLeft || this.#isClosed || resource.metadata.deletionTimestamp !== undefined) {
       return requeue(Number.POSITIVE_INFINITY, true);
     }
-    const { lastHandledReconcileAt: asked = this.#handledRequest } = echoOfRequest(resource);
-    const isAsked = asked !== this.#handledRequest;
+    const isAsked = this.#isAsked(resource);
     const end = isAsked ? undefined : endOf(resource);
     const found: Found = end ? { health: end } : await this.#find(resource, isAsked);
-    this.#handledRequest = asked;
     const { reconciling } = found.health;
     // An export without a Job that waits for something else has a delay.
     this.#waitsForShare = reconciling && found.job === undefined && found.delayMs === undefined;
@@ -167,6 +178,18 @@ export class JobRuntime {
     return untilRemoval(this.#publisher.latest(resource), this.#options, nextMs, this.#isDormant);
   }
 
+  /** True if the status does not confirm the user's last request yet. */
+  #isAsked(resource: SearchExport): boolean {
+    const { lastHandledReconcileAt: asked } = echoOfRequest(resource);
+    if (asked === undefined || asked === resource.status?.lastHandledReconcileAt) return false;
+    if (asked !== this.#handledRequest) {
+      this.#options.accounts.tryAgain(secretOf(resource));
+      this.#options.destination.forget();
+    }
+    this.#handledRequest = asked;
+    return true;
+  }
+
   async #find(resource: SearchExport, isAsked: boolean): Promise<Found> {
     const { changes } = this.#options.accounts.secrets;
     let found: Found;
@@ -175,10 +198,7 @@ export class JobRuntime {
     } catch (error) {
       if (!(error instanceof LogfleetError) || error.handling.kind === 'bug') throw error;
       if (error.code === 'host.conflict' || error.code === 'host.gone') throw error;
-      const delayMs = error.handling.kind === 'stall' ? stallRetryMs : soonMs * 5;
-      const health = exportHealth({ pausedBy: undefined, problem: error, wording: resourceWording });
-      const shown = !isAsked && resource.status?.kubernetesJob ? resource.status : undefined;
-      found = this.#showDespiteProblem(resource, isAsked) ?? this.#keepStall(shown, { health, delayMs });
+      found = this.#keepStall(ofRun(resource), foundProblem(error));
     }
     this.#awaitSecrets(resource, found.health, changes);
     return found;
@@ -195,52 +215,82 @@ export class JobRuntime {
     if (pausedBy === undefined) return this.#followJob(resource, store, shares, isAsked);
     for (const job of this.#jobs(store)) if (!readEnd(job, store)) await store.remove(job);
     // A failed export has nothing to pause, and must not get another Job when it is resumed.
-    const failed = isAsked ? undefined : findCondition(resource.status?.conditions, 'Failed');
-    if (failed) return { health: shownHealth(failed), former: resource.status?.kubernetesJob };
-    return { health: exportHealth({ pausedBy, wording: resourceWording }) };
+    const failed = failureOf(ofRun(resource));
+    return failed ?? { health: exportHealth({ pausedBy, wording: resourceWording }) };
   }
 
   async #followJob(resource: SearchExport, store: WorkerJobs, shares: JobShares, isAsked: boolean): Promise<Found> {
-    const { accounts, clock, proxy } = this.#options;
-    const { account } = await resolveDefinition(resource, accounts);
-    const credentials = [account.fingerprint, await this.#storeCredentials(resource)].join();
-    const input = { resource, image: store.image, share: { user: account.user }, credentials, proxy };
-    // The status describes a Job for the same work and with the same credentials, which may have been deleted since.
-    const isSameJob = !isAsked && resource.status?.kubernetesJob?.name === jobName(input);
-    const shown = isSameJob ? resource.status : undefined;
-    const isOfWork = !isAsked && isJobOfWork(resource.status?.kubernetesJob?.name, input);
-    const isDue = !isAsked && needsAnotherJob(resource.status?.kubernetesJob ? shown : resource.status, clock.now());
+    const { account, identity, problem } = await this.#resolve(resource, store);
     const jobs = this.#jobs(store);
-    const fresh = jobs.find(({ metadata: { annotations } }) => annotations[jobAnnotations.work] === workHash(input));
-    const ended = fresh && readEnd(fresh, store) ? this.#show(resource, fresh, store) : undefined;
-    const isSame = !isDue && fresh?.metadata.annotations[jobAnnotations.cause] === causeHash(input);
-    // The result of a complete or failed Job is valid even if the credentials or the image have changed since.
-    const isFinal = !isAsked && (ended?.health.isComplete || ended?.health.isFailed);
-    const isKept = isSame || !ended || isFinal;
-    // Kubernetes deletes an ended Job after its time to live. The Job's result counts if the status still names the Job.
-    const isInStatus = ended && resource.status?.kubernetesJob?.name === fresh?.metadata.name;
-    const job = isKept && (isInStatus || (fresh && !this.#isDeleted(fresh))) ? fresh : undefined;
-    for (const other of jobs) {
-      if (other === job || this.#isDeleted(other)) continue;
-      await store.remove(other);
-      this.#deleted.add(other.metadata.uid);
+    const job = jobs.find((each) => this.#isKept(each, resource, store, identity));
+    if (identity) await this.#removeOthers(jobs, job, store);
+    const shown = ofRun(resource);
+    const ofSameCause = !identity || shown?.kubernetesJob?.name === jobName(identity) ? shown : undefined;
+    if (job) {
+      const found = this.#show(resource, job, store);
+      // A pod that cannot start may be waiting for the Secret.
+      const isHindered = found.state?.phase === 'waiting' && problem?.handling.kind === 'stall';
+      return isHindered ? { ...found, ...foundProblem(problem) } : this.#keepStall(ofSameCause, found);
     }
-    if (job) return this.#keepStall(shown, this.#show(resource, job, store));
     // An export remains failed or stalled after Kubernetes has removed its Job. Other credentials might end a stall, but
-    // a failure ends the work.
-    const failed = isOfWork ? findCondition(resource.status?.conditions, 'Failed') : undefined;
-    const stall = findCondition(shown?.conditions, 'Stalled');
-    const isAwaiting = stall && !isDue && shown?.kubernetesJob?.endTime !== undefined;
-    const rest = failed ?? (isAwaiting ? stall : undefined);
-    if (rest) return { health: shownHealth(rest), former: resource.status?.kubernetesJob };
+    // not a failure.
+    const former = failureOf(shown) ?? waitingStallOf(ofSameCause, this.#options.clock.now());
+    if (former) return former;
+    if (!identity) return this.#keepStall(shown, { ...foundProblem(problem), former: shown?.kubernetesJob });
+    if (isAsked) this.#startedAtMs = this.#options.clock.now();
     // A new Job waits until the previous Job's request limits are free again. Otherwise, it would get fewer workers.
     const isBusy =
-      jobs.length > 0 || this.#hasPods(store) || shares.isHeldBy(this.uid, { ...this.key, name: jobName(input) });
-    if (isAsked && !isBusy) this.#startedAtMs ??= clock.now();
+      jobs.length > 0 || this.#hasPods(store) || shares.isHeldBy(this.uid, { ...this.key, name: jobName(identity) });
     const found = isBusy
       ? { health: waiting(reasons.jobPending, afterFormerJob) }
-      : await this.#create(resource, account, input, store, shares);
-    return this.#keepStall(shown, found);
+      : await this.#create(resource, account, identity, store, shares);
+    return this.#keepStall(ofSameCause, found);
+  }
+
+  /** Reads the Secrets, which determine the identity of the export's next Job. */
+  async #resolve(resource: SearchExport, store: WorkerJobs): Promise<Resolved> {
+    const { accounts, proxy } = this.#options;
+    try {
+      const { account } = await resolveDefinition(resource, accounts);
+      const credentials = [account.fingerprint, await this.#storeCredentials(resource)].join();
+      const identity = { resource, image: store.image, share: { user: account.user }, credentials, proxy };
+      return { account, identity };
+    } catch (error) {
+      if (error instanceof LogfleetError && error.handling.kind !== 'bug') return { problem: error };
+      throw error;
+    }
+  }
+
+  /**
+   * Reports whether a Job does the export's work, so that the export needs no other Job. `identity` is undefined if the
+   * Secrets cannot be used.
+   */
+  #isKept(job: WorkerJob, resource: SearchExport, store: WorkerJobs, identity: JobIdentity | undefined): boolean {
+    const { name, annotations } = job.metadata;
+    if (annotations[jobAnnotations.work] !== workHash(resource)) return false;
+    const isDeleted = this.#isDeleted(job);
+    if (!readEnd(job, store)) {
+      const user = readShare(annotations)?.user;
+      return !isDeleted && (!user || !identity || user === identity.share.user);
+    }
+    if (annotations[jobAnnotations.run] !== runHash(resource)) return false;
+    // Kubernetes deletes an ended Job after its time to live. The Job's result counts if the status still names the Job.
+    const isInStatus = resource.status?.kubernetesJob?.name === name;
+    if (isDeleted && !isInStatus) return false;
+    // The result of a complete or failed Job is valid even if the credentials or the image have changed since.
+    const { isComplete, isFailed } = this.#show(resource, job, store).health;
+    if (isComplete || isFailed) return true;
+    const isDue = isInStatus && repeatDelayMs(resource.status, this.#options.clock.now()) <= 0;
+    return !isDue && (!identity || annotations[jobAnnotations.cause] === causeHash(identity));
+  }
+
+  /** Deletes all Jobs of the export except `kept`. */
+  async #removeOthers(jobs: readonly WorkerJob[], kept: WorkerJob | undefined, store: WorkerJobs): Promise<void> {
+    for (const job of jobs) {
+      if (job === kept || this.#isDeleted(job)) continue;
+      await store.remove(job);
+      this.#deleted.add(job.metadata.uid);
+    }
   }
 
   /**
@@ -249,7 +299,7 @@ export class JobRuntime {
    */
   #keepStall(shown: SearchExportStatus | undefined, found: Found): Found {
     const stall = findCondition(shown?.conditions, 'Failed') ?? findCondition(shown?.conditions, 'Stalled');
-    if (!stall || !found.health.reconciling) return found;
+    if (!stall || !found.health.reconciling || reasonsOfSecrets.has(stall.reason)) return found;
     const { job, delayMs } = found;
     if (job === undefined) return { ...found, stall, former: shown?.kubernetesJob };
     const store = this.#options.host.workerJobs;
@@ -378,26 +428,6 @@ export class JobRuntime {
     return resource.spec.destination.persistentVolumeClaim ? '' : (await destination.current(resource)).fingerprint;
   }
 
-  /**
-   * Shows the export's Job although the export's Secrets cannot be used. Returns undefined if there is no such Job, or
-   * if it has ended and the export needs another one.
-   */
-  #showDespiteProblem(resource: SearchExport, isAsked: boolean): Found | undefined {
-    const { host, clock } = this.#options;
-    const store = host.workerJobs;
-    const isOfWork = ({ metadata: { annotations } }: WorkerJob) => {
-      const share = readShare(annotations);
-      return share !== undefined && annotations[jobAnnotations.work] === workHash({ resource, share });
-    };
-    const job = store && this.#jobs(store).find((each) => !this.#isDeleted(each) && isOfWork(each));
-    if (!job) return undefined;
-    const found = this.#show(resource, job, store);
-    const { stalled, isFailed } = found.health;
-    const isObsolete = isAsked || (stalled && !isFailed && needsAnotherJob(resource.status, clock.now()));
-    if (isObsolete && readEnd(job, store)) return undefined;
-    return this.#keepStall(isAsked ? undefined : resource.status, found);
-  }
-
   #isDeleted({ metadata: { uid, deletionTimestamp } }: WorkerJob): boolean {
     return deletionTimestamp !== undefined || this.#deleted.has(uid);
   }
@@ -515,21 +545,37 @@ function repeatDelayMs({ conditions, kubernetesJob }: SearchExportStatus = {}, n
   return endMs + Math.min(longestStallMs, Math.max(shortestStallMs, stalledMs)) - nowMs;
 }
 
-/**
- * Reports whether a stalled export needs another Job although nothing has changed. If the status of a stalled export
- * names no Job, the export needed a Job when its Secrets could not be used.
- */
-function needsAnotherJob(status: SearchExportStatus | undefined, nowMs: number): boolean {
-  const isStalled = findCondition(status?.conditions, 'Stalled') !== undefined;
-  return (isStalled && !status?.kubernetesJob) || repeatDelayMs(status, nowMs) <= 0;
+/** Returns the status of an export if it describes a Job of the export's current run, which may be deleted. */
+function ofRun(resource: SearchExport): SearchExportStatus | undefined {
+  const { status } = resource;
+  return status?.kubernetesJob && isOfRun(status.kubernetesJob.name, resource) ? status : undefined;
+}
+
+/** Returns what the status of a failed export shows. Returns undefined for other exports. */
+function failureOf(shown: SearchExportStatus | undefined): Found | undefined {
+  const failed = findCondition(shown?.conditions, 'Failed');
+  return failed && { health: shownHealth(failed), former: shown?.kubernetesJob };
+}
+
+/** Returns what the status of a stalled export shows while it waits for its next Job. Otherwise returns undefined. */
+function waitingStallOf(shown: SearchExportStatus | undefined, nowMs: number): Found | undefined {
+  const stall = findCondition(shown?.conditions, 'Stalled');
+  const isWaiting = stall && shown?.kubernetesJob?.endTime !== undefined && repeatDelayMs(shown, nowMs) > 0;
+  return isWaiting ? { health: shownHealth(stall), former: shown.kubernetesJob } : undefined;
+}
+
+/** Returns what the status shows for an error that prevents the creation of a Job. */
+function foundProblem(problem: LogfleetError): Found {
+  const delayMs = problem.handling.kind === 'stall' ? stallRetryMs : soonMs * 5;
+  return { health: exportHealth({ pausedBy: undefined, problem, wording: resourceWording }), delayMs };
 }
 
 /** Returns the result of an export from its status, or undefined if the export has not ended. */
-function endOf({ metadata, status }: SearchExport): ExportHealth | undefined {
-  const complete = findCondition(status?.conditions, 'Complete');
+function endOf(resource: SearchExport): ExportHealth | undefined {
+  const complete = shownComplete(resource);
   if (complete) return shownHealth(complete);
-  const failed = findCondition(status?.conditions, 'Failed');
-  return failed?.observedGeneration === metadata.generation ? shownHealth(failed) : undefined;
+  const failed = findCondition(resource.status?.conditions, 'Failed');
+  return failed?.observedGeneration === resource.metadata.generation ? shownHealth(failed) : undefined;
 }
 
 /** Returns the reason why Jobs and pods cannot be listed, for example a missing permission. */

@@ -1,7 +1,8 @@
 /** Decides which conditions an export's status shows. The first check that applies determines the conditions. */
 import { fileURLToPath } from 'node:url';
 import { annotations } from '../../api/annotations.ts';
-import { type Condition, reasons } from '../../api/conditions.ts';
+import { type Condition, findCondition, reasons } from '../../api/conditions.ts';
+import type { SearchExport } from '../../api/kinds.ts';
 import { renderDuration } from '../../base/duration.ts';
 import type { LogfleetError } from '../../base/errors.ts';
 import { counted, groupedText, wordFor } from '../../base/number-text.ts';
@@ -66,6 +67,12 @@ export function endedHealth(end: 'complete' | 'failed' | 'stalled', reason: stri
 /** Returns the health that a condition in the status describes. */
 export function shownHealth({ type, reason, message }: Condition): ExportHealth {
   return endedHealth(type === 'Complete' ? 'complete' : type === 'Failed' ? 'failed' : 'stalled', reason, message);
+}
+
+/** Returns the `Complete` condition of a complete export, or undefined for other exports. */
+export function shownComplete({ spec, status }: SearchExport): Condition | undefined {
+  const isUnwanted = status?.manifest?.complete === false && spec.incompletePolicy === 'Fail';
+  return isUnwanted ? undefined : findCondition(status?.conditions, 'Complete');
 }
 
 const noFlags = { reconciling: false, stalled: false, isComplete: false, isFailed: false } as const;

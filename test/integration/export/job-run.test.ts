@@ -47,6 +47,19 @@ function failEachPod(controller: JobController): () => number {
   return () => started;
 }
 
+const exportsCollection = 'logfleet.dev/v1alpha1/searchexports';
+
+/** Lets the next request of this kind to the API server fail. Returns a function that reports whether it has failed. */
+function failOnce({ world }: ExportWorld, wantedMethod: string, wantedCollection: string): () => boolean {
+  let hasFailed = false;
+  world.api.onRequest = ({ method, collection }) => {
+    if (hasFailed || method !== wantedMethod || collection !== wantedCollection) return undefined;
+    hasFailed = true;
+    return { kind: 'status', status: 500, when: 'before' };
+  };
+  return () => hasFailed;
+}
+
 async function reconciles(metrics: PrometheusMetrics): Promise<number> {
   const lines = (await metrics.render()).matchAll(/^logfleet_reconciles_total\{.*\} (\d+)$/gm);
   return [...lines].reduce((sum, [, count]) => sum + Number(count), 0);
@@ -633,6 +646,116 @@ describe('an export in a Kubernetes Job', () => {
     correct();
     expect(await world.untilReason('Exported')).toBe(true);
     expect(world.status?.startTime).toBe(startTime);
+  });
+
+  test.each([
+    ['its previous Job cannot be deleted', 'DELETE', 'batch/v1/jobs'],
+    ['its next Job cannot be created', 'POST', 'batch/v1/jobs'],
+    ['its status cannot be written', 'PUT', exportsCollection],
+  ])('continues a failed export after an edit although %s at first', async (_, method, collection) => {
+    const { world, controller } = jobWorld();
+    let isWrong = true;
+    controller.onPod = () => (isWrong ? stalledPod('MaxMessagesReached', 'failed') : undefined);
+    world.add(inJob);
+    world.start();
+    expect(await world.untilReason('MaxMessagesReached')).toBe(true);
+    isWrong = false;
+    const hasFailed = failOnce(world, method, collection);
+    world.patch({ spec: { parallelism: 2 } });
+    expect(await world.untilReason('Exported', hourMs)).toBe(true);
+    expect(hasFailed()).toBe(true);
+  });
+
+  test('continues a failed export after an edit during a pause', async () => {
+    const { world, controller } = jobWorld();
+    let isWrong = true;
+    controller.onPod = () => (isWrong ? stalledPod('MaxMessagesReached', 'failed') : undefined);
+    world.add(inJob);
+    world.start();
+    expect(await world.untilReason('MaxMessagesReached')).toBe(true);
+    isWrong = false;
+    world.annotate('logfleet.dev/paused', 'true');
+    world.patch({ spec: { parallelism: 2 } });
+    expect(await world.untilReason('Paused')).toBe(true);
+    world.annotate('logfleet.dev/paused', null);
+    expect(await world.untilReason('Exported', hourMs)).toBe(true);
+  });
+
+  describe.each([
+    ['complete', 'Exported'],
+    ['failed', 'MaxMessagesReached'],
+  ])('that is %s runs again on request', (_, reason) => {
+    test.each([
+      ['its Secret cannot be read at first', 'GET', 'v1/secrets'],
+      ['its previous Job cannot be deleted at first', 'DELETE', 'batch/v1/jobs'],
+      ['its status cannot be written at first', 'PUT', exportsCollection],
+      ['it is paused', '', ''],
+      ['its Secret is missing for a while', '', 'missing'],
+    ])('although %s', async (__, method, collection) => {
+      const { world, controller } = jobWorld();
+      let pods = 0;
+      controller.onPod = () => {
+        pods++;
+        return reason === 'Exported' ? undefined : stalledPod(reason, 'failed');
+      };
+      world.add(inJob);
+      world.start();
+      expect(await world.untilReason(reason)).toBe(true);
+      // The operator reads a Secret again when its copy is a minute old.
+      await world.world.until(() => false, 2 * minuteMs);
+      const hasFailed = method === '' ? () => true : failOnce(world, method, collection);
+      if (collection === 'missing') world.removeSecret();
+      if (collection === '') world.annotate('logfleet.dev/paused', 'true');
+      world.annotate('logfleet.dev/requestedAt', 'now');
+      await world.world.until(() => false, 5 * minuteMs);
+      world.annotate('logfleet.dev/paused', null);
+      if (collection === 'missing') world.world.addSecret();
+      await world.world.until(() => pods > 1 && world.reason === reason, hourMs);
+      expect([pods > 1, world.reason, world.status?.lastHandledReconcileAt]).toEqual([true, reason, 'now']);
+      expect(hasFailed()).toBe(true);
+    });
+  });
+
+  test.each([
+    ['MaxMessagesReached', 'failed'],
+    ['QueryRefused', 'stalled'],
+  ])(
+    'keeps %s when its Job is gone and its Secret is deleted, and starts no Job when the Secret returns',
+    async (reason, end) => {
+      const { world, controller, jobs } = jobWorld();
+      let pods = 0;
+      controller.onPod = () => {
+        pods++;
+        return stalledPod(reason, end);
+      };
+      world.add(inJob);
+      world.start();
+      expect(await world.untilReason(reason)).toBe(true);
+      world.world.api.remove(`${jobsPath}/${jobs()[0]?.metadata.name}`);
+      world.removeSecret();
+      world.patch({ spec: { ttlSecondsAfterFinished: 1_000_000 } });
+      await world.world.until(() => false, hourMs);
+      expect(world.reason).toBe(reason);
+      world.world.addSecret();
+      await world.world.until(() => false, 2 * hourMs);
+      expect([world.reason, pods]).toEqual([reason, 1]);
+    },
+  );
+
+  test('is stalled while its pod cannot start because its Secret is missing', async () => {
+    const { world, jobs } = jobWorld();
+    world.add(inJob);
+    world.start();
+    await world.world.until(() => jobs().length === 1, minuteMs);
+    const suspend = (isSuspended: boolean) =>
+      world.world.api.patch(`${jobsPath}/${jobs()[0]?.metadata.name}`, { spec: { suspend: isSuspended } });
+    suspend(true);
+    world.removeSecret();
+    expect(await world.untilReason('SecretNotFound', hourMs)).toBe(true);
+    expect(world.status?.kubernetesJob).toBeDefined();
+    world.world.addSecret();
+    suspend(false);
+    expect(await world.untilReason('Exported', hourMs)).toBe(true);
   });
 
   test('returns its share when it is deleted', async () => {

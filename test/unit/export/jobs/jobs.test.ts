@@ -4,11 +4,12 @@ import type { SearchExport } from '../../../../src/api/kinds.ts';
 import {
   buildJob,
   causeHash,
-  isJobOfWork,
+  isOfRun,
   type JobInput,
   jobAnnotations,
   jobName,
   readShare,
+  runHash,
   workerManifest,
   workHash,
 } from '../../../../src/export/jobs/job-manifest.ts';
@@ -94,7 +95,6 @@ describe('the Kubernetes Job of an export', () => {
     const proxy = [{ name: 'HTTPS_PROXY', value: 'http://proxy.example.com:3128' }] as const;
     const withProxy = { ...inputOf(), proxy };
     expect(built(withProxy).spec.template.spec.containers[0].env).toContainEqual(proxy[0]);
-    expect(workHash(withProxy)).toBe(workHash(inputOf()));
     expect(causeHash(withProxy)).not.toBe(causeHash(inputOf()));
   });
 
@@ -163,23 +163,31 @@ describe('the Kubernetes Job of an export', () => {
     expect(name).toMatch(/^a-b{38}-[0-9a-f]{16}$/);
   });
 
-  test('has another name if its work or its cause differs, and the same name otherwise', () => {
+  test('has another name if its work, its cause or the request differs, and the same name otherwise', () => {
     const input = inputOf();
     const { metadata } = input.resource;
-    const asked = { ...metadata, annotations: { 'logfleet.dev/requestedAt': 'now' } };
+    const asked = inputOf({}, { metadata: { ...metadata, annotations: { 'logfleet.dev/requestedAt': 'now' } } });
     expect(jobName(inputOf())).toBe(jobName(input));
-    expect(jobName(inputOf({ parallelism: 2 }))).not.toBe(jobName(input));
-    expect(jobName(inputOf({}, { metadata: asked }))).not.toBe(jobName(input));
-    expect(workHash(inputOf({}, { metadata: asked }))).toBe(workHash(input));
-    expect(jobName({ ...input, credentials: 'd' })).not.toBe(jobName(input));
-    expect(workHash({ ...input, image: 'logfleet:2' } as JobInput)).toBe(workHash(input));
+    for (const other of [
+      inputOf({ parallelism: 2 }),
+      asked,
+      { ...input, credentials: 'd' },
+      { ...input, image: 'x:2' },
+    ]) {
+      expect(jobName(other)).not.toBe(jobName(input));
+    }
+    expect(workHash(asked.resource)).toBe(workHash(input.resource));
+    expect(runHash(asked.resource)).not.toBe(runHash(input.resource));
   });
 
-  test('shows in its name for which work it is', () => {
+  test('shows in its name to which run it belongs', () => {
     const input = inputOf();
-    expect(isJobOfWork(jobName({ ...input, credentials: 'd', image: 'logfleet:2' }), input)).toBe(true);
-    expect(isJobOfWork(jobName(inputOf({ parallelism: 2 })), input)).toBe(false);
-    expect(isJobOfWork(undefined, input)).toBe(false);
+    const isOfThisRun = (other: JobInput) => isOfRun(jobName(other), input.resource);
+    const { metadata } = input.resource;
+    const asked = { ...metadata, annotations: { 'logfleet.dev/requestedAt': 'now' } };
+    expect(isOfThisRun({ ...input, credentials: 'd', image: 'logfleet:2', share: { ...held, user: 'x' } })).toBe(true);
+    expect(isOfThisRun(inputOf({ parallelism: 2 }))).toBe(false);
+    expect(isOfThisRun(inputOf({}, { metadata: asked }))).toBe(false);
   });
 
   test('finds each Secret of the spec once', () => {
