@@ -131,7 +131,19 @@ function adviceOf({ gaps, overlaps, problems }: ScheduleVerification): readonly 
           'Remedy for an incomplete run: export its time range with another SearchExport. The schedule does not export the time range again, and the record of the run stays.',
         ]
       : []),
+    ...(problems.some(isDamage)
+      ? [
+          "Remedy for a run with missing or changed files: restore the files from a backup. Without a backup, remove the run's folder, and set the annotation logfleet.dev/requestedAt of the run's SearchExport to a new value. If the SearchExport no longer exists, create it again. When the SearchExport is exported again, remove the schedule record of the run, and run " +
+            `${invocation('retry')} for the schedule.`,
+        ]
+      : []),
   ];
+}
+
+/** Reports whether files of a run are missing or changed. Additional files are no damage. */
+function isDamage({ kind, verification }: RunProblem): boolean {
+  if (kind === 'differentFiles') return !verification?.differences.every((each) => each.kind === 'strayFile');
+  return kind === 'missingManifest' || kind === 'changedManifest' || kind === 'contradictoryManifest';
 }
 
 function span({ fromMs, toMs }: TimeRange): string {

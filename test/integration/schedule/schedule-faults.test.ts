@@ -3,12 +3,18 @@ import { describe, expect, test } from 'vitest';
 import { reasons } from '../../../src/api/conditions.ts';
 import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
 import type { RequestInfo } from '../../support/memory-api-server.ts';
-import { exportsPath, ScheduleWorld, schedulesPath, startMs } from './schedule-world.ts';
+import { every, exportsPath, ScheduleWorld, schedulesPath, startMs } from './schedule-world.ts';
 
 const runName = 'hourly-20261101t050000z-060000z';
 
 function isStatusOfSchedule({ method, collection, subresource }: RequestInfo): boolean {
   return method === 'PUT' && subresource === 'status' && collection.endsWith('searchexportschedules');
+}
+
+/** Returns the names of all files of the first run, and the name of its record. */
+function lostRun({ store }: ScheduleWorld) {
+  const names = [...store.objects.keys()].filter((name) => name.startsWith(`${runName}/`));
+  return { names, record: 'hourly/schedule/runs/20261101t050000z-060000z.json' };
 }
 
 function isOfRuns({ collection }: RequestInfo): boolean {
@@ -222,6 +228,35 @@ describe('a schedule with faults', () => {
       await world.world.clock.advance(minuteMs);
       expect(world.records()).toHaveLength(records.size - 1);
     });
+  });
+
+  test.each([
+    ['exists', 3],
+    ['is created again by hand', 0],
+  ])('repairs a run with a lost file as docs/schedules.md says, if its SearchExport %s', async (_, limit) => {
+    const world = new ScheduleWorld({ messages: every(minuteMs, startMs, startMs + 4 * hourMs) });
+    world.add({ successfulRunsHistoryLimit: limit });
+    world.start();
+    expect(await world.until(() => world.records().length === 2)).toBe(true);
+    await world.world.clock.advance(minuteMs);
+    const { names, record } = lostRun(world);
+    for (const name of names) world.store.objects.delete(name);
+    expect(await world.verify()).toMatchObject({ problems: [{ kind: 'missingManifest' }] });
+    const path = `${exportsPath}/${runName}`;
+    const template = world.schedule.spec.template.spec;
+    const timeRange = { from: '2026-11-01T05:00:00Z', to: '2026-11-01T06:00:00Z', timeZone: 'UTC' };
+    if (limit === 0) world.world.addExport(runName, { ...template, timeRange });
+    else world.world.api.patch(path, { metadata: { annotations: { 'logfleet.dev/requestedAt': 'now' } } });
+    const manifest = names.find((name) => name.endsWith('/manifest.json')) ?? '';
+    expect(await world.until(() => world.store.objects.has(manifest), 10 * minuteMs)).toBe(true);
+    await world.world.clock.advance(minuteMs);
+    expect(world.run(runName)?.status?.summary?.state).toBe('Exported');
+    expect(await world.verify()).toMatchObject({ problems: [{ kind: 'changedManifest' }] });
+    world.store.objects.delete(record);
+    world.retry();
+    await world.world.clock.advance(minuteMs);
+    expect(await world.verify()).toMatchObject({ runs: world.records().length, gaps: [], overlaps: [], problems: [] });
+    expect(world.ready?.reason).toBe(reasons.upToDate);
   });
 
   test('reports after a change of the spec that its destination does not work, until it works', async () => {

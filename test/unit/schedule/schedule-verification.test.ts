@@ -1,5 +1,5 @@
 /** Tests that verifying a schedule reports every change to its records, manifests and files. */
-import { cpSync, mkdirSync, mkdtempSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
+import { appendFileSync, cpSync, mkdirSync, mkdtempSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -271,6 +271,26 @@ describe('logfleet verify --schedule', () => {
     expect(status).toBe(1);
     expect(said).toMatch(/^Not proven: 0 gaps, 0 overlaps, 1 problem\.$/m);
     expect(said).toMatch(/^Remedy for an incomplete run: export its time range with another SearchExport\./m);
+  });
+
+  const toRepair = /^Remedy for a run with missing or changed files: restore the files from a backup\./m;
+
+  test.each([
+    ['data file', () => unlinkSync(join(directory, second().dataName))],
+    ['export manifest', () => unlinkSync(join(directory, second().manifestName))],
+    ['export manifest that matches its record', () => appendFileSync(join(directory, second().manifestName), ' ')],
+  ])('says how to repair a run without its %s', async (_, lose) => {
+    lose();
+    const { status, said } = await run('--schedule', 'errors');
+    expect(status).toBe(1);
+    expect(said).toMatch(toRepair);
+  });
+
+  test('does not say how to repair a run that only has an additional file', async () => {
+    writeFileSync(join(directory, dirname(second().dataName), 'stray.json'), '');
+    const { status, said } = await run('--schedule', 'errors');
+    expect(status).toBe(1);
+    expect(said).not.toMatch(toRepair);
   });
 
   test('-o json: has gaps and problems, and ends with 1', async () => {
