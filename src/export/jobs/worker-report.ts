@@ -18,17 +18,27 @@ export interface WorkerReport {
   readonly status: JsonObject;
 }
 
-/** Status fields that a report may contain. */
+/** Status fields that a report may contain, besides `incomplete`. */
 const reportedMembers = ['timeRange', 'fingerprint', 'location', 'manifest', 'summary', 'progress'] as const;
+/** Numbers of incomplete intervals, newest first, that a report may contain. The first number that fits is used. */
+const incompleteCounts = [20, 5, 1];
 
 /** Encodes a report in at most 4,096 bytes. Shortens or omits fields that are too long. */
 export function renderReport(report: WorkerReport): string {
   const known = Object.fromEntries(
     reportedMembers.flatMap((name) => (report.status[name] === undefined ? [] : [[name, report.status[name]]])),
   );
+  const { incomplete } = report.status;
+  const found = Array.isArray(incomplete) ? incomplete : [];
+  const withIncomplete = found.length === 0 ? [] : incompleteCounts.map((count) => found.slice(0, count));
   // Omits the manifest and the fingerprint last, because a schedule needs both.
   const { manifest, fingerprint } = known;
   const candidates = [
+    ...withIncomplete.map((some) => ({
+      ...report,
+      message: report.message.slice(0, maxMessage),
+      status: { ...known, incomplete: some },
+    })),
     { ...report, message: report.message.slice(0, maxMessage), status: known },
     { ...report, message: report.message.slice(0, shortMessage), status: known },
     { ...report, message: report.message.slice(0, shortMessage), status: { manifest, fingerprint } },

@@ -758,6 +758,28 @@ describe('an export in a Kubernetes Job', () => {
     expect(await world.untilReason('Exported', hourMs)).toBe(true);
   });
 
+  test.each([
+    ['Keep', 'ExportedIncomplete'],
+    ['Fail', 'IntervalIncomplete'],
+  ])('lists incomplete intervals with the policy %s', async (incompletePolicy, reason) => {
+    const limited = { search: { duration: '3m', messageLimit: 200 } };
+    const { world } = jobWorld({ scenario: limited });
+    world.add({ ...inJob, query: '* | limit 500', incompletePolicy });
+    world.start();
+    expect(await world.untilReason(reason)).toBe(true);
+    await world.world.until(() => false, 10 * minuteMs);
+    expect(world.status?.incomplete).toMatchObject([{ reason: expect.stringMatching(/./), from: expect.any(String) }]);
+  });
+
+  test('is no longer complete when its policy changes to keep no incomplete intervals', async () => {
+    const { world } = jobWorld({ scenario: { search: { duration: '3m', messageLimit: 200 } } });
+    world.add({ ...inJob, query: '* | limit 500', incompletePolicy: 'Keep' });
+    world.start();
+    expect(await world.untilReason('ExportedIncomplete')).toBe(true);
+    world.patch({ spec: { incompletePolicy: 'Fail' } });
+    expect(await world.untilReason('IntervalIncomplete', hourMs)).toBe(true);
+  });
+
   test('returns its share when it is deleted', async () => {
     const { world, controller, jobs } = jobWorld();
     const names = ['a', 'b', 'c', 'd'];
