@@ -553,8 +553,8 @@ export const mutants: readonly Mutant[] = [
     'a retry annotation takes effect more than once',
     'retried',
     'policy/rollout/annotation-actions.ts',
-    '&& value !== handled?.[name];',
-    "&& (name === 'retry' || value !== handled?.[name]);",
+    '&& !isHandled(header, name, value);',
+    "&& (name === 'retry' || !isHandled(header, name, value));",
     'U15:',
   ),
   mutant(
@@ -562,8 +562,8 @@ export const mutants: readonly Mutant[] = [
     'an annotation also takes effect in the next rollout',
     'aborted',
     'policy/rollout/annotation-actions.ts',
-    'parseRolloutRequest(value)?.rolloutId === rolloutId &&',
-    "rolloutId !== '' &&",
+    'parseRolloutRequest(value)?.rolloutId === header.rolloutId &&',
+    "header.rolloutId !== '' &&",
     'convergence:',
   ),
   mutant(

@@ -269,6 +269,11 @@ export interface ActionRecord {
   readonly stage?: string;
   /** Field manager that set the annotation, if the API server reports it. */
   readonly by?: string;
+  /**
+   * Value of the annotation, which is not applied again (R9). Absent for a pause, and in ledgers written by earlier
+   * versions of logfleet.
+   */
+  readonly value?: string;
 }
 
 export interface LedgerHeader {
@@ -316,8 +321,8 @@ export interface LedgerHeader {
    */
   readonly actions?: readonly ActionRecord[];
   /**
-   * Annotation values that have already been applied and are never applied again. `liftedAtMs` is the wall-clock time
-   * in ms of the newest stop that was ended by a retry.
+   * Annotation values that are never applied again, in addition to the values in `actions`. `liftedAtMs` is the
+   * wall-clock time in ms of the newest stop that was ended by a retry.
    */
   readonly handled?: {
     readonly retry?: string;

@@ -38,6 +38,7 @@ export function applyAnnotations(
       action,
       ...authorAndTime(metadata, annotation, wallMs),
       ...(stage === undefined ? {} : { stage }),
+      ...(!isOfPause(action) && { value: metadata.annotations[annotation] ?? '' }),
     });
   let header = before;
 
@@ -46,7 +47,7 @@ export function applyAnnotations(
   if (isPaused !== wasPaused) header = note(header, isPaused ? 'Pause' : 'Resume', annotations.paused);
 
   const approves = metadata.annotations[annotations.approve];
-  const approval = approves === header.handled?.approve ? undefined : parseApproval(approves);
+  const approval = isHandled(header, 'approve', approves) ? undefined : parseApproval(approves);
   const stages = [...(spec.strategy.stages ?? []), ...(header.stages ?? [])];
   const isStage = stages.some(({ name }) => name === approval?.stage);
   if (approval?.rolloutId === header.rolloutId && isStage && !header.approved?.includes(approval.stage)) {
@@ -84,11 +85,23 @@ export function applyAnnotations(
 export function newRequest(
   { annotations: values }: ObjectMeta,
   name: 'abort' | 'retry',
-  { rolloutId, handled }: LedgerHeader,
+  header: LedgerHeader,
 ): string | undefined {
   const value = values[annotations[name]];
-  const isNew = parseRolloutRequest(value)?.rolloutId === rolloutId && value !== handled?.[name];
+  const isNew = parseRolloutRequest(value)?.rolloutId === header.rolloutId && !isHandled(header, name, value);
   return isNew ? value : undefined;
+}
+
+const actionOf = { approve: 'Approve', retry: 'Retry', abort: 'Abort' } as const;
+
+/** Reports whether this value of the annotation was applied before, or must be ignored (R9). */
+function isHandled(
+  { handled, actions = [] }: LedgerHeader,
+  name: keyof typeof actionOf,
+  value: string | undefined,
+): boolean {
+  if (value === undefined) return false;
+  return value === handled?.[name] || actions.some((one) => one.action === actionOf[name] && one.value === value);
 }
 
 /** Returns the time that a command wrote into an annotation's value, or NaN if the value contains no time. */

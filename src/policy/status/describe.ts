@@ -85,7 +85,7 @@ const maxZoneLength = 64;
 
 function describeActions(actions: readonly ActionRecord[] = []): { readonly actions?: readonly PersonAction[] } {
   if (actions.length === 0) return {};
-  return { actions: actions.map(({ atMs, ...said }) => ({ ...said, time: isoSeconds(atMs) })) };
+  return { actions: actions.map(({ atMs, value: _, ...said }) => ({ ...said, time: isoSeconds(atMs) })) };
 }
 
 function describeRollout(input: EssentialsInput) {

@@ -69,9 +69,27 @@ describe.each([
     expect(header.actions).toMatchObject([{ action }]);
   });
 
+  test('a value that is restored after another value has no effect again (R9)', () => {
+    let one = applied({ [annotation]: `${rolloutId}/first` });
+    one = applied({ [annotation]: `${rolloutId}/second` }, one.header);
+    expect(one.header.actions).toHaveLength(2);
+    expect(applied({ [annotation]: `${rolloutId}/first` }, one.header).header).toEqual(one.header);
+  });
+
   test.each([`2-${target}`, `0-${target}/x`, '', 'yes', `${rolloutId}x`])('%s has no effect', (value) => {
     expect(applied({ [annotation]: value }, { stop }).header).toEqual(header({ stop }));
   });
+});
+
+test('an approval that is restored after a rollback and a retry has no effect (R4, R9)', () => {
+  const approve = (stage: string) => ({ [annotations.approve]: `${rolloutId}/${stage}` });
+  const canary = applied(approve('canary')).header;
+  const rest = applied(approve('rest'), canary).header;
+  const rolledBack = { ...rest, stop: { ...stop, kind: 'rollback' } } as const;
+  const retried = applied({ ...approve('rest'), [annotations.retry]: rolloutId }, rolledBack).header;
+  expect(retried.approved).toBeUndefined();
+  expect(applied(approve('canary'), retried).header.approved).toBeUndefined();
+  expect(applied(approve('canary/again'), retried).header.approved).toEqual(['canary']);
 });
 
 test('retry ends a stop of any kind', () => {
@@ -137,7 +155,7 @@ describe('author and time of an action', () => {
 
   test('are absent and the time of reading, if the API server does not name them', () => {
     const { header } = applied({ [annotations.abort]: rolloutId });
-    expect(header.actions).toEqual([{ action: 'Abort', atMs: laterMs }]);
+    expect(header.actions).toEqual([{ action: 'Abort', atMs: laterMs, value: rolloutId }]);
   });
 
   test('the last 20 actions are kept', () => {
