@@ -55,6 +55,8 @@ export interface RunOverlap extends TimeRange {
 export interface ScheduleVerification extends TimeRange {
   /** Number of readable schedule records in the time range. */
   readonly runs: number;
+  /** End of the newest run with a schedule record. Present only if no schedule record lies in the time range. */
+  readonly newestRunEndMs?: number;
   readonly rows: number;
   /** Total size in bytes of the data files, as stated in the schedule records. */
   readonly bytes: number;
@@ -124,9 +126,13 @@ export async function verifySchedule(
   const read = manifestsOnly ? [] : matching.toSorted((a, b) => a.fromMs - b.fromMs);
   await verifyFiles(destination, read, options, problems);
   const sum = (figure: 'rows' | 'bytes') => records.reduce((total, record) => total + record[figure], 0);
+  const isOutside = records.length === 0 && problems.length === 0;
   return {
     ...range,
     runs: records.length,
+    ...(isOutside && {
+      newestRunEndMs: [...named.values()].reduce((latestMs, { toMs }) => Math.max(latestMs, toMs), 0),
+    }),
     rows: sum('rows'),
     bytes: sum('bytes'),
     gaps: without(range, union(records)),

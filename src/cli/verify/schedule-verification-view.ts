@@ -31,7 +31,13 @@ export function renderScheduleVerification(
   const { url, verification } = result;
   const paint = paintWith(colour);
   const checks = renderTable(['Check', 'Result', 'What'], checksOf(result));
+  const { newestRunEndMs } = verification;
   const texts = [
+    ...(newestRunEndMs === undefined
+      ? []
+      : [
+          `no record of a complete run lies in the range; the newest run with a record ends at ${isoSeconds(newestRunEndMs)}`,
+        ]),
     ...verification.gaps.map((gap) => `no record covers ${span(gap)}`),
     ...verification.overlaps.map(({ runs, ...time }) => `${runs.join(' and ')} both cover ${span(time)}`),
     ...verification.problems.map((problem) => renderProblem(problem, result)),
@@ -51,7 +57,7 @@ function checksOf({ verification, manifestsOnly }: ScheduleResult): readonly (re
   const { gaps, overlaps, runs, rows, bytes, problems, manifests, filesRead, queries, byReceiptTime } = verification;
   const has = (...kinds: readonly RunProblemKind[]) => problems.some(({ kind }) => kinds.includes(kind));
   const check = (name: string, differs: boolean, what: string) => [name, differs ? 'differs' : 'ok', what];
-  const isCovered = gaps.length === 0 && overlaps.length === 0;
+  const isCovered = runs > 0 && gaps.length === 0 && overlaps.length === 0;
   const coverage = `${renderCount(gaps.length, 'gap')}, ${renderCount(overlaps.length, 'overlap')}`;
   return [
     check('range', !isCovered, `${span(verification)}: ${renderCount(runs, 'run')}, ${coverage}`),

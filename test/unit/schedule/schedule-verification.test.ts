@@ -258,6 +258,13 @@ describe('logfleet verify --schedule', () => {
     expect(said).toMatch(/^Proven: 3 runs with 30 rows and .* cover .* without gaps or overlaps\.$/m);
   });
 
+  test('reports a range without records, and the end of the newest run', async () => {
+    const { status, said } = await run('--schedule', 'errors', '--from', '2026-11-01T03:00:00Z');
+    expect(status).toBe(1);
+    expect(said).toMatch(/^range +differs +2026-11-01T03:00:00Z to 2026-11-01T03:00:00Z: 0 runs/m);
+    expect(said).toMatch(/no record of a complete run lies in the range; .* ends at 2026-11-01T03:00:00Z$/m);
+  });
+
   test('says that the files were not read', async () => {
     const { status, said } = await run('--schedule', 'errors/', '--manifests-only');
     expect(status).toBe(0);
