@@ -7,7 +7,7 @@ import { measureStatuses, type StatusFigure } from '../controller/status-metrics
 const figures: readonly StatusFigure<SearchExportSchedule>[] = [
   [
     'logfleet_schedule_covered_timestamp_seconds',
-    'End of the time range that a schedule has exported without gaps since its start, in seconds since 1970. Absent after the schedule has exported everything up to endTime.',
+    'End of the time range that a schedule has exported without gaps since its start, in seconds since 1970. Absent until the start of the schedule, and after the schedule has exported everything up to endTime.',
     ({ summary }) => (summary?.lagSince === undefined ? undefined : Date.parse(summary.lagSince) / 1_000),
   ],
   [

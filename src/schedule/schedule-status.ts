@@ -41,7 +41,9 @@ export function scheduleStatus(input: ScheduleStatusInput): SearchExportSchedule
   // The status announces the runs to create, so that no process creates other runs for the same time ranges (S6).
   const { create = [] } = found?.decision ?? {};
   const announced = create.map((span) => announcedRun(resource.metadata.name, span));
-  const lagSince = found && !found.decision.isComplete ? isoSeconds(found.decision.coveredUntilMs) : undefined;
+  const { isComplete = true, coveredUntilMs = 0 } = found?.decision ?? {};
+  // Before the start of the schedule, `coveredUntilMs` is in the future, so there is no lag.
+  const lagSince = isComplete || coveredUntilMs > nowMs ? undefined : isoSeconds(coveredUntilMs);
   return {
     ...figures,
     ...(found ? describe(resource, before, { ...found, runs: [...found.runs, ...announced] }) : {}),
@@ -52,7 +54,7 @@ export function scheduleStatus(input: ScheduleStatusInput): SearchExportSchedule
         active: found.decision.unfinished.length + announced.length,
         failedRuns: found.decision.gaps.length,
       }),
-      // The value `undefined` removes the previous `lagSince` from the status when the schedule is complete.
+      // The value `undefined` removes the previous `lagSince` from the status.
       ...(found && ({ lagSince } as object)),
       state: health.reason,
     },

@@ -192,8 +192,8 @@ export interface ScheduleSummary {
   /** Number of failed runs (SearchExports) whose time range has still not been exported. */
   readonly failedRuns?: number;
   /**
-   * Time up to which everything has been exported, equal to `status.coveredUntil`. Absent once everything up to
-   * `spec.endTime` has been exported.
+   * Time up to which everything has been exported, equal to `status.coveredUntil`. Absent until the start of the
+   * schedule, and once everything up to `spec.endTime` has been exported.
    */
   readonly lagSince?: string;
 }

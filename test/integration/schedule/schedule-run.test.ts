@@ -86,6 +86,17 @@ describe('a schedule', () => {
     expect(world.records().length).toBeGreaterThan(2);
   });
 
+  test('has no lag before its start', async () => {
+    const world = new ScheduleWorld({ messages });
+    world.add({ startTime: '2026-11-01T08:00:00Z' });
+    world.start();
+    await world.world.clock.advance(hourMs);
+    expect(world.status?.summary).toMatchObject({ state: 'UpToDate', active: 0 });
+    expect(world.status?.summary?.lagSince).toBeUndefined();
+    await world.world.clock.advance(3.5 * hourMs);
+    expect(world.status?.summary?.lagSince).toBe('2026-11-01T09:00:00Z');
+  });
+
   test('stores the start of a schedule whose destination has none yet (S2)', async () => {
     const world = new ScheduleWorld({ messages });
     world.add({ startTime: '2026-11-01T03:00:00Z' });
