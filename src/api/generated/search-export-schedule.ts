@@ -105,7 +105,7 @@ export interface SearchExportScheduleStatus {
   readonly observedGeneration?: number;
   /**
    * Last value of the annotation `logfleet.dev/requestedAt` that logfleet has processed, truncated to 256 characters. A
-   * new value makes logfleet check the schedule again.
+   * new value repeats failed and stalled runs, as `logfleet retry` does, and rewrites lost schedule records.
    */
   readonly lastHandledReconcileAt?: string;
   /**
