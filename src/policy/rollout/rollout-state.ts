@@ -37,13 +37,14 @@ import {
   laterStage,
   needsApproval,
   noStage,
+  type StageCandidate,
   soakEndMs,
   stageStarted,
   takesRemaining,
   waitingStages,
 } from '../members/stages.ts';
 import { type Counts, countUnfinished, totalOf } from '../members/state-counts.ts';
-import { verdictIn } from '../schedule/maintenance-calendar.ts';
+import { verdictIn, type WindowVerdict } from '../schedule/maintenance-calendar.ts';
 import type { DecideInput } from './decide-input.ts';
 import { type Excess, findExcess, hasTolerance, isStopDue } from './failure-verdict.ts';
 import { isRollbackOver, planRollback, type RollbackPlan } from './rollback.ts';
@@ -422,6 +423,8 @@ class StageProgress {
     if (!this.#evaluation.mayStart) return { ...stopped(this.#header), next: stage };
     const candidates = this.#pending.candidates();
     const chosen = chooseMembers(stage, candidates, policy.spec, this.#header, memberIndex.matched);
+    const closed = this.#windowsClosed(chosen);
+    if (closed) return { ...stopped(this.#header), next: stage, gate: closed };
     const members = chosen.map(({ id }) => id);
     this.#start(stage, members);
     if (members.length === 0) return this.#startNext();
@@ -437,6 +440,18 @@ class StageProgress {
     // The last stage takes all remaining collectors, and may be empty if no collectors are left.
     if (takesRemaining(stage) && this.#pending.counts().updated > 0) return undefined;
     return byPerson({ kind: 'emptyStage', stage: name }, reasons.awaitingApproval);
+  }
+
+  /** Returns the reason to wait while no window is open for any chosen collector that needs an upgrade (R2). */
+  #windowsClosed(chosen: readonly StageCandidate[]): Gate | undefined {
+    let first: Extract<WindowVerdict, { kind: 'closed' }> | undefined;
+    for (const { collector, memberState } of chosen) {
+      if (memberState === 'updated') continue;
+      const verdict = verdictIn(this.#input.windows, collector?.timeZone);
+      if (verdict.kind !== 'closed') return undefined;
+      if (!first || (verdict.opensAtMs ?? Infinity) < (first.opensAtMs ?? Infinity)) first = verdict;
+    }
+    return first && gate(first.because, reasons.waitingForWindow, first.opensAtMs);
   }
 
   #start(stage: Stage, members: readonly string[]): void {

@@ -92,7 +92,7 @@ export function describeFigures(input: FiguresInput): Figures {
 function describeStages(input: FiguresInput): readonly StageStatus[] {
   const { memberIndex, pending, spec, state } = input;
   const { header, next, gate } = state;
-  const awaitsApproval = gate !== undefined && countUnfinished(pending.counts()) > 0;
+  const awaitsApproval = gate?.byPerson === true && countUnfinished(pending.counts()) > 0;
   const started = (header.stages ?? []).map((record, index) => describeStarted(record, index, input));
   const expected = expectedMembers(header, pending.candidates(), spec, memberIndex.matched);
   const waiting = waitingStages(spec, header).map(({ name }, index): StageStatus => {

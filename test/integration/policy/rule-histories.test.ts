@@ -133,6 +133,28 @@ describe('window', () => {
     expect(await one.untilReason('AllUpdated', 24 * hourMs)).toBe(true);
   });
 
+  test("by each collector's own zone × stages: a stage starts when the window of one of its collectors opens", async () => {
+    const windows = [{ schedule: '0 22 * * *', duration: '2h', timeZoneSource: 'Collector' }];
+    const groups = {
+      berlin: { count: 4, version: before, timeZone: 'Europe/Berlin' },
+      lisbon: { count: 4, version: before, timeZone: 'Europe/Lisbon' },
+    };
+    const one = rollout({
+      scenario: { groups },
+      strategy: { stages: [{ name: 'all', size: 8, soakDuration: '0s' }] },
+      spec: { maintenance: { cutoff: '30m', windows } },
+    });
+    one.world.start();
+    expect(await one.untilReason('WaitingForWindow', hourMs)).toBe(true);
+    expect(one.status()?.stages).toMatchObject([{ name: 'all', state: 'Pending', members: 8 }]);
+    expect(await one.untilReason('AllUpdated', 48 * hourMs)).toBe(true);
+    const startMs = Date.parse(one.status()?.stages?.[0]?.startTime ?? '');
+    const [first] = one.tasks();
+    // The status shows times in whole seconds.
+    expect(startMs).toBeGreaterThan((first?.requestTime ?? Number.NaN) - 10_000);
+    expect(startMs).toBeLessThanOrEqual(first?.requestTime ?? Number.NaN);
+  });
+
   test('× exclusion: no upgrade starts during an exclusion, and upgrades continue when it ends within a window', async () => {
     const one = rollout();
     const day = new Date(one.world.clock.now()).toISOString().slice(0, 10);
