@@ -119,8 +119,8 @@ function assertOwned({ kind, namespace, name, uid }: OwnerRef, stored: StoredSha
  */
 function assertNoOlderLedger(owner: OwnerRef, resource: AnyResource | undefined): void {
   if (resource?.kind !== 'CollectorVersionPolicy' || !resource.status) return;
-  const { ledgerFormat, rollout, history = [] } = resource.status;
-  if (ledgerFormat !== undefined || (rollout === undefined && history.length === 0)) return;
+  const { ledgerFormat, rollout } = resource.status;
+  if (ledgerFormat !== undefined || rollout === undefined) return;
   const message =
     `The status of CollectorVersionPolicy ${keyText(owner)} shows a rollout that an older version of logfleet started. This version cannot read the ledger of that rollout. ` +
     'Run the older version until the rollout has ended, or delete the policy and create it again when no upgrade is in progress.';

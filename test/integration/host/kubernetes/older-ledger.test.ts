@@ -15,7 +15,7 @@ async function interruptedRollout() {
     settings: { statusIntervalMs: 1_000 },
   });
   world.addSecret();
-  world.addPolicy('production', { target: { latest: true, minAge: '0s' }, strategy: { maxInProgress: 3 } });
+  world.addPolicy('production', { target: { channel: 'Latest' }, strategy: { maxInProgress: 3 } });
   const replica = world.start();
   expect(await world.until(() => posts(world) === 3, minuteMs)).toBe(true);
   await world.clock.advance(5_000);
@@ -45,7 +45,7 @@ test('the policy starts after it has been deleted and recreated', async () => {
   world.start();
   expect(await world.until(() => world.ready('production')?.reason === 'LedgerMissing', minuteMs)).toBe(true);
   world.api.remove(`${policiesPath}/production`);
-  world.addPolicy('production', { target: { latest: true, minAge: '0s' } });
+  world.addPolicy('production', { target: { channel: 'Latest' } });
   expect(await world.until(() => world.ready('production')?.status === 'True', 60 * minuteMs)).toBe(true);
 });
 
@@ -62,5 +62,21 @@ test('a ledger of this version that is lost does not stall its policy', async ()
   const world = await interruptedRollout();
   world.start();
   expect(await world.until(() => world.ready('production')?.status === 'True', 60 * minuteMs)).toBe(true);
+  expect(posts(world)).toBe(6);
+});
+
+test('a policy starts after the older logfleet has ended its rollout', async () => {
+  const world = await interruptedRollout();
+  const older = world.start();
+  expect(await world.until(() => world.ready('production')?.status === 'True', 60 * minuteMs)).toBe(true);
+  older.kill();
+  for (const { metadata } of world.api.store.objects('logfleet.dev/v1alpha1/ledgers'))
+    world.api.remove(`${ledgersPath}/${metadata.name}`);
+  withoutFormat(world);
+  world.start();
+  expect(await world.until(() => world.policy('production')?.status?.ledgerFormat !== undefined, minuteMs)).toBe(true);
+  await world.clock.advance(60 * minuteMs);
+  expect(world.ready('production')).toMatchObject({ status: 'True', reason: 'AllUpdated' });
+  expect(world.policy('production')?.status?.history?.map(({ outcome }) => outcome)).toContain('Completed');
   expect(posts(world)).toBe(6);
 });
