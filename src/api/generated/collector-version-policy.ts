@@ -33,14 +33,16 @@ export interface CollectorVersionPolicySpec {
    */
   readonly exclude?: readonly CollectorSelector[];
   /**
-   * Priority of the policy. If several policies select a collector, the policy with the highest priority owns it. Among
-   * policies of equal priority, the oldest owns the collector; among equally old policies, the first by namespace and
-   * name. The other policies count the collector as `foreign`, and have the condition `Overlapping`.
+   * Priority of the policy. If several policies with the same `mode` select a collector, the policy with the highest
+   * priority owns it. Among policies of equal priority, the oldest owns the collector; among equally old policies, the
+   * first by namespace and name. The other policies count the collector as `foreign`, and have the condition
+   * `Overlapping`.
    */
   readonly priority: number;
   /**
    * `Enforce` (default) upgrades collectors. `Observe` upgrades no collectors, but shows in the status how many need an
-   * upgrade.
+   * upgrade. A collector that policies with both modes select belongs to a policy with `Enforce`, even if its
+   * `priority` is lower.
    */
   readonly mode: 'Enforce' | 'Observe';
   /**

@@ -141,7 +141,7 @@ export function describeVerdict(
   if (overlap === 'unread' && known?.observedGeneration === observedGeneration) return shown;
   if (!overlap || overlap === 'unread')
     return { ...shown, conditions: removeCondition(shown.conditions, 'Overlapping') };
-  const reported = `${overlap.collectors} of the selected collectors ${wordFor(overlap.collectors, 'belongs', 'belong')} to policy ${overlap.winner}, which takes precedence by priority, age or name.`;
+  const reported = `${overlap.collectors} of the selected collectors ${wordFor(overlap.collectors, 'belongs', 'belong')} to policy ${overlap.winner}, which takes precedence by mode, priority, age or name.`;
   const change = { status: 'True', reason: reasons.overlapping, message: reported, observedGeneration } as const;
   return { ...shown, conditions: setCondition(shown.conditions, { type: 'Overlapping', ...change }, nowIso) };
 }

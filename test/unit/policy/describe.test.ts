@@ -419,7 +419,9 @@ describe('conditions', () => {
       nowIso,
     ).conditions;
     expect(conditions.at(-1)).toMatchObject({ type: 'Overlapping', status: 'True', reason: 'Overlapping' });
-    expect(conditions.at(-1)?.message).toContain('3 of the selected collectors belong to policy logging/b');
+    expect(conditions.at(-1)?.message).toBe(
+      '3 of the selected collectors belong to policy logging/b, which takes precedence by mode, priority, age or name.',
+    );
     const alone = describeVerdict(undefined, rolling, { winner: 'logging/b', collectors: 1 }, 3, nowIso).conditions;
     expect(alone.at(-1)?.message).toContain('1 of the selected collectors belongs to policy logging/b');
   });
