@@ -106,6 +106,13 @@ describe('the commands of code blocks', () => {
     expect(targets.filter((target) => !new RegExp(`^${target}:`, 'm').test(makefile))).toEqual([]);
   });
 
+  test('upgrade the chart without --reuse-values, which omits the defaults of new values', () => {
+    const upgrades = calls.filter(({ program, args }) => program === 'helm' && args[0] === 'upgrade');
+    expect(upgrades.length).toBeGreaterThan(3);
+    const wrong = upgrades.filter(({ args }) => args.includes('--reuse-values'));
+    expect(wrong.map(({ command }) => place(command))).toEqual([]);
+  });
+
   test('name existing files of the checkout', () => {
     const files = calls.flatMap(({ command, args }) =>
       args
