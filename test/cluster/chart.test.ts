@@ -236,12 +236,15 @@ test('names that look like numbers or booleans remain strings', async () => {
   expect(JSON.stringify(rendered)).toContain(`"storageClassName":"${yes}"`);
 });
 
-test("the user's values replace those that the chart sets for the pods", async () => {
+test("the user's values replace those that the chart sets", async () => {
   const objects = await renderChart({
     exportVolume: { enabled: true },
     podSecurityContext: { fsGroup: 4711 },
     podAnnotations: { 'kubectl.kubernetes.io/default-container': 'sidecar' },
+    monitoring: { dashboard: { enabled: true, labels: { grafana_dashboard: 'true' } } },
   });
+  const dashboard = objects.find(({ metadata }) => metadata.name === 'logfleet-dashboard');
+  expect(dashboard?.metadata.labels).toMatchObject({ grafana_dashboard: 'true' });
   const { metadata, spec } = objects.find(({ kind }) => kind === 'Deployment')?.['spec'].template ?? {};
   expect(spec.securityContext).toMatchObject({ runAsNonRoot: true, fsGroup: 4711 });
   expect(metadata.annotations).toEqual({ 'kubectl.kubernetes.io/default-container': 'sidecar' });
@@ -250,6 +253,12 @@ test("the user's values replace those that the chart sets for the pods", async (
     podSecurityContext: { fsGroup: 4711 },
   });
   expect({ status, groups: stdout.match(/fsGroup:/g) }).toEqual({ status: 0, groups: ['fsGroup:'] });
+});
+
+test('podSecurityContext can set the group of the volume to 0', async () => {
+  const objects = await renderChart({ exportVolume: { enabled: true }, podSecurityContext: { fsGroup: 0 } });
+  const deployment = objects.find(({ kind }) => kind === 'Deployment');
+  expect(deployment?.['spec'].template.spec.securityContext).toMatchObject({ fsGroup: 0, runAsUser: 65_532 });
 });
 
 test('with a claim that only one pod can use, an upgrade ends the old pod first, until the claim is changed back', async () => {
