@@ -239,15 +239,22 @@ describe('a namespace admin', () => {
   );
 
   test.each([[[]], [['--secrets', 'log-service']], [['--notification-secret', 'webhook']], [['--export-jobs']]])(
-    'installs the output of logfleet manifests --namespaces with the flags %j',
+    'installs the output of logfleet manifests --namespaces with the flags %j, and deletes it but not the namespaces',
     async (flags) => {
       const team = await createNamespace('team');
       const { namespace, admin } = await adminOfNew([team]);
       const context = recordingContext();
       const where = ['--namespace', namespace, '--namespaces', `${namespace},${team}`];
       expect(await runProgram(['manifests', ...where, ...flags], context)).toBe(0);
-      const { status, stderr } = await kubectl(['apply', '-f', '-'], { ...admin, input: context.stdout.text });
-      expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+      for (const verb of ['apply', 'delete']) {
+        const { status, stderr } = await kubectl([verb, '-f', '-'], { ...admin, input: context.stdout.text });
+        expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+      }
+      for (const each of [namespace, team]) {
+        const { body } = await callApi('GET', `/api/v1/namespaces/${each}`);
+        expect(body.status.phase).toBe('Active');
+      }
+      expect((await callApi('GET', objectPath('serviceaccounts', namespace, 'logfleet'))).status).toBe(404);
     },
   );
 
