@@ -15,7 +15,6 @@ import { assert } from '../base/assert.ts';
 import { isoText } from '../base/time-text.ts';
 import type { ExportOutput } from './fingerprint.ts';
 import { folderSegments } from './store/object-name.ts';
-import { tokenForm } from './store/writer.ts';
 
 /** Returns the folder of an export in a volume. Throws the error `destination.name` if the name is invalid. */
 export function volumeRoot(namespace: string, path: string): string {
@@ -39,9 +38,11 @@ export const manifestFile = 'manifest.json';
 export const planFile = 'plan.json';
 
 const intervalForm = String.raw`\d{6,}-[-+]?\d+T\d{9}Z`;
-const commitForm = new RegExp(`^${intervalForm}\\.json$`);
+const commitForm = new RegExp(String.raw`^${intervalForm}\.json$`);
 /** Form of the names of data files and probe files, without their folder. */
-const dataForm = new RegExp(`^(?:${intervalForm}-\\d{3,}|probe)-${tokenForm}(?:\\.[a-z]+){0,2}$`);
+const dataForm = new RegExp(
+  String.raw`^(?:${intervalForm}-\d{3,}|probe)-w[0-9a-f]{8}-[0-9a-z-]*-[0-9a-f]{16}(?:\.[a-z]+){0,2}$`,
+);
 
 export class ExportLayout {
   /** Folder of the export. Empty if the manifest is at the root. */

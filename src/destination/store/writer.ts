@@ -7,9 +7,7 @@ import { createHash } from 'node:crypto';
 import { isRunning, ownIdentity, type ProcessIdentity } from '../../base/process-identity.ts';
 import type { Random } from '../../base/random.ts';
 
-/** Form of a token, as a regular expression with three groups: hash of the machine, process id and start time. */
-export const tokenForm = 'w([0-9a-f]{8})-(\\d+)-(\\d*)-[0-9a-f]{16}';
-const tokenInName = new RegExp(`(?<![0-9a-z])${tokenForm}(?![0-9a-z])`);
+const form = /(?<![0-9a-z])w([0-9a-f]{8})-(\d+)-(\d*)-[0-9a-f]{16}(?![0-9a-z])/;
 
 /**
  * State of the process that writes a file. It is `unknown` if the process runs elsewhere, or if the file name contains
@@ -52,7 +50,7 @@ export class Writer {
   /** Returns the state of the process that writes a file. The token in the file's name identifies the process. */
   async stateOf(name: string): Promise<WriterState> {
     if (this.#abandoned.has(name)) return 'ended';
-    const [, scope, pid, processStart = ''] = tokenInName.exec(name) ?? [];
+    const [, scope, pid, processStart = ''] = form.exec(name) ?? [];
     if (scope !== digest(this.#identity.scope)) return 'unknown';
     return (await isRunning({ pid: Number(pid), processStart })) ? 'living' : 'ended';
   }

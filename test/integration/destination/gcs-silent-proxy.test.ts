@@ -25,7 +25,7 @@ test('a tunnel request without a response from the proxy is sent three times, li
   await client.close();
 });
 
-test('a token request without a response from the proxy fails after 15 s, and is not sent again', async () => {
+test('a token request without a response from the proxy fails after a minute, and is not sent again', async () => {
   const proxy = new RefusingProxy();
   proxy.isSilent = true;
   await proxy.start();
@@ -56,7 +56,7 @@ test('a token request without a response from the proxy fails after 15 s, and is
   const client = new GcsClient({ settings, environment, clock });
   const response = client.send({ method: 'GET', path: '/storage/v1/b/audit/o' });
   await expect(response).rejects.toMatchObject({ code: 'ETIMEDOUT' });
-  expect(delays).toEqual([15_000]);
+  expect(delays).toEqual([60_000]);
   expect(proxy.requests).toHaveLength(1);
   await client.close();
 });
