@@ -213,7 +213,8 @@ export class JobRuntime {
     if (!store.synced()) throw listProblem(store);
     const pausedBy = host.settings().pausedBy ?? pausedByOf(resource);
     if (pausedBy === undefined) return this.#followJob(resource, store, shares, isAsked);
-    for (const job of this.#jobs(store)) if (!readEnd(job, store)) await store.remove(job);
+    for (const job of this.#jobs(store))
+      if (!readEnd(job, store) || !isJobOfRun(job, resource)) await store.remove(job);
     // A failed export has nothing to pause, and must not get another Job when it is resumed.
     const failed = failureOf(ofRun(resource));
     return failed ?? { health: exportHealth({ pausedBy, wording: resourceWording }) };
@@ -223,14 +224,20 @@ export class JobRuntime {
     const { account, identity, problem } = await this.#resolve(resource, store);
     const jobs = this.#jobs(store);
     const job = jobs.find((each) => this.#isKept(each, resource, store, identity));
-    if (identity) await this.#removeOthers(jobs, job, store);
+    // Without the Secrets, only results of earlier runs are certainly not needed.
+    const obsolete = identity ? jobs : jobs.filter((each) => readEnd(each, store) && !isJobOfRun(each, resource));
+    await this.#removeOthers(obsolete, job, store);
     const shown = ofRun(resource);
     const ofSameCause = !identity || shown?.kubernetesJob?.name === jobName(identity) ? shown : undefined;
     if (job) {
       const found = this.#show(resource, job, store);
-      // A pod that cannot start may be waiting for the Secret.
-      const isHindered = found.state?.phase === 'waiting' && problem?.handling.kind === 'stall';
-      return isHindered ? { ...found, ...foundProblem(problem) } : this.#keepStall(ofSameCause, found);
+      // The pod needs the Secret to start.
+      const isHindered = found.state?.phase === 'waiting' && problem?.reason === reasons.secretNotFound;
+      if (isHindered) return { ...found, ...foundProblem(problem) };
+      // The pods of a Job can be deleted before the Job. The status then still holds their report.
+      const isUnreported = found.health.stalled && !found.state?.report && shown?.kubernetesJob?.name === found.job;
+      const known = isUnreported ? waitingStallOf(shown, this.#options.clock.now()) : undefined;
+      return known ?? this.#keepStall(ofSameCause, found);
     }
     // An export remains failed or stalled after Kubernetes has removed its Job. Other credentials might end a stall, but
     // not a failure.
@@ -268,18 +275,19 @@ export class JobRuntime {
   #isKept(job: WorkerJob, resource: SearchExport, store: WorkerJobs, identity: JobIdentity | undefined): boolean {
     const { name, annotations } = job.metadata;
     if (annotations[jobAnnotations.work] !== workHash(resource)) return false;
+    const { state, health } = this.#show(resource, job, store);
+    const hasResult = state?.phase === 'complete' || state?.phase === 'failed';
+    if (hasResult && !isJobOfRun(job, resource)) return false;
     const isDeleted = this.#isDeleted(job);
     if (!readEnd(job, store)) {
       const user = readShare(annotations)?.user;
       return !isDeleted && (!user || !identity || user === identity.share.user);
     }
-    if (annotations[jobAnnotations.run] !== runHash(resource)) return false;
     // Kubernetes deletes an ended Job after its time to live. The Job's result counts if the status still names the Job.
     const isInStatus = resource.status?.kubernetesJob?.name === name;
     if (isDeleted && !isInStatus) return false;
     // The result of a complete or failed Job is valid even if the credentials or the image have changed since.
-    const { isComplete, isFailed } = this.#show(resource, job, store).health;
-    if (isComplete || isFailed) return true;
+    if (health.isComplete || health.isFailed) return true;
     const isDue = isInStatus && repeatDelayMs(resource.status, this.#options.clock.now()) <= 0;
     return !isDue && (!identity || annotations[jobAnnotations.cause] === causeHash(identity));
   }
@@ -450,11 +458,13 @@ export class JobRuntime {
 
   #essentials(resource: SearchExport, { health, job, state, former }: Found): NonNullable<SearchExport['status']> {
     const { clock } = this.#options;
-    const before = this.#publisher.known(resource);
+    const known = this.#publisher.known(resource);
+    const { completionTime: _, ...unended } = known ?? {};
+    const before = job !== undefined && job !== known?.kubernetesJob?.name ? unended : known;
     const startedAtMs = this.#startedAtMs ?? (Date.parse(before?.startTime ?? '') || clock.now());
     const {
-      kubernetesJob: _,
-      workers: __,
+      kubernetesJob: __,
+      workers: ___,
       ...essentials
     } = describeExportEssentials({
       ...{ resource, before, health, startedAtMs, definition: undefined, view: undefined, wallMs: clock.now() },
@@ -466,9 +476,12 @@ export class JobRuntime {
     const shown =
       job === undefined ? undefined : { name: job, ...defined({ failedPods: failedPods || undefined, endTime }) };
     // After Kubernetes has removed a Job, only an export that has ended or is stalled still shows it in its status.
-    const known = former ?? (health.isComplete || health.isFailed ? before?.kubernetesJob : undefined);
-    const kubernetesJob = shown ?? known;
-    return { ...essentials, ...state?.report?.status, ...(kubernetesJob && { kubernetesJob }) };
+    const earlier = former ?? (health.isComplete || health.isFailed ? before?.kubernetesJob : undefined);
+    const kubernetesJob = shown ?? earlier;
+    const report = state?.report?.status;
+    // A report replaces the results of an earlier Job, also if it does not contain them.
+    const { incomplete: ____, manifest: _____, progress: ______, ...unreported } = essentials;
+    return { ...(report ? unreported : essentials), ...report, ...(kubernetesJob && { kubernetesJob }) };
   }
 }
 
@@ -545,6 +558,10 @@ function repeatDelayMs({ conditions, kubernetesJob }: SearchExportStatus = {}, n
   return endMs + Math.min(longestStallMs, Math.max(shortestStallMs, stalledMs)) - nowMs;
 }
 
+function isJobOfRun({ metadata: { annotations } }: WorkerJob, resource: SearchExport): boolean {
+  return annotations[jobAnnotations.run] === runHash(resource);
+}
+
 /** Returns the status of an export if it describes a Job of the export's current run, which may be deleted. */
 function ofRun(resource: SearchExport): SearchExportStatus | undefined {
   const { status } = resource;
@@ -575,7 +592,8 @@ function endOf(resource: SearchExport): ExportHealth | undefined {
   const complete = shownComplete(resource);
   if (complete) return shownHealth(complete);
   const failed = findCondition(resource.status?.conditions, 'Failed');
-  return failed?.observedGeneration === resource.metadata.generation ? shownHealth(failed) : undefined;
+  const isOfThisWork = failed?.observedGeneration === resource.metadata.generation || ofRun(resource);
+  return failed && isOfThisWork ? shownHealth(failed) : undefined;
 }
 
 /** Returns the reason why Jobs and pods cannot be listed, for example a missing permission. */

@@ -1,0 +1,58 @@
+/** Simulates an operator with one export in a Kubernetes Job, and the Kubernetes controllers that run the Job. */
+import { expect } from 'vitest';
+import { JobController } from '../../support/job-controller.ts';
+import { ExportWorld, type ExportWorldOptions } from './export-world.ts';
+
+const claim = { persistentVolumeClaim: { claimName: 'audit', path: 'logs' } };
+export const inJob = { execution: { mode: 'Job' }, destination: claim };
+
+export function jobWorld(options: ExportWorldOptions = {}) {
+  const world = new ExportWorld({ workerImage: 'logfleet:test', ...options });
+  const controller = new JobController(world.world, world.exports.options);
+  const objects = (collection: string) => world.world.api.store.objects(collection);
+  return { world, controller, jobs: () => objects('batch/v1/jobs'), pods: () => objects('v1/pods') };
+}
+
+/** End of a pod whose report says that a person must correct something. */
+export const stalledPod = (reason: string, end = 'stalled') => {
+  const message = 'A person must correct something.';
+  return { exitCode: 3, message: JSON.stringify({ end, reason, message, status: {} }) };
+};
+
+/** Starts an export whose pods stall with `reason` until `correct` is called. Waits until the export is stalled. */
+export async function stalledWorld(reason: string, options: ExportWorldOptions = {}) {
+  const made = jobWorld(options);
+  const { world, controller } = made;
+  let isWrong = true;
+  controller.onPod = () => (isWrong ? stalledPod(reason) : undefined);
+  world.add(inJob);
+  world.start();
+  expect(await world.untilReason(reason)).toBe(true);
+  const correct = () => {
+    isWrong = false;
+  };
+  return { ...made, correct };
+}
+
+/** Lets each pod of a Job fail at its start. Returns a function that counts the pods. */
+export function failEachPod(controller: JobController): () => number {
+  let started = 0;
+  controller.onPod = () => {
+    started++;
+    return stalledPod('MaxMessagesReached', 'failed');
+  };
+  return () => started;
+}
+
+export const exportsCollection = 'logfleet.dev/v1alpha1/searchexports';
+
+/** Lets the next request of this kind to the API server fail. Returns a function that reports whether it has failed. */
+export function failOnce({ world }: ExportWorld, wantedMethod: string, wantedCollection: string): () => boolean {
+  let hasFailed = false;
+  world.api.onRequest = ({ method, collection }) => {
+    if (hasFailed || method !== wantedMethod || collection !== wantedCollection) return undefined;
+    hasFailed = true;
+    return { kind: 'status', status: 500, when: 'before' };
+  };
+  return () => hasFailed;
+}
