@@ -48,9 +48,7 @@ export class WorkingRow implements MessageRow {
     this.#parsed.push({ lowerName: name.toLowerCase(), name, value });
   }
 
-  /**
-   * Hides fields. `stored` reports whether a stored field remains visible, and `parsed` whether a parsed field does.
-   */
+  /** Hides fields. `stored` and `parsed` return true for the stored and parsed fields that remain visible. */
   restrict(stored: Visibility, parsed: Visibility): void {
     this.#sees = stored;
     this.#parsed = this.#parsed.filter(({ lowerName }) => parsed(lowerName));

@@ -315,8 +315,8 @@ export interface Maintenance {
   /** Periods in which no upgrade starts, even if a maintenance window is open. */
   readonly exclusions?: readonly Exclusion[];
   /**
-   * Time before the end of a maintenance window, or before a period in `exclusions`, during which no upgrade starts,
-   * from `0s` to `24h`. Defaults to `30m`, because an upgrade takes up to half an hour.
+   * No upgrade starts within this time before the end of a maintenance window, or before a period in `exclusions`. From
+   * `0s` to `24h`. Defaults to `30m`, because an upgrade takes up to half an hour.
    */
   readonly cutoff: string;
 }
@@ -412,9 +412,9 @@ export interface CollectorVersionPolicyStatus {
    */
   readonly outageStartTime?: string;
   /**
-   * Hash of the state that the `Ready` condition showed before the current interruption. An interruption is a pause, an
-   * outage, or `RollingBack` after `RolledBack`. If the policy is in the same state afterwards, logfleet does not send
-   * the notification about this state again. Absent if there is no interruption.
+   * Hash of the state that the `Ready` condition showed before the current interruption, which is a pause, an outage,
+   * or a return from `RolledBack` to `RollingBack`. If the policy is in the same state again after the interruption,
+   * logfleet does not repeat the notification. Absent if there is no interruption.
    */
   readonly interruptedState?: string;
   /**

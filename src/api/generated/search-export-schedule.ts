@@ -45,8 +45,9 @@ export interface SearchExportScheduleSpec {
    */
   readonly backfillOrder: 'NewestFirst' | 'OldestFirst';
   /**
-   * Number of completed runs whose SearchExports are kept, from 0 to 100 (default 3). Other SearchExports of completed
-   * runs are deleted, the oldest first and those of incomplete runs last. The files of all runs are kept.
+   * Number of completed runs whose SearchExports are kept, from 0 to 100 (default 3). The SearchExports of other
+   * completed runs are deleted, the oldest first. Those of runs that are not proven complete are deleted last. The
+   * files of all runs are kept.
    */
   readonly successfulRunsHistoryLimit: number;
   /**
@@ -114,9 +115,9 @@ export interface SearchExportScheduleStatus {
    */
   readonly outageStartTime?: string;
   /**
-   * Hash of the state that the `Ready` condition showed before the current interruption. An interruption is a pause, an
-   * outage, or `Backfilling` after `ExportedIncomplete`. If the schedule is in the same state afterwards, logfleet does
-   * not send the notification about this state again. Absent if there is no interruption.
+   * Hash of the state that the `Ready` condition showed before the current interruption, which is a pause, an outage,
+   * or a return from `ExportedIncomplete` to `Backfilling`. If the schedule is in the same state again after the
+   * interruption, logfleet does not repeat the notification. Absent if there is no interruption.
    */
   readonly interruptedState?: string;
   /**

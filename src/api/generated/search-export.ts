@@ -592,9 +592,9 @@ export interface SearchExportStatus {
    */
   readonly outageStartTime?: string;
   /**
-   * Hash of the state that the `Ready` condition showed before the current interruption. An interruption is a pause, an
-   * outage, or `Exporting` after `IntervalIncomplete`. If the export is in the same state afterwards, logfleet does not
-   * send the notification about this state again. Absent if there is no interruption.
+   * Hash of the state that the `Ready` condition showed before the current interruption, which is a pause, an outage,
+   * or a return from `IntervalIncomplete` to `Exporting`. If the export is in the same state again after the
+   * interruption, logfleet does not repeat the notification. Absent if there is no interruption.
    */
   readonly interruptedState?: string;
   /**

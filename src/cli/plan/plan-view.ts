@@ -165,7 +165,9 @@ function describeTime({ forecast, upgrade }: RolloutPlan): string | undefined {
   return `about ${duration}, until ${end}, if an upgrade takes ${upgradeTime}${sources[upgrade.source]}`;
 }
 
-/** Renders the first few maintenance windows in a plan. No upgrade starts in the last `lastMs` of a window. */
+/**
+ * Renders the first few maintenance windows in a plan. No upgrade starts in the last `lastMs` milliseconds of a window.
+ */
 function describeWindows({ forecast }: RolloutPlan, lastMs: number): string | undefined {
   const windows = forecast?.windows ?? [];
   if (windows.length === 0) return undefined;

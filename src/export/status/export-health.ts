@@ -94,7 +94,7 @@ const namedFields = 3;
 function unwantedIncomplete({ view, limits, wording }: ExportHealthInput): ExportHealth | undefined {
   if (!view?.manifest || view.manifest.manifest.complete || limits?.incompletePolicy !== 'Fail') return undefined;
   const policy = wording.fieldName('incompletePolicy');
-  const state = `${writtenText(view.manifest, wording)}${flaggedText(view.manifest, wording)}, and ${policy} is Fail`;
+  const state = `${writtenText(view.manifest, wording)}${flaggedText(view.manifest, wording)}, and ${policy} is set to Fail`;
   const advice = `Set ${policy} to Keep to accept incomplete intervals, or move the folder ${view.location} away and ${againText(wording)} to start the export again`;
   const message = `${state}. ${advice}.`;
   return { ...failed, reason: reasons.intervalIncomplete, message };

@@ -255,7 +255,7 @@ describe('the message', () => {
     ],
     [
       input({ view: viewOf({ stage: 'complete', manifest: manifestOf(1_500, [flagged]) }) }),
-      '1,500 rows are in 3 files; the manifest flags 1 interval as incomplete (see status.incomplete), and spec.incompletePolicy is Fail. Set spec.incompletePolicy to Keep to accept incomplete intervals, or move the folder file:///exports/logging/audit/abc away and set the annotation logfleet.dev/requestedAt to start the export again.',
+      '1,500 rows are in 3 files; the manifest flags 1 interval as incomplete (see status.incomplete), and spec.incompletePolicy is set to Fail. Set spec.incompletePolicy to Keep to accept incomplete intervals, or move the folder file:///exports/logging/audit/abc away and set the annotation logfleet.dev/requestedAt to start the export again.',
     ],
     [
       input({ view: viewOf({ waitsFor: { kind: 'settling', untilMs: 0 }, clockBehindMs: 3_661_500 }) }),
