@@ -53,15 +53,16 @@ export function findExcess(
 }
 
 /**
- * Reports whether the exceeded `maxFailures` stops the rollout. In a completed rollout, a percentage is checked only
- * after `minSamples` upgrades have ended.
+ * Reports whether the exceeded `maxFailures` stops the rollout. In a completed rollout, the percentage in
+ * `failurePolicy` is checked only after `minSamples` upgrades have ended.
  */
 export function isStopDue(
   { exceeded }: Excess,
   { failurePolicy }: FailureSpec,
   { completedAtMs }: LedgerHeader,
 ): boolean {
-  if (completedAtMs === undefined || typeof exceeded.tolerated === 'number') return true;
+  const { stage, tolerated } = exceeded;
+  if (completedAtMs === undefined || stage !== undefined || typeof tolerated === 'number') return true;
   return exceeded.finished >= (failurePolicy?.minSamples ?? 1);
 }
 

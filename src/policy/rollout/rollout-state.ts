@@ -132,8 +132,8 @@ export function evaluate(input: DecideInput, pending: PendingChanges, evaluation
 }
 
 /**
- * Reports whether each stage of the rollout has ended, or has not started and would choose no collector. Returns true
- * if there are no stages.
+ * Reports whether each stage of the rollout has ended, or has not started and would choose no collector. Whatever the
+ * `offlinePolicy`, an offline collector counts, because it may come back online. Returns true if there are no stages.
  */
 export function areStagesEnded(
   spec: CollectorVersionPolicySpec,
@@ -146,7 +146,7 @@ export function areStagesEnded(
   if (heldUpBy(pending.counts(), spec) > 0) return false;
   // A collector that already runs an unproven target must still soak (R6).
   const left = [...pending.candidates()].filter(({ memberState }) => header.unproven || memberState !== 'updated');
-  return waiting.every((stage) => !hasMember(stage, left, spec));
+  return waiting.every((stage) => !hasMember(stage, left, { ...spec, offlinePolicy: 'Wait' }));
 }
 
 function currentOf({ stages = [] }: Pick<LedgerHeader, 'stages'>): number | undefined {

@@ -123,6 +123,39 @@ describe('a rollout with nothing left to upgrade is complete (R2)', () => {
   });
 });
 
+describe('a rollout whose remaining collectors are offline is not complete (R2)', () => {
+  const servers = { name: 'servers', selector: { matchNames: ['server-*'] }, soakDuration: '0s', maxFailures: 0 };
+
+  /** Upgrades the servers while all laptops are offline, and then brings the laptops back online. */
+  async function away(stage: object) {
+    const half = { outcomes: [{ share: 0.5, end: 'fail', message: 'disk full' }] } as const;
+    const laptop = { count: 20, version: before, running: false, upgrade: half };
+    const one = staged({
+      scenario: { groups: { server: { count: 3, version: before }, laptop }, upgrade: { duration: '2m' } },
+      stages: [servers, { name: 'laptops', soakDuration: '0s', maxFailures: '10%', ...stage }],
+      spec: { resyncInterval: '10m', failurePolicy: { minSamples: 50, action: 'Rollback' } },
+    });
+    one.world.start();
+    expect(await one.world.until(() => one.at(target) === 3, hourMs)).toBe(true);
+    await one.world.clock.advance(5 * hourMs);
+    expect(one.status()?.history).toEqual([]);
+    one.world.model.patch({ groups: { laptop: { running: true } } }, one.world.service.nowMs());
+    return one;
+  }
+
+  test('and the stage that starts later can roll back the rollout', async () => {
+    const { stage, untilReason } = await away({ selector: { matchNames: ['laptop-*'] } });
+    expect(await untilReason('RolledBack', 3 * hourMs)).toBe(true);
+    expect(stage('laptops')).toMatchObject({ state: 'Stopped' });
+  });
+
+  test('and the stage that starts later waits for its approval', async () => {
+    const { status, untilReason } = await away({ approval: 'Required' });
+    expect(await untilReason('AwaitingApproval')).toBe(true);
+    expect(status()).toMatchObject({ history: [], rollout: { stage: 'laptops' } });
+  });
+});
+
 describe('a canary whose collectors the service refuses (R1)', () => {
   test.each([
     ['collector.not.alive', '3s'],

@@ -93,8 +93,6 @@ test('a completed rollout is not judged by the limits of ended stages, and a per
     completedAtMs: epochMs,
   });
   expect(findExcess(policyOf({}), late(20, 20), true)).toBeUndefined();
-  const begun = { ...inStage(20, 20, { maxFailures: 0 }), completedAtMs: epochMs };
-  expect(findExcess(policyOf({}), begun, true)?.exceeded).toHaveProperty('stage');
   const isStopped = (maxFailures: number | string, finished: number) => {
     const spec = policyOf({ maxFailures });
     const excess = findExcess(spec, late(finished, finished), true);
@@ -105,6 +103,16 @@ test('a completed rollout is not judged by the limits of ended stages, and a per
   expect(isStopped('10%', 10)).toBe(true);
   expect(isStopped(0, 1)).toBe(true);
 });
+
+test.each([0, '10%'])(
+  'in a completed rollout, a stage that starts later is judged by its own limit of %s',
+  (maxFailures) => {
+    const begun = { ...inStage(5, 5, { maxFailures }), completedAtMs: epochMs };
+    const excess = findExcess(policyOf({}), begun, true);
+    expect(excess?.exceeded).toHaveProperty('stage');
+    expect(excess && isStopDue(excess, policyOf({}), begun)).toBe(true);
+  },
+);
 
 test('a tolerance is set by the stage or by failurePolicy', () => {
   expect(hasTolerance(undefined, {})).toBe(false);
