@@ -67,6 +67,8 @@ export interface ScheduleSnapshot {
   readonly covered: readonly TimeRange[];
   /** Exported time ranges according to the schedule records only, sorted and without overlaps. */
   readonly recorded: readonly TimeRange[];
+  /** Exported time ranges according to the status only, sorted and without overlaps. */
+  readonly shown: readonly TimeRange[];
   /** Gaps (time ranges of failed runs) that the status lists. */
   readonly gaps: readonly Gap[];
   readonly runs: readonly Run[];
@@ -77,7 +79,10 @@ export interface ScheduleSnapshot {
 }
 
 export interface ScheduleDecision {
-  /** Complete runs that need a schedule record. */
+  /**
+   * Complete runs that need a schedule record. A run that the status does not show as exported is recorded again,
+   * because the existing record can be that of another schedule.
+   */
   readonly record: readonly Run[];
   /**
    * Failed and stalled runs to delete before the status is written, because the user has requested a retry. Contains no
@@ -117,7 +122,7 @@ export const maxGaps = 100;
 export const maxCounted = 1_000;
 
 export function decideSchedule(snapshot: ScheduleSnapshot): ScheduleDecision {
-  const { nowMs, settings, covered, recorded, runs, isTaken } = snapshot;
+  const { nowMs, settings, covered, recorded, shown, runs, isTaken } = snapshot;
   const { name, calendar, startMs, endMs, settleDelayMs, maxActive, maxRunning } = settings;
   // The time range of a run can already be exported, for example if a requested check finds that files are lost.
   const open = runs.filter(({ span }) => !contains(covered, span));
@@ -135,14 +140,16 @@ export function decideSchedule(snapshot: ScheduleSnapshot): ScheduleDecision {
   const hasExtraSlot =
     active === maxActive &&
     creatable[0]?.toMs === dueTime.untilMs &&
-    unfinished.some(({ state }) => state === 'Stalled');
+    unfinished.every(({ state }) => state === 'Stalled');
   const slots = hasExtraSlot ? maxActive + 1 : maxActive;
   // A stalled or paused run usually has no Job, so it uses no share of the request limits.
   const running = unfinished.filter(({ state, reason }) => state === 'Active' && reason !== reasons.paused).length;
   // An active run can still fail, so active runs also count toward the maximum number of failed runs.
   const free = snapshot.isPaused ? 0 : Math.min(slots - active, maxGaps - gaps.length - active, maxRunning - running);
   return {
-    record: present.filter(({ state, span }) => state === 'Complete' && !contains(recorded, span)),
+    record: present.filter(
+      ({ state, span }) => state === 'Complete' && !(contains(recorded, span) && contains(shown, span)),
+    ),
     remove: beyondHistory(present, snapshot),
     create: creatable.slice(0, Math.max(0, free)),
     taken: due.filter((span) => !creatable.includes(span)).map((span) => runName(name, span)),

@@ -32,7 +32,7 @@ const figures: readonly StatusFigure<SearchExportSchedule>[] = [
   ],
   [
     'logfleet_schedule_active_runs',
-    'Number of runs of a schedule that have not ended.',
+    'Number of runs of a schedule that have not ended. Runs whose time range is already exported do not count.',
     ({ summary }) => summary?.active,
   ],
 ];

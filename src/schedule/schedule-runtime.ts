@@ -179,11 +179,12 @@ export class ScheduleRuntime {
   ): Found {
     const settings = { ...this.#settings(resource, calendar), maxRunning };
     // Schedule records can be lost, so the exported time ranges are also taken from the status (S1).
-    const covered = union([...(this.#stored?.recorded ?? []), ...readCovered(resource.status)]);
+    const shown = union(readCovered(resource.status));
+    const covered = union([...(this.#stored?.recorded ?? []), ...shown]);
     const runs = this.#runs(resource, settings, covered);
     const decision = decideSchedule({
       nowMs: this.#options.clock.now(),
-      ...{ settings, runs, isRetryRequested, covered },
+      ...{ settings, runs, isRetryRequested, covered, shown },
       isPaused: pausedBy !== undefined,
       recorded: this.#stored?.recorded ?? covered,
       gaps: readGaps(resource.status),

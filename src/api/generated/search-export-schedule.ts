@@ -34,8 +34,8 @@ export interface SearchExportScheduleSpec {
   readonly paused: boolean;
   /**
    * Maximum number of runs (SearchExports) that are active at the same time, from 1 to 10 (default 2). A run is active
-   * until it completes or fails. If some of these runs are stalled, the run with the newest time range is created as
-   * well. With `execution.mode: Job`, fewer runs are active if the request limits have no share for more.
+   * until it completes or fails. If all these runs are stalled, the run with the newest time range is created as well.
+   * With `execution.mode: Job`, fewer runs are active if the request limits have no share for more.
    */
   readonly maxActive: number;
   /**
@@ -188,7 +188,10 @@ export interface OperatorEntry {
 export interface ScheduleSummary {
   /** State of the schedule in one word: the reason of its `Ready` condition, for example `UpToDate`. */
   readonly state?: string;
-  /** Number of active runs (SearchExports), which have neither completed nor failed. */
+  /**
+   * Number of active runs (SearchExports), which have neither completed nor failed. Runs whose time range is already
+   * exported do not count.
+   */
   readonly active?: number;
   /** Number of failed runs (SearchExports) whose time range has still not been exported. */
   readonly failedRuns?: number;

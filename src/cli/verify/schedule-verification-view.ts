@@ -139,8 +139,7 @@ function adviceOf({ gaps, overlaps, problems }: ScheduleVerification): readonly 
       : []),
     ...(problems.some(isDamage)
       ? [
-          "Remedy for a run with missing or changed files: restore the files from a backup. Without a backup, remove the run's folder, and set the annotation logfleet.dev/requestedAt of the run's SearchExport to a new value. If the SearchExport no longer exists, create it again. When the SearchExport is exported again, remove the schedule record of the run, and run " +
-            `${invocation('retry')} for the schedule.`,
+          'Remedy for a run with missing or changed files: restore the files from a backup. Without a backup, export the run again, as described in the documentation of schedules under "A run lost files".',
         ]
       : []),
   ];

@@ -31,12 +31,14 @@ export function requestOf({ metadata, spec }: SearchExport): ExportRequest {
  * `startedAtMs` is a wall-clock time.
  */
 export function limitsOf(
-  { spec }: SearchExport,
+  { spec, status }: SearchExport,
   startedAtMs: number,
   isPaused: boolean,
   worker = onlyWorker,
 ): WorkLimits {
   const { parallelism, limits, incompletePolicy, activeDeadlineSeconds, proof } = spec;
+  // A complete export has met its deadline, even if it has lost files since.
+  const hasDeadline = activeDeadlineSeconds !== undefined && status?.manifest === undefined;
   return {
     isPaused,
     parallelism: limitOfWorker(parallelism, worker),
@@ -46,7 +48,7 @@ export function limitsOf(
       limits.maxBytesScanned === undefined
         ? undefined
         : limitOfWorker(read(limits.maxBytesScanned, parseQuantity), worker),
-    deadlineMs: activeDeadlineSeconds === undefined ? undefined : startedAtMs + activeDeadlineSeconds * 1_000,
+    deadlineMs: hasDeadline ? startedAtMs + activeDeadlineSeconds * 1_000 : undefined,
     ...{ incompletePolicy, proof },
   };
 }

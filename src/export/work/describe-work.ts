@@ -1,5 +1,5 @@
 /** Derives the content of the status from the state of the work on an export. All functions are pure. */
-import { hasCode, type LogfleetError } from '../../base/errors.ts';
+import type { LogfleetError } from '../../base/errors.ts';
 import { stallRetryMs } from '../../base/retry-delay.ts';
 import { settlingMs } from '../search/settling.ts';
 import { isOver, progressOf, type SearchWait } from './export-decision.ts';
@@ -54,10 +54,8 @@ function describeKind(state: DecidedState, facts: ViewFacts): Described {
   switch (state.kind) {
     case 'loading': {
       // Until the destination has been read, the export may already be complete. So the deadline counts only after a
-      // failure. It does not count if the destination is damaged, because a complete export can lose its files.
-      const { lastError } = facts;
-      const isUnreadable = lastError !== undefined && !hasCode(lastError, 'destination.damaged');
-      const waitsFor = isUnreadable && isOver(limits, now.wallMs) ? ({ kind: 'deadline' } as const) : undefined;
+      // failure.
+      const waitsFor = facts.lastError && isOver(limits, now.wallMs) ? ({ kind: 'deadline' } as const) : undefined;
       return { stage: 'loading', progress: undefined, intervals: [], waitsFor, delaysMs: [deadlineDelayMs] };
     }
     case 'planning':

@@ -47,6 +47,8 @@ const deletionTries = 3;
  */
 const earlyDeletionTries = 6;
 const deletionDelayMs = 500;
+/** Minimum number of records to request per page. */
+const minRecordLimit = 100;
 
 export interface SearchJobOptions {
   readonly job: OpenJob;
@@ -89,7 +91,7 @@ export class SearchJob {
   #doneAtMs: number | undefined;
   #end: LogfleetError | undefined;
   #deletion: Promise<void> = Promise.resolve();
-  /** Maximum number of records to request per page. */
+  /** Number of records to request per page. Each response that is too large or too late halves the number. */
   #recordLimit = maxPageRows;
 
   constructor(options: SearchJobOptions) {
@@ -225,7 +227,8 @@ export class SearchJob {
     try {
       return await this.#options.job.listRecords({ offset, limit }, { signal });
     } catch (thrown) {
-      if (endedIn(thrown, 'timeout', 'responseTooLarge')) this.#recordLimit = Math.ceil(limit / 2);
+      if (endedIn(thrown, 'timeout', 'responseTooLarge'))
+        this.#recordLimit = Math.max(minRecordLimit, Math.ceil(limit / 2));
       throw thrown;
     }
   }

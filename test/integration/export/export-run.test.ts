@@ -195,6 +195,20 @@ describe('an export', () => {
     expect(world.rows()).toEqual(texts(600));
   });
 
+  test('fails at its deadline if it is unfinished and its plan is damaged', async () => {
+    const world = new ExportWorld({ messages: evenly(3_000), scenario: slow });
+    world.add({ activeDeadlineSeconds: 600 });
+    const operator = world.start();
+    expect(await world.world.until(() => (world.status?.progress?.intervalsDone ?? 0) > 0, 9 * minuteMs)).toBe(true);
+    operator.kill();
+    const plan = [...world.store.objects.keys()].find((name) => name.endsWith('/plan.json'));
+    world.store.objects.set(plan as string, Buffer.from('{}'));
+    world.start();
+    expect(await world.untilReason('DestinationDamaged', 5 * minuteMs)).toBe(true);
+    expect(await world.untilReason('DeadlineExceeded', 15 * minuteMs)).toBe(true);
+    expect(world.condition('Failed')?.status).toBe('True');
+  });
+
   test('that is exported again has its full deadline again', async () => {
     const world = new ExportWorld();
     world.add({ activeDeadlineSeconds: 600 });

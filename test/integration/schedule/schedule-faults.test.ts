@@ -130,12 +130,17 @@ describe('a schedule with faults', () => {
   test('stalls if another schedule records the same time in the same folder, until that record is removed', async () => {
     const world = new ScheduleWorld();
     world.add();
-    world.start();
+    const first = world.start();
     expect(await world.until(() => world.runs().length === 1, 2 * hourMs)).toBe(true);
     world.addRecord(startMs);
     expect(await world.until(() => world.ready?.reason === 'DestinationInvalid', 10 * minuteMs)).toBe(true);
     const name = 'hourly/schedule/runs/20261101t050000z-060000z.json';
     expect(world.ready?.message).toMatch(`another schedule writes to this folder: ${name} `);
+    world.kill(first);
+    world.start();
+    world.retry();
+    await world.world.clock.advance(30 * minuteMs);
+    expect(world.ready?.reason).toBe('DestinationInvalid');
     world.store.objects.delete(name);
     expect(await world.until(() => world.ready?.reason === reasons.upToDate, 10 * minuteMs)).toBe(true);
     expect(await world.verify()).toMatchObject({ runs: 1, problems: [] });

@@ -25,7 +25,7 @@ export const scheduleMutants: readonly Mutant[] = [
     '...[...gaps].map',
   ),
   of('S1', 'records of earlier processes are ignored', runtime, 'if (span) spans.push(span);', ''),
-  of('S1', 'covered time in the status is ignored', runtime, ', ...readCovered(resource.status)]', ']'),
+  of('S1', 'covered time in the status is ignored', runtime, '?? []), ...shown]', '?? [])]'),
   of(
     'S1',
     'complete runs are not recorded',

@@ -57,6 +57,7 @@ function decide(
     ...{
       isPaused: false,
       covered: given.recorded ?? [],
+      shown: given.recorded ?? [],
       recorded: [],
       gaps: [],
       runs: [],
@@ -156,7 +157,9 @@ describe('decideSchedule', () => {
     expect(created(decide(5, { runs: [...runs, run(4, 'Active')] }))).toEqual([]);
     expect(created(decide(6, { runs: [...runs, run(4, 'Active')] }))).toEqual([]);
     expect(created(decide(6, { runs: [...runs, run(4, 'Complete')] }))).toEqual([5]);
-    expect(created(decide(5, { runs: [run(0, 'Active'), run(1, 'Active')] }))).toEqual([]);
+    for (const state of ['Active', 'Stalled'] as const) {
+      expect(created(decide(5, { runs: [run(0, state), run(1, 'Active')] }))).toEqual([]);
+    }
   });
 
   it.each(['Active', 'Stalled', 'Failed'] as const)(
@@ -402,6 +405,7 @@ class ScheduleModel {
       settings: this.#settings,
       isPaused: this.#isPaused,
       covered: union(this.#records),
+      shown: union(this.#records),
       recorded: union(this.#records),
       gaps: this.#gaps,
       runs: this.#runs,
