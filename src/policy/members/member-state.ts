@@ -13,7 +13,7 @@ import type { Counts } from './state-counts.ts';
  * - `pending`: the collector can be upgraded.
  * - `retrying`: an upgrade failed, and retries are left.
  * - `drifting`: the collector ran the target version, but now runs another version.
- * - `failed`: an upgrade failed, and no retries are left, or the collector is offline.
+ * - `failed`: an upgrade failed, and no retries are left, or the collector is offline and `offlinePolicy` is `Skip`.
  * - `offline`: the service has not heard from the collector for some time.
  * - `newer`: the collector is newer than the target, and downgrades are not allowed.
  * - `skipped`: the collector cannot be upgraded, for a recorded reason.
@@ -35,6 +35,7 @@ export interface MemberContext {
   readonly targetVersion: string;
   readonly target: BuildVersion | undefined;
   readonly allowDowngrade: boolean;
+  readonly offlinePolicy: CollectorVersionPolicySpec['offlinePolicy'];
   readonly retryLimit: number;
   readonly settings: PolicySettings;
 }
@@ -73,8 +74,12 @@ export function memberStateOf(input: MemberInput, context: MemberContext): Membe
   // the cause.
   if (ending?.kind === 'died' && !input.drifted) return 'failed';
   const hasLeft = input.drifted || wasUpdated(ending, context);
-  // A collector that is offline after a failed attempt counts as failed, because the attempt may be the cause (R5).
-  if (isOffline(row, ending)) return used > 0 && !hasLeft ? 'failed' : 'offline';
+  // A collector that is offline after a failed attempt counts as failed, because the attempt may be the cause (R5). But
+  // with `offlinePolicy: Wait`, its stage waits for the collector and retries the upgrade.
+  if (isOffline(row, ending)) {
+    const isAwaited = context.offlinePolicy === 'Wait' && used <= context.retryLimit;
+    return used > 0 && !hasLeft && !isAwaited ? 'failed' : 'offline';
+  }
   // A failed collector that reached the target version, and then left it, is `drifting` (U6).
   if (hasLeft) return 'drifting';
   if (hasFailed(ending)) return used > context.retryLimit ? 'failed' : 'retrying';

@@ -114,6 +114,7 @@ export class PolicyMemberIndex {
       targetVersion,
       target: parseBuildVersion(targetVersion),
       allowDowngrade: spec.allowDowngrade,
+      offlinePolicy: spec.offlinePolicy,
       retryLimit: spec.retryPolicy.limit,
       settings,
     };

@@ -377,6 +377,30 @@ describe.each([
   });
 });
 
+test('with offlinePolicy Wait, a stage waits for a collector that is offline after a failed upgrade (R2)', async () => {
+  const { world, tasks, at, stage, untilReason } = staged({
+    scenario: {
+      groups: { bad: { count: 1, version: before, upgrade: fails }, web: { count: 9, version: before } },
+      upgrade: { duration: '2m' },
+    },
+    stages: [
+      { name: 'one', selector: { matchNames: ['bad-*', 'web-0001'] }, soakDuration: '0s', maxFailures: 1 },
+      rest,
+    ],
+    spec: { offlinePolicy: 'Wait', retryPolicy: { limit: 5, backoff: { duration: '2h', factor: 1, cap: '2h' } } },
+  });
+  const bad = (change: object) => world.model.patch({ groups: { bad: change } }, world.service.nowMs());
+  world.start();
+  expect(await world.until(() => tasks().some(({ status }) => status === 3), hourMs)).toBe(true);
+  bad({ running: false, upgrade: null });
+  await world.clock.advance(5 * hourMs);
+  expect(stage('one')).toMatchObject({ state: 'Progressing', updated: 1, failed: 0 });
+  expect(at(target)).toBe(1);
+  bad({ running: true });
+  expect(await untilReason('AllUpdated', 5 * hourMs)).toBe(true);
+  expect(at(target)).toBe(10);
+});
+
 describe('a stage whose collectors are no longer listed (R2)', () => {
   async function soaking(gone: number) {
     const one = staged({ stages: [{ ...canary, maxFailures: 0, soakDuration: '6h' }, rest] });

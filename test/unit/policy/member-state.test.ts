@@ -20,6 +20,7 @@ const context = (more: Partial<MemberContext> = {}): MemberContext => ({
   targetVersion: target,
   target: parseBuildVersion(target),
   allowDowngrade: false,
+  offlinePolicy: 'Skip',
   retryLimit: 2,
   settings,
   ...more,
@@ -135,6 +136,18 @@ describe('U11: a collector refused as offline', () => {
     expect(memberStateOf(input({ row: seen(1), entry: blind }), context())).toBe('pending');
   });
 });
+
+test.each([
+  ['Skip', 2, 'failed'],
+  ['Wait', 2, 'offline'],
+  ['Wait', 3, 'failed'],
+] as const)(
+  'R5: with offlinePolicy %s, a collector that is offline after %d failed attempts is %s',
+  (offlinePolicy, used, memberState) => {
+    const known = endedEntry('failed', {}, { used });
+    expect(memberStateOf(input({ row: offlineRow(), entry: known }), context({ offlinePolicy }))).toBe(memberState);
+  },
+);
 
 describe('U7: a collector that no listing shows, at a service with a single build', () => {
   test.each<[string, MemberInput['entry'], string]>([
