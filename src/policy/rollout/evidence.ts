@@ -239,13 +239,13 @@ function unrefused(entry: Entry): Entry | undefined {
 }
 
 /**
- * Resets the number of attempts after a user's retry. An upgraded collector keeps one attempt, so that a later rollback
- * includes this collector.
+ * Resets the number of attempts after a user's retry. A collector that is being upgraded or has been upgraded keeps one
+ * attempt, so that a later rollback includes this collector.
  */
 function withAttemptsReset(entry: Entry): Entry {
-  const { ending, used } = entry;
+  const { ending, open, used } = entry;
   const arrived = ending?.kind === 'updated' || ending?.kind === 'died' || ending?.kind === 'left';
-  return { ...entry, used: arrived ? Math.min(1, used) : 0 };
+  return { ...entry, used: open || arrived ? Math.min(1, used) : 0 };
 }
 
 /** Forgets the ended attempts of collectors that a changed selector no longer matches (U12). */

@@ -584,6 +584,36 @@ describe('a retry after a rollback (R9)', () => {
   });
 });
 
+test('a rollback includes a collector whose upgrade was running during a retry (R7, R9)', async () => {
+  const { world, snapshot, tasks, annotate, status, untilReason } = staged({
+    scenario: {
+      groups: { bad: { count: 1, version: before, upgrade: fails }, web: { count: 4, version: before } },
+      upgrade: { duration: '10m' },
+    },
+    stages: [{ name: 'one', selector: {}, soakDuration: '12h', maxFailures: 1 }, rest],
+    spec: {
+      resyncInterval: '10m',
+      retryPolicy: { limit: 5, backoff: { duration: '1m', factor: 1, cap: '1m' } },
+      failurePolicy: { action: 'Rollback', minSamples: 1 },
+    },
+  });
+  world.start();
+  expect(await world.until(() => tasks().some(({ status: code }) => code === 3), hourMs)).toBe(true);
+  world.model.patch({ groups: { bad: { upgrade: null } } }, world.service.nowMs());
+  expect(await world.until(() => tasks().length === 6, hourMs)).toBe(true);
+  await world.clock.advance(60_000);
+  annotate(annotations.retry, `${status()?.rollout?.id}`);
+  expect(await untilReason('Soaking')).toBe(true);
+  const dying = { 'web-0001': { running: false }, 'web-0002': { running: false } };
+  world.model.patch({ collectors: dying }, world.service.nowMs());
+  expect(await untilReason('RolledBack', 6 * hourMs)).toBe(true);
+  expect(
+    snapshot()
+      .collectors.filter(({ version }) => version === target)
+      .map(({ name }) => name),
+  ).toEqual(Object.keys(dying));
+});
+
 describe('a soak (R3)', () => {
   const windows = {
     name: 'windows',

@@ -194,6 +194,11 @@ describe("a user's retry", () => {
     });
   });
 
+  test('U14: counts a running retry as the first attempt, so that its collector can be rolled back', () => {
+    const retried = openEntry({}, { ...counted, used: 2, ending: endedEntry('failed').ending });
+    expect(evaluated(retried, { version: oldVersion }, retry).entry).toMatchObject({ used: 1, before: oldVersion });
+  });
+
   test('does not report the same death again', () => {
     const died = endedEntry('died', {}, counted);
     const { entry } = evaluated(died, { alive: false }, retry);
