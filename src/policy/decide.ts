@@ -253,10 +253,11 @@ function hasNothingToDo({ policy, observation, memberIndex }: DecideInput, { pen
 function estimateEndMs(
   { policy, now: { wallMs } }: DecideInput,
   pending: PendingChanges,
-  { header, gate }: RolloutState,
+  { header, current, gate }: RolloutState,
 ): number | undefined {
   const left = countUnfinished(pending.counts());
-  if (left === 0 || header.stop || header.completedAtMs !== undefined || gate?.byPerson) return undefined;
+  const isComplete = header.completedAtMs !== undefined && current === undefined;
+  if (left === 0 || header.stop || isComplete || gate?.byPerson) return undefined;
   const throughput = measureThroughput(pending.entries(), wallMs);
   if (throughput !== undefined) return Math.round(Math.max(wallMs, gate?.untilMs ?? 0) + left / throughput);
   const { id, estimatedCompletionTime: shown = '' } = policy.status?.rollout ?? {};

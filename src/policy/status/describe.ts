@@ -47,9 +47,11 @@ export function describeEssentials(input: EssentialsInput): Essentials {
   const { policy, isLedgerNeeded, health, counts, overlap, window, wallMs } = input;
   const { header } = input.state;
   const { generation } = policy.metadata;
-  // A rollout with failed collectors has not ended, because a user can retry their upgrades.
+  // A rollout with failed collectors has not ended, because a user can retry their upgrades. A stage may start and soak
+  // after the completion of its rollout.
   const isOver =
     (header.completedAtMs !== undefined || health.ready === 'True') &&
+    input.state.current === undefined &&
     countUnfinished(counts) === 0 &&
     !header.stop &&
     health.reason !== reasons.collectorsFailed &&

@@ -123,6 +123,42 @@ describe('a rollout with nothing left to upgrade is complete (R2)', () => {
   });
 });
 
+describe('a stage that starts after the completion (R5)', () => {
+  async function soaking() {
+    const one = staged({
+      count: 3,
+      stages: [
+        { name: 'web', selector: { matchNames: ['web-*'] }, soakDuration: '0s', maxFailures: 0 },
+        {
+          name: 'late',
+          selector: { matchNames: ['late-*', 'bad-*'] },
+          soakDuration: '1h',
+          maxFailures: 4,
+          maxInProgress: 2,
+        },
+      ],
+      spec: { resyncInterval: '10m' },
+    });
+    const { world, status, untilReason } = one;
+    world.start();
+    expect(await untilReason('AllUpdated')).toBe(true);
+    expect(status()).not.toHaveProperty('rollout');
+    const groups = { late: { count: 6, version: before }, bad: { count: 4, version: before, upgrade: fails } };
+    world.model.patch({ groups }, world.service.nowMs());
+    const hasEstimate = () => status()?.rollout?.estimatedCompletionTime !== undefined;
+    expect(await world.until(hasEstimate, hourMs)).toBe(true);
+    expect(await untilReason('Soaking')).toBe(true);
+    return one;
+  }
+
+  test('is shown in the status while it soaks', async () => {
+    const { status, annotate, untilReason } = await soaking();
+    expect(status()?.rollout).toMatchObject({ id: `1-${target}`, stage: 'late' });
+    annotate(annotations.abort, `${status()?.rollout?.id}`);
+    expect(await untilReason('Aborted')).toBe(true);
+  });
+});
+
 describe('a rollout whose remaining collectors are offline is not complete (R2)', () => {
   const servers = { name: 'servers', selector: { matchNames: ['server-*'] }, soakDuration: '0s', maxFailures: 0 };
 
