@@ -212,20 +212,31 @@ function countUntolerated(
   pending: PendingChanges,
   header: LedgerHeader,
 ): number {
-  const { stages = [], completedAtMs, tally } = header;
+  const { stages = [], completedAtMs } = header;
   if (hasTolerance(undefined, spec)) return 0;
-  if (completedAtMs !== undefined) return countLateFailures(memberIndex, pending, tally.number);
+  if (completedAtMs !== undefined) return countLateFailures(memberIndex, pending, header);
   let untolerated = pending.counts().failed;
   for (const [index, stage] of stages.entries())
     if (hasTolerance(stage, spec)) untolerated -= pending.stageCounts(index).failed;
   return untolerated;
 }
 
-/** Returns the number of collectors that have failed since the rollout was completed. */
-function countLateFailures(memberIndex: MemberView, pending: PendingChanges, tally: number): number {
+/**
+ * Returns the number of collectors that have failed since the rollout was completed. Failures in a stage with
+ * `maxFailures` are left out.
+ */
+function countLateFailures(
+  memberIndex: MemberView,
+  pending: PendingChanges,
+  { stages = [], tally }: LedgerHeader,
+): number {
   const ids = new Set([...memberIndex.members('failed'), ...pending.changes().map(({ collectorId }) => collectorId)]);
   let failures = 0;
-  for (const id of ids) if (pending.stateOf(id) === 'failed' && pending.entry(id)?.counted?.tally === tally) failures++;
+  for (const id of ids) {
+    const counted = pending.entry(id)?.counted;
+    if (pending.stateOf(id) !== 'failed' || counted?.tally !== tally.number) continue;
+    if (stages[counted.stage ?? noStage]?.maxFailures === undefined) failures++;
+  }
   return failures;
 }
 

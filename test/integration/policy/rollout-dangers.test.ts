@@ -157,6 +157,13 @@ describe('a stage that starts after the completion (R5)', () => {
     annotate(annotations.abort, `${status()?.rollout?.id}`);
     expect(await untilReason('Aborted')).toBe(true);
   });
+
+  test('ends with failures that its maxFailures tolerates', async () => {
+    const { world, stage, untilReason } = await soaking();
+    expect(await world.until(() => stage('late')?.state === 'Completed', 3 * hourMs)).toBe(true);
+    expect(stage('late')).toMatchObject({ updated: 6, failed: 4 });
+    expect(await untilReason('AllUpdated', hourMs)).toBe(true);
+  });
 });
 
 describe('a rollout whose remaining collectors are offline is not complete (R2)', () => {
