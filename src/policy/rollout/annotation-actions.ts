@@ -116,11 +116,16 @@ function authorAndTime(metadata: ObjectMeta, annotation: string, wallMs: number)
   return { atMs, ...(by === undefined ? {} : { by }) };
 }
 
+/**
+ * Adds an action to the header. If there are too many, drops an older pause or, if there is none, another older action.
+ * The values of the other actions show which annotations have been applied before.
+ */
 function noted(header: LedgerHeader, action: ActionRecord): LedgerHeader {
   const actions = [...(header.actions ?? []), action];
   if (actions.length <= maxActions) return { ...header, actions };
-  const oldest = actions.findIndex((one, index) => !isNeeded(one, actions.slice(index + 1)));
-  return { ...header, actions: actions.toSpliced(Math.max(0, oldest), 1) };
+  const unneeded = actions.filter((one, index) => !isNeeded(one, actions.slice(index + 1)));
+  const dropped = unneeded.find((one) => isOfPause(one.action)) ?? unneeded[0] ?? actions[0];
+  return { ...header, actions: actions.filter((one) => one !== dropped) };
 }
 
 /**

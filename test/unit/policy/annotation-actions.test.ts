@@ -174,11 +174,21 @@ describe('author and time of an action', () => {
       approved: ['rest', 'canary'],
     };
     for (let times = 0; times < 30; times++) {
-      before = applied({ [annotations.paused]: times % 2 === 0 ? 'true' : 'false' }, before).header;
+      before = applied({ [annotations.abort]: `${rolloutId}/${times}` }, before).header;
     }
     expect(before.actions).toHaveLength(20);
     expect(before.actions?.slice(0, 3)).toEqual([approved('rest', 3), approved('canary', 4), retried(5)]);
-    expect(before.actions?.slice(3).every(({ action }) => action === 'Pause' || action === 'Resume')).toBe(true);
+    expect(before.actions?.slice(3).every(({ action }) => action === 'Abort')).toBe(true);
+  });
+
+  test('are kept during many pauses, so that an old value has no effect again (R9)', () => {
+    const abort = (suffix: string) => ({ [annotations.abort]: `${rolloutId}/${suffix}` });
+    let before = applied(abort('second'), applied(abort('first')).header).header;
+    for (let times = 0; times < 30; times++) {
+      before = applied({ [annotations.paused]: times % 2 === 0 ? 'true' : 'false' }, before).header;
+    }
+    expect(before.actions).toHaveLength(20);
+    expect(applied(abort('first'), before).header).toEqual(before);
   });
 });
 
