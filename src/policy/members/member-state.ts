@@ -158,7 +158,10 @@ export function isUpdatedAfterFailure(
   context: MemberContext,
 ): boolean {
   if (!entry || entry.open || entry.isRollback || !isAtTarget(row, context)) return false;
-  return (hasFailed(entry.ending) || entry.ending?.kind === 'left') && isUpdated(row, entry.ending, context);
+  const { ending, used } = entry;
+  // The service may also have refused a retry, because the collector was offline.
+  const isFailure = hasFailed(ending) || ending?.kind === 'left' || (ending?.kind === 'offline' && used > 0);
+  return isFailure && isUpdated(row, ending, context);
 }
 
 /**

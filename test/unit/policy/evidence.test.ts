@@ -63,6 +63,11 @@ describe('an upgraded collector', () => {
     expect(entry?.counted).toEqual({ tally: 0, stage: 0 });
   });
 
+  test('U14: whose retry was refused as offline counts as upgraded, so that it can be rolled back', () => {
+    const { entry } = evaluated(endedEntry('offline', {}, counted), {});
+    expect(entry).toMatchObject({ used: 1, ending: { kind: 'updated', toVersion: target } });
+  });
+
   test('U8: that leaves the target before its stage has ended is a failure', () => {
     const { entry, tally } = evaluated(updated, { version: oldVersion });
     expect(entry?.ending?.kind).toBe('left');

@@ -326,6 +326,8 @@ describe('U6: a collector that is no longer failed', () => {
     ['died, and is alive again', at(target), endedEntry('died', { sinceMs: 1_000 }), true],
     ['died, and is not alive', at(target, false), endedEntry('died', { sinceMs: 1_000 }), false],
     ['left the target, and returned', at(target), endedEntry('left', { sinceMs: 1_000 }), true],
+    ['failed, and reached the target after a refused retry', at(target), endedEntry('offline'), true],
+    ['was refused as offline, and reached the target', at(target), endedEntry('offline', {}, { used: 0 }), false],
     ['was updated and has never failed', at(target), endedEntry('updated', { sinceMs: 1_000 }), false],
     ['is retried', at(target), { ...endedEntry('failed'), ...openEntry() }, false],
     ['failed in a rollback', at(target), endedEntry('failed', { sinceMs: 1_000 }, { isRollback: true }), false],
