@@ -74,11 +74,13 @@ export function memberStateOf(input: MemberInput, context: MemberContext): Membe
   // the cause.
   if (ending?.kind === 'died' && !input.drifted) return 'failed';
   const hasLeft = input.drifted || wasUpdated(ending, context);
-  // A collector that is offline after a failed attempt counts as failed, because the attempt may be the cause (R5). But
-  // with `offlinePolicy: Wait`, its stage waits for the collector and retries the upgrade.
+  // A collector that is offline after a failed attempt, or after it left the target version in its stage, counts as
+  // failed, because the upgrade may be the cause (R5). But with `offlinePolicy: Wait`, its stage waits for the collector
+  // and retries the upgrade.
   if (isOffline(row, ending)) {
+    const hasFailure = used > 0 && (!hasLeft || ending?.kind === 'left');
     const isAwaited = context.offlinePolicy === 'Wait' && used <= context.retryLimit;
-    return used > 0 && !hasLeft && !isAwaited ? 'failed' : 'offline';
+    return hasFailure && !isAwaited ? 'failed' : 'offline';
   }
   // A failed collector that reached the target version, and then left it, is `drifting` (U6).
   if (hasLeft) return 'drifting';

@@ -244,7 +244,7 @@ function unrefused(entry: Entry): Entry | undefined {
  */
 function withAttemptsReset(entry: Entry): Entry {
   const { ending, open, used } = entry;
-  const arrived = ending?.kind === 'updated' || ending?.kind === 'died' || ending?.kind === 'left';
+  const arrived = ending?.kind === 'updated' || ending?.kind === 'died';
   return { ...entry, used: open || arrived ? Math.min(1, used) : 0 };
 }
 

@@ -204,6 +204,11 @@ describe("a user's retry", () => {
     expect(evaluated(retried, { version: oldVersion }, retry).entry).toMatchObject({ used: 1, before: oldVersion });
   });
 
+  test('leaves out a collector that left the target and went offline', () => {
+    const { entry } = evaluated(endedEntry('left', {}, counted), { version: oldVersion, alive: false }, retry);
+    expect(entry).toMatchObject({ used: 0, ending: { kind: 'left' } });
+  });
+
   test('does not report the same death again', () => {
     const died = endedEntry('died', {}, counted);
     const { entry } = evaluated(died, { alive: false }, retry);

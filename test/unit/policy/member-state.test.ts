@@ -309,7 +309,13 @@ describe('a collector that leaves the target during a soak', () => {
     ['drifts', row(oldVersion, 2_000), {}, 'drifting'],
     ['is updated once it is at the target again', row(target, 2_000), {}, 'updated'],
     ['is contested after the second time', row(oldVersion, 2_000), { entry: { ...left, drifts: 1 } }, 'skipped'],
-    ['is offline if it is not alive', row(oldVersion, 2_000, { alive: false }), {}, 'offline'],
+    ['is failed if it is not alive', row(oldVersion, 2_000, { alive: false }), {}, 'failed'],
+    [
+      'is offline if it is not alive after a retry',
+      row(oldVersion, 2_000, { alive: false }),
+      { entry: { ...left, used: 0 } },
+      'offline',
+    ],
   ])('%s', (_, shown, more, memberState) => {
     expect(memberStateOf(input({ row: shown, entry: left, ...more }), context())).toBe(memberState);
   });
