@@ -65,6 +65,13 @@ export class ForecastQueue {
     return this.#closedUntilMs;
   }
 
+  /**
+   * Returns the wall-clock time in ms at which the first upgrade may start. Returns `wallMs` if no upgrade ever starts.
+   */
+  firstStartMs(wallMs: number): number {
+    return this.#open(wallMs) || this.#closedUntilMs === Infinity ? wallMs : this.#closedUntilMs;
+  }
+
   /** Returns the reason why the first waiting collector cannot be upgraded. */
   cause(wallMs: number): WaitCause {
     const first = this.#batches.find(({ waiting }) => waiting > 0);

@@ -124,9 +124,11 @@ class Simulation {
     this.#sweep();
     for (const stage of this.#input.stages) {
       afterApproval ||= stage.needsApproval;
-      const begunMs = this.#nowMs;
+      const queue = new ForecastQueue(stage.members, this.#input);
+      // A stage starts when a maintenance window is open for one of its collectors (R2).
+      const begunMs = stage.inFlight?.length ? this.#nowMs : queue.firstStartMs(this.#nowMs);
       const isLast = stage === this.#input.stages.at(-1);
-      waitsForEver = this.#upgradeAll(stage, isLast) ?? stage.heldBy;
+      waitsForEver = this.#upgradeAll(stage, queue, isLast) ?? stage.heldBy;
       if (waitsForEver !== undefined) {
         stages.push({ startMs: begunMs, endMs: undefined, afterApproval });
         break;
@@ -145,10 +147,8 @@ class Simulation {
   }
 
   /** Simulates all upgrades of a stage. Returns the reason why the stage can never end, if any. */
-  #upgradeAll(stage: ForecastStage, isLast: boolean): WaitCause | undefined {
-    const { members, maxInProgress = Infinity, inFlight = [] } = stage;
-    const { calendar, listed, pageRows } = this.#input;
-    const queue = new ForecastQueue(members, { calendar, listed, pageRows });
+  #upgradeAll(stage: ForecastStage, queue: ForecastQueue, isLast: boolean): WaitCause | undefined {
+    const { maxInProgress = Infinity, inFlight = [] } = stage;
     const places = Math.min(this.#input.maxInProgress, maxInProgress, policySettings.maxOpen);
     this.#followUp(inFlight);
     while (queue.waiting > 0 || this.#reads.open > 0) {
