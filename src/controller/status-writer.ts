@@ -11,6 +11,9 @@ import { LogfleetError } from '../base/errors.ts';
 import type { Host, OwnerRef } from '../host/host.ts';
 import { type Health, isInterrupted, outageDueMs, transitionsTo } from './health.ts';
 
+/** Delay in ms before the next reconcile if a concurrent change prevented the status from being written. */
+const outdatedDelayMs = 1_000;
+
 export type StatusOf<K extends KindName> = NonNullable<ResourceOf<K>['status']>;
 
 export interface StatusRules<K extends KindName> {
@@ -125,8 +128,12 @@ export class StatusWriter<K extends KindName> {
     this.#heldBack = others === undefined;
     if (!others) return Math.min(this.#waitMs(), dueMs);
     const status = this.#keepState(before, { ...essentials, ...others });
-    if (!before || this.#differs(before, status)) await this.#write(resource, status, before, health);
-    else if (health) {
+    if (!before || this.#differs(before, status)) {
+      await this.#write(resource, status, before, health);
+      this.#heldBack = this.#isOutdated;
+      // The change by the other program usually starts the next reconcile earlier.
+      if (this.#isOutdated) return Math.min(outdatedDelayMs, dueMs);
+    } else if (health) {
       host.confirmStatus?.(rules.kind, resource);
       this.#report(before, status, health);
     }

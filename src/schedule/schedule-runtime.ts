@@ -74,8 +74,6 @@ export interface ScheduleRuntimeOptions {
  * all, the second creation has no effect.
  */
 const longestLagMs = 60_000;
-/** Delay in ms before the next reconcile if a concurrent change prevented the status from being written. */
-const outdatedDelayMs = 1_000;
 
 export class ScheduleRuntime {
   readonly uid: string;
@@ -155,7 +153,7 @@ export class ScheduleRuntime {
     this.#assertLeading();
     const refusal = create.length > 0 ? this.#refusal : undefined;
     const delayMs = await this.#publish(resource, refusal, { ...found, runs: left });
-    if (this.#publisher.isOutdated) return requeue(outdatedDelayMs, false);
+    if (this.#publisher.isOutdated) return requeue(delayMs, false);
     for (const run of decision.remove) await this.#remove(run);
     for (const span of create) await this.#create(resource, span);
     const dueMs = decision.nextDueMs === undefined ? Number.POSITIVE_INFINITY : decision.nextDueMs - clock.now();

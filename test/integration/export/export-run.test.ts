@@ -195,6 +195,27 @@ describe('an export', () => {
     expect(world.rows()).toEqual(texts(600));
   });
 
+  test('is shown as complete although the last write of its status met a conflict that nobody caused', async () => {
+    const world = new ExportWorld();
+    let refused = 0;
+    let status = 500;
+    world.world.api.onRequest = ({ method, collection, body }) => {
+      const isEnd =
+        method === 'PUT' && collection.endsWith('/searchexports') && JSON.stringify(body).includes('"Complete"');
+      if (!isEnd || (status === 409 && refused > 0)) return undefined;
+      refused++;
+      return { kind: 'status', status, when: 'before' };
+    };
+    world.add();
+    const operator = world.start();
+    expect(await world.world.until(() => refused > 0, 5 * minuteMs)).toBe(true);
+    operator.kill();
+    [refused, status] = [0, 409];
+    world.start();
+    expect(await world.untilReason('Exported', 5 * minuteMs)).toBe(true);
+    expect(refused).toBe(1);
+  });
+
   test('fails at its deadline if it is unfinished and its plan is damaged', async () => {
     const world = new ExportWorld({ messages: evenly(3_000), scenario: slow });
     world.add({ activeDeadlineSeconds: 600 });
