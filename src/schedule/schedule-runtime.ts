@@ -181,7 +181,7 @@ export class ScheduleRuntime {
   ): Found {
     const settings = { ...this.#settings(resource, calendar), maxRunning };
     // Schedule records can be lost, so the exported time ranges are also taken from the status (S1).
-    const shown = union(readCovered(resource.status));
+    const shown = readCovered(resource.status);
     const covered = union([...(this.#stored?.recorded ?? []), ...shown]);
     const runs = this.#runs(resource, settings, covered);
     const decision = decideSchedule({

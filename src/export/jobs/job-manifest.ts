@@ -25,11 +25,6 @@ export const jobAnnotations = {
   /** Hash of everything that determines what the pods do. If this hash changes, the Job is replaced. */
   work: 'logfleet.dev/work',
   /**
-   * Hash of the work and of the user's last request. If this hash changes, the result of a Job that has ended no longer
-   * counts.
-   */
-  run: 'logfleet.dev/run',
-  /**
    * Hash of everything else that might allow a stalled Job to succeed, such as credentials and image. If this hash
    * changes, a stalled Job is replaced.
    */
@@ -89,7 +84,10 @@ export function workHash(resource: SearchExport): string {
   return hashOf([workerManifest(resource), execution.job, activeDeadlineSeconds]);
 }
 
-/** Returns a hash of an export's work and of the last request by a user to repeat the work. */
+/**
+ * Returns a hash of an export's work and of the last request by a user to repeat the work. If this hash changes, the
+ * result of a Job that has ended no longer counts.
+ */
 export function runHash(resource: SearchExport): string {
   // A user may remove the annotation of a request that has been handled. This is not another request.
   const request = echoOfRequest(resource).lastHandledReconcileAt ?? resource.status?.lastHandledReconcileAt;
@@ -144,7 +142,6 @@ export function buildJob(input: JobInput): object {
         ...given.annotations,
         ...own,
         [jobAnnotations.work]: workHash(resource),
-        [jobAnnotations.run]: runHash(resource),
         [jobAnnotations.cause]: causeHash(input),
       },
       ownerReferences: [ownerReference(metadata)],

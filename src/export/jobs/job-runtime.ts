@@ -51,7 +51,6 @@ import {
   jobAnnotations,
   jobName,
   readShare,
-  runHash,
   workHash,
 } from './job-manifest.ts';
 import type { JobShares } from './job-shares.ts';
@@ -214,7 +213,7 @@ export class JobRuntime {
     const pausedBy = host.settings().pausedBy ?? pausedByOf(resource);
     if (pausedBy === undefined) return this.#followJob(resource, store, shares, isAsked);
     for (const job of this.#jobs(store))
-      if (!readEnd(job, store) || !isJobOfRun(job, resource)) await store.remove(job);
+      if (!readEnd(job, store) || !isOfRun(job.metadata.name, resource)) await store.remove(job);
     // A failed export has nothing to pause, and must not get another Job when it is resumed.
     const failed = failureOf(ofRun(resource));
     return failed ?? { health: exportHealth({ pausedBy, wording: resourceWording }) };
@@ -225,7 +224,9 @@ export class JobRuntime {
     const jobs = this.#jobs(store);
     const job = jobs.find((each) => this.#isKept(each, resource, store, identity));
     // Without the Secrets, only results of earlier runs are certainly not needed.
-    const obsolete = identity ? jobs : jobs.filter((each) => readEnd(each, store) && !isJobOfRun(each, resource));
+    const obsolete = identity
+      ? jobs
+      : jobs.filter((each) => readEnd(each, store) && !isOfRun(each.metadata.name, resource));
     await this.#removeOthers(obsolete, job, store);
     const shown = ofRun(resource);
     const ofSameCause = !identity || shown?.kubernetesJob?.name === jobName(identity) ? shown : undefined;
@@ -277,7 +278,7 @@ export class JobRuntime {
     if (annotations[jobAnnotations.work] !== workHash(resource)) return false;
     const { state, health } = this.#show(resource, job, store);
     const hasResult = state?.phase === 'complete' || state?.phase === 'failed';
-    if (hasResult && !isJobOfRun(job, resource)) return false;
+    if (hasResult && !isOfRun(name, resource)) return false;
     const isDeleted = this.#isDeleted(job);
     if (!readEnd(job, store)) {
       const user = readShare(annotations)?.user;
@@ -556,10 +557,6 @@ function repeatDelayMs({ conditions, kubernetesJob }: SearchExportStatus = {}, n
   const endMs = Date.parse(endTime);
   const stalledMs = endMs - Date.parse(stall.lastTransitionTime);
   return endMs + Math.min(longestStallMs, Math.max(shortestStallMs, stalledMs)) - nowMs;
-}
-
-function isJobOfRun({ metadata: { annotations } }: WorkerJob, resource: SearchExport): boolean {
-  return annotations[jobAnnotations.run] === runHash(resource);
 }
 
 /** Returns the status of an export if it describes a Job of the export's current run, which may be deleted. */

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
 import { jobsPath, podsPath } from '../../support/job-controller.ts';
-import { exportsCollection, failEachPod, failOnce, inJob, jobWorld, stalledPod } from './job-world.ts';
+import { exportsCollection, failedWorld, failOnce, inJob, jobWorld, stalledPod, stalledWorld } from './job-world.ts';
 
 describe('an export in a Kubernetes Job', () => {
   test.each([
@@ -10,13 +10,8 @@ describe('an export in a Kubernetes Job', () => {
     ['its next Job cannot be created', 'POST', 'batch/v1/jobs'],
     ['its status cannot be written', 'PUT', exportsCollection],
   ])('continues a failed export after an edit although %s at first', async (_, method, collection) => {
-    const { world, controller } = jobWorld();
-    let isWrong = true;
-    controller.onPod = () => (isWrong ? stalledPod('MaxMessagesReached', 'failed') : undefined);
-    world.add(inJob);
-    world.start();
-    expect(await world.untilReason('MaxMessagesReached')).toBe(true);
-    isWrong = false;
+    const { world, correct } = await failedWorld();
+    correct();
     const hasFailed = failOnce(world, method, collection);
     world.patch({ spec: { parallelism: 2 } });
     expect(await world.untilReason('Exported', hourMs)).toBe(true);
@@ -24,13 +19,8 @@ describe('an export in a Kubernetes Job', () => {
   });
 
   test('continues a failed export after an edit during a pause', async () => {
-    const { world, controller } = jobWorld();
-    let isWrong = true;
-    controller.onPod = () => (isWrong ? stalledPod('MaxMessagesReached', 'failed') : undefined);
-    world.add(inJob);
-    world.start();
-    expect(await world.untilReason('MaxMessagesReached')).toBe(true);
-    isWrong = false;
+    const { world, correct } = await failedWorld();
+    correct();
     world.annotate('logfleet.dev/paused', 'true');
     world.patch({ spec: { parallelism: 2 } });
     expect(await world.untilReason('Paused')).toBe(true);
@@ -79,15 +69,7 @@ describe('an export in a Kubernetes Job', () => {
   ])(
     'keeps %s when its Job is gone and its Secret is deleted, and starts no Job when the Secret returns',
     async (reason, end) => {
-      const { world, controller, jobs } = jobWorld();
-      let pods = 0;
-      controller.onPod = () => {
-        pods++;
-        return stalledPod(reason, end);
-      };
-      world.add(inJob);
-      world.start();
-      expect(await world.untilReason(reason)).toBe(true);
+      const { world, jobs, podsStarted } = await stalledWorld(reason, {}, end);
       world.world.api.remove(`${jobsPath}/${jobs()[0]?.metadata.name}`);
       world.removeSecret();
       world.patch({ spec: { ttlSecondsAfterFinished: 1_000_000 } });
@@ -95,7 +77,7 @@ describe('an export in a Kubernetes Job', () => {
       expect(world.reason).toBe(reason);
       world.world.addSecret();
       await world.world.until(() => false, 2 * hourMs);
-      expect([world.reason, pods]).toEqual([reason, 1]);
+      expect([world.reason, podsStarted()]).toEqual([reason, 1]);
     },
   );
 
@@ -166,11 +148,7 @@ describe('an export in a Kubernetes Job', () => {
   );
 
   test('remains failed after an edit if the pods of its Job are gone', async () => {
-    const { world, controller, pods } = jobWorld();
-    const podsStarted = failEachPod(controller);
-    world.add(inJob);
-    world.start();
-    expect(await world.untilReason('MaxMessagesReached')).toBe(true);
+    const { world, pods, podsStarted } = await failedWorld();
     for (const { metadata } of pods()) world.world.api.remove(`${podsPath}/${metadata.name}`);
     await world.world.until(() => false, minuteMs);
     world.patch({ spec: { ttlSecondsAfterFinished: 1_000_000 } });
@@ -180,11 +158,7 @@ describe('an export in a Kubernetes Job', () => {
   });
 
   test('remains failed after an edit while the operator may not use Jobs', async () => {
-    const { world, controller, jobs } = jobWorld();
-    const podsStarted = failEachPod(controller);
-    world.add(inJob);
-    const operator = world.start();
-    expect(await world.untilReason('MaxMessagesReached')).toBe(true);
+    const { world, jobs, operator, podsStarted } = await failedWorld();
     operator.kill();
     let isForbidden = true;
     world.world.api.onRequest = ({ collection }) =>
@@ -199,22 +173,14 @@ describe('an export in a Kubernetes Job', () => {
   });
 
   test('stays stalled for the same reason if the pods of its Job are gone', async () => {
-    const { world, controller, pods } = jobWorld();
-    let podsStarted = 0;
-    controller.onPod = () => {
-      podsStarted++;
-      return stalledPod('QueryRefused');
-    };
-    world.add(inJob);
-    const operator = world.start();
-    expect(await world.untilReason('QueryRefused')).toBe(true);
+    const { world, pods, operator, podsStarted } = await stalledWorld('QueryRefused');
     const message = world.condition('Ready')?.message;
     for (const { metadata } of pods()) world.world.api.remove(`${podsPath}/${metadata.name}`);
     operator.kill();
     world.start();
     await world.world.until(() => false, hourMs);
     expect(world.condition('Ready')).toMatchObject({ reason: 'QueryRefused', message });
-    expect(podsStarted).toBe(1);
+    expect(podsStarted()).toBe(1);
   });
 
   test('shows only figures of its last Job', async () => {

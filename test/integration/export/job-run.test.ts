@@ -5,7 +5,7 @@ import { jobsPath, podsPath } from '../../support/job-controller.ts';
 import type { ApiObject } from '../../support/memory-api-store.ts';
 import { busiest, exportsPath } from '../../support/world.ts';
 import { ExportWorld, evenly } from './export-world.ts';
-import { failEachPod, inJob, jobWorld, stalledPod, stalledWorld } from './job-world.ts';
+import { failedWorld, inJob, jobWorld, stalledPod, stalledWorld } from './job-world.ts';
 
 async function reconciles(metrics: PrometheusMetrics): Promise<number> {
   const lines = (await metrics.render()).matchAll(/^logfleet_reconciles_total\{.*\} (\d+)$/gm);
@@ -372,11 +372,7 @@ describe('an export in a Kubernetes Job', () => {
   });
 
   test.each(['kept', 'deleted'])('gets no other Job by itself after it failed, if its Job is %s', async (state) => {
-    const { world, controller, jobs } = jobWorld();
-    const podsStarted = failEachPod(controller);
-    world.add(inJob);
-    world.start();
-    expect(await world.untilReason('MaxMessagesReached')).toBe(true);
+    const { world, jobs, podsStarted } = await failedWorld();
     const { completionTime, kubernetesJob } = world.status ?? {};
     if (state === 'deleted') world.world.api.remove(`${jobsPath}/${jobs()[0]?.metadata.name}`);
     await world.world.until(() => false, 2 * hourMs);
@@ -425,11 +421,7 @@ describe('an export in a Kubernetes Job', () => {
   });
 
   test('remains failed after an edit, although its Job is gone and its Secret has changed', async () => {
-    const { world, controller, jobs } = jobWorld();
-    const podsStarted = failEachPod(controller);
-    world.add(inJob);
-    world.start();
-    expect(await world.untilReason('MaxMessagesReached')).toBe(true);
+    const { world, jobs, podsStarted } = await failedWorld();
     world.world.api.remove(`${jobsPath}/${jobs()[0]?.metadata.name}`);
     world.changeSecret({ allowedHosts: 'other.example.com' });
     await world.world.until(() => false, 10 * minuteMs);
@@ -573,18 +565,14 @@ describe('an export in a Kubernetes Job', () => {
   });
 
   test('remains failed when it is paused and resumed after its Job is gone', async () => {
-    const { world, controller, jobs } = jobWorld();
-    const started = failEachPod(controller);
-    world.add(inJob);
-    world.start();
-    expect(await world.untilReason('MaxMessagesReached')).toBe(true);
+    const { world, jobs, podsStarted } = await failedWorld();
     for (const { metadata } of jobs()) world.world.api.remove(`${jobsPath}/${metadata.name}`);
     for (const paused of [true, false]) {
       world.patch({ spec: { paused } });
       await world.world.until(() => false, 10 * minuteMs);
       expect(world.condition('Failed')).toMatchObject({ status: 'True' });
     }
-    expect(started()).toBe(1);
+    expect(podsStarted()).toBe(1);
   });
 
   test('keeps its start time when its next Job starts', async () => {

@@ -19,29 +19,31 @@ export const stalledPod = (reason: string, end = 'stalled') => {
   return { exitCode: 3, message: JSON.stringify({ end, reason, message, status: {} }) };
 };
 
-/** Starts an export whose pods stall with `reason` until `correct` is called. Waits until the export is stalled. */
-export async function stalledWorld(reason: string, options: ExportWorldOptions = {}) {
+/**
+ * Starts an export whose pods stall with `reason`, or report another `end`, until `correct` is called. Waits until the
+ * status shows the reason.
+ */
+export async function stalledWorld(reason: string, options: ExportWorldOptions = {}, end = 'stalled') {
   const made = jobWorld(options);
   const { world, controller } = made;
   let isWrong = true;
-  controller.onPod = () => (isWrong ? stalledPod(reason) : undefined);
+  let podsStarted = 0;
+  controller.onPod = () => {
+    podsStarted++;
+    return isWrong ? stalledPod(reason, end) : undefined;
+  };
   world.add(inJob);
-  world.start();
+  const operator = world.start();
   expect(await world.untilReason(reason)).toBe(true);
   const correct = () => {
     isWrong = false;
   };
-  return { ...made, correct };
+  return { ...made, operator, correct, podsStarted: () => podsStarted };
 }
 
-/** Lets each pod of a Job fail at its start. Returns a function that counts the pods. */
-export function failEachPod(controller: JobController): () => number {
-  let started = 0;
-  controller.onPod = () => {
-    started++;
-    return stalledPod('MaxMessagesReached', 'failed');
-  };
-  return () => started;
+/** Starts an export whose pods fail until `correct` is called. Waits until the export has failed. */
+export function failedWorld() {
+  return stalledWorld('MaxMessagesReached', {}, 'failed');
 }
 
 export const exportsCollection = 'logfleet.dev/v1alpha1/searchexports';
