@@ -161,6 +161,8 @@ export interface StageRecord {
   readonly soakMs: number;
   /** Number of collectors chosen by the stage; absent for a last stage that takes all remaining collectors. */
   readonly members?: number;
+  /** Digest of the policy's selector when the stage started; absent in ledgers of earlier versions (U12). */
+  readonly selection?: string;
   readonly tally: Tally;
   /** Set when an upgrade in the stage has succeeded. A stage without a successful upgrade does not soak. */
   readonly upgraded?: true;
@@ -399,6 +401,11 @@ export class Ledger {
 
   open(): ReadonlyMap<string, Entry> {
     return this.#open;
+  }
+
+  /** Returns the collectors that the started stages list. */
+  listed(): IterableIterator<string> {
+    return this.#members.keys();
   }
 
   /** Returns the index of the started stage that lists the collector, or undefined if there is no such stage. */

@@ -113,7 +113,7 @@ export interface ClaimedMembersOptions extends MemberIndexOptions {
 export class ClaimedMembers {
   readonly index: PolicyMemberIndex;
   readonly #options: ClaimedMembersOptions;
-  /** Collectors that no longer belong to the policy but still have a ledger entry. */
+  /** Collectors that no longer belong to the policy but are still in the ledger. */
   readonly #former = new SparseSet<string>();
   #isNew = true;
 
@@ -131,7 +131,7 @@ export class ClaimedMembers {
   /** Updates the index after changes to the service's list, the ledger, or the owners of collectors. */
   sync(): void {
     const { ownership, policy } = this.#options;
-    this.index.noteStages();
+    for (const id of this.index.noteStages()) this.update(id);
     this.claimNew();
     for (const id of this.index.unfinished()) this.update(id);
     for (const id of ownership.takeChanged(policy)) this.update(id);
@@ -157,7 +157,7 @@ export class ClaimedMembers {
 
   #claim(id: string, isMember: boolean): void {
     const { listing, ledger, ownership, policy } = this.#options;
-    const isFormer = !isMember && ledger.entry(id) !== undefined;
+    const isFormer = !isMember && (ledger.entry(id) ?? ledger.listedIn(id)) !== undefined;
     if (isMember) ownership.claim(policy, id);
     else ownership.unclaim(policy, id);
     if (isFormer) this.#former.add(id);
@@ -175,7 +175,7 @@ export class ClaimedMembers {
   }
 
   /**
-   * Evaluates all collectors that the selector might match, that have a ledger entry, or that the policy has claimed.
+   * Evaluates all collectors that the selector might match, that the ledger contains, or that the policy has claimed.
    */
   #begin(): void {
     this.#isNew = false;
@@ -185,7 +185,7 @@ export class ClaimedMembers {
     listing.rows.members.enter(policy, { anchor, matches: this.index.matches, onChange });
     for (const id of listing.rows.anchored(anchor)) this.update(id);
     for (const { collectorId } of ledger.entries()) this.update(collectorId);
-    for (const id of [...ownership.claimed(policy)]) if (!this.index.member(id)) this.update(id);
+    for (const id of [...ledger.listed(), ...ownership.claimed(policy)]) if (!this.index.member(id)) this.update(id);
   }
 }
 

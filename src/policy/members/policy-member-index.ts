@@ -214,11 +214,14 @@ export class PolicyMemberIndex {
     this.#count(id, member, 1);
   }
 
-  /** Updates the index after a stage was started, or after a retry has removed a stage. */
-  noteStages(): void {
+  /**
+   * Notes that a stage was started, or that a retry has removed a stage. Returns the collectors whose states may have
+   * changed, and which the caller must update.
+   */
+  noteStages(): readonly string[] {
     const { spec, ledger } = this.#options;
     const { stages = [] } = ledger.header;
-    if (stages.length === this.#started) return;
+    if (stages.length === this.#started) return [];
     this.#started = stages.length;
     const waiting = waitingStages(spec, ledger.header);
     const isStaged = (spec.strategy.stages ?? []).length > 0;
@@ -227,12 +230,10 @@ export class PolicyMemberIndex {
       const matches = size === undefined && selector ? compileSelection(selector) : undefined;
       return matches ? (row) => row !== undefined && matches(row.collector) : () => true;
     });
-    for (const [id, { stage, memberState }] of [...this.#members]) {
-      const isConcerned =
-        this.#stageOf(id) !== stage || memberState === 'skipped' || this.#isUnstaged(id, this.row(id));
-      if (isConcerned) this.place(id, this.membershipOf(id));
-    }
     this.#order = undefined;
+    const isConcerned = ([id, { stage, memberState }]: readonly [string, Member]) =>
+      this.#stageOf(id) !== stage || memberState === 'skipped' || this.#isUnstaged(id, this.row(id));
+    return [...this.#members].filter(isConcerned).map(([id]) => id);
   }
 
   #stageOf(id: string): number {
@@ -326,14 +327,21 @@ export class PolicyMemberIndex {
   }
 
   /**
-   * Reports whether the policy selects a collector. A collector stays selected even if the selector does not match the
-   * version after its upgrade (U12).
+   * Reports whether the policy selects a collector. A collector that a stage has chosen or that has been upgraded stays
+   * selected even if its fields change, for example its version (U12).
    */
   #selects({ collector }: Row, entry: Entry | undefined, before: Member | undefined): boolean {
     if (this.matches(collector)) return true;
-    if (!entry) return false;
+    if (!entry) return this.#isFrozen(collector.id);
     if (before || !this.isReselected) return before?.selected ?? true;
     return this.matches({ ...collector, collectorVersion: entry.before });
+  }
+
+  /** Reports whether a started stage has chosen the collector, and the selector has not been edited since then. */
+  #isFrozen(id: string): boolean {
+    const { ledger } = this.#options;
+    const stage = ledger.listedIn(id) ?? noStage;
+    return ledger.header.stages?.[stage]?.selection === this.selection;
   }
 
   /**

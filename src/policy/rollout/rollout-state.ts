@@ -470,7 +470,7 @@ class StageProgress {
     const { stages = [], selected = memberIndex.matched } = this.#header;
     const record = {
       ...stageStarted(stage, now.wallMs, this.#header),
-      ...(!takesRemaining(stage) && { members: members.length }),
+      ...(!takesRemaining(stage) && { members: members.length, selection: memberIndex.selection }),
       ...(members.length === 0 && { endedAtMs: now.wallMs }),
     };
     this.#header = { ...this.#header, selected, stages: [...stages, record] };

@@ -1,7 +1,8 @@
-/** Tests a selector that changes during a rollout (U12). */
+/** Tests collectors that a policy's selector no longer matches during a rollout (U12). */
 import { expect, test } from 'vitest';
 import { minuteMs } from '../../../src/base/time-units.ts';
 import { policiesPath, World } from '../../support/world.ts';
+import { staged } from './staged-world.ts';
 
 async function withFailed() {
   const world = new World({
@@ -47,4 +48,21 @@ test('an upgraded collector stays in the policy although the selector does not m
   select({ selector: { matchExpressions: [older] }, exclude: [{ matchNames: ['bad-*'] }] });
   expect(await world.until(() => world.ready('production')?.status === 'True', minuteMs)).toBe(true);
   expect(collectors()).toMatchObject({ matched: 4, updated: 4 });
+});
+
+test('a collector stays in its stage although its own fields no longer match, also after a restart', async () => {
+  const { world, at, tasks, stage, untilReason } = staged({
+    count: 3,
+    stages: [{ name: 'all', size: '100%', soakDuration: '0s', maxInProgress: 1 }],
+    spec: { selector: { matchFields: { osName: 'Linux' } } },
+  });
+  const replica = world.start();
+  expect(await world.until(() => tasks().length === 1, minuteMs)).toBe(true);
+  world.model.patch({ collectors: { 'web-0003': { osName: 'Windows' } } }, world.service.nowMs());
+  expect(await world.until(() => tasks().length === 2, 10 * minuteMs)).toBe(true);
+  replica.kill();
+  world.start();
+  expect(await untilReason('AllUpdated')).toBe(true);
+  expect(at('19.200-1')).toBe(3);
+  expect(stage('all')).toMatchObject({ state: 'Completed', members: 3, updated: 3 });
 });

@@ -409,6 +409,7 @@ test('the start of a stage is written before its collectors are upgraded', () =>
       maxFailures: 0,
       maxInProgress: '50%',
       members: 1,
+      selection: bench.memberIndex.selection,
       tally: { finished: 0, failed: 0 },
     },
   ]);

@@ -7,6 +7,7 @@ import type { Entry, EntryChange } from '../../../src/policy/ledger/ledger.ts';
 import { sameSelection } from '../../../src/policy/members/member-index-cache.ts';
 import type { MemberState } from '../../../src/policy/members/member-state.ts';
 import type { PolicyMemberIndex } from '../../../src/policy/members/policy-member-index.ts';
+import { nameSelection } from '../../../src/policy/members/selector.ts';
 import type { Collector } from '../../../src/service/collectors/upgrade-service.ts';
 import {
   claimant,
@@ -19,6 +20,7 @@ import {
   openEntry,
   settings,
   spec,
+  stageRecord,
   target,
 } from './builders.ts';
 import { fleetOf, PolicyBench, policyUid } from './policy-bench.ts';
@@ -75,6 +77,39 @@ describe('the collectors of a policy', () => {
     expect(memberStates(bench.memberIndex)).toEqual(new Map([['1', 'inProgress']]));
     apply(bench, { collectorId: '1', entry: endedEntry('updated') });
     expect(bench.memberIndex.counts).toEqual(counts({ updated: 1 }));
+  });
+
+  describe('U12: a collector that a stage has chosen', () => {
+    const selector = { matchFields: { osName: 'Linux' } };
+    const osName = (name: string) => fleetOf(1, () => ({ osName: name }));
+    const started = (selection = nameSelection({ selector })) => {
+      const stages = [stageRecord('canary', { selection })];
+      const bench = new PolicyBench({ spec: { selector }, header: { stages }, members: { canary: ['1'] } });
+      bench.listing.show(10, osName('Linux'));
+      bench.sync();
+      bench.listing.show(20, osName('Windows'));
+      bench.sync();
+      return bench;
+    };
+
+    test('stays when its own fields no longer match, also after a restart', () => {
+      const bench = started();
+      expect(bench.memberIndex.stageCounts(0)).toEqual(counts({ pending: 1 }));
+      expect(bench.ownership.owner('1')?.uid).toBe(policyUid);
+      expect(bench.freshMembers().index.member('1')?.selected).toBe(true);
+    });
+
+    test('leaves if the selector was edited after the stage started', () => {
+      expect(started('another').memberIndex.matched).toBe(0);
+    });
+
+    test('leaves when a retry removes the stage', () => {
+      const bench = started();
+      bench.ledger.setHeader({ ...bench.ledger.header, stages: [] });
+      bench.sync();
+      expect(bench.memberIndex.matched).toBe(0);
+      expect(bench.ownership.owner('1')).toBeUndefined();
+    });
   });
 
   describe('U12: a collector that a changed selection excludes after its attempt', () => {
@@ -318,6 +353,7 @@ describe('after any sequence of events', () => {
   );
   const other = fc.record({ what: fc.constantFrom('claim', 'unclaim', 'began', 'ended', 'retire', 'rank'), id });
   const step = fc.oneof(
+    fc.record({ chosen: fc.uniqueArray(id) }),
     fc.record({ page: fc.uniqueArray(row, { selector: (one) => one.id }), laterMs: fc.constantFrom(1, graceMs) }),
     fc.record({ sweep: fc.uniqueArray(id) }),
     fc.record({ change }),
@@ -339,7 +375,8 @@ describe('after any sequence of events', () => {
   test('counts, versions, lists and order equal those of a new index', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 25 }), (steps) => {
-        const bench = new PolicyBench({ spec: { selector: { matchNames: ['web-*'] } } });
+        const selector = { matchNames: ['web-*'] };
+        const bench = new PolicyBench({ spec: { selector } });
         const { memberIndex, listing, ledger } = bench;
         let nowMs = 0;
         for (const one of steps) {
@@ -349,6 +386,12 @@ describe('after any sequence of events', () => {
               nowMs,
               one.page.map(({ id, ...more }) => collector(id, more)),
             );
+          }
+          if ('chosen' in one) {
+            const isStarted = ledger.header.stages?.length === 1;
+            const stages = isStarted ? [] : [stageRecord('canary', { selection: nameSelection({ selector }) })];
+            const members = one.chosen.filter((chosen) => memberIndex.member(chosen));
+            ledger.setHeader({ ...ledger.header, stages }, isStarted ? [] : members);
           }
           if ('sweep' in one) listing.rows.endSweep(new Set(one.sweep));
           if ('change' in one) apply(bench, one.change);
