@@ -112,7 +112,7 @@ function afterPost(known: Known): Entry | undefined {
     case 'unknown':
       return open.probe ? unprobed(known) : hasUnknownOutcome();
     case 'notSent':
-      return open.probe ? unprobed(known) : withdraw(entry);
+      return open.probe ? unprobed(known, { probe: false }) : withdraw(entry);
     case 'refused':
       return afterRefusal(known, posted);
   }
@@ -192,7 +192,10 @@ function afterListing(known: Known): Entry | undefined {
 
   const limitMs = open.sinceMs + settings.openLimitMs;
   if (now.monotonicMs < limitMs) return entry;
-  if (row !== undefined && row.seenAtMs >= limitMs) return timedOut(known);
+  if (row !== undefined && row.seenAtMs >= limitMs) {
+    // The request was never repeated, for example because the rollout was stopped, and may not have been sent at all.
+    return open.state === 'unknown' && !open.probe ? withdraw(entry) : timedOut(known);
+  }
   if (sweptSinceMs < limitMs) return entry;
   const unobservable = `the result of the upgrade is unknown: the service offers only build ${open.toVersion}, and its list of collectors may omit collectors that run this build`;
   if (!observable) return close(known, 'unobservable', unobservable);
@@ -212,8 +215,8 @@ function timedOut(known: Known): Entry | undefined {
  * Returns the ledger entry after a repeated request that was refused, not sent or not answered. The time limit of the
  * attempt is not extended (U5).
  */
-function unprobed(known: Known, silence: Pick<Attempt, 'silentSinceMs'> = {}): Entry {
-  return reopen(known, { state: 'unknown', probedAtMs: known.now.monotonicMs, ...silence });
+function unprobed(known: Known, more: Pick<Partial<Attempt>, 'silentSinceMs' | 'probe'> = {}): Entry {
+  return reopen(known, { state: 'unknown', probedAtMs: known.now.monotonicMs, ...more });
 }
 
 function reopen({ entry, open }: Pick<Known, 'entry' | 'open'>, change: Partial<Attempt>): Entry {

@@ -31,7 +31,7 @@ export interface Attempt {
    * failure (U10).
    */
   readonly ours: boolean;
-  /** True if the request was repeated because its outcome was unknown (U3). */
+  /** True if the request was repeated, or is about to be repeated, because its outcome was unknown (U3). */
   readonly probe: boolean;
   /** Start of the upgrade as wall-clock time in ms, for display. */
   readonly startedAtMs: number;

@@ -194,10 +194,15 @@ describe('U5: an attempt 35 minutes after its acceptance, adoption or takeover',
   });
 
   test.each(states)('%s is timed out by a fresh listing at the old version', (state) => {
-    const before = openEntry({ state, sinceMs: 1_000 });
+    const before = openEntry({ state, sinceMs: 1_000, probe: state === 'unknown' });
     const after = settle(before, { row: row(oldVersion, limitMs) }, limitMs);
     expect(after).toMatchObject({ open: undefined, used: 1 });
     expect(after?.ending).toMatchObject({ kind: 'timedOut', message: 'the upgrade did not end within 35 minutes' });
+  });
+
+  test('unknown is forgotten at the old version if its request was not repeated', () => {
+    const before = openEntry({ state: 'unknown', sinceMs: 1_000 });
+    expect(settle(before, { row: row(oldVersion, limitMs) }, limitMs)).toBeUndefined();
   });
 
   test.each(states)('%s is updated by a fresh listing at the target', (state) => {
