@@ -71,15 +71,14 @@ export class ProcessLock {
   }
 
   static async #acquire(path: string, options: ProcessLockOptions): Promise<ProcessLock> {
+    const { clock } = options;
     const holder = await describeOurselves(options);
-    let tookOver = false;
     for (let attempt = 1; attempt <= maxAttempts; attempt++) {
-      if (await place(path, holder)) return new ProcessLock(path, holder, options.clock, tookOver);
+      if (await place(path, holder)) return new ProcessLock(path, holder, clock, false);
       const other = await readHolder(path);
       if (other === 'absent') continue;
-      if (await isAlive(path, other, holder, options.clock)) throw lockedError(path, other);
-      await moveAside(path, other, holder.token);
-      tookOver = true;
+      if (await isAlive(path, other, holder, clock)) throw lockedError(path, other);
+      if (await takeOver(path, other, holder, clock)) return new ProcessLock(path, holder, clock, true);
     }
     throw lockedError(path, await readHolder(path));
   }
@@ -174,19 +173,29 @@ async function place(path: string, holder: Holder): Promise<boolean> {
 }
 
 /**
- * Removes the lock file of a dead process. If another process has created a new lock file in the meantime, restores the
- * new file.
+ * Replaces the lock file of a dead process. Returns false if the lock file has changed in the meantime. Of all processes
+ * that try to replace this lock file, only the one that creates the claim file replaces it. So a process that is slow
+ * cannot replace the lock file of a new holder.
  */
-async function moveAside(path: string, dead: Holder | 'unreadable', token: string): Promise<void> {
-  const aside = join(dirname(path), `.lock.${token}.old.tmp`);
-  try {
-    await rename(path, aside);
-    if (!isSame(await readHolder(aside), dead)) await link(aside, path);
-  } catch (error) {
-    if (!isFileAbsent(error) && systemCode(error) !== 'EEXIST') throw error;
-  } finally {
-    await rm(aside, { force: true });
+async function takeOver(path: string, dead: Holder | 'unreadable', us: Holder, clock: Clock): Promise<boolean> {
+  const claim = join(dirname(path), `.lock.${dead === 'unreadable' ? dead : dead.token}.claim.tmp`);
+  if (!(await place(claim, us))) {
+    const other = await readHolder(claim);
+    if (other === 'absent') return false;
+    if (await isAlive(claim, other, us, clock)) throw lockedError(path, other);
+    await rm(claim, { force: true });
+    return false;
   }
+  if (!isSame(await readHolder(path), dead)) {
+    await rm(claim, { force: true });
+    return false;
+  }
+  try {
+    await rename(claim, path);
+  } catch (error) {
+    if (!isFileAbsent(error)) throw error;
+  }
+  return isSame(await readHolder(path), us);
 }
 
 async function isAlive(path: string, other: Holder | 'unreadable', us: Holder, clock: Clock): Promise<boolean> {

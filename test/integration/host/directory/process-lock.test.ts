@@ -130,6 +130,33 @@ describe('a lock', () => {
     expect((await acquire(place)).tookOver).toBe(true);
   });
 
+  test('of a dead process is taken over by exactly one of many that compete, again and again', async () => {
+    const place = new Workplace();
+    const first = await acquire(place);
+    const holder = JSON.parse(place.read(lockFile));
+    await first.release();
+    for (let round = 1; round <= 200; round++) {
+      place.write(lockFile, JSON.stringify({ ...holder, processStart: '1', token: `dead-${round}` }));
+      const results = await Promise.allSettled(Array.from({ length: 8 }, () => acquire(place)));
+      const held = results.filter((result) => result.status === 'fulfilled').map(({ value }) => value);
+      expect(held.map(({ tookOver }) => tookOver)).toEqual([true]);
+      await held[0]?.release();
+      expect(
+        readdirSync(place.path('.logfleet')).filter((name) => name.startsWith('lock') || name.endsWith('.tmp')),
+      ).toEqual([]);
+    }
+  });
+
+  test('of a dead process is taken over although another process died while taking it over', async () => {
+    const place = new Workplace();
+    const first = await acquire(place);
+    const holder = { ...JSON.parse(place.read(lockFile)), processStart: '1' };
+    await first.release();
+    place.write(lockFile, JSON.stringify({ ...holder, token: 'dead' }));
+    place.write('.logfleet/.lock.dead.claim.tmp', JSON.stringify({ ...holder, token: 'dead-too' }));
+    expect((await acquire(place)).tookOver).toBe(true);
+  });
+
   test('of a process on another machine is taken over after this process saw no heartbeat for a while', async () => {
     const place = new Workplace();
     const other = await acquire(place, 'another machine');
