@@ -60,6 +60,8 @@ export interface DirectoryContentsOptions extends Pick<Ports, 'clock' | 'random'
 
 export class DirectoryContents {
   protected readonly clock: Clock;
+  /** Queue for reads and writes of ledgers. Its keys are the uids of the resources that own the ledgers. */
+  protected readonly ledgerQueue = new SerialQueue();
   readonly cache = new RecordCache();
   readonly #settings = new DirectorySettings();
   readonly #options: DirectoryContentsOptions;
@@ -321,11 +323,23 @@ export class DirectoryContents {
     }
     // The user has restored the manifest, so an earlier `logfleet forget` for this resource no longer applies.
     if (request?.forget) await this.#records.removeRequest(known);
-    const here = known.directory === directory ? known : await this.#records.move(known, directory);
+    const here = known.directory === directory ? known : await this.#move(known, directory);
     await this.#update({ ...here, manifest }, known, found, written);
     if (known.retainedSince === undefined) return;
     this.#retained.delete(id);
     this.onNotice({ kind: 'continued', record: known });
+  }
+
+  /**
+   * Moves the state of a resource to another manifest directory. No ledger is written during the move, because the write
+   * would be lost.
+   */
+  #move(record: ResourceRecord, directory: string): Promise<ResourceRecord> {
+    return this.ledgerQueue.run(record.resource.metadata.uid, async () => {
+      const moved = await this.#records.move(record, directory);
+      if (moved.retainedSince === undefined) this.cache.put(moved);
+      return moved;
+    });
   }
 
   async #update(

@@ -20,7 +20,6 @@ import { EventFile } from './event-file.ts';
 import { LedgerFiles } from './ledger-files.ts';
 import { DirectoryLeadership, ProcessLock } from './process-lock.ts';
 import { type Notice, renderNotice } from './resource-records.ts';
-import { SerialQueue } from './serial-queue.ts';
 import { StateDirectory } from './state-directory.ts';
 
 export interface DirectoryHostOptions extends Omit<Ports, 'metrics'> {
@@ -60,7 +59,6 @@ export class DirectoryHost extends DirectoryContents implements Host {
   readonly #locks: readonly ProcessLock[];
   readonly #watch: ChangeWatch;
   readonly #eventFiles: ReadonlyMap<string, EventFile>;
-  readonly #ledgerQueue = new SerialQueue();
   readonly #log: Logger;
   readonly #troubles: TroubleLines;
   readonly #notices: string[] = [];
@@ -77,7 +75,7 @@ export class DirectoryHost extends DirectoryContents implements Host {
       directories.map((directory) => [directory, new EventFile(new StateDirectory(directory).eventFile, clock, log)]),
     );
     this.leadership = new DirectoryLeadership(locks);
-    this.ledgers = new LedgerFiles((owner) => this.stateOf(owner), this.#ledgerQueue, true);
+    this.ledgers = new LedgerFiles((owner) => this.stateOf(owner), this.ledgerQueue, true);
     this.secrets = {
       get: async (key) => this.secret(key) ?? secretsFromEnvironment,
       takesVariables: (key) => this.secret(key) === undefined,
@@ -113,7 +111,7 @@ export class DirectoryHost extends DirectoryContents implements Host {
   override async close(): Promise<void> {
     this.#watch.close();
     await super.close();
-    await this.#ledgerQueue.drained();
+    await this.ledgerQueue.drained();
     for (const file of this.#eventFiles.values()) await file.flushed();
     await releaseAll(this.#locks);
   }

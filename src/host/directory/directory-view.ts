@@ -5,7 +5,6 @@ import { sleep } from '../../base/clock.ts';
 import type { LedgerStore } from '../host.ts';
 import { DirectoryContents, type DirectoryContentsOptions } from './directory-contents.ts';
 import { LedgerFiles } from './ledger-files.ts';
-import { SerialQueue } from './serial-queue.ts';
 
 const pollIntervalMs = 500;
 
@@ -17,7 +16,7 @@ export class DirectoryView extends DirectoryContents {
   /** Ledgers on disk. A running operator can change them at any time. */
   readonly ledgers: Pick<LedgerStore, 'read'> = new LedgerFiles(
     (owner) => this.stateOf(owner),
-    new SerialQueue(),
+    this.ledgerQueue,
     false,
   );
 

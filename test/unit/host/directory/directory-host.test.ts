@@ -251,6 +251,29 @@ describe('a manifest that is removed', () => {
     expect(existsSync(place.path('b', statusFile))).toBe(true);
   });
 
+  test('that moves to another directory during writes of the ledger loses no write (U2)', async () => {
+    const place = new Workplace();
+    place.write('a/web.yaml', policy('web'));
+    place.write('b/api.yaml', policy('api'));
+    const host = await place.open({ directories: [place.path('a'), place.path('b')] });
+    const owner = ownerOf(get(host, 'web'));
+    const first = await host.ledgers.write(owner, 'attempts', '0', undefined);
+    place.write('b/web.yaml', place.read('a/web.yaml'));
+    place.remove('a/web.yaml');
+    let isMoved = false;
+    const moved = host.refresh().then(() => {
+      isMoved = true;
+    });
+    let last = { content: '0', version: first };
+    for (let count = 1; !isMoved; count++) {
+      const content = String(count);
+      last = { content, version: await host.ledgers.write(owner, 'attempts', content, last.version) };
+    }
+    await moved;
+    expect(await host.ledgers.read(owner, 'attempts')).toEqual(last);
+    expect(existsSync(place.path('a/.logfleet/ledgers/CollectorVersionPolicy/logging/web'))).toBe(false);
+  });
+
   test('that is missing for a moment, as during saving, does not count as deleted', async () => {
     const place = new Workplace();
     place.write('web.yaml', policy('web'));
