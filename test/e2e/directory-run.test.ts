@@ -81,6 +81,18 @@ describe.concurrent('a rollout', () => {
     expect(first.signal('SIGINT')).toBe(undefined);
     expect((await first.ended).status).toBe(130);
   });
+
+  test('ends with status 1 when another process has taken over the directory', async ({ tenant, manifests, run }) => {
+    await tenant.equip({ groups: { web: { count: 1, version: oldVersion, upgrade: quick } } });
+    await manifests.policy('production');
+    const first = await run(['--watch']);
+    await first.line(/AllUpdated/);
+    const other = { pid: 1, processStart: '', hostname: 'standby', scope: 'standby', since: '', token: 'other' };
+    await manifests.write('.logfleet/lock', JSON.stringify(other));
+    const { status, stderr } = await first.ended;
+    expect(stderr).toMatch(/^logfleet run: process 1 on host standby.* has taken over this directory/m);
+    expect(status).toBe(1);
+  });
 });
 
 describe.concurrent('invalid manifests', () => {

@@ -5,6 +5,7 @@
 import { type AnyResource, type KindName, kindNames } from '../../api/kinds.ts';
 import { aborted } from '../../base/aborted.ts';
 import { systemClock } from '../../base/clock.ts';
+import type { LogfleetError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Metrics } from '../../base/metrics.ts';
 import { systemRandom } from '../../base/random.ts';
@@ -44,11 +45,13 @@ export class LiveOperator {
   /**
    * Runs the operator until nothing is left to do or, if `isEndless` is true, until it receives a signal. Resolves when
    * no request is in flight.
+   * @param lost resolves with an error if the operator must end; this function then rejects with the error
    */
   async run(
     host: Host,
     options: Pick<OperatorOptions, 'settings' | 'exports' | 'limits'>,
     isEndless = false,
+    lost?: Promise<LogfleetError>,
   ): Promise<void> {
     const { env, signal } = this.#context;
     const { clock, random, log, metrics } = this;
@@ -57,8 +60,9 @@ export class LiveOperator {
     const operator = new Operator({ clock, random, log, metrics, host: shown.host, connect, ...options });
     operator.start();
     const finished = operator.whenFinished().then(() => shown.finished());
-    await Promise.race([aborted(signal), ...(isEndless ? [] : [finished])]);
+    const error = await Promise.race([aborted(signal), ...(isEndless ? [] : [finished]), ...(lost ? [lost] : [])]);
     await operator.stop();
+    if (error) throw error;
   }
 
   close(): void {

@@ -80,7 +80,7 @@ async function runUntilEnd(
     health = listen && (await startHealthServer({ listen, metrics, unhealthy: () => [], unready: () => [] }));
     const settings = { statusIntervalMs, ...(grace === undefined ? {} : settingsForGrace(grace)) };
     const exports = { places: exportPlaces(options, context), settings: { statusIntervalMs } };
-    await operator.run(host, { settings, exports }, watch);
+    await operator.run(host, { settings, exports }, watch, host.lost);
   } finally {
     await host.close();
     await health?.close();

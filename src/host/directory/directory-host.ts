@@ -6,7 +6,7 @@ import { realpath, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { renderExplanation, renderFinding } from '../../api/finding.ts';
 import { referenceOf } from '../../api/kinds.ts';
-import { failure, isFileAbsent } from '../../base/errors.ts';
+import { failure, isFileAbsent, type LogfleetError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Ports } from '../../base/ports.ts';
 import type { SecretText } from '../../base/secret-text.ts';
@@ -56,6 +56,8 @@ export class DirectoryHost extends DirectoryContents implements Host {
   readonly leadership: DirectoryLeadership;
   readonly secrets: SecretReader;
   readonly events: EventSink;
+  /** Resolves with an error when another process has taken over one of the directories. */
+  readonly lost: Promise<LogfleetError>;
   readonly #locks: readonly ProcessLock[];
   readonly #watch: ChangeWatch;
   readonly #eventFiles: ReadonlyMap<string, EventFile>;
@@ -68,6 +70,7 @@ export class DirectoryHost extends DirectoryContents implements Host {
     const { clock, random, log, secretsFromEnvironment } = options;
     super({ directories, clock, random, isOperator: true });
     this.#locks = locks;
+    this.lost = Promise.race(locks.map((lock) => lock.lost));
     this.#log = log;
     this.#troubles = new TroubleLines(clock, (line) => log.warn(line));
     this.#watch = new ChangeWatch({ clock, onChange: () => this.refresh() });
@@ -149,12 +152,12 @@ export class DirectoryHost extends DirectoryContents implements Host {
   }
 
   /**
-   * Logs each new problem with manifests once. An unavailable directory counts as an outage, so it is logged repeatedly
-   * (H2).
+   * Logs each new problem with manifests once. An unavailable directory, or a lock file that cannot be updated, counts
+   * as an outage, so it is logged repeatedly (H2).
    */
   protected override onReading(hasNewProblems: boolean): void {
-    for (const directory of this.#eventFiles.keys()) {
-      const problem = this.problems().find(({ file }) => file === directory);
+    for (const [index, directory] of [...this.#eventFiles.keys()].entries()) {
+      const problem = this.problems().find(({ file }) => file === directory) ?? this.#locks[index]?.problem;
       if (problem) this.#troubles.failed(directory, renderExplanation(problem));
       else this.#troubles.works(directory);
     }

@@ -8,16 +8,17 @@
  *   checked;
  * - otherwise, when the lock file has not changed for `silenceMs`.
  *
- * A process that has lost the lock notices the loss at its next heartbeat. A process that cannot check the lock file
- * gives up the lock after `silenceMs`.
+ * A process that has lost the lock to another process notices the loss at its next heartbeat, and must end. A process
+ * whose heartbeats fail gives up the lock after `silenceMs`, and has the lock again after its next heartbeat.
  */
 
 import { link, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { hostname as machineName } from 'node:os';
 import { dirname, join } from 'node:path';
+import type { Explanation } from '../../api/finding.ts';
 import { jsonReader, objectOf, textShape } from '../../api/json-shape.ts';
 import { type Clock, elapsedMs, type Instant, instant, sleep, type Timer } from '../../base/clock.ts';
-import { failure, isFileAbsent, LogfleetError, systemCode } from '../../base/errors.ts';
+import { failure, isFileAbsent, LogfleetError, messageOf, systemCode } from '../../base/errors.ts';
 import { Listeners } from '../../base/listeners.ts';
 import type { Ports } from '../../base/ports.ts';
 import { isRunning, ownIdentity, type ProcessIdentity } from '../../base/process-identity.ts';
@@ -52,10 +53,16 @@ export class ProcessLock {
   readonly #clock: Clock;
   readonly #holder: Holder;
   readonly #listeners = new Listeners();
+  readonly #lostTo = Promise.withResolvers<LogfleetError>();
+  /** Resolves with an error when another process has taken the lock. */
+  readonly lost: Promise<LogfleetError> = this.#lostTo.promise;
   #timer: Timer | undefined;
   /** Time at which the lock file last named this process as its holder. */
   #seenAt: Instant;
   #lost = false;
+  /** Result of `held` at the last heartbeat. */
+  #wasHeld = true;
+  #problem: Explanation | undefined;
 
   /**
    * Takes the lock of a manifest directory. Fails with `host.locked` (handling `stall`) if a live process holds the
@@ -96,6 +103,11 @@ export class ProcessLock {
     return !this.#lost && elapsedMs(this.#clock, this.#seenAt) < silenceMs;
   }
 
+  /** Explains why the last heartbeat failed. Undefined if the heartbeat succeeded. */
+  get problem(): Explanation | undefined {
+    return this.#problem;
+  }
+
   /** Calls `listener` when this process loses or regains the lock. */
   subscribe(listener: () => void): () => void {
     return this.#listeners.add(listener);
@@ -114,7 +126,7 @@ export class ProcessLock {
   }
 
   async #beat(): Promise<void> {
-    const wasHeld = this.held();
+    const hadLapsed = !this.held();
     const startedAt = instant(this.#clock);
     try {
       const holder = await readHolder(this.#path);
@@ -122,14 +134,23 @@ export class ProcessLock {
         const now = this.#clock.now() / 1000;
         await utimes(this.#path, now, now);
         this.#seenAt = startedAt;
+        this.#problem = undefined;
         // A missing lock file does not prove that the lock is lost, because the directory may be unmounted (D2). The
         // lock counts as lost only after `silenceMs`.
-      } else if (holder !== 'absent') this.#lost = true;
-    } catch {
+      } else if (holder !== 'absent') {
+        this.#lost = true;
+        this.#lostTo.resolve(takenError(this.#path, holder));
+      }
+    } catch (error) {
       // If the lock file is unreadable, this process may still hold the lock. The lock counts as lost only after
       // `silenceMs`.
+      const problem = `the lock file cannot be updated (${messageOf(error)}), so logfleet sends no requests after ${silenceMs / 1_000} s`;
+      this.#problem = { problem, remedy: 'make the file readable and writable' };
     }
-    if (this.held() !== wasHeld) this.#listeners.notify();
+    const isHeld = this.held();
+    const isChanged = isHeld !== this.#wasHeld || (isHeld && hadLapsed);
+    this.#wasHeld = isHeld;
+    if (isChanged) this.#listeners.notify();
     if (!this.#lost) this.#scheduleHeartbeat();
   }
 }
@@ -244,12 +265,21 @@ function isSame(left: Holder | 'unreadable' | 'absent', right: Holder | 'unreada
 }
 
 function lockedError(path: string, holder: Holder | 'unreadable' | 'absent'): LogfleetError {
-  const holderName =
-    typeof holder === 'string'
-      ? 'another process'
-      : `process ${holder.pid} on host ${holder.hostname}, which has been running since ${holder.since},`;
-  const message = `${holderName} is using this directory (${path}): stop that process or wait until it ends, then start again`;
+  const message = `${nameOf(holder)} is using this directory (${path}): stop that process or wait until it ends, then start again`;
   return failure('stall', 'host.locked', message, { reason: 'DirectoryLocked' });
+}
+
+function takenError(path: string, holder: Holder | 'unreadable'): LogfleetError {
+  const message =
+    `${nameOf(holder)} has taken over this directory (${path}), so this process ends. ` +
+    `This happens if a process does not update the lock file for ${silenceMs / 1_000} s, for example because it was suspended. ` +
+    'To continue here, stop the other process, then start again.';
+  return failure('stall', 'host.locked', message, { reason: 'DirectoryLocked' });
+}
+
+function nameOf(holder: Holder | 'unreadable' | 'absent'): string {
+  if (typeof holder === 'string') return 'another process';
+  return `process ${holder.pid} on host ${holder.hostname}, which has been running since ${holder.since},`;
 }
 
 /**

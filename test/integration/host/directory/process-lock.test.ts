@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { isSurelyFree, lockHeartbeatMs, ProcessLock, silenceMs } from '../../../../src/host/directory/process-lock.ts';
 import { StateDirectory } from '../../../../src/host/directory/state-directory.ts';
+import { RecordingLogger } from '../../../support/recording-logger.ts';
 import { settle } from '../../../support/virtual-clock.ts';
 import { Workplace } from '../../../support/workplace.ts';
 
@@ -198,8 +199,31 @@ describe('a lock', () => {
     await place.clock.advance(lockHeartbeatMs);
     await reported;
     expect(lock.held()).toBe(false);
+    expect(await lock.lost).toMatchObject({
+      code: 'host.locked',
+      message: expect.stringMatching(`^process ${process.pid} on host .* has taken over this directory .*${lockFile}`),
+    });
     await lock.release();
     expect(place.read(lockFile)).toBe(thief);
+  });
+
+  test('that cannot be updated is reported, and its loss is announced after a silence', async () => {
+    const place = new Workplace();
+    const log = new RecordingLogger();
+    const { leadership } = await place.open({ log });
+    const announced: boolean[] = [];
+    leadership.subscribe(() => announced.push(leadership.isLeader()));
+    const text = place.read(lockFile);
+    place.remove(lockFile);
+    mkdirSync(place.path(lockFile));
+    for (let silentMs = 0; silentMs <= silenceMs + 10_000; silentMs += lockHeartbeatMs)
+      await place.clock.advance(lockHeartbeatMs);
+    expect(announced).toEqual([false]);
+    expect(log.warnings()[0]).toContain('the lock file cannot be updated (EISDIR');
+    place.remove(lockFile);
+    place.write(lockFile, text);
+    await place.clock.advance(lockHeartbeatMs);
+    expect([announced, leadership.term()]).toEqual([[false, true], 2]);
   });
 
   test('is not held while it cannot be checked for a while, and is held again afterwards', async () => {
