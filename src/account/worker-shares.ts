@@ -11,18 +11,13 @@ export interface RequestLimits {
 
 /** Request limits that the operator always keeps for itself. */
 export const operatorMinimum: RequestLimits = { requestsPerSecond: 1, maxConcurrentRequests: 2 };
-/** Maximum number of workers per user. */
-export const maxWorkers = 4;
+/** Maximum number of workers per user. Each worker needs one of the service's four requests per second. */
+export const maxWorkers = 3;
 /**
  * Minimum number of concurrent requests per worker. A worker needs one request to read a page, and another to keep
  * search jobs alive.
  */
 const minConcurrent = 2;
-/**
- * Number of steps in a rate of one request per second. Rates are stored as whole numbers of steps to avoid rounding
- * errors.
- */
-const stepsPerRequest = 1_000;
 
 export interface ShareSize {
   /** Maximum number of workers that the user's request limits allow. */
@@ -31,15 +26,19 @@ export interface ShareSize {
   readonly share: RequestLimits;
 }
 
-/** Divides a user's request limits among workers. Returns undefined if the limits are too small for even one worker. */
+/**
+ * Divides a user's request limits among workers. Returns undefined if the limits are too small for even one worker.
+ *
+ * The rate of a share is a whole number, because a process with a lower rate can still send one request in any second.
+ * Several such processes together could exceed the limit in the same second.
+ */
 export function shareSize(limits: RequestLimits): ShareSize | undefined {
+  const rate = Math.floor(limits.requestsPerSecond) - operatorMinimum.requestsPerSecond;
   const concurrent = limits.maxConcurrentRequests - operatorMinimum.maxConcurrentRequests;
-  const workers = Math.min(maxWorkers, Math.floor(concurrent / minConcurrent));
-  const steps = stepsOf(limits.requestsPerSecond) - stepsOf(operatorMinimum.requestsPerSecond);
-  const stepsEach = Math.floor(steps / workers);
-  if (workers < 1 || stepsEach < 1) return undefined;
+  const workers = Math.min(maxWorkers, rate, Math.floor(concurrent / minConcurrent));
+  if (workers < 1) return undefined;
   const share = {
-    requestsPerSecond: stepsEach / stepsPerRequest,
+    requestsPerSecond: Math.floor(rate / workers),
     maxConcurrentRequests: Math.floor(concurrent / workers),
   };
   return { workers, share };
@@ -48,28 +47,24 @@ export function shareSize(limits: RequestLimits): ShareSize | undefined {
 /** Returns the operator's request limits: the user's limits minus the shares of the workers. */
 export function limitsWithout(limits: RequestLimits, shares: readonly HeldShare[]): RequestLimits {
   if (shares.length === 0) return limits;
-  const { steps, concurrent } = freeOf(limits, shares);
+  const free = freeOf(limits, shares);
   // A user can lower the limits while Jobs are running, so running workers may use more than the new limits. In any
   // case, the operator keeps a minimum for itself.
+  const least = (limit: keyof RequestLimits) => Math.max(free[limit], Math.min(limits[limit], operatorMinimum[limit]));
   return {
-    requestsPerSecond: Math.max(steps, stepsOf(Math.min(limits.requestsPerSecond, 1))) / stepsPerRequest,
-    maxConcurrentRequests: Math.max(concurrent, Math.min(limits.maxConcurrentRequests, 2)),
+    requestsPerSecond: least('requestsPerSecond'),
+    maxConcurrentRequests: least('maxConcurrentRequests'),
   };
 }
 
 /** Returns the request limits minus these shares. The results may be negative. */
-function freeOf(limits: RequestLimits, shares: readonly HeldShare[]) {
-  let steps = stepsOf(limits.requestsPerSecond);
-  let concurrent = limits.maxConcurrentRequests;
+function freeOf(limits: RequestLimits, shares: readonly HeldShare[]): RequestLimits {
+  let { requestsPerSecond, maxConcurrentRequests } = limits;
   for (const { workers, share } of shares) {
-    steps -= workers * stepsOf(share.requestsPerSecond);
-    concurrent -= workers * share.maxConcurrentRequests;
+    requestsPerSecond -= workers * share.requestsPerSecond;
+    maxConcurrentRequests -= workers * share.maxConcurrentRequests;
   }
-  return { steps, concurrent };
-}
-
-function stepsOf(requestsPerSecond: number): number {
-  return Math.max(1, Math.floor(requestsPerSecond * stepsPerRequest + 1e-6));
+  return { requestsPerSecond, maxConcurrentRequests };
 }
 
 /** Request limits used by the workers of one Kubernetes Job. */
@@ -185,6 +180,9 @@ export class WorkerShares {
 
 /** Reports whether the operator keeps enough of the request limits for itself while workers use these shares. */
 function fits(limits: RequestLimits, shares: readonly HeldShare[]): boolean {
-  const { steps, concurrent } = freeOf(limits, shares);
-  return steps >= stepsOf(operatorMinimum.requestsPerSecond) && concurrent >= operatorMinimum.maxConcurrentRequests;
+  const { requestsPerSecond, maxConcurrentRequests } = freeOf(limits, shares);
+  return (
+    requestsPerSecond >= operatorMinimum.requestsPerSecond &&
+    maxConcurrentRequests >= operatorMinimum.maxConcurrentRequests
+  );
 }

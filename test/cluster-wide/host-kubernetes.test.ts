@@ -309,7 +309,7 @@ async function runJob({ host, metrics }: RunningHost, namespace: string): Promis
   const followed = ['jobs', 'pods'].map((resource) => `WATCH ${resource} 200`);
   await untilAllowed(metrics, () => workerJobs.synced() && followed.every((line) => hasAnswered(metrics, line)));
   const sample = exportOf({ execution: { mode: 'Job' } });
-  const share = { user: 'u', workers: 1, share: { requestsPerSecond: 0.75, maxConcurrentRequests: 2 } };
+  const share = { user: 'u', workers: 1, share: { requestsPerSecond: 1, maxConcurrentRequests: 2 } };
   const resource = { ...sample, metadata: { ...sample.metadata, namespace } };
   const input = { resource, image: workerJobs.image, share, credentials: 'c' };
   const name = jobName(input);

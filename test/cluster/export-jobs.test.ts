@@ -13,7 +13,7 @@ import { exportOf } from '../unit/export/sample-view.ts';
 
 const manifests = join(import.meta.dirname, '../../manifests');
 const rbac = '/apis/rbac.authorization.k8s.io/v1';
-const share = { user: 'u', workers: 1, share: { requestsPerSecond: 0.75, maxConcurrentRequests: 2 } };
+const share = { user: 'u', workers: 1, share: { requestsPerSecond: 1, maxConcurrentRequests: 2 } };
 
 interface CheckedJob {
   readonly metadata: { readonly name: string };

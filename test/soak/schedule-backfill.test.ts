@@ -72,7 +72,7 @@ test.each([
 test.each([
   [1, 10],
   [2, 4],
-  [4, 2],
+  [3, 2],
 ])(
   'a due run waits for at most one other run if the runs are Jobs with %i workers, %i at a time',
   async (workers, maxActive) => {

@@ -10,5 +10,5 @@ test('B8: the shares of operator and workers never exceed the limits', () => {
   for (let seed = 1_000; seed < 1_000 + histories; seed++) {
     max = Math.max(max, shareHistory(seededRandom(seed)).maxWorkers);
   }
-  expect(max).toBe(4);
+  expect(max).toBe(3);
 });

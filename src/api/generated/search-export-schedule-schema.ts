@@ -774,7 +774,7 @@ export const searchExportScheduleSchema: StructuralSchema = {
                           "type": "integer",
                           "format": "int32",
                           "minimum": 1,
-                          "maximum": 4,
+                          "maximum": 3,
                           "default": 1
                         },
                         "serviceAccountName": {

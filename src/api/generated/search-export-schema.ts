@@ -765,7 +765,7 @@ export const searchExportSchema: StructuralSchema = {
                   "type": "integer",
                   "format": "int32",
                   "minimum": 1,
-                  "maximum": 4,
+                  "maximum": 3,
                   "default": 1
                 },
                 "serviceAccountName": {

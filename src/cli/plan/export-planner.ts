@@ -195,7 +195,7 @@ function ratesOf({ spec }: SearchExport, limits: RequestLimits): RequestRates {
   const shares = isJob ? (size?.workers ?? 0) : undefined;
   const { requestsPerSecond } = limits;
   if (!size) return { requestsPerSecond, jointRequestsPerSecond: requestsPerSecond, shares };
-  const rateOf = (workers: number) => Math.round(workers * size.share.requestsPerSecond * 1_000) / 1_000;
+  const rateOf = (workers: number) => workers * size.share.requestsPerSecond;
   return {
     requestsPerSecond: rateOf(Math.min(workersOf(spec), size.workers)),
     jointRequestsPerSecond: rateOf(size.workers),

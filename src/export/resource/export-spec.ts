@@ -77,7 +77,7 @@ export function wantedShare(
   const what = `The limits of the service's user (${requestsPerSecond} requests per second, ${maxConcurrentRequests} concurrent requests)`;
   const problem = size
     ? `${what} allow only ${counted(size.workers, 'worker')}, but the export requests ${workers} workers. Lower spec.execution.job.workers, or raise requestsPerSecond and maxConcurrentRequests in the Secret.`
-    : `${what} are too low for a Kubernetes Job: the operator reserves one request per second and two concurrent requests, and a worker needs two concurrent requests. Create another export with spec.execution.mode Operator, or raise requestsPerSecond and maxConcurrentRequests in the Secret.`;
+    : `${what} are too low for a Kubernetes Job: the operator and each worker need one request per second and two concurrent requests. Create another export with spec.execution.mode Operator, or raise requestsPerSecond and maxConcurrentRequests in the Secret.`;
   return { problem };
 }
 

@@ -137,11 +137,11 @@ describe('a plan of a schedule', () => {
   });
 
   test.each([
-    // By default, two runs of one worker are active, each with 0.75 requests per second.
-    [{ workers: 1 }, 1.5],
-    // The three shares of one run leave one share for a second run.
+    // By default, two runs of one worker are active, each with one request per second.
+    [{ workers: 1 }, 2],
+    // The two shares of one run leave one share for a second run.
+    [{ workers: 2 }, 3],
     [{ workers: 3 }, 3],
-    [{ workers: 4 }, 3],
   ])('allows runs in Kubernetes Jobs only their shares of the request rate: %j', async (job, requestsPerSecond) => {
     const text = schedule('  startTime: "2026-10-29T00:00:00"');
     const { found: inOperator } = await documentOf(text);
@@ -169,7 +169,7 @@ describe('a plan of a schedule', () => {
       const { stdout } = await runPlan({ folder, scenario, texts });
       return stdout;
     };
-    expect(await takes('maxConcurrentRequests: "10"')).toContain('4 runs at a time');
+    expect(await takes('maxConcurrentRequests: "10"')).toContain('3 runs at a time');
     const small = await takes('maxConcurrentRequests: "4"');
     expect(small).toContain('1 run at a time');
     expect(small).not.toContain('too low for a Kubernetes Job');

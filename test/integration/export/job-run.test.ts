@@ -139,7 +139,7 @@ describe('an export in a Kubernetes Job', () => {
     world.start();
     await world.world.until(() => controller.running.length === 2, 30 * minuteMs);
     expect([...controller.limits.values()]).toEqual(
-      [1, 2].map(() => ({ requestsPerSecond: 0.75, maxConcurrentRequests: 2 })),
+      [1, 2].map(() => ({ requestsPerSecond: 1, maxConcurrentRequests: 2 })),
     );
     expect(await world.untilReason('Exported')).toBe(true);
     expect(pods()).toHaveLength(2);
@@ -150,16 +150,16 @@ describe('an export in a Kubernetes Job', () => {
     );
   });
 
-  test('B8, E16: four workers that are killed again and again export every row once, within the limits of the user', async () => {
+  test('B8, E16: three workers that are killed again and again export every row once, within the limits of the user', async () => {
     const search = { messageLimit: 200, duration: '3s' } as const;
     const { world, controller } = jobWorld({ messages: evenly(6_000), scenario: { search } });
-    const job = { workers: 4, backoffLimitPerIndex: 100 };
+    const job = { workers: 3, backoffLimitPerIndex: 100 };
     world.add({ ...inJob, parallelism: 8, execution: { mode: 'Job', job } });
     world.start();
     for (let kill = 0; kill < 12; kill++) {
-      await world.world.until(() => controller.running.length === 4 || world.reason === 'Exported', 30 * minuteMs);
+      await world.world.until(() => controller.running.length === 3 || world.reason === 'Exported', 30 * minuteMs);
       await world.world.until(() => false, 5_000 + 1_700 * kill);
-      const pod = controller.running[kill % 4];
+      const pod = controller.running[kill % 3];
       if (pod !== undefined) controller.kill(pod);
     }
     expect(await world.untilReason('Exported', 300 * minuteMs)).toBe(true);
@@ -179,9 +179,9 @@ describe('an export in a Kubernetes Job', () => {
 
   test('E16: only one more worker plans the export when the planning takes longer than five minutes', async () => {
     const { world, controller } = jobWorld({ scenario: { search: { duration: '7m' } } });
-    world.add({ ...inJob, execution: { mode: 'Job', job: { workers: 4 } } });
+    world.add({ ...inJob, execution: { mode: 'Job', job: { workers: 3 } } });
     world.start();
-    await world.world.until(() => controller.running.length === 4, 30 * minuteMs);
+    await world.world.until(() => controller.running.length === 3, 30 * minuteMs);
     const isPlanned = () => [...world.store.objects.keys()].some((name) => name.endsWith('/plan.json'));
     expect(await world.world.until(isPlanned, 30 * minuteMs)).toBe(true);
     expect(world.jobsCreated).toBe(2);
@@ -585,10 +585,10 @@ describe('an export in a Kubernetes Job', () => {
 
   test('returns its share when it is deleted', async () => {
     const { world, controller, jobs } = jobWorld();
-    const names = ['a', 'b', 'c', 'd'];
+    const names = ['a', 'b', 'c'];
     for (const name of names) world.world.addExport(name, { ...inHour, ...inJob, parallelism: 1 });
     world.start();
-    await world.world.until(() => controller.running.length === 4, 30 * minuteMs);
+    await world.world.until(() => controller.running.length === 3, 30 * minuteMs);
     for (const name of names) world.world.api.remove(`${exportsPath}/${name}`);
     for (const { metadata } of jobs()) world.world.api.remove(`${jobsPath}/${metadata.name}`);
     world.add(inJob);
@@ -628,16 +628,16 @@ describe('an export in a Kubernetes Job', () => {
 
   test('B8: keeps the share of a Job whose annotation a user has removed', async () => {
     const { world, controller, jobs } = jobWorld({ scenario: { search: { duration: '5m' } } });
-    const names = ['a', 'b', 'c', 'd'];
+    const names = ['a', 'b', 'c'];
     for (const name of names) world.world.addExport(name, { ...inHour, ...inJob });
     world.start();
-    await world.world.until(() => controller.running.length === 4, 30 * minuteMs);
+    await world.world.until(() => controller.running.length === 3, 30 * minuteMs);
     const annotations = { 'logfleet.dev/share': null };
     world.world.api.patch(`${jobsPath}/${jobs()[0]?.metadata.name}`, { metadata: { annotations } });
     world.add(inJob);
     await world.world.until(() => world.reason !== undefined, minuteMs);
     await world.world.until(() => false, 2 * minuteMs);
-    expect([world.reason, controller.running.length]).toEqual(['WaitingForShare', 4]);
+    expect([world.reason, controller.running.length]).toEqual(['WaitingForShare', 3]);
     const message = world.condition('Ready')?.message;
     for (const { metadata } of jobs()) expect(message).toContain(metadata.name);
   });
@@ -677,7 +677,7 @@ describe('an export in a Kubernetes Job', () => {
 
   test('has one worker if the number of its rows is limited', async () => {
     const { world, jobs } = jobWorld();
-    world.add({ ...inJob, limits: { maxMessages: 1_000 }, execution: { mode: 'Job', job: { workers: 4 } } });
+    world.add({ ...inJob, limits: { maxMessages: 1_000 }, execution: { mode: 'Job', job: { workers: 3 } } });
     world.start();
     expect(await world.untilReason('Exported')).toBe(true);
     expect(jobs()).toMatchObject([{ spec: { completions: 1 } }]);
@@ -685,11 +685,11 @@ describe('an export in a Kubernetes Job', () => {
 
   test('B8: starts with as many workers as there are free shares', async () => {
     const { world, controller, jobs } = jobWorld({ scenario: { search: { duration: '5m' } } });
-    for (const name of ['a', 'b', 'c']) world.world.addExport(name, { ...inHour, ...inJob });
+    for (const name of ['a', 'b']) world.world.addExport(name, { ...inHour, ...inJob });
     world.start();
+    await world.world.until(() => controller.running.length === 2, 30 * minuteMs);
+    world.add({ ...inJob, execution: { mode: 'Job', job: { workers: 3 } } });
     await world.world.until(() => controller.running.length === 3, 30 * minuteMs);
-    world.add({ ...inJob, execution: { mode: 'Job', job: { workers: 4 } } });
-    await world.world.until(() => controller.running.length === 4, 30 * minuteMs);
     const uid = world.world.export('audit')?.metadata.uid;
     const own = jobs().filter(({ metadata }) => metadata.labels?.['logfleet.dev/export-uid'] === uid);
     expect(own).toMatchObject([{ spec: { completions: 1 } }]);
@@ -706,11 +706,11 @@ describe('an export in a Kubernetes Job', () => {
     world.start();
     const reasonOf = (name: string) =>
       world.world.export(name)?.status?.conditions?.find(({ type }) => type === 'Ready')?.reason;
-    await world.world.until(() => controller.running.length === 4, 30 * minuteMs);
-    expect(names.filter((name) => reasonOf(name) === 'WaitingForShare')).toHaveLength(1);
+    await world.world.until(() => controller.running.length === 3, 30 * minuteMs);
+    expect(names.filter((name) => reasonOf(name) === 'WaitingForShare')).toHaveLength(2);
     const used = [...controller.limits.values()];
     expect(used.reduce((sum, { requestsPerSecond }) => sum + requestsPerSecond, 0)).toBe(3);
-    expect(used.reduce((sum, { maxConcurrentRequests }) => sum + maxConcurrentRequests, 0)).toBe(8);
+    expect(used.reduce((sum, { maxConcurrentRequests }) => sum + maxConcurrentRequests, 0)).toBe(6);
     await world.world.until(() => names.every((name) => reasonOf(name) === 'Exported'), 300 * minuteMs);
     expect(names.map(reasonOf)).toEqual(names.map(() => 'Exported'));
     expect(jobs()).toHaveLength(5);
@@ -725,7 +725,7 @@ describe('an export in a Kubernetes Job', () => {
     const names = Array.from({ length: 24 }, (_, index) => `export-${index}`);
     for (const name of names) world.world.addExport(name, { ...inHour, ...inJob, execution });
     world.start();
-    await world.world.until(() => controller.running.length === 4, 30 * minuteMs);
+    await world.world.until(() => controller.running.length === 3, 30 * minuteMs);
     await world.world.until(() => false, 10_000);
     const before = api.requests.length;
     api.patch(`${podsPath}/${pods()[0]?.metadata.name}/status`, { status: { message: 'changed' } });
@@ -738,19 +738,19 @@ describe('an export in a Kubernetes Job', () => {
     const { api } = world.world;
     api.onWatchEvent = ({ client, event: { collection } }) =>
       client === 'replica-2' && ['batch/v1/jobs', 'v1/pods'].includes(collection) ? { kind: 'drop' } : undefined;
-    const names = ['a', 'b', 'c', 'd'];
+    const names = ['a', 'b', 'c'];
     for (const name of names) world.world.addExport(name, { ...inHour, ...inJob });
     const first = world.start({ leaderElection: true });
     await world.world.until(() => first.host.leadership.isLeader(), minuteMs);
     world.start({ leaderElection: true });
-    await world.world.until(() => controller.running.length === 4, 30 * minuteMs);
+    await world.world.until(() => controller.running.length === 3, 30 * minuteMs);
     first.kill();
     // After the exports have been deleted, only the Jobs tell the operator that the pods are still running.
     for (const name of names) api.remove(`${exportsPath}/${name}`);
     world.add(inJob);
     expect(await world.untilReason('WaitingForShare', minuteMs)).toBe(true);
-    // The pods use all request shares until one of the four pods has ended. The new Job must not start before then.
-    const isOverspent = () => jobs().length === 5 && controller.running.length === 4;
+    // The pods use all request shares until one of the three pods has ended. The new Job must not start before then.
+    const isOverspent = () => jobs().length === 4 && controller.running.length === 3;
     expect(await world.world.until(isOverspent, 10_000)).toBe(false);
   });
 

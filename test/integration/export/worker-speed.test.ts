@@ -45,7 +45,7 @@ async function timeOf(workers: number): Promise<number> {
 
 const speeds = [
   [2, 1.8],
-  [4, 3],
+  [3, 2.4],
 ] as const;
 
 test.each(shareOf(speeds, 2, 0))(

@@ -29,10 +29,10 @@ describe('a schedule whose runs are Kubernetes Jobs', () => {
   });
 
   test.each([
-    [4, { workers: 1, maxConcurrentRequests: 10 }],
+    [3, { workers: 1, maxConcurrentRequests: 10 }],
     // A run starts even if fewer shares are free than it has workers.
-    [2, { workers: 3, maxConcurrentRequests: 10 }],
-    [1, { workers: 4, maxConcurrentRequests: 10 }],
+    [2, { workers: 2, maxConcurrentRequests: 10 }],
+    [1, { workers: 3, maxConcurrentRequests: 10 }],
     // These limits have only one share.
     [1, { workers: 1, maxConcurrentRequests: 4 }],
   ])('runs %i at a time, and no run waits for another: %j', async (count, { workers, maxConcurrentRequests }) => {
@@ -63,7 +63,7 @@ describe('a schedule whose runs are Kubernetes Jobs', () => {
       workerImage: 'logfleet:test',
     });
     new JobController(world.world, world.exports.options);
-    world.add({ startTime }, { ...inJob, execution: { mode: 'Job', job: { workers: 4 } }, proof: 'Count' });
+    world.add({ startTime }, { ...inJob, execution: { mode: 'Job', job: { workers: 3 } }, proof: 'Count' });
     world.start();
     const states = () => world.runs().map(({ status }) => status?.summary?.state);
     expect(await world.until(() => states().includes(reasons.exporting))).toBe(true);

@@ -84,7 +84,7 @@ export function shareHistory(random: Random): ShareHistory {
     () => {
       const wanted = {
         user,
-        workers: 1 + pick(4),
+        workers: 1 + pick(3),
         share: size?.share ?? { requestsPerSecond: 1, maxConcurrentRequests: 2 },
       };
       // The new Job sometimes has the name of a deleted Job, as when an export is resumed.
@@ -102,7 +102,7 @@ export function shareHistory(random: Random): ShareHistory {
     () => {
       const job = any();
       if (!job || job.isOver || nowMs - (job.deletedAtMs ?? nowMs) > latestPodMs) return;
-      job.pods = Math.min(job.pods + 1 + pick(4), job.held.workers);
+      job.pods = Math.min(job.pods + 1 + pick(3), job.held.workers);
     },
     () => {
       const job = any();

@@ -4,20 +4,25 @@ import {
   limitsWithout,
   operatorMinimum,
   type RequestLimits,
+  type ShareSize,
   shareSize,
   WorkerShares,
 } from '../../../src/account/worker-shares.ts';
 import { seededRandom } from '../../../src/base/random.ts';
+import { RequestBudget } from '../../../src/service/budget/request-budget.ts';
+import { everlastingRight } from '../../support/send-rights.ts';
+import { VirtualClock } from '../../support/virtual-clock.ts';
+import { Wire } from '../service/budget/wire.ts';
 import { shareHistory } from './share-history.ts';
 
 const whole: RequestLimits = { requestsPerSecond: 4, maxConcurrentRequests: 10 };
 
 describe('the size of a share', () => {
   test.each([
-    [4, 10, 4, 0.75, 2],
+    [4, 10, 3, 1, 2],
+    [4, 6, 2, 1, 2],
     [4, 5, 1, 3, 3],
-    [2.5, 8, 3, 0.5, 2],
-    [1.01, 10, 4, 0.002, 2],
+    [2.5, 8, 1, 1, 6],
   ])(
     'of %d requests per second and %d concurrent requests is for %d workers',
     (rate, concurrent, workers, eachRate, eachConcurrent) => {
@@ -30,7 +35,7 @@ describe('the size of a share', () => {
   );
 
   test.each([
-    [1, 10],
+    [1.9, 10],
     [0.5, 10],
     [4, 3],
   ])(
@@ -41,24 +46,48 @@ describe('the size of a share', () => {
   );
 });
 
+test.each([
+  [4, 10],
+  [4, 6],
+  [3, 10],
+  [2.5, 10],
+])(
+  'B8: workers and operator together send at most %d requests in any second, with %d concurrent requests',
+  async (requestsPerSecond, maxConcurrentRequests) => {
+    const limits = { requestsPerSecond, maxConcurrentRequests };
+    const { workers, share } = shareSize(limits) as ShareSize;
+    const operator = limitsWithout(limits, [{ user: 'u', workers, share }]);
+    const clock = new VirtualClock();
+    const wire = new Wire(clock);
+    for (const { requestsPerSecond: rate } of [operator, ...Array<RequestLimits>(workers).fill(share)]) {
+      const budget = new RequestBudget({ clock, right: everlastingRight });
+      budget.setRequestsPerSecond(rate);
+      for (let count = 0; count < 20; count++) void wire.call('id', budget.key('id'), 'listing');
+    }
+    await clock.advance(60_000);
+    expect(wire.seen).toHaveLength(20 * (workers + 1));
+    expect(wire.maxArrivals()).toBe(Math.floor(requestsPerSecond));
+  },
+);
+
 describe('B8: shares in use', () => {
-  const wanted: HeldShare = { user: 'u', workers: 1, share: { requestsPerSecond: 0.75, maxConcurrentRequests: 2 } };
+  const wanted: HeldShare = { user: 'u', workers: 1, share: { requestsPerSecond: 1, maxConcurrentRequests: 2 } };
   const reserve = (shares: WorkerShares, ...jobs: readonly string[]) =>
     jobs.map((job) => shares.reserve(job, job, wanted, whole)?.workers);
 
-  test('are at most four, and leave the operator its minimum', () => {
+  test('are at most three, and leave the operator its minimum', () => {
     const shares = new WorkerShares();
-    expect(reserve(shares, 'a', 'b', 'c', 'd', 'e')).toEqual([1, 1, 1, 1, undefined]);
-    expect(limitsWithout(whole, shares.of('u'))).toEqual(operatorMinimum);
+    expect(reserve(shares, 'a', 'b', 'c', 'd')).toEqual([1, 1, 1, undefined]);
+    expect(limitsWithout(whole, shares.of('u'))).toEqual({ ...operatorMinimum, maxConcurrentRequests: 4 });
     expect(limitsWithout(whole, shares.of('other'))).toEqual(whole);
   });
 
   test('are limited to the free shares, and the reservation of a Job stays the same', () => {
     const shares = new WorkerShares();
     const reserveMany = (job: string, workers: number) => shares.reserve(job, job, { ...wanted, workers }, whole);
-    expect(['a', 'b', 'c'].map((job) => reserveMany(job, 3)?.workers)).toEqual([3, 1, undefined]);
+    expect(['a', 'b', 'c'].map((job) => reserveMany(job, 2)?.workers)).toEqual([2, 1, undefined]);
     shares.cancel('a');
-    expect(reserveMany('b', 3)).toEqual({ ...wanted, workers: 1 });
+    expect(reserveMany('b', 2)).toEqual({ ...wanted, workers: 1 });
   });
 
   test('of a deleted Job are not reserved again while its pods may run', () => {
@@ -105,7 +134,7 @@ describe('B8: shares in use', () => {
 
   test('a Secret with smaller limits leaves the operator a positive rate', () => {
     const shares = new WorkerShares();
-    reserve(shares, 'a', 'b', 'c', 'd');
+    reserve(shares, 'a', 'b', 'c');
     const small = { requestsPerSecond: 0.5, maxConcurrentRequests: 1 };
     expect(limitsWithout(small, shares.of('u'))).toEqual(small);
     expect(reserve(shares, 'e')).toEqual([undefined]);
@@ -114,6 +143,6 @@ describe('B8: shares in use', () => {
   test('never exceed the limits of the user in 300 random histories', () => {
     let max = 0;
     for (let seed = 1; seed <= 300; seed++) max = Math.max(max, shareHistory(seededRandom(seed)).maxWorkers);
-    expect(max).toBe(4);
+    expect(max).toBe(3);
   });
 });

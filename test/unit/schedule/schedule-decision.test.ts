@@ -115,14 +115,14 @@ describe('decideSchedule', () => {
   });
 
   it.each([
-    ['one run per worker', { job: { workers: 1 } }, 4, 4],
-    ['one more run for the shares that are left', { job: { workers: 3 } }, 4, 2],
-    ['one run', { job: { workers: 4 } }, 4, 1],
+    ['one run per worker', { job: { workers: 1 } }, 3, 3],
+    ['one more run for the share that is left', { job: { workers: 2 } }, 3, 2],
+    ['one run', { job: { workers: 3 } }, 3, 1],
     ['only the shares of small request limits', { job: { workers: 1 } }, 1, 1],
     ['one run that reports that there is no share', { job: { workers: 1 } }, 0, 1],
-    ['one worker per run with a row limit', { job: { workers: 4 }, limits: { maxMessages: 10 } }, 4, 4],
-    ['one worker per run of records', { job: { workers: 4 }, results: 'Records' }, 4, 4],
-    ['one worker per run of a query that cannot be split', { job: { workers: 4 }, query: '* | limit 5' }, 4, 4],
+    ['one worker per run with a row limit', { job: { workers: 3 }, limits: { maxMessages: 10 } }, 3, 3],
+    ['one worker per run of records', { job: { workers: 3 }, results: 'Records' }, 3, 3],
+    ['one worker per run of a query that cannot be split', { job: { workers: 3 }, query: '* | limit 5' }, 3, 3],
   ])('allows in Kubernetes Jobs %s', (_, { job, ...change }, shares, expected) => {
     const spec = { query: '*', results: 'Messages', limits: {}, execution: { mode: 'Job', job }, ...change };
     expect(maxRunningOf({ template: { spec } } as SearchExportSchedule['spec'], shares)).toBe(expected);

@@ -19,7 +19,7 @@ import { secretNames } from '../../../../src/export/resource/export-resource.ts'
 import { completionIndexLabel, type WorkerJob, type WorkerPod } from '../../../../src/host/worker-jobs.ts';
 import { exportOf } from '../sample-view.ts';
 
-const held = { user: 'u', workers: 1, share: { requestsPerSecond: 0.75, maxConcurrentRequests: 2 } };
+const held = { user: 'u', workers: 1, share: { requestsPerSecond: 1, maxConcurrentRequests: 2 } };
 const claim = { persistentVolumeClaim: { claimName: 'audit', path: 'logs' } };
 const s3 = { s3: { bucket: 'b', credentialsSecretRef: { name: 'store' }, forcePathStyle: false, insecure: false } };
 
@@ -140,7 +140,7 @@ describe('the Kubernetes Job of an export', () => {
     expect(readShare(metadata.annotations as Record<string, string>)).toEqual(held);
     expect(readShare(spec.template.metadata.annotations)).toEqual(held);
     expect(spec.template.spec.containers[0].env).toContainEqual({
-      ...{ name: 'LOGFLEET_WORKER_REQUESTS_PER_SECOND', value: '0.75' },
+      ...{ name: 'LOGFLEET_WORKER_REQUESTS_PER_SECOND', value: '1' },
     });
     expect(readShare({})).toBeUndefined();
     expect(readShare({ [jobAnnotations.share]: '{"user":"u","workers":0}' })).toBeUndefined();
