@@ -1,6 +1,6 @@
 /**
  * Request budgets. Each user has one budget, because the service counts requests per user. If a user's Secrets set
- * different limits, the smallest limit applies. A budget is kept while the user may have requests in flight.
+ * different limits, the smallest limit applies.
  */
 import { createHash } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
@@ -40,6 +40,11 @@ export interface BudgetsOptions {
 export class Budgets {
   readonly #options: BudgetsOptions;
   readonly #users = new Map<string, UserBudget>();
+  /**
+   * Budgets of all users so far. The budget of a user without a Secret is kept, because the service still counts the
+   * user's last requests when another Secret of the user is read.
+   */
+  readonly #budgets = new Map<string, RequestBudget>();
 
   constructor(options: BudgetsOptions) {
     const { clock, metrics, right, shares, limits } = options;
@@ -49,14 +54,15 @@ export class Budgets {
 
   /** Returns the request budget for one of a user's access keys. */
   of({ user, accessId }: Pick<Spender, 'user' | 'accessId'>): KeyBudget {
-    const create = () => ({ budget: new RequestBudget(this.#options), keys: new Map(), limits: serviceLimits });
-    const { keys, budget } = getOrAdd<string, UserBudget>(this.#users, user, create);
+    const budget = getOrAdd(this.#budgets, user, () => new RequestBudget(this.#options));
+    const create = () => ({ budget, keys: new Map(), limits: serviceLimits });
+    const { keys } = getOrAdd<string, UserBudget>(this.#users, user, create);
     return getOrAdd(keys, accessId, () => budget.key(accessId));
   }
 
   /**
-   * Sets the limits of each user's budget to the smallest limits in the user's Secrets. Removes the budget of a user
-   * who has neither a Secret nor requests in flight.
+   * Sets the limits of each user's budget to the smallest limits in the user's Secrets. The metrics no longer include a
+   * user who has neither a Secret nor requests in flight.
    * @param leaving credentials that are no longer in any Secret, but that still have requests in flight; their limits
    * apply only if the user has no other Secret
    */

@@ -87,6 +87,19 @@ test('the smaller of two shares applies until its Secret is deleted', async () =
   expect(await startsWithin(later.clock, [keyLater], 900)).toBe(4);
 });
 
+test('requests before the deletion of a Secret count when another Secret of the user is read right after it', async () => {
+  const { clock, metrics, budgets } = world();
+  const [first, second] = [spender(), spender({ requestsPerSecond: 4 })];
+  const formerKey = budgets.of(first);
+  budgets.share([first]);
+  const former = await startsWithin(clock, [formerKey], 100);
+  budgets.share([]);
+  expect(Object.fromEntries(metrics.observed())).toMatchObject({ 'logfleet_service_budget_requests_per_second{}': 0 });
+  const key = budgets.of(second);
+  budgets.share([second]);
+  expect([former, await startsWithin(clock, [key], 800)]).toEqual([4, 0]);
+});
+
 test('the smaller of two shares of a key applies', async () => {
   const { clock, budgets } = world();
   const spenders = [spender({ maxConcurrentRequests: 2 }), spender()];
