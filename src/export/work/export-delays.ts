@@ -134,6 +134,16 @@ export class ExportDelays {
     this.#delay(order, delayMs, error.message);
   }
 
+  /**
+   * Ends the delays of an interval that another process has committed. If this process failed to search the interval,
+   * the failure has ended.
+   */
+  committedElsewhere(order: Pick<SearchOrder, 'segment' | 'toMs'>): void {
+    const hasFailed = this.#failures.has(recordKey(order));
+    for (const map of this.#all) map.delete(recordKey(order));
+    if (hasFailed) this.succeeded();
+  }
+
   /** Records that an interval must be searched again. After several repeated searches, the next search is delayed. */
   again(order: SearchOrder, message: string): void {
     const hasty = this.#count(order) - hastySearches;

@@ -5,7 +5,7 @@
  * destination (E3), so this process may end at any time. Only `advance` starts work, and it does not wait for the work.
  */
 import { assert } from '../../base/assert.ts';
-import { asLogfleetError } from '../../base/errors.ts';
+import { asLogfleetError, type LogfleetError } from '../../base/errors.ts';
 import { recordKey } from '../../destination/commit-record.ts';
 import { coverageOf } from '../../destination/coverage.ts';
 import type { Destination } from '../../destination/store/destination.ts';
@@ -78,6 +78,8 @@ export class ExportWork {
   #limits = noLimits;
   /** Bytes scanned by earlier processes, and by steps that have ended. */
   #scannedBefore: number;
+  /** Last failure to read the commit records. */
+  #readFailure: LogfleetError | undefined;
   #isClosed = false;
 
   constructor(options: ExportWorkOptions) {
@@ -246,8 +248,7 @@ export class ExportWork {
         return this.#plan(step, jobs);
       case 'readRecords':
         await this.#readRecords(step.which);
-        // If another process has committed an interval, the delay of its search ends.
-        for (const record of this.#exporting.records) this.#searches.forget(record);
+        for (const record of this.#exporting.records) this.#searches.committedElsewhere(record);
         return;
       case 'prove':
         return this.#judge(await prove(step.intervals, step.round, { ...this.#options, jobs }), step.round);
@@ -257,8 +258,10 @@ export class ExportWork {
   }
 
   #succeeded(kind: Step['kind']): void {
+    if (kind === 'probe' || kind === 'tidy') return;
     if (kind === 'plan') this.#delays.searched();
-    else if (kind !== 'probe' && kind !== 'tidy') this.#delays.succeeded();
+    // A successful read does not show whether the service works.
+    else if (kind !== 'readRecords' || this.#delays.lastError === this.#readFailure) this.#delays.succeeded();
   }
 
   #failed(kind: Step['kind'], thrown: unknown, signal: AbortSignal): void {
@@ -268,6 +271,7 @@ export class ExportWork {
       step: kind,
       error,
     });
+    if (kind === 'readRecords') this.#readFailure = error;
     // If only the removal of unneeded uploads failed, the export can continue.
     if (kind !== 'tidy') this.#delays.failed(error, ['plan', 'prove', 'finish'].includes(kind));
   }

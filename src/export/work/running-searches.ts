@@ -96,11 +96,15 @@ export class RunningSearches {
     await Promise.all(this.#searches.values());
   }
 
-  /** Ends the delays of an interval and removes its messages, because the interval is committed. */
-  forget(record: CommitRecord): void {
+  /** Ends the delays of an interval and removes its messages, because another process has committed the interval. */
+  committedElsewhere(record: CommitRecord): void {
+    this.#options.delays.committedElsewhere(record);
+    this.#forget(record);
+  }
+
+  #forget(record: CommitRecord): void {
     const { segment, toMs } = record;
     this.narrowed = this.narrowed.filter((order) => order.segment !== segment || order.toMs !== toMs);
-    this.#options.delays.succeeded(record);
     this.#options.messages.forget(recordKey(record));
   }
 
@@ -145,7 +149,8 @@ export class RunningSearches {
 
   #committed(record: CommitRecord): void {
     this.#options.onCommitted(record);
-    this.forget(record);
+    this.#options.delays.succeeded(record);
+    this.#forget(record);
   }
 
   #failed(order: SearchOrder, error: LogfleetError): void {

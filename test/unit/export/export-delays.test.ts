@@ -83,6 +83,16 @@ describe('failures', () => {
     delays.succeeded(order);
     expect(delays.intervals).toEqual([]);
   });
+
+  test('of a search end when another process commits its interval, but not when it commits other intervals', () => {
+    const { delays } = world();
+    const error = failure();
+    delays.searchFailed(order, error);
+    delays.committedElsewhere({ ...order, segment: 4 });
+    expect([delays.lastError, delays.intervals.length]).toEqual([error, 1]);
+    delays.committedElsewhere(order);
+    expect([delays.lastError, delays.intervals.length]).toEqual([undefined, 0]);
+  });
 });
 
 test.each([

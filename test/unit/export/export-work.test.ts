@@ -157,6 +157,36 @@ test('a waiting worker reads again what others have written, even if decisions t
   expect(work.advance(limits).requeueAfterMs).toBeLessThanOrEqual(1_000);
 });
 
+test.each([1, 2])('H2: one of %d workers reports a lasting outage of the service', async (workers) => {
+  const world = new WorkWorld({ worker: { index: 0, workers } });
+  await world.advance();
+  await world.commit(0);
+  const reported: boolean[] = [];
+  const delaysMs: number[] = [];
+  for (let failures = 1; failures <= 6; failures++) {
+    for (const search of world.searches) search.end({ kind: 'failed', error: failure() });
+    const { isTroubleLasting, trouble } = await world.advance();
+    reported.push(isTroubleLasting);
+    delaysMs.push((trouble?.untilMs ?? 0) - world.clock.monotonic());
+    await world.clock.advance(delaysMs.at(-1) ?? 0);
+    await world.advance();
+  }
+  expect(reported).toEqual([false, false, false, true, true, true]);
+  expect(delaysMs).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 32_000]);
+});
+
+test('H2: a worker reports that it cannot read the records of other workers until it can', async () => {
+  const world = new WorkWorld({ worker: { index: 0, workers: 2 } });
+  await world.advance();
+  const { length } = world.searches;
+  world.destination.strike = (call) => (call === 'list' ? { failure: 'away' } : undefined);
+  await world.clock.advance(15_000);
+  expect((await world.advance()).lastError?.code).toBe('destination.away');
+  world.destination.strike = () => undefined;
+  await world.clock.advance(1_000);
+  expect(await world.advance()).toMatchObject({ lastError: undefined, searches: length });
+});
+
 describe('an export', () => {
   test('is planned, searched in parallel, and ends with its manifest', async () => {
     const world = new WorkWorld();
