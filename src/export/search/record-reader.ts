@@ -56,9 +56,11 @@ export class RecordReader extends ResultReader {
   }
 
   #take({ fields, records }: RecordPage): Promise<void> | undefined {
+    // An empty page may lack the descriptions of the fields, from which the columns are derived.
+    if (records.length === 0) return undefined;
     const { tools, order } = this.#options;
     this.files ??= new IntervalFiles(tools, order, fields);
-    if (records.length > 0) tools.chosenFields.saw(fields);
+    tools.chosenFields.saw(fields);
     for (const record of records) this.files.row(recordRow(record));
     this.#received = (this.#received ?? 0) + records.length;
     return this.files.drained();

@@ -197,6 +197,28 @@ describe('records (4.4)', () => {
     expect(world.quirks.smallestLimit).toBeUndefined();
   });
 
+  test('have their columns even if the first page is empty and describes no fields', async () => {
+    const output: ExportOutput = { ...plainOutput, format: 'CSV' };
+    const world = new SearchWorld({ request: { query: '* | count by _sourceHost', results: 'Records', output } });
+    const { jobs } = world;
+    const open: SearchJobs['open'] = async (...given) => {
+      const job = await jobs.open(...given);
+      const read = job.readRecordPage.bind(job);
+      job.readRecordPage = async (reading) => {
+        await reading.take({ fields: [], records: [], warning: undefined });
+        return read(reading);
+      };
+      return job;
+    };
+    world.jobs = { open } as SearchJobs;
+    const [file] = (await world.committed()).files;
+    const content = world.destination.objects.get(world.definition.layout.within(file?.name ?? ''));
+    const [header] = Buffer.from(content ?? '')
+      .toString()
+      .split('\r\n');
+    expect(header).toBe('_sourceHost,_count,_rest');
+  });
+
   test('of a query without an aggregation are refused', async () => {
     const world = new SearchWorld({ request: { results: 'Records' } });
     expect(await world.search()).toMatchObject({
