@@ -385,8 +385,11 @@ export function againOf(
     .filter(({ fromMs }) => fromMs < range.toMs)
     .map((each) => ({ ...each, fromMs: Math.max(each.fromMs, range.fromMs), toMs: Math.min(each.toMs, range.toMs) }))
     .flatMap((each) => evenSegments(each, Math.ceil(each.rows / limit)))
-    .map(({ fromMs, rows }) => ({ startMs: fromMs, rows }));
-  return firstSegments({ range, slices: counts, limit, foundRows: 0 }).map(timeRange);
+    .map(({ fromMs, rows }) => ({ startMs: fromMs, rows }))
+    .sort((left, right) => left.startMs - right.startMs);
+  const segments = firstSegments({ range, slices: counts, limit, foundRows: 0 }).map(timeRange);
+  // Two periods from the service can have the same start inside the range, because it may count rows in wrong periods.
+  return segments.filter(({ fromMs, toMs }) => fromMs < toMs);
 }
 
 function timeRange({ fromMs, toMs }: TimeRange): TimeRange {
@@ -404,19 +407,24 @@ export const maxConfirmed = 100;
 /**
  * Returns the messages that were received more than once, or undefined if there are none, or too many for one query.
  */
-export function repeatedOf({ intervals }: DigestGroup): readonly RepeatedMessage[] | undefined {
-  const repeated = intervals.flatMap((interval) => interval.repeated ?? []);
-  const areNamed = intervals.every((interval) => interval.duplicates === 0 || interval.repeated !== undefined);
+export function repeatedOf(group: DigestGroup): readonly RepeatedMessage[] | undefined {
+  const repeated = namedRepeats(group) ?? [];
   const ids = new Set(repeated.map(({ id }) => id));
-  return areNamed && ids.size > 0 && ids.size <= maxConfirmed && ids.size === repeated.length ? repeated : undefined;
+  return ids.size > 0 && ids.size <= maxConfirmed && ids.size === repeated.length ? repeated : undefined;
 }
 
 /**
- * Returns true if rows were received more than once, but no query can show whether the service stores several copies of
- * these rows.
+ * Returns true if written rows were received more than once, but no query can show whether the service stores several
+ * copies of these rows.
  */
 export function hasUnconfirmed(group: DigestGroup): boolean {
-  return group.intervals.some(({ duplicates }) => duplicates > 0) && repeatedOf(group) === undefined;
+  return namedRepeats(group)?.length !== 0 && repeatedOf(group) === undefined;
+}
+
+/** Returns the repeated messages in the commit records, or undefined if a record does not list all of them. */
+function namedRepeats({ intervals }: DigestGroup): readonly RepeatedMessage[] | undefined {
+  const areNamed = intervals.every(({ duplicates, repeated }) => duplicates === 0 || repeated !== undefined);
+  return areNamed ? intervals.flatMap(({ repeated = [] }) => repeated) : undefined;
 }
 
 export function confirmOperators(repeated: readonly RepeatedMessage[]): string {

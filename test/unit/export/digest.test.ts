@@ -10,6 +10,7 @@ import {
   type DigestSlice,
   digestSlices,
   groupsOf,
+  hasUnconfirmed,
   readFigure,
   repeatedOf,
 } from '../../../src/export/proof/digest.ts';
@@ -332,6 +333,16 @@ describe('a range that differs is searched again', () => {
     expect(many.map(({ fromMs, toMs }) => toMs - fromMs)).toEqual([133, 133, 134]);
   });
 
+  test.each<[string, readonly DigestSlice[]]>([
+    ['before the range', [slice(-100, 0, 4_999), slice(0, 100, 4_999), slice(100, 200, 2)]],
+    ['that overlap', [slice(0, 400, 12_000), slice(100, 500, 12_000)]],
+  ])('in segments with a length, even if the service counts rows in periods %s', (_name, strange) => {
+    const again = againOf({ intervals: [one], slices: strange }, options);
+    expect(again.filter(({ fromMs, toMs }) => fromMs >= toMs)).toEqual([]);
+    expect([again[0]?.fromMs, again.at(-1)?.toMs]).toEqual([0, 400]);
+    expect(again.slice(1).map(({ fromMs }) => fromMs)).toEqual(again.slice(0, -1).map(({ toMs }) => toMs));
+  });
+
   test('in halves in a search by receipt time', () => {
     expect(againOf({ intervals: [one], slices }, { ...options, byReceiptTime: true })).toEqual([
       { fromMs: 0, toMs: 200 },
@@ -353,6 +364,16 @@ describe('rows that pages repeated (E9)', () => {
     expect(repeatedOf({ intervals: [named], slices: [] })).toEqual(repeated);
     expect(repeatedOf({ intervals: [named, unnamed], slices: [] })).toBeUndefined();
     expect(repeatedOf({ intervals: [interval(own)], slices: [] })).toBeUndefined();
+  });
+
+  test.each<[string, Partial<CommitRecord>, boolean]>([
+    ['are not named by their record', { duplicates: 3 }, true],
+    ['have the same id twice', { duplicates: 2, repeated: repeated.slice(0, 1).flatMap((one) => [one, one]) }, true],
+    ['are all named', { duplicates: 3, repeated }, false],
+    ['do not exist', {}, false],
+    ['were left to the next search', { duplicates: 3, left: 7, repeated: [] }, false],
+  ])('%s', (_, more, isUnconfirmed) => {
+    expect(hasUnconfirmed({ intervals: [interval(own, more)], slices: [] })).toBe(isUnconfirmed);
   });
 
   test.each<[string, readonly (readonly [string, string])[], object | undefined]>([
