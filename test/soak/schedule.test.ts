@@ -4,7 +4,14 @@ import { reasons } from '../../src/api/conditions.ts';
 import { type Random, seededRandom } from '../../src/base/random.ts';
 import { dayMs, hourMs, minuteMs } from '../../src/base/time-units.ts';
 import { ScheduleLayout } from '../../src/destination/schedule-records.ts';
-import { every, exportsPath, ScheduleWorld, schedulesPath, textsIn } from '../integration/schedule/schedule-world.ts';
+import {
+  every,
+  exportsCollection,
+  exportsPath,
+  ScheduleWorld,
+  schedulesPath,
+  textsIn,
+} from '../integration/schedule/schedule-world.ts';
 import { countFrom, schedulePool } from '../simulation/history-pool.ts';
 
 const epochMs = Date.UTC(2026, 0, 1);
@@ -72,7 +79,7 @@ function runsCreatedAgain(world: ScheduleWorld): readonly string[] {
   store.onEvent = (event) => {
     const { name } = event.object.metadata;
     const times = name.slice('hourly-'.length);
-    const isNewRun = event.type === 'ADDED' && event.collection === 'logfleet.dev/v1alpha1/searchexports';
+    const isNewRun = event.type === 'ADDED' && event.collection === exportsCollection;
     if (isNewRun && world.store.objects.has(ScheduleLayout.of('hourly').run(times))) names.push(name);
     onEvent(event);
   };

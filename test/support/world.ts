@@ -11,6 +11,8 @@ import { type HostOptions, SimulatedProcess } from './simulated-process.ts';
 
 export const policiesPath = '/apis/logfleet.dev/v1alpha1/namespaces/logging/collectorversionpolicies';
 export const exportsPath = '/apis/logfleet.dev/v1alpha1/namespaces/logging/searchexports';
+/** Group, version and plural name of the kind SearchExport. */
+export const exportsCollection = 'logfleet.dev/v1alpha1/searchexports';
 export const ledgersPath = '/apis/logfleet.dev/v1alpha1/namespaces/logging/ledgers';
 export const settingsPath = '/api/v1/namespaces/logfleet-system/configmaps';
 export const secretsPath = '/api/v1/namespaces/logging/secrets';

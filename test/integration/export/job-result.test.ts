@@ -2,7 +2,8 @@
 import { describe, expect, test } from 'vitest';
 import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
 import { jobsPath, podsPath } from '../../support/job-controller.ts';
-import { exportsCollection, failedWorld, failOnce, inJob, jobWorld, stalledPod, stalledWorld } from './job-world.ts';
+import { exportsCollection } from '../../support/world.ts';
+import { failedWorld, failOnce, inJob, jobWorld, stalledPod, stalledWorld } from './job-world.ts';
 
 describe('an export in a Kubernetes Job', () => {
   test.each([

@@ -46,8 +46,6 @@ export function failedWorld() {
   return stalledWorld('MaxMessagesReached', {}, 'failed');
 }
 
-export const exportsCollection = 'logfleet.dev/v1alpha1/searchexports';
-
 /** Lets the next request of this kind to the API server fail. Returns a function that reports whether it has failed. */
 export function failOnce({ world }: ExportWorld, wantedMethod: string, wantedCollection: string): () => boolean {
   let hasFailed = false;

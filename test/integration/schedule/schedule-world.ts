@@ -12,9 +12,9 @@ import { MemoryDestination, type MemoryStore } from '../../support/memory-destin
 import { MemoryExports } from '../../support/memory-exports.ts';
 import type { SimulatedProcess } from '../../support/simulated-process.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
-import { exportDefaults, exportsPath, World } from '../../support/world.ts';
+import { exportDefaults, exportsCollection, exportsPath, World } from '../../support/world.ts';
 
-export { exportsPath };
+export { exportsCollection, exportsPath };
 
 /** Wall-clock time in ms at the start: 1 a.m. in New York, which occurs twice on this day. */
 export const startMs = Date.UTC(2026, 10, 1, 5);
@@ -140,9 +140,7 @@ export class ScheduleWorld {
 
   /** Returns the existing runs, sorted by name. */
   runs(): readonly SearchExport[] {
-    const all = this.world.api.store.objects(
-      'logfleet.dev/v1alpha1/searchexports',
-    ) as unknown as readonly SearchExport[];
+    const all = this.world.api.store.objects(exportsCollection) as unknown as readonly SearchExport[];
     return all.toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
   }
 

@@ -10,6 +10,7 @@ import { runStateOf } from '../../../src/schedule/run-index.ts';
 import { readRunTimes } from '../../../src/schedule/run-name.ts';
 import {
   every,
+  exportsCollection,
   exportsPath,
   overlaps,
   ScheduleWorld,
@@ -22,7 +23,6 @@ import type { DestinationFault } from '../../support/memory-destination.ts';
 import type { WatchFault } from '../../support/memory-watch.ts';
 import type { SimulatedProcess } from '../../support/simulated-process.ts';
 
-const collection = 'logfleet.dev/v1alpha1/searchexports';
 const messages = every(31 * minuteMs, startMs - dayMs, startMs + 4 * dayMs);
 const steps = 10;
 const replicas = 2;
@@ -80,8 +80,10 @@ class ScheduleRun {
       name.includes('/schedule') && call !== 'read' ? this.#recordFault() : undefined;
     const { onEvent } = api.store;
     api.store.onEvent = (event) => {
-      if (event.collection === collection && event.type === 'ADDED') this.#checkCreated(event.object.metadata.name);
-      if (event.collection === `${collection.slice(0, -1)}schedules` && event.type === 'MODIFIED') this.#checkGaps();
+      if (event.collection === exportsCollection && event.type === 'ADDED')
+        this.#checkCreated(event.object.metadata.name);
+      if (event.collection === `${exportsCollection.slice(0, -1)}schedules` && event.type === 'MODIFIED')
+        this.#checkGaps();
       onEvent(event);
     };
   }
