@@ -235,7 +235,7 @@ export function isIncomplete({ state, resource }: Run): boolean {
 
 /**
  * Returns the gaps (time ranges of failed runs) that are not exported yet. The failed runs may already be deleted. A
- * gap is kept even if an outdated cache shows its failed run as active (S5).
+ * gap is kept until a user requests a retry (S5).
  */
 function gapsOf({ gaps, covered, isRetryRequested }: ScheduleSnapshot, present: readonly Run[]): readonly Gap[] {
   const failed = present.filter((run) => hasFailed(run) && !contains(covered, run.span));

@@ -93,8 +93,6 @@ export class ScheduleRuntime {
    * the last attempt (monotonic, in ms).
    */
   readonly #taken = new SparseMap<string, number>();
-  /** Monotonic time in ms at which this process began to run the schedule. */
-  readonly #begunMs: number;
   /** Error of the last attempt to create a run. Undefined if this attempt succeeded. */
   #refusal: LogfleetError | undefined;
 
@@ -103,7 +101,6 @@ export class ScheduleRuntime {
     const { host, clock, draining } = options;
     this.uid = uid;
     this.#options = options;
-    this.#begunMs = clock.monotonic();
     this.#owner = { kind: 'SearchExportSchedule', namespace, name, uid };
     this.#publisher = new StatusWriter({
       rules: {
@@ -161,8 +158,7 @@ export class ScheduleRuntime {
     for (const span of create) await this.#create(resource, span);
     const dueMs = decision.nextDueMs === undefined ? Number.POSITIVE_INFINITY : decision.nextDueMs - clock.now();
     const isAtWork = create.length > 0 || runs.some(({ state }) => state === 'Active');
-    const isYoung = clock.monotonic() < this.#begunMs + longestLagMs;
-    const isLagging = isYoung || this.#created.size > 0 || this.#taken.size > 0;
+    const isLagging = this.#created.size > 0 || this.#taken.size > 0;
     return requeue(
       Math.min(
         ...[delayMs, Math.max(0, dueMs)],
@@ -198,12 +194,10 @@ export class ScheduleRuntime {
 
   /**
    * Returns the time ranges of runs that the status names but that do not exist and must be created again. Omits runs
-   * that may still be missing from the cache, because this process has just created them, or has just begun and can have
-   * an old cache.
+   * that may still be missing from the cache, because this process has just created them.
    */
   #absent(runs: readonly Run[]): readonly TimeRange[] {
     const nowMs = this.#options.clock.monotonic();
-    if (nowMs < this.#begunMs + longestLagMs) return [];
     const isRecent = (name: string) => nowMs - (this.#created.get(name) ?? Number.NEGATIVE_INFINITY) < longestLagMs;
     return runs.filter(({ name, resource }) => !resource && !isRecent(name)).map(({ span }) => span);
   }

@@ -13,7 +13,7 @@ import { operatorLeaseName, resourcePath } from './api-paths.ts';
 import { ConcurrencyLimit } from './concurrency-limit.ts';
 import { type EventListener, EventRecorder } from './event-recorder.ts';
 import type { KubeApi } from './kube-api.ts';
-import { LeaseElection, soleLeadership } from './lease.ts';
+import { createDeadlineMs, LeaseElection, soleLeadership } from './lease.ts';
 import { KubernetesLedgerStore, LedgerStartList } from './ledger-store.ts';
 import { OperatorEntries } from './operator-entries.ts';
 import { PreparedLeadership } from './prepared-leadership.ts';
@@ -60,7 +60,7 @@ interface KubernetesHostOptions extends Ports {
   readonly onEvent?: EventListener;
 }
 
-type AnyReflector = Pick<Reflector<never>, 'run' | 'steppedAtMs' | 'checkVersion' | 'problem'>;
+type AnyReflector = Pick<Reflector<never>, 'run' | 'relist' | 'isAwaited' | 'steppedAtMs' | 'checkVersion' | 'problem'>;
 
 /** Cache for one kind of resource, and the reflectors that keep it up to date. */
 interface WatchedKind<K extends KindName> {
@@ -104,7 +104,7 @@ export class KubernetesHost implements Host {
       image === undefined ? undefined : new KubernetesWorkerJobs({ ...options, client, image, scopes: this.#scopes() });
     if (jobs) this.workerJobs = jobs;
     const elected = this.#election ?? soleLeadership();
-    this.leadership = jobs ? new PreparedLeadership(elected, () => jobs.relist()) : elected;
+    this.leadership = this.#election || jobs ? new PreparedLeadership(elected, () => this.#relistForLeader()) : elected;
     this.#entries = new OperatorEntries({
       ...options,
       ...{ self: namespace, events: this.events, leadership: this.leadership },
@@ -140,7 +140,7 @@ export class KubernetesHost implements Host {
   }
 
   create<K extends KindName>(resource: NewResource<K>): Promise<Creation> {
-    return this.#writes.run(() => createResource(this.#client, resource));
+    return this.#writes.run(() => createResource(this.#client, resource, createDeadlineMs));
   }
 
   canRemove(): boolean {
@@ -196,15 +196,25 @@ export class KubernetesHost implements Host {
   }
 
   /**
-   * Returns a message for each kind of resource that has not been listed yet, and for each missing list of Jobs that a
-   * new leader needs. Each message includes the reason if it is known.
+   * Returns a message for each kind of resource that has not been listed yet, and for each missing list that a new
+   * leader needs. Each message includes the reason if it is known.
    */
   unready(): readonly string[] {
     const unlisted = [...this.#followed]
-      .filter(([, { cache }]) => !cache.synced())
+      .filter(([, { cache, reflectors }]) => !cache.synced() || reflectors.some(({ isAwaited }) => isAwaited))
       .map(([kind, { reflectors }]) => renderUnlisted(kind, reflectors.find(({ problem }) => problem)?.problem));
     const jobs = this.workerJobs?.unlisted();
     return jobs === undefined ? unlisted : [...unlisted, jobs];
+  }
+
+  /**
+   * Lists SearchExports, Jobs and pods again, so that a new leader knows all those that the previous leader has created
+   * (S6, B8). Does not wait for a first list of SearchExports, because schedules wait for it anyway.
+   */
+  async #relistForLeader(): Promise<void> {
+    const exports = this.#followed.get('SearchExport');
+    const relists = exports?.reflectors.map((reflector) => reflector.relist()) ?? [];
+    await Promise.all([this.workerJobs?.relist(), ...(exports?.cache.synced() ? relists : [])]);
   }
 
   /** Returns the namespaces that need separate watches. `[undefined]` means a single watch for all namespaces. */

@@ -35,6 +35,11 @@ import { fieldManager } from './resource-writes.ts';
 export const leaseDurationMs = 15_000;
 /** Maximum time in ms for which this process remains the leader after its last renewal of the Lease. */
 export const renewDeadlineMs = 10_000;
+/**
+ * Maximum duration in ms of a request that creates a run or a Job. The next leader starts only after this time, so that
+ * the first list that it reads is certain to contain what this process has created.
+ */
+export const createDeadlineMs = leaseDurationMs - renewDeadlineMs;
 const retryPeriodMs = 2_000;
 /**
  * Delay in ms before a failed Lease renewal is retried. With this delay and `callDeadlineMs`, there is time for three

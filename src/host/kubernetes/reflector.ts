@@ -140,8 +140,8 @@ export class Reflector<R extends CachedResource> {
   }
 
   /**
-   * Immediately lists all resources again. Resolves when the new list is in the cache, or when listing is forbidden.
-   * The new list contains all changes made before this call.
+   * Immediately lists all resources again. Resolves when the new list is in the cache, or when listing is forbidden or
+   * the kind is not installed. The new list contains all changes made before this call.
    */
   relist(): Promise<void> {
     const listed = new Promise<void>((resolve) => this.#listed.push(resolve));
@@ -265,7 +265,7 @@ export class Reflector<R extends CachedResource> {
     const { clock, random, log, path, onFailure } = this.#options;
     const problem = asLogfleetError(error);
     this.#problem = problem;
-    if (hasCode(error, 'host.forbidden')) this.#endRelist();
+    if (hasCode(error, 'host.forbidden') || hasCode(error, 'host.gone')) this.#endRelist();
     onFailure?.(error);
     this.#failures++;
     const delayMs = backoffDelay(backoff, this.#failures, error, random);

@@ -33,17 +33,22 @@ export async function writeStatus<R extends AnyResource>(client: ApiClient, reso
   return { ...resource, metadata: { ...resource.metadata, resourceVersion: response.metadata.resourceVersion } };
 }
 
-/** Creates a resource with an owner reference, so that Kubernetes deletes the resource together with its owner. */
+/**
+ * Creates a resource with an owner reference, so that Kubernetes deletes the resource together with its owner.
+ * @param deadlineMs maximum duration of the request
+ */
 export async function createResource<K extends KindName>(
   client: ApiClient,
   resource: NewResource<K>,
+  deadlineMs: number,
 ): Promise<Creation> {
   const { kind, metadata, spec, owner } = resource;
   const ownerReference = { apiVersion, kind: owner.kind, name: owner.name, uid: owner.uid, controller: true };
   const body = { apiVersion, kind, metadata: { ...metadata, ownerReferences: [ownerReference] }, spec };
   const path = resourcePath(kind, metadata.namespace);
+  const request = { method: 'POST', path, query: { fieldManager }, body, deadlineMs } as const;
   try {
-    await crossing('resource.create', () => client.call({ method: 'POST', path, query: { fieldManager }, body }));
+    await crossing('resource.create', () => client.call(request));
     return 'created';
   } catch (error) {
     if (hasCode(error, 'host.invalid'))

@@ -12,17 +12,11 @@ import type { ResourceKey } from '../host.ts';
 import { exportLabel, type WorkerJob, type WorkerJobs, type WorkerPod } from '../worker-jobs.ts';
 import { type ApiClient, isKubeObject, type KubeObject } from './api-client.ts';
 import { objectPath } from './api-paths.ts';
-import { leaseDurationMs, renewDeadlineMs } from './lease.ts';
+import { createDeadlineMs } from './lease.ts';
 import { Reflector } from './reflector.ts';
 import { ResourceCache } from './resource-cache.ts';
 import { decodeMetadata } from './resource-decoding.ts';
 import { fieldManager } from './resource-writes.ts';
-
-/**
- * Maximum duration in ms of a request that creates a Job. The next leader starts only after this time, so that the
- * first list that it reads is certain to contain the Job.
- */
-const createDeadlineMs = leaseDurationMs - renewDeadlineMs;
 
 interface WorkerJobStoreOptions extends Ports {
   readonly client: ApiClient;
@@ -100,7 +94,6 @@ export class KubernetesWorkerJobs implements WorkerJobs {
     try {
       await this.#client.call({
         ...{ method: 'POST', path: objectPath('jobs', namespace), query: { fieldManager }, body: manifest },
-        // The request must end before another process can become the leader.
         deadlineMs: createDeadlineMs,
       });
       return 'created';
