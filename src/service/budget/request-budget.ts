@@ -229,7 +229,8 @@ export class RequestBudget {
   /** Opens test connections if waiting requests need proof that earlier requests have arrived. */
   #probeDoubtful(nowMs: number): void {
     if (this.waiting === 0) return;
-    for (const { path = this.#anyPath() } of this.#limiter.doubtful(nowMs)) {
+    for (const { path: own } of this.#limiter.doubtful(nowMs)) {
+      const path = this.#waitingPath(own?.origin) ?? own;
       if (path && (this.#probed.get(path.origin) ?? nowMs) <= nowMs) void this.#probe(path, nowMs);
     }
   }
@@ -248,9 +249,18 @@ export class RequestBudget {
     this.#pump();
   }
 
-  /** Returns the network path of an arbitrary waiting request. */
-  #anyPath(): Path | undefined {
-    return this.#allWaiters().find(({ path }) => path !== undefined)?.path;
+  /**
+   * Returns the network path of a waiting request to this origin, or to any origin if `origin` is undefined. Its client
+   * is open, but the client of an earlier request may have been closed since then.
+   */
+  #waitingPath(origin: string | undefined): Path | undefined {
+    for (const queue of this.#queues.values()) {
+      for (const requestClass of requestClasses) {
+        const path = queue.head(requestClass)?.path;
+        if (path && (origin === undefined || path.origin === origin)) return path;
+      }
+    }
+    return undefined;
   }
 
   #candidates(nowMs: number): readonly NextRequest[] {

@@ -137,6 +137,22 @@ describe('B1: the budget', () => {
     expect([slots.length, probes]).toEqual([4, 10]);
   });
 
+  it('probes through a waiting request if the client of the earlier requests is closed', async () => {
+    const { origin } = wire.path;
+    const closed = { origin, probe: () => Promise.reject(new Error('the client has been closed')) };
+    const slots: Slot[] = [];
+    for (let count = 0; count < 4; count++) {
+      void key.acquire({ class: 'listing', path: closed }).then((slot) => slots.push(slot));
+    }
+    await settle();
+    for (const slot of slots) slot.started();
+    await clock.advance(15_000);
+    for (const slot of slots) slot.finished({ kind: 'abandoned' });
+    call(1);
+    await clock.advance(2_000);
+    expect(wire.seen).toHaveLength(1);
+  });
+
   it('counts a request whose connection broke only until the break', async () => {
     const slots = await granted(4);
     for (const slot of slots) slot.started();
