@@ -140,6 +140,8 @@ export class Exchange {
     if (!(error instanceof ServiceError)) return false;
     const { failure } = error;
     this.#count(call, failure);
+    // The next request asks the configured address again, which may no longer redirect requests to this address.
+    if (isAddressWrong(error) && !call.session?.address) this.#address = this.#options.address;
     if (error.effect === 'unknown') call.mayHaveActed?.();
     const seen = (timesSeen.get(failure) ?? 0) + 1;
     timesSeen.set(failure, seen);
@@ -352,10 +354,15 @@ export class Exchange {
     const isSent = sentAtMs !== undefined;
     const failure = failureOfError(cause, isSent, call.signal);
     if (failure === undefined) return cause;
-    if (!isSent && !call.session?.address && !unsentFailures.has(failure)) this.#address = this.#options.address;
     const detail = messageOf(cause);
     return this.#error(call, url, { failure, detail, cause, sentAtMs, status });
   }
+}
+
+/** Reports whether no connection could be established, or the response does not come from the service. */
+function isAddressWrong({ failure, reason, sentAtMs }: ServiceError): boolean {
+  if (sentAtMs === undefined) return !unsentFailures.has(failure);
+  return reason === 'AddressInvalid' || reason === 'RedirectNotAllowed';
 }
 
 /** Returns the cookie values that are long enough to be secrets. */

@@ -145,6 +145,21 @@ describe('redirects', () => {
     expect(transport.written.at(-1)?.origin).toBe('https://service.test');
   });
 
+  test.each<[string, TransportStep]>([
+    ['answers 404', { kind: 'response', status: 404 }],
+    ['redirects to another host', to('https://evil.test/api/v1/collectors/upgrades/targets')],
+  ])('a new address that %s is dropped in favour of the old one', async (_, step) => {
+    const moved = to('/wrong/api/v1/collectors/upgrades/targets');
+    const { clock, client, transport } = harness([moved, step, good('listBuilds')]);
+    expect(await settled(clock, client.listBuilds())).toMatchObject({ handling: { kind: 'stall' } });
+    await settled(clock, client.listBuilds());
+    expect(transport.written.map(({ path }) => path)).toEqual([
+      '/api/v1/collectors/upgrades/targets',
+      '/wrong/api/v1/collectors/upgrades/targets',
+      '/api/v1/collectors/upgrades/targets',
+    ]);
+  });
+
   test('a new address stays as long as no connection to it has failed', async () => {
     const moved = to('https://other.test/api/v1/collectors/upgrades/targets');
     const world = harness([moved, good('listBuilds')]);
