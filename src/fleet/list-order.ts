@@ -31,7 +31,8 @@ export class ListOrder {
   ) {
     const both = merge(first, second);
     const kept = former ? former.#listed.filter(({ id }) => present(id)) : [];
-    this.#listed = merge(kept, both);
+    // A list may show a collector twice, because collectors can move to a later page while the list is read.
+    this.#listed = [...new Map(merge(kept, both).map((one) => [one.id, one])).values()];
     for (const [place, { id }] of this.#listed.entries()) this.#places.set(id, place);
   }
 

@@ -44,6 +44,12 @@ describe('the position', () => {
     expect([...'abcdef'].map((id) => found.position(id))).toEqual([0, 0, 1, 1, 2, 2]);
   });
 
+  test('counts a collector once that two pages show, because the list changed between them', () => {
+    const twice = new ListOrder(undefined, list('abbde'), list('bccd'), everybody);
+    twice.locate(everybody, 1);
+    expect([...'abcde'].map((id) => twice.position(id))).toEqual([0, 1, 2, 3, 4]);
+  });
+
   test('is counted again when the visible collectors change', () => {
     found.locate(everybody, 2);
     expect(found.position('f')).toBe(5);
