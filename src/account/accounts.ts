@@ -5,6 +5,7 @@
  * As long as a Secret does not change, `resolve` returns the same `Account`. A caller whose request the service rejects
  * with 401 must call `unauthorized`.
  */
+import { reasons } from '../api/conditions.ts';
 import { failure, type LogfleetError } from '../base/errors.ts';
 import { getOrAdd } from '../base/get-or-add.ts';
 import { keyText } from '../base/key-text.ts';
@@ -67,6 +68,8 @@ export interface AccountsOptions extends Omit<Ports, 'random'> {
   readonly shares?: WorkerShares;
   /** Request limits of this process if it is a worker. */
   readonly limits?: RequestLimits;
+  /** User to whose limits a worker's share belongs. The credentials of other users are rejected (B8). */
+  readonly onlyUser?: string;
 }
 
 /** Client for one set of credentials, shared by all Secrets with the same content. */
@@ -135,8 +138,8 @@ export class Accounts {
    * Returns the account of a Secret. Reads the Secret before its first use, every 60 s, and after a 401.
    *
    * Rejects with the error from reading the Secret, or with a `LogfleetError`. The reason of a `LogfleetError` is
-   * SecretNotFound, SecretIncomplete, SecretInvalid, AddressInvalid, or Unauthorized (the service recently rejected the
-   * access key).
+   * SecretNotFound, SecretIncomplete, SecretInvalid, AddressInvalid, UserChanged (this process is a worker of another
+   * user), or Unauthorized (the service recently rejected the access key).
    */
   async resolve(key: ResourceKey): Promise<Account> {
     const nowMs = this.#options.clock.monotonic();
@@ -261,6 +264,8 @@ export class Accounts {
     const serviceId = serviceIdOf(credentials.address);
     const { accessId, accessKey, address, allowedHosts, caCertificates } = credentials;
     const user = userIdOf({ ...credentials, serviceId });
+    const { onlyUser = user } = this.#options;
+    if (user !== onlyUser) throw userChanged();
     const budget = this.#budgets.of({ user, accessId });
     const names = settingNamesOf(place);
     const settings = { address, accessId, accessKey, allowedHosts, caCertificates, budget, names };
@@ -323,6 +328,12 @@ export class Accounts {
 
 function spenderOf({ account, credentials }: Shared): Spender {
   return { ...credentials, user: account.user };
+}
+
+function userChanged(): LogfleetError {
+  const message =
+    'Since the Kubernetes Job was created, the credentials in the Secret have been replaced by those of another log service user. The operator will replace the Job.';
+  return failure('stall', 'account.userChanged', message, { reason: reasons.userChanged });
 }
 
 function refused(place: CredentialPlace, serviceId: string): LogfleetError {

@@ -196,6 +196,7 @@ export class JobController {
     const volumes = new Map([['claim', '/claim']]);
     const operator = new Operator({
       ...{ host, clock, random, limits, log: silentLogger, metrics: noMetrics },
+      onlyUser: env.get(workerVariables.user) ?? '',
       connect: this.#world.connect({ isAlive: () => this.#running.get(pod) === operator }),
       exports: {
         ...this.#exports,

@@ -127,8 +127,6 @@ async function work(run: ExportRun): Promise<number> {
   const decodedSecrets = decodeSources(secrets, namespace);
   const given = worker?.secrets ?? (await secretReader([...decoded, ...decodedSecrets], noPlace, context));
   const host = new MemoryHost({ resources: [resource], secrets: given });
-  const refused = await worker?.refuse(resource);
-  if (refused !== undefined) return refused;
   const unused = unusedSecrets(resource, decoded, decodedSecrets, sink !== undefined);
   if (unused !== undefined) context.stderr.write(`logfleet export: ${unused}\n`);
   const isChecked = pausedByOf(resource) === undefined && !worker;
@@ -144,7 +142,7 @@ async function work(run: ExportRun): Promise<number> {
   const progress = await worker?.progressOf(resource, host, operator);
   try {
     const wording = worker ? resourceWording : wordingOf(sink);
-    const limits = worker && { limits: worker.limits };
+    const limits = worker && { limits: worker.limits, onlyUser: worker.user };
     const only = worker && { worker: worker.workerIndex };
     await operator.run(host, { exports: { places, wording, settings: { statusIntervalMs }, ...only }, ...limits });
   } finally {

@@ -5,8 +5,6 @@
 
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { userIdOf } from '../../account/budgets.ts';
-import { decodeCredentials } from '../../account/credentials.ts';
 import type { RequestLimits } from '../../account/worker-shares.ts';
 import { findCondition, reasons } from '../../api/conditions.ts';
 import type { SearchExport } from '../../api/kinds.ts';
@@ -17,7 +15,6 @@ import { renderReport, type WorkerReport } from '../../export/jobs/worker-report
 import type { WorkerIndex } from '../../export/work/worker-segments.ts';
 import type { Host, SecretReader } from '../../host/host.ts';
 import { connectToCluster } from '../../host/kubernetes/cluster-connection.ts';
-import { serviceIdOf } from '../../service/requests/service-address.ts';
 import { type CommandContext, exitStatus } from '../command/context.ts';
 import { UsageError } from '../command/usage-error.ts';
 import { readPlainCluster } from '../resources/plain-cluster.ts';
@@ -27,6 +24,8 @@ type ProgressPorts = Pick<WorkerProgressOptions, 'clock' | 'log'>;
 
 export interface Worker {
   readonly limits: RequestLimits;
+  /** User to whose limits the worker's share belongs. */
+  readonly user: string;
   readonly secrets: SecretReader;
   readonly workerIndex: WorkerIndex;
   /**
@@ -36,11 +35,6 @@ export interface Worker {
   progressOf(resource: SearchExport, host: Host, ports: ProgressPorts): Promise<WorkerProgress | undefined>;
   /** Writes the worker's final report to the container's termination message. Returns the exit status. */
   end(ended: SearchExport): number;
-  /**
-   * Checks that the Secret still contains the same service user as when the Job was created. If the user has changed,
-   * writes a report and returns the exit status.
-   */
-  refuse(resource: SearchExport): Promise<number | undefined>;
 }
 
 /** Returns the worker that environment variables define. Returns undefined outside an export's Job. */
@@ -53,12 +47,9 @@ export function workerOf({ env }: Pick<CommandContext, 'env'>): Worker | undefin
   };
   const workerIndex = workerIndexIn(env);
   const secrets = folderSecrets(env[workerVariables.secrets] ?? '');
-  const report = (found: WorkerReport) => {
-    writeFileSync(file, renderReport(found));
-    return found.end === 'complete' ? exitStatus.ok : needsPersonStatus;
-  };
   return {
     ...{ limits, secrets, workerIndex },
+    user: env[workerVariables.user] ?? '',
     progressOf: async (resource, host, { clock, log }) => {
       const [job, exportUid] = [env[workerVariables.job], env[workerVariables.exportUid]];
       const plain = await readPlainCluster({ environment: env });
@@ -67,13 +58,10 @@ export function workerOf({ env }: Pick<CommandContext, 'env'>): Worker | undefin
       const worker = { index: workerIndex.index, job, exportUid };
       return new WorkerProgress({ host, resource, worker, api, clock, log });
     },
-    end: (ended) => report(reportOf(ended)),
-    refuse: async (resource) => {
-      const user = await userOf(resource, secrets);
-      if (user === undefined || user === env[workerVariables.user]) return undefined;
-      const message =
-        'Since the Kubernetes Job was created, the credentials in the Secret have been replaced by those of another log service user. The operator will replace the Job.';
-      return report({ end: 'stalled', reason: reasons.userChanged, message, status: {} });
+    end: (ended) => {
+      const report = reportOf(ended);
+      writeFileSync(file, renderReport(report));
+      return report.end === 'complete' ? exitStatus.ok : needsPersonStatus;
     },
   };
 }
@@ -113,18 +101,6 @@ function namesIn(folder: string): readonly string[] | undefined {
   } catch (error) {
     if (systemCode(error) === 'ENOENT') return undefined;
     throw error;
-  }
-}
-
-/** Returns the service user in an export's Secret. Returns undefined if the Secret is missing or invalid. */
-async function userOf({ metadata, spec }: SearchExport, secrets: SecretReader): Promise<string | undefined> {
-  const key = { namespace: metadata.namespace, name: spec.credentialsSecretRef.name };
-  const members = await secrets.get(key);
-  try {
-    const credentials = decodeCredentials({ kind: 'secret', key }, members);
-    return userIdOf({ ...credentials, serviceId: serviceIdOf(credentials.address) });
-  } catch {
-    return undefined;
   }
 }
 

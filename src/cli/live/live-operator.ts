@@ -49,7 +49,7 @@ export class LiveOperator {
    */
   async run(
     host: Host,
-    options: Pick<OperatorOptions, 'settings' | 'exports' | 'limits'>,
+    options: Pick<OperatorOptions, 'settings' | 'exports' | 'limits' | 'onlyUser'>,
     isEndless = false,
     lost?: Promise<LogfleetError>,
   ): Promise<void> {

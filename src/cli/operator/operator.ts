@@ -29,6 +29,8 @@ export interface OperatorOptions extends Ports, Pick<PolicyReconcilerOptions, 'd
   readonly settings?: Partial<PolicySettings>;
   /** Request limits of this process. Default: the limits of the log service. */
   readonly limits?: RequestLimits;
+  /** Only user whose credentials this process may use, if it is a worker (B8). */
+  readonly onlyUser?: string;
   readonly exports?: Partial<
     Pick<ExportReconcilerOptions, 'places' | 'settings' | 'writer' | 'openDestination' | 'wording' | 'worker'>
   >;
@@ -59,9 +61,10 @@ export class Operator {
       .set({ version: packageVersion() }, 1);
     notificationCounter(metrics);
     const ports = { clock, random, log, metrics, leadership: host.leadership };
-    const { limits } = options;
+    const { limits, onlyUser } = options;
     const shares = new WorkerShares();
-    const accounts = new Accounts({ ...ports, secrets: host.secrets, connect, shares, ...(limits && { limits }) });
+    const ofWorker = { ...(limits && { limits }), ...(onlyUser !== undefined && { onlyUser }) };
+    const accounts = new Accounts({ ...ports, secrets: host.secrets, connect, shares, ...ofWorker });
     this.#accounts = accounts;
     const { places = noPlaces, openDestination, writer: writerOf = () => Writer.ours(random) } = options.exports ?? {};
     let identity: Promise<Writer> | undefined;

@@ -536,6 +536,27 @@ describe('an export in a Kubernetes Job', () => {
     expect([...reasons]).toEqual(['JobPending', 'Exporting', 'Exported']);
   });
 
+  test.each([
+    ['has just started', 0],
+    ['has searched for a minute', minuteMs],
+  ])('B8: a worker that %s sends no request with the credentials of another user', async (_, afterMs) => {
+    const users = { other: { keys: { other: 'other-key' } } };
+    const search = { messageLimit: 100, duration: '2m' } as const;
+    const { world, controller, jobs } = jobWorld({ scenario: { users, search } });
+    world.add(inJob);
+    world.start();
+    await world.world.until(() => controller.running.length === 1, 30 * minuteMs);
+    await world.world.clock.advance(afterMs);
+    const [former] = jobs();
+    world.changeSecret({ accessId: 'other', accessKey: 'other-key' });
+    const isUsed = () => world.world.journal.some(({ user }) => user === 'other');
+    expect(await world.world.until(isUsed, 30 * minuteMs)).toBe(true);
+    expect(jobs()).toHaveLength(1);
+    expect(jobs()[0]?.metadata.name).not.toBe(former?.metadata.name);
+    expect(await world.untilReason('Exported', 300 * minuteMs)).toBe(true);
+    expect(world.rows()).toHaveLength(600);
+  });
+
   test('does not start again when the annotation of a handled request is removed', async () => {
     const { world, jobs } = jobWorld();
     world.add(inJob);
