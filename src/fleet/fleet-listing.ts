@@ -15,10 +15,11 @@ import { asLogfleetError, type LogfleetError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { FailureRecord } from '../base/retry-delay.ts';
 import type { Build, Collector, UpgradeService } from '../service/collectors/upgrade-service.ts';
+import { ServiceError } from '../service/requests/service-error.ts';
 import { FleetRows, type Row } from './fleet-rows.ts';
 import { type Listed, ListOrder } from './list-order.ts';
 import { chooseView, type View } from './listing-view.ts';
-import { defaultRows, PageSize, refusesBuild } from './page-size.ts';
+import { defaultRows, PageSize } from './page-size.ts';
 
 /**
  * Minimum interval between reads of the whole collector list for idle policies (U9). The unit is the duration of one
@@ -357,7 +358,8 @@ export class FleetListing {
 
   #backOff(kind: ReadKind, error: LogfleetError): void {
     const { clock, log } = this.#options;
-    if (refusesBuild(error)) this.#wantBuildsAfter = clock.monotonic();
+    // The service may no longer offer the build for which the list was requested.
+    if (error instanceof ServiceError && error.status === 400) this.#wantBuildsAfter = clock.monotonic();
     const delayMs = this.#failures[kind].failed(error, clock.monotonic());
     // A response with status 429 (too many requests) needs no warning, because it says when to send the next request.
     const level = error.handling.kind === 'retryAfter' ? 'info' : 'warn';

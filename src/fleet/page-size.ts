@@ -7,6 +7,7 @@ import { ServiceError } from '../service/requests/service-error.ts';
 /** Default number of rows per page, according to the service's documentation. */
 export const defaultRows = 50;
 const limits = [defaultRows, 100, 500, 1_000, 10_000] as const;
+const maxLimit = limits[limits.length - 1] as number;
 /**
  * Number of rows that the first request asks for. After a page with all requested rows, the next request asks for more
  * rows.
@@ -16,7 +17,7 @@ const firstLimit = 1_000;
 export class PageSize {
   #limit: number = firstLimit;
   /** Maximum number of rows to request. It is lowered when the service rejects a request for too many rows. */
-  #ceiling: number = limits[limits.length - 1] as number;
+  #ceiling: number = maxLimit;
   /** Number of rows on a full page if the service returns fewer rows than requested. Otherwise undefined. */
   #cut: number | undefined;
   /** Number of rows on the longest page since the read of the list began. */
@@ -36,16 +37,16 @@ export class PageSize {
 
   /**
    * Reduces the number of rows to request after the service rejected a request. Returns false if the request failed for
-   * another reason, or if the number cannot be reduced further.
+   * another reason. If the service also rejects the smallest number, the number cannot be the reason, so the next
+   * request asks for as many rows as the first.
    */
   refused(thrown: unknown, limit: number): boolean {
     if (!(thrown instanceof ServiceError) || thrown.status !== 400 || refusesBuild(thrown)) return false;
     const smaller = limits.findLast((candidate) => candidate < limit);
-    if (smaller === undefined) return false;
-    this.#ceiling = smaller;
-    this.#limit = smaller;
+    this.#ceiling = smaller ?? maxLimit;
+    this.#limit = smaller ?? firstLimit;
     this.#cut = undefined;
-    return true;
+    return smaller !== undefined;
   }
 
   /**
@@ -68,6 +69,6 @@ export class PageSize {
 }
 
 /** Reports whether the service rejected a request for collectors because it does not know the requested build. */
-export function refusesBuild(error: unknown): boolean {
+function refusesBuild(error: unknown): boolean {
   return error instanceof ServiceError && error.serviceCode === 'collector.version.invalid';
 }

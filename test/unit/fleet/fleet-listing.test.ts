@@ -525,6 +525,20 @@ describe('a build that is withdrawn (U7)', () => {
     expect(listing.completeSinceMs()).toBeGreaterThan(5_000);
   });
 
+  test('with an error that does not say why: the builds are read again, and the pages keep their size', async () => {
+    const { service, listing, swept } = world(30, middle);
+    await swept(0);
+    service.builds = [middle, spare, last];
+    service.lists.length = 0;
+    service.beforeResponse = (call) => {
+      if (call.startsWith(first)) throw serviceError({ status: 400 });
+    };
+    await swept();
+    const refused = [1_000, 500, 100, 50].map((limit) => `${first} 0+${limit}`);
+    expect(service.lists.slice(0, 6)).toEqual([...refused, 'builds', `${spare} 0+1000`]);
+    expect([listing.problem(), listing.pageRows()]).toEqual([undefined, 1_000]);
+  });
+
   test.each(['sweep', 'page'] as const)('but still offered: a %s is requested with growing delays', async (what) => {
     const { clock, service, listing, swept } = world(30, middle);
     await swept(0);

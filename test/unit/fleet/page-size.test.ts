@@ -64,6 +64,12 @@ describe('a service that rejects large limits', () => {
     expect(size.refused(serviceError({ status: 400 }), 50)).toBe(false);
   });
 
+  test('for another reason gets the first limit again when it also rejects the smallest one', () => {
+    const size = new PageSize();
+    for (const limit of [1_000, 500, 100, 50]) size.refused(serviceError({ status: 400 }), limit);
+    expect(sweep(size, 25_000)).toEqual([1_000, 10_000, 10_000, 10_000, 10_000]);
+  });
+
   test.each([401, 403, 404, 429, 500, 503])('%d does not count as a rejection of the limit', (status) => {
     const size = new PageSize();
     expect(size.refused(serviceError({ status: status }), 1_000)).toBe(false);
