@@ -125,40 +125,58 @@ export async function secretReader(
 }
 
 /**
- * Reads files and directories, and returns their contents sorted by name. Throws a `UsageError` if a file cannot be
- * read.
+ * Reads files and directories, and returns their contents. A file that is given twice is read only once. Throws a
+ * `UsageError` if a file cannot be read.
  */
 export async function readSources(
   files: readonly string[],
-  context: Pick<CommandContext, 'cwd' | 'readStdin'>,
+  { cwd, readStdin }: Pick<CommandContext, 'cwd' | 'readStdin'>,
 ): Promise<readonly SourceFile[]> {
+  const paths = new Set(files.flatMap((file) => (file === '-' ? [file] : manifestFiles(file, cwd))));
   const sources: SourceFile[] = [];
-  for (const file of files) {
-    if (file === '-') sources.push({ name: '<stdin>', text: await context.readStdin() });
-    else for (const name of manifestFiles(file, context.cwd)) sources.push(readSource(name, context.cwd));
+  for (const path of paths) {
+    sources.push(path === '-' ? { name: '<stdin>', text: await readStdin() } : readSource(path, cwd));
   }
   return sources;
 }
 
 const manifestName = /\.(?:ya?ml|json)$/i;
 
-/** Returns the given file, or the sorted manifests of the given directory. Hidden files are omitted. */
+/** Returns the given file, or the sorted manifests of the given directory. */
 function manifestFiles(file: string, cwd: string): readonly string[] {
   const path = resolve(cwd, file);
-  const stats = statSync(path, { throwIfNoEntry: false });
+  const stats = ifReadable(file, () => statSync(path, { throwIfNoEntry: false }));
   if (stats === undefined) throw new UsageError(`${file} does not exist`);
   if (!stats.isDirectory()) return [path];
-  const names = readdirSync(path, { recursive: true, encoding: 'utf8' });
-  const found = names.filter((name) => manifestName.test(name) && !/(?:^|\/)\./.test(name)).sort();
+  const found = manifestsBelow(path, file);
   if (found.length === 0) throw new UsageError(`${file} contains no *.yaml, *.yml or *.json files`);
-  return found.map((name) => join(path, name));
+  return found.toSorted();
+}
+
+/**
+ * Returns the manifests in a folder and its subfolders. Omits the same entries as `logfleet run`: names that begin with
+ * a dot, and links to folders, because these links can form cycles. `name` is the name of the folder in messages.
+ */
+function manifestsBelow(folder: string, name: string): readonly string[] {
+  const entries = ifReadable(name, () => readdirSync(folder, { withFileTypes: true }));
+  return entries.flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (entry.name.startsWith('.')) return [];
+    if (entry.isDirectory()) return manifestsBelow(path, join(name, entry.name));
+    return manifestName.test(entry.name) ? [path] : [];
+  });
 }
 
 function readSource(path: string, cwd: string): SourceFile {
   const fromHere = relative(cwd, path);
   const name = fromHere.startsWith('..') || isAbsolute(fromHere) ? path : fromHere;
+  return { name, text: ifReadable(name, () => readFileSync(path)) };
+}
+
+/** Returns the result of `read`. If `read` throws, throws a `UsageError` instead. */
+function ifReadable<T>(name: string, read: () => T): T {
   try {
-    return { name, text: readFileSync(path) };
+    return read();
   } catch (error) {
     throw new UsageError(`${name} cannot be read: ${systemCode(error) ?? String(error)}`);
   }

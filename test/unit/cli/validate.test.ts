@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -115,6 +115,32 @@ describe('logfleet validate', () => {
       status: 0,
       summary: '1 resource in 1 file, all valid, ignored 2 documents of kinds that logfleet does not use',
     });
+  });
+
+  test('reads a file only once, although it is given twice and its folder links to itself', async () => {
+    write('sub/a.yaml', policy('a'));
+    symlinkSync('.', join(directory, 'sub/loop'));
+    expect(await validate(['sub', 'sub/a.yaml', '-', '-'], policy('b'))).toEqual({
+      status: 0,
+      findings: [],
+      summary: '2 resources in 2 files, all valid',
+    });
+  });
+
+  test('ignores the folder with the state, which only the user of `logfleet run` can read', async () => {
+    write('a.yaml', policy('a'));
+    write('.logfleet/status/x', '');
+    chmodSync(join(directory, '.logfleet'), 0);
+    // Root can read the folder despite its mode.
+    expect(await validate(['.'])).toMatchObject({ status: 0, summary: '1 resource in 1 file, all valid' });
+    chmodSync(join(directory, '.logfleet'), 0o700);
+  });
+
+  test('ends with 2 for a file that cannot be read', async () => {
+    symlinkSync('itself', join(directory, 'itself'));
+    const { status, summary } = await validate(['itself']);
+    expect(status).toBe(2);
+    expect(summary).toMatch(/^logfleet validate: itself cannot be read: ELOOP\n/);
   });
 
   test('refuses a Ledger in manifests', async () => {
