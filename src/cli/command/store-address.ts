@@ -39,18 +39,25 @@ function readContainerAddress(text: string, endpoint: string | undefined): Store
       `'${address}' is not the address of a folder in Azure Blob Storage; write the address without a user name, ? or #`,
     );
   }
-  const service = (endpoint ?? url.origin).replace(/\/+$/, '');
-  if (!text.startsWith(`${service}/`))
+  const service = endpoint?.replace(/\/+$/, '') ?? url.origin;
+  if (endpoint !== undefined && !text.startsWith(`${service}/`))
     throw new UsageError(`'${text}' is not below --endpoint ${service}: change the address or --endpoint`);
-  const [container = '', ...folders] = text
-    .slice(service.length + 1)
-    .split('/')
-    .map(decodeURIComponent);
+  const path = endpoint === undefined ? url.pathname.slice(1) : text.slice(service.length + 1);
+  const [container = '', ...folders] = path.split('/').map((part) => decodedPart(part, text));
   if (container === '')
     throw new UsageError(`the address '${text}' names no container; write ${service}/CONTAINER/FOLDER`);
   const folder = folders.join('/').replace(/\/$/, '');
   const [, account] = /^https:\/\/([a-z0-9]+)\.blob\.core\.windows\.net$/.exec(service) ?? [];
   return { kind: 'azureBlob', ...(account === undefined ? { endpoint: service } : { account }), container, folder };
+}
+
+/** Decodes a part of the path in the address `text`. */
+function decodedPart(part: string, text: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    throw new UsageError(`the address '${text}' contains an invalid % sequence: write %25 for the character %`);
+  }
 }
 
 /** Returns the region of an object store, from the flag or from the AWS environment variables. */

@@ -1,6 +1,6 @@
 /** Finds the exports for `logfleet verify` from a manifest, a folder, or an address in an object store. */
 
-import { type Dirent, readdirSync, statSync } from 'node:fs';
+import { type Dirent, readdirSync, type Stats, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { systemCode } from '../../base/errors.ts';
@@ -40,8 +40,8 @@ export function placeOfSchedule(
     const { folder, schedule } = partsOfSchedule(address.folder, text, scheduleForms[address.kind]);
     return { settings: storeSettings({ ...address, folder }, options, env), schedule };
   }
-  const path = text.startsWith('file://') ? fileURLToPath(text) : resolve(cwd, text);
-  if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) throw new UsageError(`${text} is not a folder`);
+  const path = localPath(text, cwd);
+  if (!statsOf(path, text)?.isDirectory()) throw new UsageError(`${text} is not a folder`);
   return { settings: { kind: 'volume', directory: dirname(path), root: '' }, schedule: basename(path) };
 }
 
@@ -90,10 +90,29 @@ function folderOfManifest(name: string): string {
   return name.replace(/(?:^|\/)manifest\.json$/, '').replace(/\/$/, '');
 }
 
+/** Returns the path that `text` names: a path, or an address such as `file:///srv/exports`. */
+function localPath(text: string, cwd: string): string {
+  if (!text.startsWith('file://')) return resolve(cwd, text);
+  try {
+    return fileURLToPath(text);
+  } catch {
+    throw new UsageError(`'${text}' is not the address of a file on this machine: write a path, or file:///PATH`);
+  }
+}
+
+/** Returns undefined if there is no file at the path. `text` is the path in error messages. */
+function statsOf(path: string, text: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false });
+  } catch (error) {
+    throw new UsageError(`${text} cannot be read: ${systemCode(error) ?? String(error)}`);
+  }
+}
+
 /** Returns the folders at or below a path that contain exports. Throws if there is none. */
 function foldersOf(text: string, cwd: string): readonly string[] {
-  const path = text.startsWith('file://') ? fileURLToPath(text) : resolve(cwd, text);
-  const stats = statSync(path, { throwIfNoEntry: false });
+  const path = localPath(text, cwd);
+  const stats = statsOf(path, text);
   if (!stats) throw new UsageError(`${text} does not exist`);
   if (!stats.isDirectory()) {
     if (path.endsWith(`/${manifestFile}`)) return [dirname(path)];

@@ -1,6 +1,16 @@
 /** Tests `logfleet verify`: how it selects exports, its output, and its exit status. */
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -283,9 +293,15 @@ describe('logfleet verify', () => {
     ['a region for another store', ['gs://audit/x', '--region', 'x'], '--region has no effect'],
     ['an address without a container', ['https://a.blob.core.windows.net/'], 'names no container'],
     ['an address with a signature', ['https://a.blob.core.windows.net/b?sig=c'], 'without a user name'],
+    ['an address without a path', ['https://a.blob.core.windows.net'], 'names no container'],
+    ['an address with a broken code', ['https://a.blob.core.windows.net/b%'], 'write %25 for the character %'],
+    ['an address of another machine', ['file://server/exports'], 'is not the address of a file on this machine'],
+    ['a path that links to itself', ['itself'], 'itself cannot be read: ELOOP'],
+    ['a schedule that links to itself', ['--schedule', 'itself'], 'itself cannot be read: ELOOP'],
     ['a region for a container', ['https://a.blob.core.windows.net/b', '--region', 'x'], '--region has no effect'],
     ['a store without encryption', ['s3://audit/x', '--endpoint', 'http://127.0.0.1:1'], 'is not encrypted'],
   ])('refuses %s', async (_, args, expected) => {
+    symlinkSync('itself', join(directory, 'itself'));
     expect(await verify(...args)).toMatchObject({ status: 2, reported: expect.stringContaining(expected) });
   });
 
@@ -329,6 +345,7 @@ describe('an address of a store', () => {
       {},
       { account: 'examplelogs', root: 'logs/prod' },
     ],
+    ['https://Examplelogs.blob.core.windows.net:443/audit', {}, { account: 'examplelogs', root: '' }],
     ['https://store.example.com/audit', {}, { endpoint: 'https://store.example.com', root: '' }],
     [
       'http://127.0.0.1:10000/dev/audit/logs/',
