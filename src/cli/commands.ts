@@ -22,7 +22,13 @@ import {
 import type { VerifyOptions } from './command/options.ts';
 import type { Shell } from './completion.ts';
 import { fieldFlags, storeFlags } from './export/field-flags.ts';
-import { refuseMixedForms, refuseMixedHosts, refuseMixedTargets, refuseUnusedFlags } from './flag-conflicts.ts';
+import {
+  refuseMixedForms,
+  refuseMixedHosts,
+  refuseMixedTargets,
+  refuseUnusedFlags,
+  requireDirectory,
+} from './flag-conflicts.ts';
 
 export interface CommandDefinition {
   readonly name: string;
@@ -267,13 +273,14 @@ LOGFLEET_ACCESS_ID, LOGFLEET_ACCESS_KEY and LOGFLEET_CA_FILE.
     description: 'Discard the state of a resource whose manifest was deleted from a directory.',
     arguments: [resourceArgument(kindNames)],
     flags: [
-      flag('--dir <dir>', 'Directory of manifests.').makeOptionMandatory(),
+      flag('--dir <dir>', 'Directory of manifests.'),
       flag(
         '-n, --namespace <namespace>',
         'Namespace (default: the only namespace that contains state of this resource).',
       ),
     ],
     examples: ['forget cvp/production --dir ./policies'],
+    check: requireDirectory,
     load: async () => (await import('./person/forget.ts')).forgetCommand,
   },
   {

@@ -1,7 +1,7 @@
 /** Checks for command lines whose flags and arguments contradict each other. Each check throws a `UsageError`. */
 import type { Command } from 'commander';
 import { invocation } from './command/invocation.ts';
-import type { ExportOptions, PauseOptions } from './command/options.ts';
+import type { ExportOptions, ForgetOptions, PauseOptions } from './command/options.ts';
 import { flagsOfS3, isContainerAddress } from './command/store-address.ts';
 import { UsageError } from './command/usage-error.ts';
 import { fieldFlags, storeFlags } from './export/field-flags.ts';
@@ -50,6 +50,12 @@ export function refuseMixedTargets(command: Command): void {
       '--operator-namespace selects the operator of a cluster for --all: remove the flag, or use it with --all and without --dir',
     );
   }
+}
+
+/** Requires the flag `--dir`. */
+export function requireDirectory(command: Command): void {
+  if (command.opts<Partial<ForgetOptions>>().dir !== undefined) return;
+  throw new UsageError('--dir is missing: add --dir DIR, where DIR is the directory that contained the manifest');
 }
 
 /** Option names of the flags that define an export. Using them together with a manifest is an error. */

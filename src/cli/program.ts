@@ -43,6 +43,7 @@ export function createProgram(context: CommandContext, run: CommandRun): Command
   for (const command of [program, ...program.commands]) configureOutput(command, context);
   program.hook('preAction', (_, command) => {
     run.command = command.name();
+    refuseEmptyValues(command);
     readVariables(command, context.env);
     // With `--exit-code`, exit status 1 means that there is something to do, so errors need a different exit status.
     if (command.opts()['exitCode']) run.failed = exitStatus.usage;
@@ -109,6 +110,23 @@ function helpHint(command: string): string {
   return `See ${invocation(`${command} --help`.trimStart())}.\n`;
 }
 
+/**
+ * Throws a `UsageError` if an argument or the value of a flag is empty. Such a value usually comes from an unset shell
+ * variable, and as a path it would mean the current folder.
+ */
+function refuseEmptyValues(command: Command): void {
+  const position = command.args.indexOf('');
+  if (position >= 0) {
+    const { registeredArguments: names } = command;
+    const name = names[Math.min(position, names.length - 1)]?.name();
+    throw new UsageError(`the argument ${name} is empty: write a value, or remove the argument`);
+  }
+  for (const option of command.options) {
+    const values = [command.getOptionValue(option.attributeName())].flat();
+    if (values.includes('')) throw new UsageError(`${option.long} is empty: write a value, or remove ${option.long}`);
+  }
+}
+
 /** Sets flags that are not on the command line from environment variables. An empty variable counts as unset. */
 function readVariables(command: Command, env: CommandContext['env']): void {
   for (const option of command.options) {
@@ -127,11 +145,20 @@ function readVariables(command: Command, env: CommandContext['env']): void {
   }
 }
 
+/** Flags that select a cluster exclude the flag that selects a directory, and vice versa. */
+const excludedBy: Readonly<Record<string, readonly string[]>> = {
+  dir: ['kubeconfig', 'context'],
+  kubeconfig: ['dir'],
+  context: ['dir'],
+};
+
 /**
- * Reports whether a flag ignores environment variables. This applies to the flag `-o` of `export`, because its variable
- * would be `LOGFLEET_OUTPUT`, which sets the output format of other commands.
+ * Reports whether a flag ignores its environment variable. This applies to a flag that another flag on the command line
+ * excludes. It also applies to the flag `-o` of `export`, because its variable would be `LOGFLEET_OUTPUT`, which sets
+ * the output format of other commands.
  */
 function isWithoutVariable(command: Command, attribute: string): boolean {
+  if (excludedBy[attribute]?.some((other) => command.getOptionValueSource(other) === 'cli')) return true;
   return command.name() === 'export' && attribute === 'output';
 }
 

@@ -123,7 +123,7 @@ describe('problems name the flag', () => {
     ['no flags', [], 'needs --query and --from and --to: add --query and --from and --to, or name a manifest'],
     ['half of a range', ['--query', 'x', '--from', '2026-11-01'], 'needs --to: add --to, or name a manifest'],
     ['no destination', request, 'the destination is missing'],
-    ['an empty destination', [...request, '-o', ''], 'the destination is missing'],
+    ['an empty destination', [...request, '-o', ''], '--output is empty'],
     ['an invalid namespace', [...request, '-o', 'x', '-n', '../x'], '-n: "../x" is not a namespace; use at most 63'],
     ['a bucket without a name', [...request, '-o', 's3:///x'], 'names no bucket'],
     ['Parquet to stdout', [...request, '-o', '-', '--format', 'parquet'], 'Parquet cannot be written to stdout'],

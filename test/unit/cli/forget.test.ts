@@ -36,6 +36,11 @@ test('requests that the state of a deleted resource is discarded, and reports wh
   });
 });
 
+test('takes the directory from an environment variable', async () => {
+  const context = { ...recordingContext(), env: { LOGFLEET_DIR: await retainedDirectory() } };
+  expect(await runProgram(['forget', 'cvp/production'], context)).toBe(0);
+});
+
 test('changes nothing without retained state', async () => {
   const directory = await retainedDirectory();
   expect(await forget(directory, '-n', 'elsewhere')).toMatchObject({ status: 1, requests: [], stdout: '' });

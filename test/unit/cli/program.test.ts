@@ -201,6 +201,14 @@ describe('the environment', () => {
     expect(exportCommand).toHaveBeenCalledWith('errors.yaml', options, expect.anything());
   });
 
+  test('does not select a directory or cluster if the command line selects the other', async () => {
+    const env = { LOGFLEET_KUBECONFIG: 'k', LOGFLEET_DIR: 'd' };
+    await run('retry cvp/a --context c', env);
+    expect(retryCommand).toHaveBeenLastCalledWith('cvp/a', { context: 'c', kubeconfig: 'k' }, expect.anything());
+    await run('retry cvp/a --dir policies', env);
+    expect(retryCommand).toHaveBeenLastCalledWith('cvp/a', { dir: 'policies' }, expect.anything());
+  });
+
   test('does not set -o of export', async () => {
     await run('export --query a --from -1h --to now', { LOGFLEET_OUTPUT: 'json' });
     const options = { query: 'a', from: '-1h', to: 'now', logLevel: 'error' };
@@ -227,6 +235,11 @@ describe('wrong usage ends with 2 and names the mistake', () => {
     ['run d --context c', {}, '--context is for a cluster, but d is a directory'],
     ['run d --no-leader-election', {}, 'is for a cluster, but d is a directory'],
     ['get --dir d --context c', {}, 'cannot be used with'],
+    ["run a ''", {}, 'the argument DIR is empty: write a value'],
+    ["get cvp ''", {}, 'the argument NAME is empty: write a value'],
+    ["get --dir ''", {}, '--dir is empty: write a value, or remove --dir'],
+    ["export a.yaml --secret ''", {}, '--secret is empty: write a value, or remove --secret'],
+    ['forget cvp/a', {}, '--dir is missing: add --dir DIR'],
     ['pause', {}, 'write pause cvp/production for a policy, pause sx/errors for an export, or pause --all'],
     ['resume cvp/a --all', {}, '--all means all resources, but cvp/a is one resource'],
     ['pause --all -n logging', {}, '--all means all namespaces, but -n selects one: remove -n'],
