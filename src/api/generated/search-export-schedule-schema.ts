@@ -774,7 +774,7 @@ export const searchExportScheduleSchema: StructuralSchema = {
                           "type": "integer",
                           "format": "int32",
                           "minimum": 1,
-                          "maximum": 3,
+                          "maximum": 4,
                           "default": 1
                         },
                         "serviceAccountName": {

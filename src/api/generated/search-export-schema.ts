@@ -765,7 +765,7 @@ export const searchExportSchema: StructuralSchema = {
                   "type": "integer",
                   "format": "int32",
                   "minimum": 1,
-                  "maximum": 3,
+                  "maximum": 4,
                   "default": 1
                 },
                 "serviceAccountName": {

@@ -404,9 +404,9 @@ export interface ExecutionSpec {
  */
 export interface ExportJobSpec {
   /**
-   * Number of pods that export different parts of the time range at the same time, from 1 to 3 (default 1). The request
-   * limits of a log service user are divided into at most three shares, and each pod needs one share. If too few shares
-   * are free, the export starts with fewer pods. An export with `limits.maxMessages`, or with a query that cannot be
+   * Maximum number of pods that export different parts of the time range at the same time, from 1 to 4 (default 1). The
+   * request limits of a log service user are divided into at most three shares, and each pod needs one share. If fewer
+   * shares are free, the export has fewer pods. An export with `limits.maxMessages`, or with a query that cannot be
    * split, runs in one pod.
    */
   readonly workers: number;

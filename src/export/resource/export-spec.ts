@@ -3,7 +3,6 @@ import { type HeldShare, type RequestLimits, shareSize } from '../../account/wor
 import type { SearchExport } from '../../api/kinds.ts';
 import { assert } from '../../base/assert.ts';
 import { parseDuration } from '../../base/duration.ts';
-import { counted } from '../../base/number-text.ts';
 import { parseQuantity } from '../../base/quantity.ts';
 import { type ExportRequest, whyUnsplittable } from '../search/export-definition.ts';
 import type { WorkLimits } from '../work/work-view.ts';
@@ -54,7 +53,7 @@ export function limitsOf(
 }
 
 /**
- * Returns the number of workers of an export in a Kubernetes Job. An export has a single worker if its query cannot be
+ * Returns the maximum number of workers of an export in a Kubernetes Job. An export has a single worker if its query cannot be
  * split, or if its spec limits the number of rows.
  */
 export function workersOf(spec: Pick<SearchExport['spec'], 'query' | 'results' | 'execution' | 'limits'>): number {
@@ -70,14 +69,13 @@ export function wantedShare(
   spec: SearchExport['spec'],
   limits: RequestLimits,
 ): Omit<HeldShare, 'user'> | { readonly problem: string } {
-  const workers = workersOf(spec);
   const size = shareSize(limits);
-  if (size && size.workers >= workers) return { workers, share: size.share };
+  if (size) return { workers: Math.min(workersOf(spec), size.workers), share: size.share };
   const { requestsPerSecond, maxConcurrentRequests } = limits;
-  const what = `The limits of the service's user (${requestsPerSecond} requests per second, ${maxConcurrentRequests} concurrent requests)`;
-  const problem = size
-    ? `${what} allow only ${counted(size.workers, 'worker')}, but the export requests ${workers} workers. Lower spec.execution.job.workers, or raise requestsPerSecond and maxConcurrentRequests in the Secret.`
-    : `${what} are too low for a Kubernetes Job: the operator and each worker need one request per second and two concurrent requests. Create another export with spec.execution.mode Operator, or raise requestsPerSecond and maxConcurrentRequests in the Secret.`;
+  const problem =
+    `The limits of the service's user (${requestsPerSecond} requests per second, ${maxConcurrentRequests} concurrent requests) are too low for a Kubernetes Job: ` +
+    'the operator and each worker need one request per second and two concurrent requests. ' +
+    'Create another export with spec.execution.mode Operator, or raise requestsPerSecond and maxConcurrentRequests in the Secret.';
   return { problem };
 }
 

@@ -256,9 +256,25 @@ describe('an export in a Kubernetes Job', () => {
     expect(world.rows()).toHaveLength(600);
   });
 
-  test("stalls if the user's limits leave fewer shares than it has workers", async () => {
+  test.each([
+    ['10', 3],
+    ['6', 2],
+  ])(
+    "has as many workers as the user's limits allow (%s concurrent requests)",
+    async (maxConcurrentRequests, count) => {
+      const { world, pods } = jobWorld();
+      world.changeSecret({ maxConcurrentRequests });
+      world.add({ ...inJob, execution: { mode: 'Job', job: { workers: 4 } } });
+      world.start();
+      await world.world.until(() => pods().length > 0, 30 * minuteMs);
+      expect(pods()).toHaveLength(count);
+      expect(await world.untilReason('Exported')).toBe(true);
+    },
+  );
+
+  test("stalls if the user's limits leave no share", async () => {
     const { world, jobs } = jobWorld();
-    world.changeSecret({ maxConcurrentRequests: '6' });
+    world.changeSecret({ maxConcurrentRequests: '3' });
     world.add({ ...inJob, execution: { mode: 'Job', job: { workers: 3 } } });
     world.start();
     expect(await world.untilReason('ShareTooSmall')).toBe(true);
