@@ -135,9 +135,10 @@ export function judge(run: SearchFacts): Verdict {
   if (!figures) return judgeUnread(run, cut);
   const { received, written, outside, duplicates, left } = figures;
   assert(received === written + outside + duplicates + left, 'some rows of a search have not been counted');
-  // Rows at the exclusive end of the range also count towards the message limit. If the searched range ends 1 ms
-  // earlier, the service returns rows of the interval in their place.
-  if (cut && cut.kind !== 'at' && showsInclusiveEnd(run)) return { kind: 'endsInclusive' };
+  // Rows at the exclusive end of the range also count towards the message limit, and towards limits in the query. If the
+  // searched range ends 1 ms earlier, the service returns rows of the interval in their place.
+  const mayDisplace = cut ? cut.kind !== 'at' : !isSplittable;
+  if (mayDisplace && showsInclusiveEnd(run)) return { kind: 'endsInclusive' };
   const isWrong = countOutside(run, figures) > 0 || lacksRows(run, figures);
   // The result pages may have been wrong, so the rows are reread with different page sizes.
   if (isWrong && run.results === 'Messages' && !run.isReadAgain) return readingOf(run, figures.isDisordered);

@@ -36,6 +36,14 @@ describe('an inclusive end (E10)', () => {
     expect(next).toMatchObject({ received: 600, outside: 0 });
   });
 
+  test('causes another search with a query whose limit counts rows at the end', async () => {
+    const request = { query: '* | limit 10' };
+    const world = new SearchWorld({ scenario, messages: [...evenly(600), atEnd], request });
+    expect(await world.search()).toMatchObject({ kind: 'again', isFailure: false });
+    const record = await world.committed();
+    expect(world.rows(record).map((row) => row['_raw'])).toEqual(evenly(10).map((_, index) => `message ${index}`));
+  });
+
   test('applies to the count of a cut interval', async () => {
     const search = { toInclusive: true, messageLimit: 250, status: { bucketLength: '2h' } } as const;
     const world = new SearchWorld({ scenario: { search }, messages: [...evenly(600), atEnd] });
