@@ -69,9 +69,12 @@ export class JobPages {
     return true;
   }
 
-  /** Returns the time of the oldest row, which is the row at `count - 1`. */
-  async lastMs(count: number): Promise<number> {
-    return (await this.#rowAt(count - 1)).timeMs;
+  /**
+   * Returns the time of the oldest row, which is the row at `count - 1`. Returns undefined if the service does not return
+   * this row.
+   */
+  async lastMs(count: number): Promise<number | undefined> {
+    return (await this.#rowAt(count - 1))?.timeMs;
   }
 
   /**
@@ -80,14 +83,20 @@ export class JobPages {
    */
   async #hasMoved(offset: number): Promise<boolean> {
     const end = this.#shortEnd;
-    return end !== undefined && !(await this.#rowAt(offset - 1)).bytes.equals(end);
+    return end !== undefined && !(await this.#rowAt(offset - 1))?.bytes.equals(end);
   }
 
-  async #rowAt(offset: number): Promise<LastRow> {
+  async #rowAt(offset: number): Promise<LastRow | undefined> {
     const { job, signal } = this.#options;
     const row = new LastRow({ row() {} });
-    await crossing('export.readPage', () => job.readMessagePage({ offset, limit: 1, receiver: row.receiver, signal }));
-    return row;
+    const reading = { offset, limit: 1, receiver: row.receiver, signal };
+    try {
+      await crossing('export.readPage', () => job.readMessagePage(reading));
+      return row;
+    } catch (thrown) {
+      if (hasCode(thrown, 'job.pagesEmpty')) return undefined;
+      throw thrown;
+    }
   }
 
   /**

@@ -96,6 +96,8 @@ export class MessageReader extends ResultReader {
     const { messageCount } = end.progress;
     if (messageCount === 0) return fromMs;
     const lastMs = oldestMs ?? (await this.#pages.lastMs(messageCount));
+    // The pages lack the oldest row, so `judge` does not accept the rows of this read.
+    if (lastMs === undefined) return fromMs;
     return Math.max(fromMs, Math.min(lastMs + 1, toMs - 1));
   }
 

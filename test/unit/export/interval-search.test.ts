@@ -200,6 +200,26 @@ describe('a search that reached the message limit (E4)', () => {
     expect(rest).toMatchObject({ received: 250, toMs: record.fromMs });
   });
 
+  test('is searched again when its pages lack the oldest row, and is incomplete the second time (E6)', async () => {
+    const world = new SearchWorld({ scenario: cut('forcePaused', withoutBuckets) });
+    const { jobs } = world;
+    const open: SearchJobs['open'] = async (...given) => {
+      const job = await jobs.open(...given);
+      const whenFinished = job.whenFinished.bind(job);
+      job.whenFinished = async (signal) => ({ ...(await whenFinished(signal)), messageCount: 251 });
+      return job;
+    };
+    world.jobs = { open } as SearchJobs;
+    expect(await world.search()).toMatchObject({ kind: 'again', isFailure: true });
+    const again = await world.search({}, { failedBefore: 1 });
+    expect(again).toMatchObject({
+      kind: 'incomplete',
+      reason: 'CountDiffers',
+      figures: { received: 250, expected: 251 },
+    });
+    expect(await world.leftovers()).toEqual([]);
+  });
+
   test('counts as cut at the smallest limit that the service has shown', async () => {
     const world = new SearchWorld({ scenario: cut('done') });
     world.quirks.searched({ ...progressAtLimit(), messageCount: 250 });
