@@ -230,6 +230,8 @@ export class ExportRuntime {
     const statusDelayMs = await (isShown ? this.#publishShown(resource) : this.#publish(resource, health, view));
     // Ends the work on a complete export, but only once the status shows that the export is complete.
     if (view?.manifest && shownComplete(this.#publisher.latest(resource))) this.#end();
+    // A paused export keeps no destination (C1).
+    if (health.reason === reasons.paused && this.#begun?.work.isIdle) this.#end();
     const refusedMs = holdMs(problem, accounts.refusedForMs(secretOf(resource)));
     const problemMs = problem ? Math.min(recheckMs(problem), refusedMs) : Number.POSITIVE_INFINITY;
     const delayMs = Math.min(statusDelayMs, problemMs, view?.requeueAfterMs ?? Number.POSITIVE_INFINITY);

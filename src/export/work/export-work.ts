@@ -106,6 +106,11 @@ export class ExportWork {
     return jobs.views.length > 0;
   }
 
+  /** True if no search and no other step is running. */
+  get isIdle(): boolean {
+    return !this.#run && this.#searches.list.length === 0;
+  }
+
   /** Starts all work that the limits allow. Returns the state of the work for the status. */
   advance(limits: WorkLimits): WorkView {
     if (limits.incompletePolicy === 'Keep' && this.#limits.incompletePolicy === 'Fail') this.#searches.keepIncomplete();

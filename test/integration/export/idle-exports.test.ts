@@ -69,6 +69,25 @@ describe('C1: after a restart, nothing is read, opened or written', () => {
   });
 });
 
+test('C1: an export that is paused while it runs keeps no destination', async () => {
+  const world = new ExportWorld({
+    messages: evenly(3_000),
+    scenario: { search: { messageLimit: 100, duration: '30s' } },
+  });
+  world.add({ activeDeadlineSeconds: 86_400 });
+  world.start();
+  await world.world.until(() => (world.status?.progress?.intervalsDone ?? 0) > 1, 10 * minuteMs);
+  world.patch({ spec: { paused: true } });
+  await world.world.clock.advance(10 * minuteMs);
+  const [before, { opened }] = [costs(world), world];
+  await world.world.clock.advance(hourMs);
+  expect(costs(world)).toEqual(before);
+  expect(world.reason).toBe(reasons.paused);
+  world.patch({ spec: { paused: false } });
+  expect(await world.untilReason(reasons.exported)).toBe(true);
+  expect(world.opened).toBe(opened + 1);
+});
+
 describe('C2: a Secret that many resources are waiting for', () => {
   const names = Array.from({ length: 60 }, (_, index) => `export-${index}`);
   const timeRange = { from: String(startMs - 2 * hourMs), to: String(startMs - hourMs) };
