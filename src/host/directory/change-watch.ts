@@ -1,7 +1,8 @@
 /**
  * Watches manifest folders. Calls `onChange` when a folder has changed and then stayed the same for `debounceMs`. Also
- * calls `onChange` every `pollMs`, because the operating system can lose file watches. Calls to `onChange` never
- * overlap. A change during a call triggers another call.
+ * calls `onChange` every `pollMs`, because the operating system can lose file watches, and because some program may
+ * change files in the folder all the time. Calls to `onChange` never overlap. A change during a call triggers another
+ * call.
  */
 import { type FSWatcher, watch } from 'node:fs';
 import type { Clock, Timer } from '../../base/clock.ts';
@@ -20,12 +21,15 @@ export class ChangeWatch {
   readonly #options: ChangeWatchOptions;
   readonly #watchers = new Map<string, FSWatcher>();
   #timer: Timer | undefined;
+  /** Monotonic time in ms of the next call to `onChange` if the folders do not change, or never stop changing. */
+  #pollAtMs: number;
   #running = false;
   #changed = false;
   #closed = false;
 
   constructor(options: ChangeWatchOptions) {
     this.#options = options;
+    this.#pollAtMs = options.clock.monotonic() + pollMs;
     this.#callAfter(pollMs);
   }
 
@@ -77,7 +81,9 @@ export class ChangeWatch {
   #callAfter(delayMs: number): void {
     if (this.#closed) return;
     this.#timer?.cancel();
-    this.#timer = this.#options.clock.after(delayMs, () => void this.#call());
+    const { clock } = this.#options;
+    const longestMs = Math.max(0, this.#pollAtMs - clock.monotonic());
+    this.#timer = clock.after(Math.min(delayMs, longestMs), () => void this.#call());
   }
 
   async #call(): Promise<void> {
@@ -87,6 +93,7 @@ export class ChangeWatch {
       await this.#options.onChange();
     } finally {
       this.#running = false;
+      this.#pollAtMs = this.#options.clock.monotonic() + pollMs;
       this.#callAfter(this.#changed ? debounceMs : pollMs);
     }
   }
