@@ -20,13 +20,14 @@ let writes = 0;
 /**
  * Durably replaces the content of a file. Creates missing folders. Fails with `host.disk` if the file cannot be
  * written.
+ * @param mode permissions of the file
  */
-export async function writeDurably(path: string, content: string): Promise<void> {
+export async function writeDurably(path: string, content: string, mode = 0o600): Promise<void> {
   const folder = dirname(path);
   const temporary = join(folder, `.${basename(path)}.${process.pid}.${writes++}.tmp`);
   try {
     await makeFolders(folder);
-    const file = await open(temporary, 'wx', 0o600);
+    const file = await open(temporary, 'wx', mode);
     try {
       await file.writeFile(content);
       await file.sync();

@@ -10,7 +10,7 @@
  * - A request for the whole operator has this form: `{"paused":true,"by":…,"time":…}`.
  *
  * Commands write these request files without holding the operator's lock. That is safe, because each write replaces a
- * whole file.
+ * whole file. The files are readable for all users, because the command and the operator may run as different users.
  */
 import { join } from 'node:path';
 import { jsonReader, objectOf, resourceName, textShape } from '../../api/json-shape.ts';
@@ -113,7 +113,7 @@ export async function readUserRequests(directory: string): Promise<UserRequests>
 /** Writes a request file. A command may write a request before an operator has ever run on the directory. */
 async function writeFile(state: StateDirectory, path: string, content: object): Promise<void> {
   await makeState(state);
-  await writeDurably(path, `${JSON.stringify(content, undefined, 2)}\n`);
+  await writeDurably(path, `${JSON.stringify(content, undefined, 2)}\n`, 0o644);
 }
 
 function renderWriter({ by, atMs }: AnnotationWriter): object {

@@ -1,5 +1,5 @@
 /** Tests pausing all policies and exports in a directory. */
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readdirSync, statSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../../../src/base/clock.ts';
 import { deletionDelayMs } from '../../../../src/host/directory/directory-contents.ts';
@@ -160,6 +160,15 @@ test('a pause in one of several directories is enough', async () => {
   place.write('two/settings.yaml', configMap('data: {paused: "true"}'));
   const host = await place.open({ directories: [place.path('one'), place.path('two')] });
   expect(host.settings().pausedBy).toBeDefined();
+});
+
+test('requests are in files that an operator of another user can read', async () => {
+  const place = new Workplace();
+  await writeUserRequest(place.directory, 'CollectorVersionPolicy', { namespace: 'logging', name: 'web' }, {});
+  await writeSettingsRequest(place.directory, true, asked);
+  const files = readdirSync(place.path('.logfleet/requests'));
+  const modes = files.map((name) => statSync(place.path('.logfleet/requests', name)).mode & 0o777);
+  expect(modes).toEqual([0o644, 0o644]);
 });
 
 describe('author and time of a requested annotation', () => {
