@@ -440,6 +440,8 @@ interface Scan {
 
 /** Maximum size of a manifest file in bytes: four bytes per allowed character. */
 const maxManifestBytes = 4 * maxManifestLength;
+/** Maximum number of manifest files that are open at the same time. The operating system limits this number. */
+const readsAtOnce = 64;
 const manifestForm = /\.(?:ya?ml|json)$/i;
 
 /**
@@ -470,8 +472,13 @@ async function scanManifests(directory: string): Promise<Scan> {
       else if (entry.isSymbolicLink() && (await isFolder(path))) linkedFolders.push(path);
     }
   }
-  const files = await Promise.all(paths.sort().map((path) => readManifest(path, relative(directory, path))));
-  return { files: [...files.filter((file) => file !== undefined), ...unlisted], folders, linkedFolders };
+  const files: ScannedFile[] = [];
+  paths.sort();
+  for (let start = 0; start < paths.length; start += readsAtOnce) {
+    const some = paths.slice(start, start + readsAtOnce).map((path) => readManifest(path, relative(directory, path)));
+    files.push(...(await Promise.all(some)).filter((file) => file !== undefined));
+  }
+  return { files: [...files, ...unlisted], folders, linkedFolders };
 }
 
 /**
