@@ -255,14 +255,15 @@ export class DirectoryContents {
 
   /**
    * Adds a record loaded from disk. If an interrupted move left a resource's record in two directories, uses the newer
-   * record.
+   * record, and removes the other one.
    */
   async #addRecord(record: ResourceRecord): Promise<void> {
     const id = identifyRecord(record);
     const known = this.cache.byIdentity(id) ?? this.#retained.get(id);
-    if (known && known.directory !== record.directory && versionOf(known) > versionOf(record)) {
-      if (known.resource.metadata.uid === record.resource.metadata.uid) await this.#records.remove(record);
-      return;
+    if (known && known.directory !== record.directory && versionOf(known) !== versionOf(record)) {
+      const older = versionOf(known) > versionOf(record) ? record : known;
+      if (known.resource.metadata.uid === record.resource.metadata.uid) await this.#records.remove(older);
+      if (older === record) return;
     }
     if (record.retainedSince !== undefined) this.#retained.set(id, record);
     else if (!sameValue(this.cache.byIdentity(id), record)) this.cache.put(record);

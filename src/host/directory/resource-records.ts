@@ -65,15 +65,17 @@ export const recordFiles = {
 
   /** Moves the record, ledgers and requests of a resource to another manifest directory. Resolves to the new record. */
   async move(record: ResourceRecord, directory: string): Promise<ResourceRecord> {
-    const { kind, metadata } = record.resource;
+    const { resource } = record;
+    const { kind, metadata } = resource;
     const [from, to] = [new StateDirectory(record.directory), new StateDirectory(directory)];
     await requireState(from);
     await copyDurably(from.ledgersFolder(kind, metadata), to.ledgersFolder(kind, metadata));
     await copyDurably(from.requestFile(kind, metadata), to.requestFile(kind, metadata));
-    const moved = { ...record, directory };
-    // If the process ends here, both directories contain a record of the resource. On the next start, logfleet uses the
-    // record in the directory that contains the manifest.
+    const resourceVersion = String(Number(metadata.resourceVersion) + 1);
+    const moved = { ...record, directory, resource: { ...resource, metadata: { ...metadata, resourceVersion } } };
     await recordFiles.save(moved);
+    // If the process ends here, both directories contain a record of the resource. The next start removes the record with
+    // the lower resource version.
     await recordFiles.remove(record);
     return moved;
   },

@@ -1,5 +1,5 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { renderFinding } from '../../../../src/api/finding.ts';
 import type { CollectorVersionPolicy } from '../../../../src/api/kinds.ts';
@@ -245,10 +245,31 @@ describe('a manifest that is removed', () => {
     place.write('b/web.yaml', place.read('a/web.yaml'));
     place.remove('a/web.yaml');
     await host.refresh();
-    expect(get(host, 'web')).toEqual(before);
+    expect(get(host, 'web')).toEqual({ ...before, metadata: { ...before.metadata, resourceVersion: '2' } });
     expect((await host.ledgers.read(ownerOf(before), 'attempts'))?.content).toBe('content');
     expect(existsSync(place.path('a', statusFile))).toBe(false);
     expect(existsSync(place.path('b', statusFile))).toBe(true);
+  });
+
+  test('whose move to another directory was interrupted leaves no state in the former directory (D4)', async () => {
+    const place = new Workplace();
+    place.write('a/web.yaml', policy('web'));
+    place.write('b/api.yaml', policy('api'));
+    const directories = [place.path('a'), place.path('b')];
+    const host = await place.open({ directories });
+    const owner = ownerOf(get(host, 'web'));
+    const version = await host.ledgers.write(owner, 'attempts', 'one', undefined);
+    cpSync(place.path('a/.logfleet/status'), place.path('former'), { recursive: true });
+    place.write('b/web.yaml', place.read('a/web.yaml'));
+    place.remove('a/web.yaml');
+    await host.refresh();
+    await host.ledgers.write(owner, 'attempts', 'two', version);
+    await host.close();
+    // The process has ended before it removed the record from the former directory.
+    cpSync(place.path('former'), place.path('a/.logfleet/status'), { recursive: true });
+    const next = await place.open({ directories });
+    expect(existsSync(place.path('a', statusFile))).toBe(false);
+    expect(await next.ledgers.read(owner, 'attempts')).toMatchObject({ content: 'two' });
   });
 
   test('that moves to another directory during writes of the ledger loses no write (U2)', async () => {
