@@ -337,8 +337,12 @@ export class DirectoryContents {
    */
   #move(record: ResourceRecord, directory: string): Promise<ResourceRecord> {
     return this.ledgerQueue.run(record.resource.metadata.uid, async () => {
-      const moved = await this.#records.move(record, directory);
+      const moved = await this.#records.copy(record, directory);
       if (moved.retainedSince === undefined) this.cache.put(moved);
+      else this.#retained.set(identifyRecord(moved), moved);
+      // If the process ends here, both directories contain a record of the resource. The next start removes the record
+      // with the lower resource version.
+      await this.#records.remove(record);
       return moved;
     });
   }

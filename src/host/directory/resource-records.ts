@@ -24,7 +24,7 @@ export interface ResourceRecord {
   readonly retainedSince?: string;
 }
 
-/** Functions that load, save, move and remove resource records. */
+/** Functions that load, save, copy and remove resource records. */
 export type RecordStore = typeof recordFiles;
 
 export const recordFiles = {
@@ -63,8 +63,8 @@ export const recordFiles = {
     await writeDurably(path, `${JSON.stringify({ manifest, retainedSince, resource }, undefined, 2)}\n`);
   },
 
-  /** Moves the record, ledgers and requests of a resource to another manifest directory. Resolves to the new record. */
-  async move(record: ResourceRecord, directory: string): Promise<ResourceRecord> {
+  /** Copies the record, ledgers and requests of a resource to another manifest directory. Resolves to the new record. */
+  async copy(record: ResourceRecord, directory: string): Promise<ResourceRecord> {
     const { resource } = record;
     const { kind, metadata } = resource;
     const [from, to] = [new StateDirectory(record.directory), new StateDirectory(directory)];
@@ -72,12 +72,9 @@ export const recordFiles = {
     await copyDurably(from.ledgersFolder(kind, metadata), to.ledgersFolder(kind, metadata));
     await copyDurably(from.requestFile(kind, metadata), to.requestFile(kind, metadata));
     const resourceVersion = String(Number(metadata.resourceVersion) + 1);
-    const moved = { ...record, directory, resource: { ...resource, metadata: { ...metadata, resourceVersion } } };
-    await recordFiles.save(moved);
-    // If the process ends here, both directories contain a record of the resource. The next start removes the record with
-    // the lower resource version.
-    await recordFiles.remove(record);
-    return moved;
+    const copy = { ...record, directory, resource: { ...resource, metadata: { ...metadata, resourceVersion } } };
+    await recordFiles.save(copy);
+    return copy;
   },
 
   /** Removes a resource's record, ledgers and requests. */
@@ -106,7 +103,7 @@ export const readOnlyRecords: RecordStore = {
   ...recordFiles,
   create: writeNothing,
   save: writeNothing,
-  move: async (record, directory) => ({ ...record, directory }),
+  copy: async (record, directory) => ({ ...record, directory }),
   remove: writeNothing,
   removeRequest: writeNothing,
 };
