@@ -3,7 +3,7 @@
  * the command cleans up and ends. A second signal ends the process immediately, but no stored state is lost.
  */
 import { systemClock } from '../base/clock.ts';
-import { type CommandContext, exitStatus, type Output, type StopSignal } from './command/context.ts';
+import { type CommandContext, exitStatus, type Output, type StopSignal, showCursor } from './command/context.ts';
 
 /**
  * Two signals within this time in ms count as one. Ctrl-C can send two signals to this process: from the terminal, and
@@ -66,7 +66,10 @@ function stopSignal(): AbortSignal {
   const onSignal = (signal: StopSignal) => {
     const nowMs = systemClock.monotonic();
     firstAtMs ??= nowMs;
-    if (stop.signal.aborted && nowMs - firstAtMs > sameWishMs) process.exit(exitStatus.interrupted);
+    if (stop.signal.aborted && nowMs - firstAtMs > sameWishMs) {
+      for (const stream of [process.stdout, process.stderr]) if (stream.isTTY) stream.write(showCursor);
+      process.exit(exitStatus.interrupted);
+    }
     stop.abort(signal);
   };
   process.on('SIGINT', onSignal);

@@ -15,6 +15,9 @@ export interface Output {
   rows(): number;
 }
 
+/** Control sequence that shows the cursor of a terminal, which live views hide. */
+export const showCursor = '\u001b[?25h';
+
 export type StopSignal = 'SIGINT' | 'SIGTERM';
 
 export interface CommandContext {

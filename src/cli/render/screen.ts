@@ -3,11 +3,10 @@
  *
  * The redrawn lines must fit in the window, because scrolling and wrapping would move them.
  */
-import type { Output } from '../command/context.ts';
+import { type Output, showCursor } from '../command/context.ts';
 import { clip } from './terminal-text.ts';
 
 const hideCursor = '\u001b[?25l';
-const showCursor = '\u001b[?25h';
 const eraseToLineEnd = '\u001b[K';
 const eraseBelow = '\u001b[J';
 
