@@ -1,5 +1,5 @@
 /** Creates the simulator's TLS certificates. They are valid for localhost only. Existing files are kept. */
-import { X509Certificate } from 'node:crypto';
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { LogfleetError } from '../src/base/errors.ts';
@@ -16,7 +16,7 @@ const validForMs = 10 * 365 * 86_400_000;
 
 /**
  * Returns the TLS certificates in `dir`. Creates the three files (CA, certificate and key) if none of them exists.
- * Throws if only some of them exist, or if the certificate has expired.
+ * Throws if only some of them exist, if the certificate has expired, or if the key belongs to another certificate.
  */
 export async function certificatesIn(dir: string, nowMs: number): Promise<Certificates> {
   await mkdir(dir, { recursive: true });
@@ -32,14 +32,16 @@ function checkWhole(dir: string, [ca, cert, key]: readonly (string | undefined)[
   if (ca === undefined || cert === undefined || key === undefined) {
     throw unusable(dir, `needs ${names.ca}, ${names.cert} and ${names.key}, but only some of them exist`);
   }
-  if (new X509Certificate(cert).validToDate.getTime() < nowMs)
-    throw unusable(dir, `contains a ${names.cert} that has expired`);
+  const certificate = new X509Certificate(cert);
+  if (certificate.validToDate.getTime() < nowMs) throw unusable(dir, `contains a ${names.cert} that has expired`);
+  if (!certificate.checkPrivateKey(createPrivateKey(key)))
+    throw unusable(dir, `contains a ${names.key} that does not belong to ${names.cert}`);
 }
 
 function unusable(dir: string, what: string): LogfleetError {
   return new LogfleetError({
     code: 'simulator.tls',
-    message: `${dir} ${what}; add the missing files, or remove all three to create new ones`,
+    message: `${dir} ${what}; correct the files, or remove all three to create new ones`,
     handling: { kind: 'stall' },
   });
 }

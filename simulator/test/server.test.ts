@@ -1,5 +1,5 @@
 /** Tests the server over a TLS connection: responses, journal and control address. */
-import { mkdtempSync, readFileSync, rmSync, statSync, unlinkSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, statSync, unlinkSync } from 'node:fs';
 import { request as plainRequest } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -282,6 +282,13 @@ describe('certificates', () => {
   test('are refused when they have expired', async () => {
     await certificatesIn(dir, nowMs);
     await expect(certificatesIn(dir, nowMs + 11 * 365 * 86_400_000)).rejects.toMatchObject({ code: 'simulator.tls' });
+  });
+
+  test('are refused when the key belongs to another certificate', async () => {
+    const [one, other] = [path.join(folder, 'one'), path.join(folder, 'other')];
+    await Promise.all([certificatesIn(one, nowMs), certificatesIn(other, nowMs)]);
+    copyFileSync(path.join(other, 'tls.key'), path.join(one, 'tls.key'));
+    await expect(certificatesIn(one, nowMs)).rejects.toMatchObject({ code: 'simulator.tls' });
   });
 
   test('are refused when one is missing, and none are overwritten', async () => {
