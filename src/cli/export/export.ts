@@ -4,7 +4,7 @@
  * all of them have been checked.
  */
 
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -27,6 +27,7 @@ import { openDestination } from '../../destination/open-destination.ts';
 import { Writer } from '../../destination/store/writer.ts';
 import { storeSecretName } from '../../export/resource/export-resource.ts';
 import { type ExportWording, resourceWording, type WordedField } from '../../export/status/export-wording.ts';
+import { isFolder } from '../../host/directory/durable-file.ts';
 import { type DecodedFile, defaultNamespace } from '../../host/directory/manifest-decoding.ts';
 import type { SecretReader } from '../../host/host.ts';
 import { type CommandContext, exitStatus } from '../command/context.ts';
@@ -123,7 +124,7 @@ async function work(run: ExportRun): Promise<number> {
       `the export ${name} writes to the volume ${volume.name}, whose directory is missing: add --volume ${volume.name}=DIR`,
     );
   }
-  if (volume && !sink) refuseAbsentFolder(volume.name, volumes.get(volume.name) ?? '', context);
+  if (volume && !sink) await refuseAbsentFolder(volume.name, volumes.get(volume.name) ?? '', context);
   const decodedSecrets = decodeSources(secrets, namespace);
   const given = worker?.secrets ?? (await secretReader([...decoded, ...decodedSecrets], noPlace, context));
   const host = new MemoryHost({ resources: [resource], secrets: given });
@@ -232,9 +233,9 @@ function selectedExport(
  * Throws a `UsageError` if the directory of a volume does not exist. Does not create the directory, because it may
  * belong on a disk that is not mounted.
  */
-function refuseAbsentFolder(name: string, directory: string, { cwd }: CommandContext): void {
+async function refuseAbsentFolder(name: string, directory: string, { cwd }: CommandContext): Promise<void> {
   const folder = path.resolve(cwd, directory);
-  if (existsSync(folder)) return;
+  if (await isFolder(folder)) return;
   throw new UsageError(`the folder ${folder} of --volume ${name} does not exist: create it, or use another folder`);
 }
 

@@ -336,14 +336,15 @@ spec:
     );
   });
 
-  test('needs an existing directory for its volume', async () => {
-    write(manifest('errors'));
-    const { status, stderr } = await run('all.yaml', '--volume', 'exports=not/mounted');
-    expect(status).toBe(2);
-    expect(stderr).toContain(
-      `the folder ${join(directory, 'not/mounted')} of --volume exports does not exist: create it`,
-    );
-  });
+  test.each(['not/mounted', 'all.yaml'])(
+    'refuses the volume %s, which is not an existing directory',
+    async (folder) => {
+      write(manifest('errors'));
+      const { status, stderr } = await run('all.yaml', '--volume', `exports=${folder}`);
+      expect(status).toBe(2);
+      expect(stderr).toContain(`the folder ${join(directory, folder)} of --volume exports does not exist: create it`);
+    },
+  );
 
   test('without credentials ends with 2', async () => {
     write(manifest('errors'));
