@@ -2,6 +2,7 @@
  * Implements `CommandContext` with the real streams, environment and signals of the process. After the first signal,
  * the command cleans up and ends. A second signal ends the process immediately, but no stored state is lost.
  */
+import { addAbortSignal } from 'node:stream';
 import { systemClock } from '../base/clock.ts';
 import { type CommandContext, exitStatus, type Output, type StopSignal, showCursor } from './command/context.ts';
 
@@ -15,6 +16,7 @@ const sameWishMs = 300;
 const brokenPipe = 141;
 
 export function processContext(): CommandContext {
+  const signal = stopSignal();
   return {
     stdout: output(process.stdout),
     stderr: output(process.stderr),
@@ -22,10 +24,13 @@ export function processContext(): CommandContext {
       new Promise((resolve) => {
         process.stdout.write(chunk, () => resolve());
       }),
-    readStdin: async () => (await import('node:stream/consumers')).buffer(process.stdin),
+    readStdin: async () => {
+      const { buffer } = await import('node:stream/consumers');
+      return buffer(addAbortSignal(signal, process.stdin));
+    },
     env: process.env,
     cwd: process.cwd(),
-    signal: stopSignal(),
+    signal,
   };
 }
 

@@ -94,6 +94,18 @@ test('continues if standard error goes to a full disk', async () => {
   expect(await once(child, 'exit')).toEqual([2, null]);
 });
 
+test('SIGINT ends a command that is reading standard input', async () => {
+  const child = spawn(process.execPath, [launcher, 'validate', '-'], {
+    cwd: directory,
+    stdio: ['pipe', 'ignore', 'inherit'],
+  });
+  child.stdin.on('error', () => {});
+  // A pipe has room for less than this, so the write ends only after the command has begun to read.
+  await new Promise((resolve) => child.stdin.write(Buffer.alloc(4 * 1024 * 1024), resolve));
+  child.kill('SIGINT');
+  expect(await once(child, 'exit')).toEqual([130, null]);
+});
+
 async function firstLine(child: ChildProcess): Promise<string> {
   if (!child.stdout) throw new Error('its standard output is not a pipe');
   const [line] = await once(createInterface({ input: child.stdout }), 'line');
