@@ -2,7 +2,9 @@
  * Parses addresses of object stores: `s3://BUCKET/FOLDER`, `gs://BUCKET/FOLDER`, and
  * `https://ACCOUNT.blob.core.windows.net/CONTAINER/FOLDER`.
  */
+import { shellWord } from '../../base/shell-word.ts';
 import type { CommandContext } from './context.ts';
+import type { StoreOptions } from './options.ts';
 import { UsageError } from './usage-error.ts';
 
 /** Folder in an object store. `folder` is empty for the whole bucket or container. */
@@ -63,4 +65,14 @@ function decodedPart(part: string, text: string): string {
 /** Returns the region of an object store, from the flag or from the AWS environment variables. */
 export function regionOf(region: string | undefined, env: CommandContext['env']): string | undefined {
   return region ?? (env['AWS_REGION'] || env['AWS_DEFAULT_REGION'] || undefined);
+}
+
+/** Renders the flags with which another command reads the same store. Each flag is preceded by a space. */
+export function renderStoreFlags({ endpoint, region, pathStyle, insecure }: StoreOptions): string {
+  return [
+    endpoint === undefined ? '' : ` --endpoint ${shellWord(endpoint)}`,
+    region === undefined ? '' : ` --region ${shellWord(region)}`,
+    pathStyle ? ' --path-style' : '',
+    insecure ? ' --insecure' : '',
+  ].join('');
 }

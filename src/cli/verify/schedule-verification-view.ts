@@ -1,5 +1,6 @@
 /** Renders the result of `logfleet verify --schedule` as a table or as JSON. */
 import { counted, groupedText } from '../../base/number-text.ts';
+import { shellWord } from '../../base/shell-word.ts';
 import type { TimeRange } from '../../base/time-range.ts';
 import { isoSeconds } from '../../base/time-text.ts';
 import type { RunProblem, RunProblemKind, ScheduleVerification } from '../../schedule/schedule-verification.ts';
@@ -16,6 +17,8 @@ export interface ScheduleResult {
   /** Address of the folder that contains the schedule's folder and the folders of the runs. */
   readonly root: string;
   readonly manifestsOnly: boolean;
+  /** Flags with which another command reads the store. Each flag is preceded by a space. */
+  readonly storeFlags: string;
   readonly verification: ScheduleVerification;
 }
 
@@ -99,11 +102,14 @@ const problemTexts: { readonly [K in RunProblemKind]: string } = {
   differentFiles: 'differs from the files',
 };
 
-function renderProblem({ kind, where, message, verification }: RunProblem, { root }: ScheduleResult): string {
+function renderProblem(problem: RunProblem, { root, storeFlags }: ScheduleResult): string {
+  const { kind, where, message, verification } = problem;
   const explanation = message === '' ? '' : `: ${message}`;
   const differences = verification ? `: ${renderCount(verification.differences.length, 'difference')}` : '';
-  const command =
-    kind === 'differentFiles' || kind === 'incomplete' ? `; to see them: ${invocation('verify')} ${root}/${where}` : '';
+  const hasCommand = kind === 'differentFiles' || kind === 'incomplete';
+  const command = hasCommand
+    ? `; to see them: ${invocation('verify')} ${shellWord(`${root}/${where}`)}${storeFlags}`
+    : '';
   return `${where} ${problemTexts[kind]}${explanation}${differences}${command}`;
 }
 

@@ -16,6 +16,7 @@ import { type ScheduleVerification, verifySchedule } from '../../schedule/schedu
 import { type CommandContext, exitStatus } from '../command/context.ts';
 import { momentText } from '../command/flags.ts';
 import type { VerifyOptions } from '../command/options.ts';
+import { renderStoreFlags } from '../command/store-address.ts';
 import { UsageError } from '../command/usage-error.ts';
 import { placeOfSchedule } from './manifest-place.ts';
 import { progressView } from './progress-view.ts';
@@ -49,7 +50,8 @@ export async function verifyScheduleCommand(
     throw new UsageError(
       `${text} contains no record of a run: use the folder of a schedule, such as /srv/exports/logging/errors`,
     );
-  const result = { url: `${destination.url}/${schedule}`, root: destination.url, manifestsOnly, verification };
+  const place = { url: `${destination.url}/${schedule}`, root: destination.url, storeFlags: renderStoreFlags(options) };
+  const result = { ...place, manifestsOnly, verification };
   if (options.output === 'json') stdout.write(`${JSON.stringify(scheduleDocument(result), undefined, 2)}\n`);
   else {
     const width = stdout.isTTY ? stdout.columns() : Number.POSITIVE_INFINITY;

@@ -2,9 +2,12 @@
 import { appendFileSync, cpSync, mkdirSync, mkdtempSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { TimeRange } from '../../../src/base/time-range.ts';
 import { hourMs } from '../../../src/base/time-units.ts';
+import type { StoreOptions } from '../../../src/cli/command/options.ts';
+import { renderStoreFlags } from '../../../src/cli/command/store-address.ts';
 import { runProgram } from '../../../src/cli/program.ts';
 import { type CommitRecord, recordKind } from '../../../src/destination/commit-record.ts';
 import { coverageOf } from '../../../src/destination/coverage.ts';
@@ -232,7 +235,7 @@ describe('the verification reports', () => {
 describe('logfleet verify --schedule', () => {
   let directory: string;
   beforeEach(() => {
-    directory = mkdtempSync(join(tmpdir(), 'logfleet-verify-schedule-'));
+    directory = mkdtempSync(join(tmpdir(), 'logfleet-verify-schedule-(1)-'));
     writeFiles();
   });
   afterEach(() => rmSync(directory, { recursive: true }));
@@ -291,6 +294,23 @@ describe('logfleet verify --schedule', () => {
     const { status, said } = await run('--schedule', 'errors');
     expect(status).toBe(1);
     expect(said).toMatch(toRepair);
+  });
+
+  test('names the command that shows how a run differs from its manifest', async () => {
+    unlinkSync(join(directory, second().dataName));
+    const { said } = await run('--schedule', 'errors');
+    const address = pathToFileURL(join(directory, second().manifestName)).href;
+    expect(said).toContain(`to see them: logfleet verify '${address}'\n`);
+  });
+
+  test.each<[StoreOptions, string]>([
+    [{}, ''],
+    [
+      { region: 'eu-west-1', endpoint: 'http://[::1]:9000', pathStyle: true, insecure: true },
+      " --endpoint 'http://[::1]:9000' --region eu-west-1 --path-style --insecure",
+    ],
+  ])('a command for the same store gets the flags of %o', (options, flags) => {
+    expect(renderStoreFlags(options)).toBe(flags);
   });
 
   test('does not say how to repair a run that only has an additional file', async () => {
