@@ -106,7 +106,7 @@ function scheduleSection(planned: ScheduleOutlook): Section {
   return {
     name,
     title: `Schedule ${code(name)}: ${escapeMarkdown(scheduleTitle(planned))}`,
-    blocks: [...(isProblem ? [renderProblem(outlook)] : []), renderFacts(scheduleFacts(planned))],
+    blocks: [...(isProblem ? [renderProblem(outlook)] : []), renderFacts(scheduleFacts(planned, {}))],
     hasContent: hasRunsLeft(planned) || isProblem,
   };
 }

@@ -155,9 +155,10 @@ function settingsOf(decoded: readonly DecodedFile[], place: PlanPlace): Operator
 function show(
   plans: Plans,
   warnings: readonly PlacedFinding[],
-  { output }: PlanOptions,
+  target: PlanOptions,
   { stdout, stderr }: CommandContext,
 ): void {
+  const { output } = target;
   const { outlooks, others, exports, schedules } = plans;
   for (const { resource, message } of others) {
     stderr.write(
@@ -170,7 +171,7 @@ function show(
   else if (output === 'markdown') stdout.write(renderPlanMarkdown(plans, warnings));
   else {
     const width = stdout.isTTY ? stdout.columns() : Number.POSITIVE_INFINITY;
-    const options = { width, colour: stdout.colour, wide: output === 'wide' };
+    const options = { width, colour: stdout.colour, wide: output === 'wide', target };
     const first = renderPlans([...outlooks, ...exports], options);
     const ofSchedules = schedules.flatMap((each) => ['', ...renderSchedulePlan(each, options)]);
     const lines = first.length > 0 ? [...first, ...ofSchedules] : ofSchedules.slice(1);

@@ -3,7 +3,8 @@ import { renderDuration } from '../../base/duration.ts';
 import { keyText } from '../../base/key-text.ts';
 import { groupedText } from '../../base/number-text.ts';
 import { isoSeconds } from '../../base/time-text.ts';
-import { invocation } from '../command/invocation.ts';
+import type { TargetOptions } from '../command/options.ts';
+import { commandLine } from '../render/next-steps.ts';
 import { paintWith } from '../render/paint.ts';
 import { type Fact, renderFacts } from '../render/table.ts';
 import { printable, renderAge, renderBytes, renderCount } from '../render/text.ts';
@@ -15,14 +16,21 @@ import {
   scheduleFiguresOf,
 } from './schedule-planner.ts';
 
+interface SchedulePlanOptions {
+  readonly width: number;
+  readonly colour: boolean;
+  /** Flags with which another logfleet command finds the schedule. */
+  readonly target: TargetOptions;
+}
+
 export function renderSchedulePlan(
   planned: ScheduleOutlook,
-  { width, colour }: { readonly width: number; readonly colour: boolean },
+  { width, colour, target }: SchedulePlanOptions,
 ): readonly string[] {
   const paint = paintWith(colour);
   return [
     paint('bold', printable(`${keyText(planned.resource.metadata)}: ${scheduleTitle(planned)}`)),
-    ...renderFacts(scheduleFacts(planned), { width, paint, margin: 2, nameWidth: 12 }),
+    ...renderFacts(scheduleFacts(planned, target), { width, paint, margin: 2, nameWidth: 12 }),
   ];
 }
 
@@ -38,10 +46,11 @@ export function scheduleTitle(planned: ScheduleOutlook): string {
 }
 
 /** Returns the lines of a schedule's plan. Each line has a name and a value, such as the number of runs. */
-export function scheduleFacts(planned: ScheduleOutlook): readonly Fact[] {
-  const { sample, failed, pending, nextDay, nextDueMs, outlook } = planned;
+export function scheduleFacts(planned: ScheduleOutlook, target: TargetOptions): readonly Fact[] {
+  const { resource, sample, failed, pending, nextDay, nextDueMs, outlook } = planned;
   const { perRun, nextDay: day, backfill, share, runsAtOnce = 0 } = scheduleFiguresOf(planned) ?? {};
   const hindrances = outlook?.kind === 'plan' ? outlook.plan.hindrances : [];
+  const retry = commandLine('retry', resource, { ...target, namespace: resource.metadata.namespace });
   return [
     ['Sample', sample && describeSample(sample)],
     ...hindrances.map((hindrance): Fact => ['But', hindrance]),
@@ -51,10 +60,7 @@ export function scheduleFacts(planned: ScheduleOutlook): readonly Fact[] {
     ['Next day', day && nextDay > 0 ? `${renderCount(nextDay, 'run')}, ${describe(day)}` : undefined],
     ['Next run', nextDueMs === undefined ? undefined : `due at ${isoSeconds(nextDueMs)}`],
     ['Rate', share === undefined ? undefined : describeShare(share)],
-    [
-      'Gaps',
-      failed === 0 ? undefined : `${renderCount(failed, 'failed run')}; to repeat failed runs: ${invocation('retry')}`,
-    ],
+    ['Gaps', failed === 0 ? undefined : `${renderCount(failed, 'failed run')}; to repeat failed runs: ${retry}`],
   ];
 }
 

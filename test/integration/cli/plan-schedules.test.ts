@@ -46,7 +46,7 @@ interface SchedulePlanSetting {
 
 function plan(text: string, { output = 'json', exitCode = false, status }: SchedulePlanSetting = {}) {
   const metadata = { name: 'hourly', namespace: 'logging', uid: 'a', creationTimestamp: '2026-10-01T00:00:00Z' };
-  const found = status && ({ metadata, status } as SearchExportSchedule);
+  const found = status && ({ kind: 'SearchExportSchedule', metadata, status } as SearchExportSchedule);
   const place = { ...nowhere, find: (async () => found) as PlanPlace['find'] };
   return runPlan({ folder, scenario, texts: [secret, text], flags: { output, exitCode }, open: async () => place });
 }
@@ -244,6 +244,12 @@ describe('a plan of a schedule', () => {
     );
     expect(stdout).toMatch(/^ +Backfill: +71 runs, about [0-9,]+ rows and [0-9]+ requests/m);
     expect(stdout).toMatch(/^ +Takes: +about .* for the backfill, 2 runs at a time$/m);
+  });
+
+  test('names the command that repeats failed runs', async () => {
+    const gaps = [{ from: '2026-10-31T10:00:00Z', to: '2026-10-31T11:00:00Z', run: 'a', reason: 'b' }];
+    const { stdout } = await plan(schedule(), { output: 'table', status: { covered, gaps } });
+    expect(stdout).toMatch(/Gaps: +1 failed run; to repeat failed runs: logfleet retry sxs\/hourly -n logging$/m);
   });
 
   test('says that a schedule has ended', async () => {
