@@ -74,6 +74,8 @@ export class RequestBudget {
    * connection.
    */
   readonly #probed = new Map<string, number>();
+  /** Number of consecutive failed test connections. */
+  #failedProbes = 0;
   #timer: { readonly atMs: number; readonly timer: Timer } | undefined;
 
   constructor(options: RequestBudgetOptions) {
@@ -230,7 +232,7 @@ export class RequestBudget {
   #probeDoubtful(nowMs: number): void {
     if (this.waiting === 0) return;
     for (const { path: own } of this.#limiter.doubtful(nowMs)) {
-      const path = this.#waitingPath(own?.origin) ?? own;
+      const path = this.#probePath(own);
       if (path && (this.#probed.get(path.origin) ?? nowMs) <= nowMs) void this.#probe(path, nowMs);
     }
   }
@@ -240,27 +242,27 @@ export class RequestBudget {
     try {
       await path.probe();
       this.#probed.delete(path.origin);
+      this.#failedProbes = 0;
       this.#limiter.connected(path.origin, startedAtMs, this.#clock.monotonic());
     } catch {
       // After a failed test connection, it is still not known whether earlier requests have arrived, so another test
       // connection is opened after a pause.
       this.#probed.set(path.origin, this.#clock.monotonic() + probeRestMs);
+      this.#failedProbes++;
     }
     this.#pump();
   }
 
   /**
-   * Returns the network path of a waiting request to this origin, or to any origin if `origin` is undefined. Its client
-   * is open, but the client of an earlier request may have been closed since then.
+   * Returns the network path for the next test connection. `own` is the path of the request that may not have arrived,
+   * or undefined for any path. Its client may have been closed since then, for example because a Secret has changed. So
+   * after a failed test connection, the paths of waiting requests are used in turn.
    */
-  #waitingPath(origin: string | undefined): Path | undefined {
-    for (const queue of this.#queues.values()) {
-      for (const requestClass of requestClasses) {
-        const path = queue.head(requestClass)?.path;
-        if (path && (origin === undefined || path.origin === origin)) return path;
-      }
-    }
-    return undefined;
+  #probePath(own: Path | undefined): Path | undefined {
+    if (own && this.#failedProbes === 0) return own;
+    const heads = [...this.#queues.values()].flatMap((queue) => requestClasses.map((each) => queue.head(each)?.path));
+    const paths = [own, ...heads].filter((path) => path !== undefined && path.origin === (own ?? path).origin);
+    return paths[this.#failedProbes % paths.length];
   }
 
   #candidates(nowMs: number): readonly NextRequest[] {

@@ -137,7 +137,7 @@ describe('B1: the budget', () => {
     expect([slots.length, probes]).toEqual([4, 10]);
   });
 
-  it('probes through a waiting request if the client of the earlier requests is closed', async () => {
+  it('probes through all waiting requests in turn if the client of the earlier requests is closed', async () => {
     const { origin } = wire.path;
     const closed = { origin, probe: () => Promise.reject(new Error('the client has been closed')) };
     const slots: Slot[] = [];
@@ -148,8 +148,9 @@ describe('B1: the budget', () => {
     for (const slot of slots) slot.started();
     await clock.advance(15_000);
     for (const slot of slots) slot.finished({ kind: 'abandoned' });
+    void key.acquire({ class: 'taskCreation', path: closed });
     call(1);
-    await clock.advance(2_000);
+    await clock.advance(4_000);
     expect(wire.seen).toHaveLength(1);
   });
 
