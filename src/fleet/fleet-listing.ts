@@ -429,17 +429,26 @@ export class FleetListing {
     this.#sweepAnswered();
     if (!response) return;
     const { value: page, sentAtMs } = response;
-    const ended = this.#pageSize.learn(limit, page.length, sweep.offset);
+    const list = sweep.build === 0 ? 0 : 1;
+    const shown = sweep.shown[list];
+    // After the end of the list, the service might repeat collectors instead of returning an empty page. A single page
+    // without new collectors does not end the list, because new collectors can move others to a later page.
+    const isRepeated = page.length > 0 && page.every(({ id }) => shown.has(id));
+    sweep.repeatedPages = isRepeated ? sweep.repeatedPages + 1 : 0;
+    const rows = sweep.repeatedPages < 2 ? page.length : 0;
+    const ended = this.#pageSize.learn(limit, rows, sweep.offset);
     // Only the list for the first build sets positions. The list for the second build only adds collectors that the
     // first list does not show.
-    const kept = this.rows.takePage(page, sentAtMs, sweep.build === 0 ? sweep.offset : undefined);
+    const kept = this.rows.takePage(page, sentAtMs, list === 0 && !isRepeated ? sweep.offset : undefined);
     for (const { id, name } of kept) {
       sweep.seen.add(id);
-      sweep.lists[sweep.build === 0 ? 0 : 1].push({ id, name });
+      shown.add(id);
+      sweep.lists[list].push({ id, name });
     }
-    sweep.offset += page.length;
+    sweep.offset += rows;
     if (!ended) return;
     sweep.offset = 0;
+    sweep.repeatedPages = 0;
     sweep.build++;
   }
 
@@ -486,7 +495,10 @@ export class FleetListing {
     }
     const wider = view.widened(counts);
     if (!wider || !(await this.#leavesOut(sweep, counts))) return view;
-    this.#sweep = { view: wider, startedAtMs, seen, lists, offset: 0, build: 1, proven: false };
+    this.#sweep = {
+      ...{ view: wider, startedAtMs, seen, shown: [seen, new Set()] },
+      ...{ lists, offset: 0, repeatedPages: 0, build: 1, proven: false },
+    };
     return undefined;
   }
 
@@ -583,9 +595,13 @@ interface Sweep {
   readonly view: View;
   readonly startedAtMs: number;
   readonly seen: Set<string>;
+  /** For each build whose list is being read, the collectors that the list has shown. */
+  readonly shown: readonly [Set<string>, Set<string>];
   /** For each build whose list is being read, the collectors in the order in which the service returned them. */
   readonly lists: readonly [Listed[], Listed[]];
   offset: number;
+  /** Number of consecutive pages that showed no new collectors. */
+  repeatedPages: number;
   /** Index of the build whose list is being read. */
   build: number;
   /**
@@ -595,5 +611,8 @@ interface Sweep {
 }
 
 function sweepOf(view: View, startedAtMs: number): Sweep {
-  return { view, startedAtMs, seen: new Set(), lists: [[], []], offset: 0, build: 0, proven: false };
+  const seen = new Set<string>();
+  // While the first list is read, this list alone determines which collectors have been seen.
+  const shown = [seen, new Set<string>()] as const;
+  return { view, startedAtMs, seen, shown, lists: [[], []], offset: 0, repeatedPages: 0, build: 0, proven: false };
 }

@@ -41,6 +41,8 @@ export class FakeUpgradeService implements UpgradeService {
   maxLimit = 10_000;
   /** Maximum number of rows on a page, even if a request asks for more. */
   maxPageRows = Number.POSITIVE_INFINITY;
+  /** Whether a page after the end of the list shows the last collector again. */
+  repeatsEnd = false;
   latencyMs = 10;
   /** Errors with which the next list requests fail, in order. A request whose entry is undefined succeeds. */
   readonly failures: (Error | undefined)[] = [];
@@ -82,7 +84,8 @@ export class FakeUpgradeService implements UpgradeService {
       }
       if (limit > this.maxLimit) throw serviceError({ status: 400, message: 'the limit is too large' });
       const shown = this.collectors.filter((one) => !this.hides || one.collectorVersion !== toVersion);
-      return shown.slice(offset, offset + Math.min(limit, this.maxPageRows));
+      const start = this.repeatsEnd ? Math.min(offset, shown.length - 1) : offset;
+      return shown.slice(start, start + Math.min(limit, this.maxPageRows));
     });
   }
 

@@ -50,6 +50,29 @@ describe('a sweep', () => {
     expect(listing.builds()?.list.map(({ version }) => version)).toEqual([first, middle, spare, last]);
   });
 
+  test.each([true, false])('ends if the service repeats the end of the list (hides collectors: %s)', async (hides) => {
+    const { clock, service, listing, swept } = world(120, first);
+    service.collectors = [...service.collectors, ...fleet(121, 80, middle), ...fleet(201, 60, spare)];
+    Object.assign(service, { hides, repeatsEnd: true, maxPageRows: 50 });
+    await swept(0);
+    expect(known(listing)).toHaveLength(260);
+    const { length } = service.lists;
+    await clock.advance(minuteMs);
+    expect([service.lists.length, listing.problem(), listing.pageRows()]).toEqual([length, undefined, 50]);
+  });
+
+  test('continues after a page without new collectors, if new collectors have moved the others to later pages', async () => {
+    const { service, listing, swept } = world(150, middle);
+    service.maxPageRows = 50;
+    const [old, added] = [service.collectors, fleet(151, 50, middle)];
+    service.beforeResponse = (call) => {
+      if (call === `${first} 50+1000`) service.collectors = [...added, ...old];
+    };
+    await swept(0);
+    expect(service.lists.slice(1, 4)).toEqual([0, 50, 100].map((offset) => `${first} ${offset}+1000`));
+    expect(old.every(({ id }) => listing.row(id))).toBe(true);
+  });
+
   test('is complete since its first request, and shows its duration', async () => {
     const { clock, service, listing, swept } = world(3, middle);
     await clock.advance(700);
