@@ -78,8 +78,8 @@ export class ExportWork {
   #limits = noLimits;
   /** Bytes scanned by earlier processes, and by steps that have ended. */
   #scannedBefore: number;
-  /** Last failure to read the commit records. */
-  #readFailure: LogfleetError | undefined;
+  /** Last failure to read the commit records, or to write a probe file. */
+  #destinationFailure: LogfleetError | undefined;
   #isClosed = false;
 
   constructor(options: ExportWorkOptions) {
@@ -266,7 +266,7 @@ export class ExportWork {
     if (kind === 'probe' || kind === 'tidy') return;
     if (kind === 'plan') this.#delays.searched();
     // A successful read does not show whether the service works.
-    else if (kind !== 'readRecords' || this.#delays.lastError === this.#readFailure) this.#delays.succeeded();
+    else if (kind !== 'readRecords' || this.#delays.lastError === this.#destinationFailure) this.#delays.succeeded();
   }
 
   #failed(kind: Step['kind'], thrown: unknown, signal: AbortSignal): void {
@@ -276,7 +276,7 @@ export class ExportWork {
       step: kind,
       error,
     });
-    if (kind === 'readRecords') this.#readFailure = error;
+    if (kind === 'readRecords' || kind === 'probe') this.#destinationFailure = error;
     // If only the removal of unneeded uploads failed, the export can continue.
     if (kind !== 'tidy') this.#delays.failed(error, ['plan', 'prove', 'finish'].includes(kind));
   }

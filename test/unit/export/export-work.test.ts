@@ -175,15 +175,20 @@ test.each([1, 2])('H2: one of %d workers reports a lasting outage of the service
   expect(delaysMs).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 32_000]);
 });
 
-test('H2: a worker reports that it cannot read the records of other workers until it can', async () => {
+test.each([
+  ['its files cannot be listed', (call: string) => call === 'list'],
+  ['it cannot be used at all', () => true],
+])('H2: a worker reports an outage of the destination while %s', async (_, isStruck) => {
   const world = new WorkWorld({ worker: { index: 0, workers: 2 } });
   await world.advance();
   const { length } = world.searches;
-  world.destination.strike = (call) => (call === 'list' ? { failure: 'away' } : undefined);
+  world.destination.strike = (call) => (isStruck(call) ? { failure: 'away' } : undefined);
   await world.clock.advance(15_000);
   expect((await world.advance()).lastError?.code).toBe('destination.away');
-  world.destination.strike = () => undefined;
   await world.clock.advance(1_000);
+  expect((await world.advance()).lastError?.code).toBe('destination.away');
+  world.destination.strike = () => undefined;
+  await world.clock.advance(2_000);
   expect(await world.advance()).toMatchObject({ lastError: undefined, searches: length });
 });
 
