@@ -132,9 +132,9 @@ export class ExportRuntime {
     }
     const isAsked = this.#takeRequest(resource);
     const health = this.#begun ? undefined : this.#knownHealth(resource, isAsked);
-    return health
-      ? untilRemoval(resource, this.#options, await this.#publish(resource, health), true)
-      : this.#continue(resource);
+    if (!health) return this.#continue(resource);
+    this.#options.accounts.secrets.leave(waiterOf(this.key));
+    return untilRemoval(resource, this.#options, await this.#publish(resource, health), true);
   }
 
   /** True if no work is left and there is no status to write. In that case, this object can be dropped. */
@@ -230,8 +230,9 @@ export class ExportRuntime {
     const statusDelayMs = await (isShown ? this.#publishShown(resource) : this.#publish(resource, health, view));
     // Ends the work on a complete export, but only once the status shows that the export is complete.
     if (view?.manifest && shownComplete(this.#publisher.latest(resource))) this.#end();
-    // A paused export keeps no destination (C1).
-    if (health.reason === reasons.paused && this.#begun?.work.isIdle) this.#end();
+    // A paused export keeps no destination (C1), but only once its status shows the results of the last searches.
+    const isPausedInStatus = health.reason === reasons.paused && !this.#publisher.heldBack;
+    if (isPausedInStatus && this.#begun?.work.isIdle) this.#end();
     const refusedMs = holdMs(problem, accounts.refusedForMs(secretOf(resource)));
     const problemMs = problem ? Math.min(recheckMs(problem), refusedMs) : Number.POSITIVE_INFINITY;
     const delayMs = Math.min(statusDelayMs, problemMs, view?.requeueAfterMs ?? Number.POSITIVE_INFINITY);

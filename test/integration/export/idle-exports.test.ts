@@ -69,10 +69,11 @@ describe('C1: after a restart, nothing is read, opened or written', () => {
   });
 });
 
-test('C1: an export that is paused while it runs keeps no destination', async () => {
+test('C1: an export that is paused while it runs keeps no destination once its status is up to date', async () => {
   const world = new ExportWorld({
     messages: evenly(3_000),
     scenario: { search: { messageLimit: 100, duration: '30s' } },
+    settings: { statusIntervalMs: minuteMs },
   });
   world.add({ activeDeadlineSeconds: 86_400 });
   world.start();
@@ -83,9 +84,26 @@ test('C1: an export that is paused while it runs keeps no destination', async ()
   await world.world.clock.advance(hourMs);
   expect(costs(world)).toEqual(before);
   expect(world.reason).toBe(reasons.paused);
+  const commits = [...world.store.objects.keys()].filter((name) => name.includes('/commits/'));
+  expect(world.status?.progress?.intervalsDone).toBe(commits.length);
   world.patch({ spec: { paused: false } });
   expect(await world.untilReason(reasons.exported)).toBe(true);
   expect(world.opened).toBe(opened + 1);
+});
+
+test('C1: no Secret is read for an export that is paused while it waits for a Secret', async () => {
+  const world = new ExportWorld();
+  world.add({ credentialsSecretRef: { name: 'other' } });
+  world.start();
+  expect(await world.untilReason(reasons.secretNotFound)).toBe(true);
+  world.patch({ spec: { paused: true } });
+  expect(await world.untilReason(reasons.paused)).toBe(true);
+  const before = costs(world);
+  await world.world.clock.advance(minuteMs);
+  expect(costs(world)).toEqual(before);
+  world.world.addSecret('other');
+  world.patch({ spec: { paused: false } });
+  expect(await world.untilReason(reasons.exported)).toBe(true);
 });
 
 describe('C2: a Secret that many resources are waiting for', () => {
