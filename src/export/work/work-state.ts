@@ -57,7 +57,7 @@ export interface Exporting extends ReadState {
   readonly allReadAtMs: number;
   /** Results of comparing the written rows with the service's counts. */
   readonly verdicts: readonly DigestVerdict[];
-  /** Maximum number of comparisons with the service's counts. A user's retry request raises it by one. */
+  /** Number of comparisons with the service's counts after which ranges that differ are searched again. */
   readonly maxRounds: number;
   /**
    * True once an attempt to write the manifest has begun. If it is already true before an attempt, an earlier attempt
@@ -118,8 +118,8 @@ export type WorkEvent =
   | { readonly kind: 'manifestBegan' }
   | { readonly kind: 'finished'; readonly manifest: StoredManifest };
 
-/** Maximum number of comparisons with the service's counts. A user must request further comparisons. */
-const initialMaxRounds = 3;
+/** Usual number of comparisons with the service's counts after which ranges that differ are searched again. */
+const usualRounds = 3;
 /** Age in ms at which an unfinished upload counts as abandoned. It includes 60 s to allow for clock differences. */
 const tidyDelayMs = longestSilenceMs + 60_000;
 
@@ -176,7 +176,7 @@ function afterPlanning(state: Planning, event: WorkEvent): WorkState {
 function afterExporting(state: Exporting, event: WorkEvent): WorkState {
   switch (event.kind) {
     case 'retried':
-      return { ...state, unread: 'all', maxRounds: Math.max(initialMaxRounds, state.verdicts.length + 1) };
+      return { ...state, unread: 'all', maxRounds: maxRoundsAfter(state.verdicts) };
     case 'readingBegan':
       return { ...state, unread: 'none' };
     case 'readingFailed':
@@ -223,9 +223,17 @@ function withPlan(
     records,
     verdicts,
     unread,
-    maxRounds: initialMaxRounds,
+    maxRounds: maxRoundsAfter(verdicts),
     isManifestTried: false,
   };
+}
+
+/**
+ * Returns the `maxRounds` of an export whose work begins, or that a user has asked to retry: at least one more search is
+ * allowed.
+ */
+function maxRoundsAfter(verdicts: readonly DigestVerdict[]): number {
+  return Math.max(usualRounds, verdicts.length + 1);
 }
 
 function withRecords(state: Exporting, found: RecordsReading, atMs: number): Exporting {

@@ -194,3 +194,24 @@ test('a range that differs in each round is incomplete: it waits for a user, or 
   expect(complete).toBe(false);
   expect(proof.some(({ level, counted }) => level === 'None' && counted !== undefined)).toBe(true);
 });
+
+test.each([false, true])(
+  'a range that differs after the last round is searched once more on request (restart: %s)',
+  async (isRestarted) => {
+    const trickle = Array.from({ length: 400 }, (_, index) => ({ received: startMs + 3_000 * index }));
+    const world = new ExportWorld({ messages: messages(100, trickle), scenario: { search } });
+    world.add();
+    const first = world.start();
+    expect(await world.untilReason('IntervalIncomplete')).toBe(true);
+    if (isRestarted) {
+      await world.world.clock.advance(minuteMs);
+      first.kill();
+      world.start();
+      await world.world.clock.advance(minuteMs);
+    }
+    world.annotate('logfleet.dev/requestedAt', 'now');
+    expect(await world.world.until(() => verdicts(world) === 4, 10 * minuteMs)).toBe(true);
+    expect(await world.untilReason('IntervalIncomplete')).toBe(true);
+    expect(verdicts(world)).toBe(4);
+  },
+);

@@ -60,6 +60,15 @@ describe('an event changes the state', () => {
       loadedPlan,
       { ...exporting, ...afterLoad, verdicts: [verdict(1)], tidyAtMs: 50 + tidyDelayMs, unread: 'all' },
     ],
+    [
+      'the start of a process allows another round',
+      loading,
+      { ...loadedPlan, found: { ...found, verdicts: [1, 2, 3].map(verdict) } },
+      {
+        ...{ ...exporting, ...afterLoad, verdicts: [1, 2, 3].map(verdict), maxRounds: 4 },
+        tidyAtMs: 50 + tidyDelayMs,
+      },
+    ],
     ['a stored manifest ends the export', loading, loadedManifest, complete],
     ['a worker still waits for the plan', planning, loaded, { ...planning, readAtMs: 50 }],
     ['a worker finds the plan', planning, loadedPlan, { ...exporting, ...afterLoad, verdicts: [verdict(1)] }],
