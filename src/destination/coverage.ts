@@ -29,7 +29,7 @@ export function coverageOf(
   for (const { segments, holes } of roundsOf(plan, verdicts)) {
     const indices = new Set(segments.map(({ index }) => index));
     if (holes.length > 0)
-      voided.push(...records.filter((record) => indices.has(record.segment) && isIn(holes, record)));
+      for (const record of records) if (indices.has(record.segment) && isIn(holes, record)) voided.push(record);
     for (const segment of segments) {
       const { reached, left } = walk(segment, holes, byKey);
       for (const record of reached) intervals.push(record);

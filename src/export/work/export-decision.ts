@@ -146,8 +146,9 @@ export function decideExport<S extends RunningSearch>(input: ExportDecideInput<S
   const refusal = refusalOf(input, coverage, unproven.length > 0);
   const habits = { yieldsToOwners: now.monotonicMs < input.yieldsUntilMs, parallelism: input.limits.parallelism };
   const turns = refusal ? [] : segmentsOfWorker(coverage.remaining, plan, input.worker, habits);
+  const areFree = new Set(free);
   const ready = turns.filter(
-    (segment) => free.includes(segment) && !delayOf(input, segment) && isSettled(input, segment),
+    (segment) => areFree.has(segment) && !delayOf(input, segment) && isSettled(input, segment),
   );
   const max = Math.max(0, Math.min(input.limits.parallelism - going.length, searchesLeft(input, going, coverage)));
   const start = ready.slice(0, max).map((segment) => orderOf(input, coverage, segment));
@@ -287,7 +288,7 @@ function waitOf(input: ExportDecideInput, free: readonly Segment[]): SearchWait 
   const isLeftToOthers = (segment: Segment) => isSettled(input, segment) && !delayOf(input, segment);
   if (isOneOfSeveral(input) && free.some(isLeftToOthers)) return { kind: 'workers' };
   if (forPeople.length > 0) return { kind: 'people', delays: forPeople, isRest: forPeople.length === free.length };
-  const untilMs = Math.min(...free.map((segment) => settledAtMs(input, segment)));
+  const untilMs = least(free.map((segment) => settledAtMs(input, segment)));
   return Number.isFinite(untilMs) ? { kind: 'settling', untilMs } : undefined;
 }
 
@@ -355,7 +356,12 @@ function nextChangeMs(input: ExportDecideInput, going: readonly RunningSearch[],
     ...free.map((segment) => settledAtMs(input, segment) - wallMs),
     ...free.map((segment) => (delayOf(input, segment)?.untilMs ?? Number.POSITIVE_INFINITY) - monotonicMs),
   ];
-  return Math.min(...delays.filter((delayMs) => delayMs > 0), Number.POSITIVE_INFINITY);
+  return least(delays.filter((delayMs) => delayMs > 0));
+}
+
+/** Returns the smallest number of a list that may be too long for the arguments of `Math.min`. */
+function least(numbers: readonly number[]): number {
+  return numbers.reduce((min, number) => Math.min(min, number), Number.POSITIVE_INFINITY);
 }
 
 /** Message limit of most services (section 8 of docs/service.md). */

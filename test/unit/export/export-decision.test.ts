@@ -358,3 +358,13 @@ describe('the progress', () => {
     expect(decision).toMatchObject({ isCovered: true, progress: { coveredRatio: 1 } });
   });
 });
+
+test('a digest can void very many intervals at once', () => {
+  const ranges = Array.from({ length: 140_000 }, (_, index) => ({ fromMs: index, toMs: index + 1 }));
+  const records = ranges.map(({ fromMs, toMs }) => record(0, fromMs, toMs));
+  const verdict = { round: 1, proven: [], differing: [], segments: ranges, incomplete: [] };
+  const plan = { boundariesMs: [0, ranges.length] };
+  const decided = decideExport(input({ plan, records, verdicts: [verdict] }, { settleDelayMs: 1e12 }));
+  expect([decided.coverage.voided.length, decided.coverage.remaining.length]).toEqual([140_000, 140_000]);
+  expect(decided.waitsFor).toEqual({ kind: 'settling', untilMs: 1e12 + 1 });
+});
