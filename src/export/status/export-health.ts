@@ -271,7 +271,7 @@ function adviceFor(intervals: readonly Unproven[], wording: ExportWording): stri
   const keep = `Set ${wording.fieldName('incompletePolicy')} to Keep to write the rows that were found and mark the interval as incomplete`;
   const where = wording.startedAs === 'resource' ? ' in another SearchExport' : '';
   const has = (...reasons: readonly Shortcoming[]) => intervals.some(({ reason }) => reasons.includes(reason));
-  if (has('CountDiffers', 'RowsOutside', 'MillisecondTooDense')) return `${keep}, or ${again}.`;
+  if (has('CountDiffers', 'DigestDiffers', 'RowsOutside', 'MillisecondTooDense')) return `${keep}, or ${again}.`;
   // Another search of the same range would be cut short too.
   if (has('LimitReached')) return `${keep}, or export a smaller range${where}.`;
   // `incompletePolicy: Keep` does not help if the query has an aggregation, because the results of an aggregation that

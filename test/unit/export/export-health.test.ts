@@ -208,6 +208,10 @@ describe('the message', () => {
       'logfleet cannot prove that no row is missing: from 1970-01-01T00:00:00.000Z to 1970-01-01T00:00:00.100Z, the service counts 3 rows, but the search found 2; and 1 more interval (see status.incomplete). Set spec.incompletePolicy to Keep to write the rows that were found and mark the interval as incomplete, or set the annotation logfleet.dev/requestedAt to search again.',
     ],
     [
+      input({ view: viewOf({ waitsFor: people, unproven: [{ ...unproven, reason: 'DigestDiffers' }] }) }),
+      'logfleet cannot prove that no row is missing: from 1970-01-01T00:00:00.000Z to 1970-01-01T00:00:00.100Z, the service counts 3 rows, but the search found 2. Set spec.incompletePolicy to Keep to write the rows that were found and mark the interval as incomplete, or set the annotation logfleet.dev/requestedAt to search again.',
+    ],
+    [
       input({ view: viewOf({ waitsFor: people, unproven: [{ ...unproven, reason: 'PendingErrors' }] }) }),
       'logfleet cannot prove that no row is missing: from 1970-01-01T00:00:00.000Z to 1970-01-01T00:00:00.100Z, the service counts 3 rows, but the search found 2. Correct the query in another SearchExport, or set the annotation logfleet.dev/requestedAt to search again.',
     ],
