@@ -1,8 +1,10 @@
 /** Commands that the page of `logfleet ui` offers to copy. The page itself changes nothing. */
+import type { DestinationSpec } from '../../api/generated/search-export.ts';
 import { type AnyResource, kinds } from '../../api/kinds.ts';
 import { shellWord } from '../../base/shell-word.ts';
 import { invocation } from '../command/invocation.ts';
 import type { TargetOptions } from '../command/options.ts';
+import { renderStoreFlags } from '../command/store-address.ts';
 import { canAbort, canRetry } from '../person/retry-abort.ts';
 import { toneOf } from '../render/condition-lines.ts';
 import { commandLine, isComplete, isPausedByAnnotation, nextSteps, renderTargetFlags } from '../render/next-steps.ts';
@@ -39,14 +41,18 @@ export function resourceCommands(resource: AnyResource, options: TargetOptions):
 
 function exportCommands(resource: AnyResource, { dir: _, ...flags }: TargetOptions) {
   if (resource.kind !== 'SearchExport') return [];
-  const { manifest, kubernetesJob } = resource.status ?? {};
+  const { spec, status } = resource;
+  const { manifest, kubernetesJob } = status ?? {};
   const logs = kubernetesJob && `kubectl logs ${shellWord(`job/${kubernetesJob.name}`)}${renderTargetFlags(flags)}`;
   return [
-    ...(manifest
-      ? [{ purpose: 'Verify the files', command: `${invocation('verify')} ${shellWord(manifest.url)}` }]
-      : []),
+    ...(manifest ? [{ purpose: 'Verify the files', command: verifyCommand(manifest.url, spec.destination) }] : []),
     ...(logs === undefined ? [] : [{ purpose: 'Read the logs', command: logs }]),
   ];
+}
+
+function verifyCommand(url: string, { s3, gcs, azureBlob }: DestinationSpec): string {
+  const storeFlags = renderStoreFlags({ ...(s3 ?? gcs ?? azureBlob), pathStyle: s3?.forcePathStyle === true });
+  return `${invocation('verify')} ${shellWord(url)}${storeFlags}`;
 }
 
 function getCommand({ kind, metadata }: AnyResource, flags: TargetOptions): string {

@@ -53,9 +53,28 @@ describe('the other commands', () => {
 
   test('verify a complete export, which can no longer be paused', () => {
     expect(offered(example('september-audit'))).toEqual([
-      'logfleet verify s3://audit/logs/audit/september-audit/439b4d31/manifest.json',
+      'logfleet verify s3://audit/logs/audit/september-audit/439b4d31/manifest.json --region eu-central-1',
       'logfleet get sx september-audit -n audit --watch',
     ]);
+  });
+
+  test.each<[string, object, string]>([
+    [
+      's3://audit',
+      { s3: { bucket: 'audit', endpoint: 'http://minio:9000', forcePathStyle: true, insecure: true } },
+      ' --endpoint http://minio:9000 --path-style --insecure',
+    ],
+    ['gs://audit', { gcs: { bucket: 'audit' } }, ''],
+    [
+      'https://store.example.com/audit',
+      { azureBlob: { container: 'audit', endpoint: 'https://store.example.com' } },
+      ' --endpoint https://store.example.com',
+    ],
+  ])('verify files in the store %s', (url, destination, storeFlags) => {
+    const known = { sha256: '0', rows: 1, files: 1, bytes: 1, complete: true, proof: 'Count' } as const;
+    const status = { manifest: { ...known, url } };
+    const resource = shownResource({ kind: 'SearchExport', name: 'errors', spec: { destination }, status });
+    expect(offered(resource)).toContain(`logfleet verify ${url}${storeFlags}`);
   });
 
   test('read the logs of a Kubernetes Job', () => {
