@@ -60,7 +60,10 @@ interface KubernetesHostOptions extends Ports {
   readonly onEvent?: EventListener;
 }
 
-type AnyReflector = Pick<Reflector<never>, 'run' | 'relist' | 'isAwaited' | 'steppedAtMs' | 'checkVersion' | 'problem'>;
+type AnyReflector = Pick<
+  Reflector<never>,
+  'run' | 'relist' | 'hasListed' | 'isAwaited' | 'steppedAtMs' | 'checkVersion' | 'problem'
+>;
 
 /** Cache for one kind of resource, and the reflectors that keep it up to date. */
 interface WatchedKind<K extends KindName> {
@@ -209,12 +212,13 @@ export class KubernetesHost implements Host {
 
   /**
    * Lists SearchExports, Jobs and pods again, so that a new leader knows all those that the previous leader has created
-   * (S6, B8). Does not wait for a first list of SearchExports, because schedules wait for it anyway.
+   * (S6, B8). Does not wait for the first list of SearchExports in a namespace, because schedules wait for it anyway.
    */
   async #relistForLeader(): Promise<void> {
-    const exports = this.#followed.get('SearchExport');
-    const relists = exports?.reflectors.map((reflector) => reflector.relist()) ?? [];
-    await Promise.all([this.workerJobs?.relist(), ...(exports?.cache.synced() ? relists : [])]);
+    const { reflectors = [] } = this.#followed.get('SearchExport') ?? {};
+    const isOutdated = reflectors.map(({ hasListed }) => hasListed);
+    const relists = reflectors.map((reflector) => reflector.relist());
+    await Promise.all([this.workerJobs?.relist(), ...relists.filter((_, index) => isOutdated[index])]);
   }
 
   /** Returns the namespaces that need separate watches. `[undefined]` means a single watch for all namespaces. */

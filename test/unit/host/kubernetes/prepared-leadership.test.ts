@@ -1,9 +1,9 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { hourMs } from '../../../../src/base/time-units.ts';
 import { objectPath, operatorLeaseName, resourcePath } from '../../../../src/host/kubernetes/api-paths.ts';
 import { PreparedLeadership } from '../../../../src/host/kubernetes/prepared-leadership.ts';
 import { SwitchedLeadership } from '../../../support/switched-leadership.ts';
-import { exportDefaults } from '../../../support/world.ts';
+import { exportDefaults, exportsCollection } from '../../../support/world.ts';
 import { createWorld, hostOf } from './world.ts';
 
 test('leadership begins when the preparation of its term has ended', async () => {
@@ -39,23 +39,49 @@ test('the preparation of a former term is not enough', async () => {
   await expect.poll(() => leadership.isLeader()).toBe(true);
 });
 
-test('S6: a new leader knows all runs that the previous leader has created', async () => {
-  const world = createWorld();
-  const lease = objectPath('leases', 'logfleet-system', operatorLeaseName);
-  world.server.patch(lease, { spec: { holderIdentity: 'another-process', leaseDurationSeconds: 15 } });
-  const host = hostOf(world);
-  const exports = host.resources('SearchExport');
-  const known: boolean[] = [];
-  host.leadership.subscribe(() => {
-    if (host.leadership.isLeader()) known.push(exports.get({ namespace: 'logging', name: 'run' }) !== undefined);
+describe('S6: a new leader', () => {
+  /** Starts a host that becomes the leader 15 s later, and records what it knows about a run created before that. */
+  async function untilRunIsCreated(namespaces: 'all' | readonly string[] = 'all') {
+    const world = createWorld();
+    const { server, clock } = world;
+    const lease = objectPath('leases', 'logfleet-system', operatorLeaseName);
+    server.patch(lease, { spec: { holderIdentity: 'another-process', leaseDurationSeconds: 15 } });
+    server.onWatchEvent = () => ({ kind: 'delay', delayMs: hourMs });
+    server.onRequest = ({ namespace }) => (namespace === 'audit' ? { kind: 'stall', when: 'before' } : undefined);
+    const host = hostOf(world, namespaces);
+    const exports = host.resources('SearchExport');
+    const known: boolean[] = [];
+    const note = () => {
+      const isActing = host.leadership.isLeader() && exports.synced();
+      if (isActing) known.push(exports.get({ namespace: 'logging', name: 'run' }) !== undefined);
+    };
+    host.leadership.subscribe(note);
+    void exports.whenSynced().then(note);
+    host.start();
+    await clock.advance(5_000);
+    const spec = { ...exportDefaults, timeRange: { from: '2026-11-01T00:00:00Z', to: '2026-11-01T01:00:00Z' } };
+    const run = { apiVersion: 'logfleet.dev/v1alpha1', kind: 'SearchExport', metadata: { name: 'run' }, spec };
+    server.create(resourcePath('SearchExport', 'logging'), run);
+    return { ...world, host, known };
+  }
+
+  test('knows all runs that the previous leader has created', async () => {
+    const { clock, host, known } = await untilRunIsCreated();
+    expect([host.resources('SearchExport').synced(), host.leadership.isLeader()]).toEqual([true, false]);
+    await clock.advance(20_000);
+    expect(known).toEqual([true]);
   });
-  host.start();
-  await world.clock.advance(5_000);
-  expect([exports.synced(), host.leadership.isLeader()]).toEqual([true, false]);
-  world.server.onWatchEvent = () => ({ kind: 'delay', delayMs: hourMs });
-  const spec = { ...exportDefaults, timeRange: { from: '2026-11-01T00:00:00Z', to: '2026-11-01T01:00:00Z' } };
-  const run = { apiVersion: 'logfleet.dev/v1alpha1', kind: 'SearchExport', metadata: { name: 'run' }, spec };
-  world.server.create(resourcePath('SearchExport', 'logging'), run);
-  await world.clock.advance(20_000);
-  expect(known).toEqual([true]);
+
+  test('knows them also if one of its namespaces has not been listed before', async () => {
+    const { clock, server, known } = await untilRunIsCreated(['logging', 'audit']);
+    let isListedAgain = false;
+    server.onRequest = ({ method, namespace, collection }) => {
+      if (method !== 'GET' || collection !== exportsCollection) return undefined;
+      isListedAgain ||= namespace === 'logging';
+      if (namespace === 'logging') return { kind: 'delay', delayMs: 1_000 };
+      return isListedAgain ? undefined : { kind: 'stall', when: 'before' };
+    };
+    await clock.advance(20_000);
+    expect(known).toEqual([true]);
+  });
 });
