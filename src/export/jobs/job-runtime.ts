@@ -520,10 +520,10 @@ function jobsText(jobs: readonly string[], namespace: string): string {
   return texts.length === 0 ? '' : `: ${texts.join(', ')}`;
 }
 
-/** Returns a sentence about a Job that has fewer workers than requested, or an empty string for other Jobs. */
+/** Returns a sentence about a Job that has fewer workers because of other Jobs. Otherwise returns an empty string. */
 function fewerText({ workers }: HeldShare, wanted: HeldShare): string {
   if (workers === wanted.workers) return '';
-  return ` It has ${workers} of the ${wanted.workers} requested workers, because other Jobs are using the rest of the request limits.`;
+  return ` It has ${workers} instead of ${wanted.workers} workers, because other Jobs are using the rest of the request limits.`;
 }
 
 function readEnd(job: WorkerJob, store: WorkerJobs): boolean {

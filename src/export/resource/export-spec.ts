@@ -53,8 +53,8 @@ export function limitsOf(
 }
 
 /**
- * Returns the maximum number of workers of an export in a Kubernetes Job. An export has a single worker if its query cannot be
- * split, or if its spec limits the number of rows.
+ * Returns the maximum number of workers of an export in a Kubernetes Job. An export has a single worker if its query
+ * cannot be split, or if its spec limits the number of rows.
  */
 export function workersOf(spec: Pick<SearchExport['spec'], 'query' | 'results' | 'execution' | 'limits'>): number {
   const isForOne = whyUnsplittable(spec) !== undefined || spec.limits.maxMessages !== undefined;

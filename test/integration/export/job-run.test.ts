@@ -725,7 +725,10 @@ describe('an export in a Kubernetes Job', () => {
     for (const name of ['a', 'b']) world.world.addExport(name, { ...inHour, ...inJob });
     world.start();
     await world.world.until(() => controller.running.length === 2, 30 * minuteMs);
-    world.add({ ...inJob, execution: { mode: 'Job', job: { workers: 3 } } });
+    world.add({ ...inJob, execution: { mode: 'Job', job: { workers: 4 } } });
+    const message = () => world.condition('Ready')?.message ?? '';
+    await world.world.until(() => message().includes('has been created'), 30 * minuteMs);
+    expect(message()).toContain('has been created. It has 1 instead of 3 workers, because other Jobs are using');
     await world.world.until(() => controller.running.length === 3, 30 * minuteMs);
     const uid = world.world.export('audit')?.metadata.uid;
     const own = jobs().filter(({ metadata }) => metadata.labels?.['logfleet.dev/export-uid'] === uid);
