@@ -4,8 +4,8 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { setPriority, tmpdir } from 'node:os';
+import { mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs';
+import { freemem, setPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { TestCounts } from './counting-reporter.ts';
@@ -48,6 +48,22 @@ interface Suite {
  * often, which needs more memory and a third less CPU time.
  */
 const fastGo = { GOGC: '500' };
+
+/**
+ * Folder for temporary files of tests: a file system in memory if there is enough room, otherwise the usual folder. Many
+ * tests wait until files are on disk, so in memory they take a tenth less CPU time.
+ */
+const temporaryFolder = hasRoom('/dev/shm') ? '/dev/shm' : tmpdir();
+
+function hasRoom(memoryFolder: string): boolean {
+  const needed = 8 * 1024 ** 3;
+  try {
+    const { bavail, bsize } = statfsSync(memoryFolder);
+    return bavail * bsize >= needed && freemem() >= needed;
+  } catch {
+    return false;
+  }
+}
 
 /** Vitest projects whose tests start programs. Most of these programs come from `make tools`. */
 const waiting = ['browser', 'cluster', 'cluster-wide', 'e2e', 'monitoring', 'side-by-side', 'store'];
@@ -116,12 +132,12 @@ async function run(
 }
 
 async function runTests({ projects, nice }: TestRun, isShown: boolean): Promise<TestCounts> {
-  const directory = mkdtempSync(join(tmpdir(), 'logfleet-test-'));
+  const directory = mkdtempSync(join(temporaryFolder, 'logfleet-test-'));
   const file = join(directory, 'counts.json');
   const reporters = ['--reporter=default', '--reporter=./scripts/counting-reporter.ts'];
   const named = projects.map((project) => `--project=${project}`);
   const vitest = join(root, 'node_modules/vitest/vitest.mjs');
-  const env = { ...fastGo, LOGFLEET_TEST_COUNTS: file };
+  const env = { ...fastGo, TMPDIR: temporaryFolder, LOGFLEET_TEST_COUNTS: file };
   const passed = await run(process.execPath, [vitest, 'run', ...named, ...reporters], { env, nice, isShown });
   const counts = readCounts(file);
   rmSync(directory, { recursive: true });
