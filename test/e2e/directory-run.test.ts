@@ -1,4 +1,6 @@
 /** Tests `logfleet run DIR` with policies: signals, a second process, and user errors. */
+import { mkdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, vi } from 'vitest';
 import { test } from './support/end-to-end.ts';
 import { policyManifest } from './support/manifest-directory.ts';
@@ -81,6 +83,26 @@ describe.concurrent('a rollout', () => {
     expect(first.signal('SIGINT')).toBe(undefined);
     expect((await first.ended).status).toBe(130);
   });
+
+  test.for([
+    [[], 130],
+    [['--watch'], 0],
+  ] as const)(
+    'ends on SIGTERM while it waits for a process on another machine: %j',
+    async ([flags, status], { tenant, manifests, run }) => {
+      await tenant.equip({ groups: { web: { count: 1, version: oldVersion, upgrade: quick } } });
+      await manifests.policy('production');
+      const other = { pid: 1, processStart: '', hostname: 'elsewhere', scope: 'elsewhere', since: '', token: 'other' };
+      const lock = JSON.stringify(other);
+      await mkdir(join(manifests.path, '.logfleet'));
+      await manifests.write('.logfleet/lock', lock);
+      const first = await run(flags);
+      await first.line(/waiting up to 30 s, because process 1 on host elsewhere/);
+      first.signal('SIGTERM');
+      expect(await first.ended).toMatchObject({ status, stdout: '' });
+      expect(await readFile(join(manifests.path, '.logfleet/lock'), 'utf8')).toBe(lock);
+    },
+  );
 
   test('ends with status 1 when another process has taken over the directory', async ({ tenant, manifests, run }) => {
     await tenant.equip({ groups: { web: { count: 1, version: oldVersion, upgrade: quick } } });

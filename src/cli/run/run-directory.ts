@@ -29,6 +29,29 @@ export async function runOnDirectories(
   context: CommandContext,
   metrics: PrometheusMetrics,
 ): Promise<number> {
+  try {
+    return await openAndRun(dirs, options, context, metrics);
+  } catch (error) {
+    // A signal has aborted the opening of the directories.
+    if (context.signal.aborted && error === context.signal.reason) return statusAfterSignal(options, context);
+    throw error;
+  }
+}
+
+/**
+ * Returns the exit status after a signal. SIGTERM is the normal way to end a run with `--watch`, so it counts as
+ * success. Without `--watch`, SIGTERM interrupts the run before its end.
+ */
+function statusAfterSignal({ watch }: RunOptions, { signal }: CommandContext): number {
+  return watch && signal.reason === 'SIGTERM' ? exitStatus.ok : exitStatus.interrupted;
+}
+
+async function openAndRun(
+  dirs: readonly string[],
+  options: RunOptions,
+  context: CommandContext,
+  metrics: PrometheusMetrics,
+): Promise<number> {
   const directories = dirs.map((dir) => path.resolve(context.cwd, dir));
   const asWritten = (directory: string | undefined) => dirs[directories.indexOf(directory ?? '')];
   const dirOf = ({ kind, metadata }: AnyResource) => asWritten(host.directoryOf({ kind, ...metadata }));
@@ -41,6 +64,7 @@ export async function runOnDirectories(
   const host = await createDirectoryHost({
     ...{ clock: operator.clock, random: operator.random, log: operator.log, directories },
     secretsFromEnvironment: await secretFromVariables(context),
+    signal: context.signal,
   });
   const isEmpty = () =>
     resourcesOf(host).length === 0 && host.problems().every(({ severity }) => severity === 'warning');
@@ -49,9 +73,7 @@ export async function runOnDirectories(
   await runUntilEnd(operator, host, options, context, metrics);
   if (context.signal.aborted) {
     context.stderr.write(`logfleet run: ${renderInterruption(resourcesOf(host))}\n`);
-    // SIGTERM is the normal way to end a run with `--watch`, so it counts as success. Without `--watch`, SIGTERM
-    // interrupts the run before its end.
-    return options.watch && context.signal.reason === 'SIGTERM' ? exitStatus.ok : exitStatus.interrupted;
+    return statusAfterSignal(options, context);
   }
   if (isEmpty()) {
     context.stderr.write(`${emptiness}, so nothing was done: restore the manifests, or use another directory\n`);

@@ -56,6 +56,8 @@ export interface DirectoryContentsOptions extends Pick<Ports, 'clock' | 'random'
    * True for the operator, which waits until files are completely written. Commands such as `logfleet get` do not wait.
    */
   readonly isOperator: boolean;
+  /** Aborts `open`. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 export class DirectoryContents {
@@ -92,14 +94,14 @@ export class DirectoryContents {
    */
   open(): Promise<void> {
     return this.#exclusively(async () => {
-      const { clock, isOperator } = this.#options;
+      const { clock, isOperator, signal } = this.#options;
       await this.#loadRecords();
       const endMs = clock.monotonic() + longestWritingMs;
       while (isOperator && (await this.#read(false)).isUnfinished && clock.monotonic() < endMs)
-        await sleep(clock, quietMs);
+        await sleep(clock, quietMs, signal);
       await this.#readManifests(isOperator);
       while (isOperator && this.#missingSinceMs.size > 0) {
-        await sleep(clock, deletionDelayMs);
+        await sleep(clock, deletionDelayMs, signal);
         await this.#readManifests(true);
       }
       this.cache.markSynced();

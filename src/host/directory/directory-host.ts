@@ -30,11 +30,14 @@ export interface DirectoryHostOptions extends Omit<Ports, 'metrics'> {
    * that has no manifest.
    */
   readonly secretsFromEnvironment?: ReadonlyMap<string, SecretText> | undefined;
+  /** Aborts the opening of the directories, which can take a minute. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /**
  * Opens the manifest directories and loads all resources. Fails with `host.directory` if a path is not a directory,
  * with `host.locked` if another process is using a directory, and with `host.disk` if the state cannot be written.
+ * Rejects with the signal's reason if the signal is aborted.
  */
 export async function createDirectoryHost(options: DirectoryHostOptions): Promise<DirectoryHost> {
   const directories = await distinctDirectories(options.directories);
@@ -67,8 +70,8 @@ export class DirectoryHost extends DirectoryContents implements Host {
   #reported: OperatorSettings = {};
 
   constructor(directories: readonly string[], locks: readonly ProcessLock[], options: DirectoryHostOptions) {
-    const { clock, random, log, secretsFromEnvironment } = options;
-    super({ directories, clock, random, isOperator: true });
+    const { clock, random, log, secretsFromEnvironment, signal } = options;
+    super({ directories, clock, random, isOperator: true, signal });
     this.#locks = locks;
     this.lost = Promise.race(locks.map((lock) => lock.lost));
     this.#log = log;
@@ -188,12 +191,12 @@ async function existingDirectory(directory: string): Promise<string> {
 
 async function acquireAll(
   directories: readonly string[],
-  { clock, random }: DirectoryHostOptions,
+  { clock, random, log, signal }: DirectoryHostOptions,
 ): Promise<ProcessLock[]> {
   const locks: ProcessLock[] = [];
   try {
     for (const directory of directories) {
-      locks.push(await ProcessLock.acquire(new StateDirectory(directory), { clock, random }));
+      locks.push(await ProcessLock.acquire(new StateDirectory(directory), { clock, random, log, signal }));
     }
     return locks;
   } catch (error) {

@@ -20,6 +20,7 @@ import { jsonReader, objectOf, textShape } from '../../api/json-shape.ts';
 import { type Clock, elapsedMs, type Instant, instant, sleep, type Timer } from '../../base/clock.ts';
 import { failure, isFileAbsent, LogfleetError, messageOf, systemCode } from '../../base/errors.ts';
 import { Listeners } from '../../base/listeners.ts';
+import type { Logger } from '../../base/log.ts';
 import type { Ports } from '../../base/ports.ts';
 import { isRunning, ownIdentity, type ProcessIdentity } from '../../base/process-identity.ts';
 import { createUid } from '../../base/random.ts';
@@ -42,6 +43,9 @@ interface Holder extends ProcessIdentity {
 }
 
 interface ProcessLockOptions extends Pick<Ports, 'clock' | 'random'> {
+  readonly log?: Logger;
+  /** Aborts the wait for the heartbeat of another process. `acquire` then rejects with the signal's reason. */
+  readonly signal?: AbortSignal | undefined;
   /** Id of the machine or container within which process ids are unique. Only tests set this option. */
   readonly scope?: string;
 }
@@ -73,7 +77,8 @@ export class ProcessLock {
       await makeState(state);
       return await ProcessLock.#acquire(state.lockFile, options);
     } catch (error) {
-      throw error instanceof LogfleetError ? error : directoryError('write', state.lockFile, error);
+      if (error instanceof LogfleetError || options.signal?.aborted) throw error;
+      throw directoryError('write', state.lockFile, error);
     }
   }
 
@@ -84,8 +89,8 @@ export class ProcessLock {
       if (await place(path, holder)) return new ProcessLock(path, holder, clock, false);
       const other = await readHolder(path);
       if (other === 'absent') continue;
-      if (await isAlive(path, other, holder, clock)) throw lockedError(path, other);
-      if (await takeOver(path, other, holder, clock)) return new ProcessLock(path, holder, clock, true);
+      if (await isAlive(path, other, holder, options)) throw lockedError(path, other);
+      if (await takeOver(path, other, holder, options)) return new ProcessLock(path, holder, clock, true);
     }
     throw lockedError(path, await readHolder(path));
   }
@@ -198,12 +203,17 @@ async function place(path: string, holder: Holder): Promise<boolean> {
  * that try to replace this lock file, only the one that creates the claim file replaces it. So a process that is slow
  * cannot replace the lock file of a new holder.
  */
-async function takeOver(path: string, dead: Holder | 'unreadable', us: Holder, clock: Clock): Promise<boolean> {
+async function takeOver(
+  path: string,
+  dead: Holder | 'unreadable',
+  us: Holder,
+  options: ProcessLockOptions,
+): Promise<boolean> {
   const claim = join(dirname(path), `.lock.${dead === 'unreadable' ? dead : dead.token}.claim.tmp`);
   if (!(await place(claim, us))) {
     const other = await readHolder(claim);
     if (other === 'absent') return false;
-    if (await isAlive(claim, other, us, clock)) throw lockedError(path, other);
+    if (await isAlive(claim, other, us, options)) throw lockedError(path, other);
     await rm(claim, { force: true });
     return false;
   }
@@ -219,16 +229,24 @@ async function takeOver(path: string, dead: Holder | 'unreadable', us: Holder, c
   return isSame(await readHolder(path), us);
 }
 
-async function isAlive(path: string, other: Holder | 'unreadable', us: Holder, clock: Clock): Promise<boolean> {
-  if (other === 'unreadable' || other.scope !== us.scope) return showsHeartbeat(path, clock);
-  return isRunning(other);
+async function isAlive(
+  path: string,
+  other: Holder | 'unreadable',
+  us: Holder,
+  options: ProcessLockOptions,
+): Promise<boolean> {
+  if (other !== 'unreadable' && other.scope === us.scope) return isRunning(other);
+  options.log?.info(
+    `waiting up to ${silenceMs / 1_000} s, because ${nameOf(other)} may still be using this directory (${path})`,
+  );
+  return showsHeartbeat(path, options);
 }
 
-async function showsHeartbeat(path: string, clock: Clock): Promise<boolean> {
+async function showsHeartbeat(path: string, { clock, signal }: ProcessLockOptions): Promise<boolean> {
   const first = await changeTime(path);
   const untilMs = clock.monotonic() + silenceMs;
   while (clock.monotonic() < untilMs) {
-    await sleep(clock, pollIntervalMs);
+    await sleep(clock, pollIntervalMs, signal);
     if ((await changeTime(path)) !== first) return true;
   }
   return false;
