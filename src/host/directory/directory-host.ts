@@ -2,8 +2,8 @@
  * Host for running the operator on directories of manifest files instead of in a Kubernetes cluster. Status and ledgers
  * are stored in the folder `.logfleet` next to the manifests. A lock file takes the place of leader election.
  */
-import { realpath, stat, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readdir, realpath, stat, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { renderExplanation, renderFinding } from '../../api/finding.ts';
 import { referenceOf } from '../../api/kinds.ts';
 import { failure, isFileAbsent, type LogfleetError } from '../../base/errors.ts';
@@ -18,7 +18,7 @@ import { DirectoryContents } from './directory-contents.ts';
 import { makeFolder, removeTemporaryFiles } from './durable-file.ts';
 import { EventFile } from './event-file.ts';
 import { LedgerFiles } from './ledger-files.ts';
-import { DirectoryLeadership, ProcessLock } from './process-lock.ts';
+import { DirectoryLeadership, ProcessLock, refuseOverlap } from './process-lock.ts';
 import { type Notice, renderNotice } from './resource-records.ts';
 import { StateDirectory } from './state-directory.ts';
 
@@ -43,6 +43,7 @@ export async function createDirectoryHost(options: DirectoryHostOptions): Promis
   const directories = await distinctDirectories(options.directories);
   const locks = await acquireAll(directories, options);
   try {
+    await refuseOverlaps(directories, options);
     for (const directory of directories) await prepareState(new StateDirectory(directory));
     const host = new DirectoryHost(directories, locks, options);
     await host.open();
@@ -202,6 +203,37 @@ async function acquireAll(
   } catch (error) {
     await releaseAll(locks);
     throw error;
+  }
+}
+
+/**
+ * Fails with `host.locked` if another process uses a directory that contains one of the directories or is inside it
+ * (D6). This process must already hold the locks of its own directories, so that of two processes that start at the
+ * same time, at least one notices the other.
+ */
+async function refuseOverlaps(directories: readonly string[], options: DirectoryHostOptions): Promise<void> {
+  const own = new Set(await Promise.all(directories.map((directory) => realpath(directory))));
+  for (const directory of own) {
+    for await (const other of overlapping(directory)) {
+      if (!own.has(other)) await refuseOverlap(other, directory, options);
+    }
+  }
+}
+
+/**
+ * Yields the folders above and below `directory` on which another run would read some of the same manifests. A run reads
+ * no folders whose names begin with a dot.
+ */
+async function* overlapping(directory: string): AsyncGenerator<string, void> {
+  for (let inner = directory; !basename(inner).startsWith('.') && dirname(inner) !== inner; inner = dirname(inner)) {
+    yield dirname(inner);
+  }
+  const waiting = [directory];
+  for (let folder = waiting.pop(); folder !== undefined; folder = waiting.pop()) {
+    if (folder !== directory) yield folder;
+    for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
+      if (entry.isDirectory() && !entry.name.startsWith('.')) waiting.push(join(folder, entry.name));
+    }
   }
 }
 

@@ -27,7 +27,7 @@ import { createUid } from '../../base/random.ts';
 import { isoText } from '../../base/time-text.ts';
 import type { Leadership } from '../host.ts';
 import { directoryError, makeState } from './durable-file.ts';
-import type { StateDirectory } from './state-directory.ts';
+import { StateDirectory } from './state-directory.ts';
 
 export const lockHeartbeatMs = 5_000;
 export const silenceMs = 30_000;
@@ -158,6 +158,22 @@ export class ProcessLock {
     if (isChanged) this.#listeners.notify();
     if (!this.#lost) this.#scheduleHeartbeat();
   }
+}
+
+/**
+ * Fails with `host.locked` (handling `stall`) if a live process holds the lock of `used`, a directory that contains
+ * `directory` or is inside it (D6).
+ */
+export async function refuseOverlap(used: string, directory: string, options: ProcessLockOptions): Promise<void> {
+  const { lockFile } = new StateDirectory(used);
+  const other = await readHolder(lockFile).catch((cause: unknown) => {
+    throw directoryError('read', lockFile, cause);
+  });
+  if (other === 'absent' || !(await isAlive(lockFile, other, await describeOurselves(options), options))) return;
+  const message =
+    `${nameOf(other)} is using ${used}, which overlaps with ${directory}, so two processes would manage the same resources: ` +
+    'stop that process, or choose directories that do not contain each other';
+  throw failure('stall', 'host.locked', message, { reason: 'DirectoryLocked' });
 }
 
 /**

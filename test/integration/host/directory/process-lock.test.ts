@@ -112,6 +112,45 @@ describe('another process', () => {
   });
 });
 
+describe('a process that runs on a directory', () => {
+  test.each([
+    ['that contains', 'outer', 'outer/inner'],
+    ['inside', 'outer/inner', 'outer'],
+    ['deep inside', 'outer/a/b/inner', 'outer'],
+  ])('%s the directory of another process is refused (D6)', async (_, used, wanted) => {
+    const place = new Workplace();
+    for (const folder of [used, wanted]) mkdirSync(place.path(folder), { recursive: true });
+    const first = await place.open({ directories: [place.path(used)] });
+    await expect(place.open({ directories: [place.path(wanted)] })).rejects.toMatchObject({
+      code: 'host.locked',
+      message: expect.stringMatching(
+        `^process ${process.pid} .* is using ${place.path(used)}, .* ${place.path(wanted)}`,
+      ),
+    });
+    expect(existsSync(place.path(wanted, lockFile))).toBe(false);
+    await first.close();
+    expect((await place.open({ directories: [place.path(wanted)] })).leadership.isLeader()).toBe(true);
+  });
+
+  test.each([
+    ['beside that of another process', 'outer/one', 'outer/two'],
+    ['in a hidden folder of the directory of another process, which reads no hidden folders', 'outer', 'outer/.two'],
+    ['with a hidden folder in which another process runs', 'outer/.one/inner', 'outer'],
+  ])('%s is not refused', async (_, used, wanted) => {
+    const place = new Workplace();
+    for (const folder of [used, wanted]) mkdirSync(place.path(folder), { recursive: true });
+    await place.open({ directories: [place.path(used)] });
+    expect((await place.open({ directories: [place.path(wanted)] })).leadership.isLeader()).toBe(true);
+  });
+
+  test('may also run on a directory inside it', async () => {
+    const place = new Workplace();
+    mkdirSync(place.path('outer/inner'), { recursive: true });
+    const host = await place.open({ directories: [place.path('outer'), place.path('outer/inner')] });
+    expect(host.leadership.isLeader()).toBe(true);
+  });
+});
+
 describe('a lock', () => {
   test('keeps out a second holder in the same process, until it is released', async () => {
     const place = new Workplace();
