@@ -15,7 +15,7 @@ import { TroubleLines } from '../../base/trouble-lines.ts';
 import type { EventSink, Host, OperatorSettings, OwnerRef, SecretReader } from '../host.ts';
 import { ChangeWatch } from './change-watch.ts';
 import { DirectoryContents } from './directory-contents.ts';
-import { makeFolder, removeTemporaryFiles } from './durable-file.ts';
+import { directoryError, makeFolder, removeTemporaryFiles } from './durable-file.ts';
 import { EventFile } from './event-file.ts';
 import { LedgerFiles } from './ledger-files.ts';
 import { DirectoryLeadership, ProcessLock, refuseOverlap } from './process-lock.ts';
@@ -241,11 +241,18 @@ async function releaseAll(locks: readonly ProcessLock[]): Promise<void> {
   for (const lock of locks) await lock.release();
 }
 
-/** Creates the state folder `.logfleet` of a manifest directory, with a `.gitignore` file and a folder for requests. */
+/**
+ * Creates the state folder `.logfleet` of a manifest directory, with a `.gitignore` file and a folder for requests. Fails
+ * with `host.disk` if the folder cannot be written.
+ */
 async function prepareState(state: StateDirectory): Promise<void> {
-  for (const folder of state.ownFolders) await removeTemporaryFiles(folder);
-  await makeFolder(state.requestFolder);
-  await writeFile(join(state.folder, '.gitignore'), '*\n');
+  try {
+    for (const folder of state.ownFolders) await removeTemporaryFiles(folder);
+    await makeFolder(state.requestFolder);
+    await writeFile(join(state.folder, '.gitignore'), '*\n');
+  } catch (cause) {
+    throw directoryError('write', state.folder, cause);
+  }
 }
 
 /** Returns the flags that other logfleet commands need to find the resources in this namespace and directory. */

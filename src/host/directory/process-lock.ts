@@ -118,12 +118,16 @@ export class ProcessLock {
     return this.#listeners.add(listener);
   }
 
+  /**
+   * Removes the lock file. Never rejects: if the file cannot be removed, the next process finds that its holder has
+   * ended.
+   */
   async release(): Promise<void> {
     this.#timer?.cancel();
     const wasLost = this.#lost;
     this.#lost = true;
     const holder = await readHolder(this.#path).catch(() => 'absent' as const);
-    if (!wasLost && isSame(holder, this.#holder)) await rm(this.#path, { force: true });
+    if (!wasLost && isSame(holder, this.#holder)) await rm(this.#path, { force: true }).catch(() => {});
   }
 
   #scheduleHeartbeat(): void {
@@ -210,7 +214,7 @@ async function place(path: string, holder: Holder): Promise<boolean> {
     if (systemCode(error) === 'EEXIST' || isFileAbsent(error)) return false;
     throw error;
   } finally {
-    await rm(temporary, { force: true });
+    await rm(temporary, { force: true }).catch(() => {});
   }
 }
 

@@ -1,4 +1,4 @@
-/** Tests that a file operation that fails once loses no state of a directory. */
+/** Tests the effect of a file operation that fails once. */
 import { expect, test, vi } from 'vitest';
 import { find, get, ownerOf, policy, Workplace } from '../../../support/workplace.ts';
 
@@ -14,8 +14,36 @@ vi.mock('node:fs/promises', async (original) => {
       return operation(...args);
     };
   };
-  const changing = ['mkdir', 'open', 'rename', 'rm'];
+  const changing = ['link', 'mkdir', 'open', 'rename', 'rm', 'writeFile'];
   return { ...real, ...Object.fromEntries(changing.map((name) => [name, failing(real[name] as Operation)])) };
+});
+
+test('a run also ends normally if its lock file cannot be removed, and the next run takes over the lock', async () => {
+  const place = new Workplace();
+  const host = await place.open();
+  disk.failing = disk.operations;
+  await host.close();
+  disk.failing = -1;
+  const holder = JSON.parse(place.read('.logfleet/lock'));
+  // The process with this start time has ended.
+  place.write('.logfleet/lock', JSON.stringify({ ...holder, processStart: '1' }));
+  expect((await place.open()).leadership.tookOverByForce()).toBe(true);
+});
+
+test('a directory either opens or is reported as not writable, and opens at the next start', async () => {
+  let isLast = false;
+  for (let operation = 0; !isLast; operation++) {
+    const place = new Workplace();
+    place.write('web.yaml', policy('web'));
+    disk.failing = disk.operations + operation;
+    const first = await place.open().catch((error: unknown) => {
+      expect(error).toMatchObject({ code: 'host.disk', message: expect.stringContaining(place.directory) });
+    });
+    isLast = disk.operations <= disk.failing;
+    disk.failing = -1;
+    await first?.close();
+    expect(find(await place.open(), 'web')).toBeDefined();
+  }
 });
 
 test('a resource that moves to another directory keeps its ledger although a file operation fails', async () => {
