@@ -39,8 +39,9 @@ export class ChangeWatch {
    */
   follow(folders: readonly string[]): void {
     if (this.#closed) return;
+    const wanted = new Set(folders);
     for (const [folder, watcher] of this.#watchers) {
-      if (folders.includes(folder)) continue;
+      if (wanted.has(folder)) continue;
       watcher.close();
       this.#watchers.delete(folder);
     }

@@ -211,10 +211,8 @@ export class ManifestReader {
       problem && isUnknown(idOf(each)) ? [{ directory, manifest, problem, mayPause: false }] : [],
     );
     const ofFiles = unclear.filter(({ directory, manifest, isWhole }) => {
-      const files = [...(this.#memories.get(directory) ?? [])].filter(([path]) =>
-        isAtOrBelow({ directory, manifest: path }, { directory, manifest }),
-      );
-      const missing = files.flatMap(([, { ids, refused }]) => [...ids, ...refused]).filter((id) => !found.has(id));
+      const files = memoriesBelow(this.#memories.get(directory) ?? new Map(), manifest);
+      const missing = files.flatMap(({ ids, refused }) => [...ids, ...refused]).filter((id) => !found.has(id));
       const isNew = files.length === 0 || (!isWhole && missing.length === 0);
       return isNew || missing.some(isUnknown);
     });
@@ -324,10 +322,11 @@ export class ManifestReader {
   }
 }
 
-function isAtOrBelow(place: Place, outer: Place): boolean {
-  const path = join(place.directory, place.manifest);
-  const outerPath = join(outer.directory, outer.manifest);
-  return path === outerPath || path.startsWith(join(outerPath, '/'));
+/** Returns the stored data about a manifest file, or about all files in a folder. The path '' is the whole directory. */
+function memoriesBelow(memories: FileMemories, path: string): readonly FileMemory[] {
+  const file = memories.get(path);
+  if (file) return [file];
+  return [...memories].flatMap(([each, memory]) => (path === '' || each.startsWith(`${path}/`) ? [memory] : []));
 }
 
 function idsIn(file: DecodedFile, place: Place): Pick<FileMemory, 'ids' | 'refused'> {
