@@ -99,6 +99,10 @@ export class PolicyReconciler implements Reconciler {
     const gathered = 'kind' in bound ? bound : gatherer.gather(policy, bound);
     if (onGathered) {
       onGathered(policy, gathered);
+      // Without a decision, nothing else reconciles the policy once the other policies have claimed their collectors.
+      if (gathered.kind === 'ready' && gathered.awaitsClaims) {
+        this.#environment.turns.wait(runtime.owner, gathered.bound.account.serviceId);
+      }
       return requeue(gathered.kind === 'unready' ? repeatMs : Infinity, true);
     }
     if (gathered.kind === 'unready') return reportUnready(runtime, policy, gathered);

@@ -56,6 +56,17 @@ describe('the manifests of a plan', () => {
     expect(tasks).toEqual([]);
   });
 
+  test('can select different collectors, and are then planned without waiting for a second list', async () => {
+    const texts = ['web-0*', 'web-1*'].map((name, index) =>
+      policy(`policy${index}`).replace('selector: {}', `selector: {matchNames: ["${name}"]}`),
+    );
+    // The collectors are listed again after five minutes.
+    const { status, stdout } = await plan({ texts: [secret, texts.join('---')], flags: { timeout: 60_000 } });
+    expect(status).toBe(0);
+    expect(stdout).toContain('9 of 9 collectors');
+    expect(stdout).toContain('3 of 3 collectors');
+  });
+
   test('can use credentials in environment variables', async () => {
     const env = {
       LOGFLEET_BASE_URL: `${serviceOrigin}/api`,
