@@ -215,7 +215,7 @@ export class ExportRuntime {
     this.#isOver = view?.manifest !== undefined;
     if (view) this.#rereadCredentials(resource, view);
     const shownView = view && this.#rejection ? { ...view, lastError: this.#rejection } : view;
-    this.#awaitSecrets(resource, problem ?? view?.lastError, changes);
+    this.#awaitSecrets(resource, pausedBy === undefined ? (problem ?? view?.lastError) : undefined, changes);
     if (view?.searches === 0 && this.#isOutdated) this.#end();
     // A restarted process keeps showing a complete export as complete until the process has read the destination.
     // A damaged destination is shown immediately, because an export that has lost files is not complete.
@@ -232,7 +232,7 @@ export class ExportRuntime {
     if (view?.manifest && shownComplete(this.#publisher.latest(resource))) this.#end();
     // A paused export keeps no destination (C1), but only once its status shows the results of the last searches.
     const isPausedInStatus = health.reason === reasons.paused && !this.#publisher.heldBack;
-    if (isPausedInStatus && this.#begun?.work.isIdle) this.#end();
+    if (isPausedInStatus && this.#begun?.work.canBeginAgain) this.#end();
     const refusedMs = holdMs(problem, accounts.refusedForMs(secretOf(resource)));
     const problemMs = problem ? Math.min(recheckMs(problem), refusedMs) : Number.POSITIVE_INFINITY;
     const delayMs = Math.min(statusDelayMs, problemMs, view?.requeueAfterMs ?? Number.POSITIVE_INFINITY);

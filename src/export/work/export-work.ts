@@ -106,9 +106,13 @@ export class ExportWork {
     return jobs.views.length > 0;
   }
 
-  /** True if no search and no other step is running. */
-  get isIdle(): boolean {
-    return !this.#run && this.#searches.list.length === 0;
+  /**
+   * True if the work can end now and begin again later as if it had not ended: no search or other step is running, and
+   * no failure has to be remembered. If a failure were forgotten, it would be reported a second time.
+   */
+  get canBeginAgain(): boolean {
+    const { lastError, unproven } = this.#delays;
+    return !this.#run && this.#searches.list.length === 0 && lastError === undefined && unproven.length === 0;
   }
 
   /** Starts all work that the limits allow. Returns the state of the work for the status. */

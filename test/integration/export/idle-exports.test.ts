@@ -91,19 +91,22 @@ test('C1: an export that is paused while it runs keeps no destination once its s
   expect(world.opened).toBe(opened + 1);
 });
 
-test('C1: no Secret is read for an export that is paused while it waits for a Secret', async () => {
+test.each<[string, object]>([
+  [reasons.secretNotFound, { credentialsSecretRef: { name: 'other' } }],
+  [reasons.queryRefused, { query: '* | where (' }],
+])('C1: no Secret is read for an export that is paused after a failure (%s)', async (reason, spec) => {
   const world = new ExportWorld();
-  world.add({ credentialsSecretRef: { name: 'other' } });
+  world.add(spec);
   world.start();
-  expect(await world.untilReason(reasons.secretNotFound)).toBe(true);
+  expect(await world.untilReason(reason)).toBe(true);
   world.patch({ spec: { paused: true } });
   expect(await world.untilReason(reasons.paused)).toBe(true);
-  const before = costs(world);
   await world.world.clock.advance(minuteMs);
+  const before = costs(world);
+  await world.world.clock.advance(10 * minuteMs);
   expect(costs(world)).toEqual(before);
-  world.world.addSecret('other');
   world.patch({ spec: { paused: false } });
-  expect(await world.untilReason(reasons.exported)).toBe(true);
+  expect(await world.untilReason(reason)).toBe(true);
 });
 
 describe('C2: a Secret that many resources are waiting for', () => {
