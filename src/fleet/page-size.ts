@@ -1,6 +1,7 @@
 /**
  * Learns the page size of the service's collector list from the responses (section 4.6 of docs/service.md). The service
- * may reject a request for many rows, or silently return fewer rows. Only an empty page ends a list.
+ * may reject a request for many rows, or silently return fewer rows. A page with fewer rows than requested does not end
+ * a list.
  */
 import { ServiceError } from '../service/requests/service-error.ts';
 
@@ -52,6 +53,7 @@ export class PageSize {
   /**
    * Updates the page size from the number of rows in a response. Returns true if the page is empty, which means that
    * the list has ended.
+   * @param rows number of rows on the page, or 0 if the page only repeats the end of the list
    */
   learn(limit: number, rows: number, offset: number): boolean {
     const continues = offset > 0 && this.#wasShort;
