@@ -49,9 +49,7 @@ export class TerminalScreen {
     }
   }
 
-  /**
-   * Returns the rows of the screen. Each row is a list of strings that each have one style, without trailing spaces.
-   */
+  /** Returns the rows of the screen without trailing spaces. Each row is divided into texts of one style. */
   rows(): readonly (readonly TextRun[])[] {
     return Array.from({ length: this.#rows.length }, (_, row) => runsOf(this.#rows[row] ?? []));
   }

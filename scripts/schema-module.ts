@@ -25,7 +25,7 @@ interface CelRule {
   readonly message: string;
 }
 
-/** Splits the message of a CEL rule into problem and remedy. A remedy begins with one of a few verbs. */
+/** Splits the message of a CEL rule into problem and remedy. A remedy begins with a verb, such as `use` or `set`. */
 function splitMessage({ message, ...rule }: CelRule): object {
   const [, problem, remedy] = /^(?:(.+?): )?((?:use|set|also set|leave|create|split|make) .+)$/s.exec(message) ?? [];
   if (remedy === undefined) throw new Error(`no remedy that begins with a known verb: ${message}`);

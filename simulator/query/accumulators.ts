@@ -25,7 +25,7 @@ export interface AggregateFunction {
   readonly start: (keep: (bytes: number) => void) => Accumulators;
   /** Approximate memory per group, in bytes. */
   readonly groupBytes: number;
-  /** Returns the type of the function's result for a field of a given type. */
+  /** Returns the type of the result if the function is applied to a field of type `fieldType`. */
   typeFrom(fieldType: FieldDescriptor['fieldType']): FieldDescriptor['fieldType'];
 }
 

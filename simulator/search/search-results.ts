@@ -160,7 +160,7 @@ function filterOf({ filter, transform }: Query): MessageFilter {
   return { reads, cost, matches: (row) => filter.matches(row) && keepsRows.matches(row) };
 }
 
-/** Reports whether the search job can see every message in the range. If so, receipt times need not be checked. */
+/** Reports whether the service has received all messages of the range, so that receipt times need not be checked. */
 function areAllReceived({ data, range, receivedByMs }: ResultOptions): boolean {
   const { maxDelayMs = Number.POSITIVE_INFINITY } = data;
   const longestMs = range.byReceiptTime ? 0 : maxDelayMs;

@@ -70,7 +70,7 @@ function* checkLabelValues(path: JsonPath, labels: JsonObject): Generator<Findin
     if (typeof value !== 'string' || labelValueForm.test(value)) continue;
     yield error([...path, name], 'Invalid', {
       problem: 'is not a label value',
-      remedy: 'use up to 63 letters, digits, "-", "_" and ".", or make it an annotation',
+      remedy: 'use up to 63 letters, digits, "-", "_" and ".", or use an annotation instead',
     });
   }
 }

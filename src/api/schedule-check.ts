@@ -58,7 +58,7 @@ export function scheduleProblem(schedule: string): Explanation | undefined {
   const shown = JSON.stringify(schedule);
   const read = readSchedule(schedule);
   if (!read) return { problem: `${shown} cannot be read`, remedy: `use five fields, for example ${example}` };
-  // The calendar repeats every 400 years, so a schedule without a time after the start of 2000 never fires.
+  // The search for a time covers the 400 years after which the calendar repeats.
   if (read.from(Date.UTC(2000, 0, 1)).next().done) {
     return {
       problem: `${shown} never occurs, because its months do not have such a day`,

@@ -83,7 +83,7 @@ function brokenFiles(
   const anew = searchAgainAdvice(layout, intervals, broken.length === maxNamed ? undefined : damaged, manifest);
   return destinationError(
     'damaged',
-    `commit records list files that are missing or have changed: ${what}; restore the files, or ${anew}`,
+    `exported files are missing or have changed: ${what}; restore the files, or ${anew}`,
   );
 }
 

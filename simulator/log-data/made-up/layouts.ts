@@ -34,7 +34,7 @@ export class Layouts {
   readonly #templates: Templates;
   readonly #layouts: (Layout | undefined)[] = new Array(layoutCount).fill(undefined);
   readonly #key: number;
-  /** Number of the first message block whose layout has not yet been created. */
+  /** Index of the first message block whose layout has not yet been created. */
   #prepared = 0;
   #made = 0;
 

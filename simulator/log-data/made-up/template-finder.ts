@@ -1,6 +1,6 @@
 /**
- * Searches generated messages. To save time and memory, matches in whole message blocks are counted, and matches are
- * not stored.
+ * Searches generated messages. To save time and memory, it stores only the number of matches in each message block, and
+ * finds the matches again when they are needed.
  */
 import type { Finder } from '../data-search.ts';
 import { type Effort, unitsPerBlock } from '../effort.ts';

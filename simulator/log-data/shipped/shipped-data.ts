@@ -89,7 +89,9 @@ function* latestFirst(
   return undefined;
 }
 
-/** Stores matches as a list of ranks (numbers of newer messages). Used if there are few matches, far apart. */
+/**
+ * Stores a match as its rank, which is how many messages are newer. Used if there are few matches, far apart.
+ */
 class RankList implements MatchStore {
   readonly #ranks: number[] = [];
   #isSorted = true;

@@ -595,8 +595,8 @@ export interface StageStatus {
   /** Number of collectors of the stage that run the target version. */
   readonly updated: number;
   /**
-   * Number of collectors of the stage whose upgrade and all its retries failed, or that went offline after their
-   * upgrade or, with `offlinePolicy: Skip`, during it.
+   * Number of failed collectors of the stage: their upgrade and all its retries failed, or they went offline after the
+   * upgrade. With `offlinePolicy: Skip`, a collector that goes offline during its upgrade has also failed.
    */
   readonly failed: number;
   /**
@@ -763,8 +763,8 @@ export interface CollectorCounts {
    */
   readonly pending: number;
   /**
-   * Number of collectors whose upgrade and all its retries failed, or that went offline after their upgrade or, with
-   * `offlinePolicy: Skip`, during it.
+   * Number of failed collectors: their upgrade and all its retries failed, or they went offline after the upgrade. With
+   * `offlinePolicy: Skip`, a collector that goes offline during its upgrade has also failed.
    */
   readonly failed: number;
   /** Number of collectors that cannot be upgraded now, because they are offline. */

@@ -24,8 +24,8 @@ export interface SearchExportSpec {
   /**
    * Time range to export, from `from` (inclusive) to `to` (exclusive). A time is a local time in `timeZone`
    * (`2026-11-01T00:00:00`), a time with an offset (`2026-11-01T00:00:00+01:00`), or milliseconds since the epoch in
-   * quotes (`"1793491200000"`). If `to` is in the future, the export searches each part of the range once that part is
-   * older than `settleDelay`.
+   * quotes (`"1793491200000"`). If `to` is in the future, the export searches each part of the range as soon as the
+   * part is older than `settleDelay`.
    */
   readonly timeRange: TimeRangeSpec;
   /**
@@ -111,8 +111,8 @@ export interface SearchExportSpec {
 /**
  * Time range to export, from `from` (inclusive) to `to` (exclusive). A time is a local time in `timeZone`
  * (`2026-11-01T00:00:00`), a time with an offset (`2026-11-01T00:00:00+01:00`), or milliseconds since the epoch in
- * quotes (`"1793491200000"`). If `to` is in the future, the export searches each part of the range once that part is
- * older than `settleDelay`.
+ * quotes (`"1793491200000"`). If `to` is in the future, the export searches each part of the range as soon as the part
+ * is older than `settleDelay`.
  */
 export interface TimeRangeSpec {
   /**

@@ -261,7 +261,7 @@ function unproven({ view, limits, wording }: ExportHealthInput): ExportHealth | 
   const isKept = limits?.incompletePolicy === 'Keep' && view.unproven.some(({ reason }) => reason === 'PendingErrors');
   const policy = wording.fieldName('incompletePolicy');
   const uncovered = isKept ? ` ${policy} does not apply to a search that reported errors.` : '';
-  const rest = wait.isRest ? '' : ' The other intervals will be searched once their rows are older than settleDelay.';
+  const rest = wait.isRest ? '' : ' The other intervals will be searched when they are older than settleDelay.';
   const verdict = wait.isRest ? failed : exportStalled;
   return { ...verdict, reason: reasons.intervalIncomplete, message: `${message}${uncovered}${rest}` };
 }

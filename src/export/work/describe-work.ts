@@ -1,4 +1,4 @@
-/** Derives the content of the status from the state of the work on an export. All functions are pure. */
+/** Derives the status of an export from the state of its work. All functions are pure. */
 import type { LogfleetError } from '../../base/errors.ts';
 import { stallRetryMs } from '../../base/retry-delay.ts';
 import { settlingMs } from '../search/settling.ts';

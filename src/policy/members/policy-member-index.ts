@@ -375,8 +375,9 @@ export class PolicyMemberIndex {
   }
 
   /**
-   * Returns the earliest monotonic time in ms at which a listing can show the result of an upgrade outside this ledger.
-   * Returns undefined if there is no such upgrade, or if a listing already shows its result (U8, U13).
+   * Returns the earliest monotonic time in ms at which a listing can show the result of an upgrade that another policy
+   * or program has started. Returns undefined if there is no such upgrade, or if a listing already shows its result (U8,
+   * U13).
    */
   unseenSinceMs(id: string, entry: Entry | undefined): number | undefined {
     const { listing, ownership, policy, settings } = this.#options;

@@ -148,9 +148,9 @@ interface BucketCounts {
 }
 
 /**
- * Histogram of a search job. In each status, the service may count either only new messages (section 2.3 of
- * docs/service.md) or all messages so far (section 10.2 of docs/service.md). `read` tries both interpretations, and
- * uses the one whose result is closer to the total number of messages.
+ * Histogram of a search job. A status may count only the messages since the previous status (section 2.3 of
+ * docs/service.md) or all messages so far (section 10.2 of docs/service.md). `read` calculates both sums, and uses the
+ * one that is closer to the number of messages that the status reports.
  */
 export class JobHistogram {
   /**

@@ -55,7 +55,7 @@ export interface Treatment {
 /** Effect, handling and retries for one failure. `of` contains the values that are different for some operations. */
 type TreatmentRow = Treatment & { readonly of?: { readonly [O in Operation]?: Partial<Treatment> } };
 
-/** Treatment of a failure in which the request had no effect, and in which the same request may succeed later. */
+/** Treatment of a failed request that had no effect, and that may succeed later. */
 const passing = { effect: 'none', handling: 'backoff', again: 0 } as const;
 const needsPerson = { ...passing, handling: 'stall' } as const;
 const mayHaveActed = { effect: 'unknown', again: 0 } as const;

@@ -13,7 +13,9 @@ export type Start = (args: readonly string[], options?: ProgramOptions) => Promi
 
 let tenants = 0;
 
-/** Fills Node's compile cache, which Node.js writes only if the program exits normally. */
+/**
+ * Runs the program until it exits normally, because only then does Node.js store compiled files for later starts.
+ */
 async function compileOnce(directory: string): Promise<void> {
   await runToEnd(['run', join(directory, 'nowhere')]);
 }

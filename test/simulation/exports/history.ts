@@ -42,7 +42,7 @@ export async function runHistory(
   return { seed: plan.seed, violations: violationsOf(record), digest: digestOf(record), record };
 }
 
-/** Waits until each process has completed the export, or cannot continue without a user. */
+/** Waits until each process has completed the export, or waits for a user to act. */
 async function untilEnded(world: ExportHistoryWorld, completeWithinMs: number): Promise<boolean> {
   const deadlineMs = world.clock.monotonic() + completeWithinMs;
   let asked = 0;

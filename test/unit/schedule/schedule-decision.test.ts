@@ -415,7 +415,7 @@ class ScheduleModel {
   }
 
   /**
-   * Applies a decision in four steps, as the reconciler does. `parts` is the number of steps before a simulated crash.
+   * Applies a decision in four parts, as the reconciler does. After `parts` parts, the process crashes.
    */
   #reconcile(isRetryRequested: boolean, parts = 4): void {
     for (const each of this.#decide(isRetryRequested).record) this.#record(each.span);
