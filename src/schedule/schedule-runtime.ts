@@ -3,7 +3,8 @@
  * if the process ends between two writes (S6).
  *
  * The status names a run before the run is created. Status writes use an optimistic lock, so a process with outdated
- * data creates no runs.
+ * data announces no runs. A new leader first lists schedules and runs again, because it creates runs that are already
+ * announced without writing the status.
  */
 import type { Accounts } from '../account/accounts.ts';
 import { shareSize } from '../account/worker-shares.ts';

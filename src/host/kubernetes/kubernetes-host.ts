@@ -36,6 +36,11 @@ const writesAtOnce = 4;
  * counts as hung.
  */
 const longestStepMs = 120_000;
+/**
+ * Kinds of which a new leader needs the current resources. Otherwise, a schedule could create a run again that the
+ * previous leader has deleted.
+ */
+const relistedKinds = ['SearchExport', 'SearchExportSchedule'] as const;
 
 interface KubernetesHostOptions extends Ports {
   readonly api: KubeApi;
@@ -211,11 +216,12 @@ export class KubernetesHost implements Host {
   }
 
   /**
-   * Lists SearchExports, Jobs and pods again, so that a new leader knows all those that the previous leader has created
-   * (S6, B8). Does not wait for the first list of SearchExports in a namespace, because schedules wait for it anyway.
+   * Lists all kinds in `relistedKinds`, Jobs and pods again, so that a new leader knows all changes that the previous
+   * leader has made (S6, B8). Does not wait for the first list of a kind in a namespace, because schedules and exports
+   * wait for it anyway.
    */
   async #relistForLeader(): Promise<void> {
-    const { reflectors = [] } = this.#followed.get('SearchExport') ?? {};
+    const reflectors = relistedKinds.flatMap((kind) => this.#followed.get(kind)?.reflectors ?? []);
     const isOutdated = reflectors.map(({ hasListed }) => hasListed);
     const relists = reflectors.map((reflector) => reflector.relist());
     await Promise.all([this.workerJobs?.relist(), ...relists.filter((_, index) => isOutdated[index])]);

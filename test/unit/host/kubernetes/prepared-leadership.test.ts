@@ -40,8 +40,18 @@ test('the preparation of a former term is not enough', async () => {
 });
 
 describe('S6: a new leader', () => {
-  /** Starts a host that becomes the leader 15 s later, and records what it knows about a run created before that. */
-  async function untilRunIsCreated(namespaces: 'all' | readonly string[] = 'all') {
+  const spec = { ...exportDefaults, timeRange: { from: '2026-11-01T00:00:00Z', to: '2026-11-01T01:00:00Z' } };
+  const run = { apiVersion: 'logfleet.dev/v1alpha1', kind: 'SearchExport', metadata: { name: 'run' }, spec };
+  const { paused: _, ...template } = exportDefaults;
+  const schedule = {
+    ...run,
+    kind: 'SearchExportSchedule',
+    spec: { schedule: '0 * * * *', template: { spec: template } },
+  };
+
+  /** Starts a host that becomes the leader 15 s later, and records whether it then knows an object created meanwhile. */
+  async function untilCreated(object: typeof run | typeof schedule, namespaces: 'all' | readonly string[] = 'all') {
+    const kind = object.kind as 'SearchExport' | 'SearchExportSchedule';
     const world = createWorld();
     const { server, clock } = world;
     const lease = objectPath('leases', 'logfleet-system', operatorLeaseName);
@@ -49,31 +59,32 @@ describe('S6: a new leader', () => {
     server.onWatchEvent = () => ({ kind: 'delay', delayMs: hourMs });
     server.onRequest = ({ namespace }) => (namespace === 'audit' ? { kind: 'stall', when: 'before' } : undefined);
     const host = hostOf(world, namespaces);
-    const exports = host.resources('SearchExport');
+    const resources = host.resources(kind);
     const known: boolean[] = [];
     const note = () => {
-      const isActing = host.leadership.isLeader() && exports.synced();
-      if (isActing) known.push(exports.get({ namespace: 'logging', name: 'run' }) !== undefined);
+      const isActing = host.leadership.isLeader() && resources.synced();
+      if (isActing) known.push(resources.get({ namespace: 'logging', name: 'run' }) !== undefined);
     };
     host.leadership.subscribe(note);
-    void exports.whenSynced().then(note);
+    void resources.whenSynced().then(note);
     host.start();
     await clock.advance(5_000);
-    const spec = { ...exportDefaults, timeRange: { from: '2026-11-01T00:00:00Z', to: '2026-11-01T01:00:00Z' } };
-    const run = { apiVersion: 'logfleet.dev/v1alpha1', kind: 'SearchExport', metadata: { name: 'run' }, spec };
-    server.create(resourcePath('SearchExport', 'logging'), run);
-    return { ...world, host, known };
+    server.create(resourcePath(kind, 'logging'), object);
+    return { clock, server, resources, host, known };
   }
 
-  test('knows all runs that the previous leader has created', async () => {
-    const { clock, host, known } = await untilRunIsCreated();
-    expect([host.resources('SearchExport').synced(), host.leadership.isLeader()]).toEqual([true, false]);
+  test.each([
+    ['runs', run],
+    ['schedules', schedule],
+  ])('knows all %s that were changed under the previous leader', async (_, object) => {
+    const { clock, host, resources, known } = await untilCreated(object);
+    expect([resources.synced(), host.leadership.isLeader()]).toEqual([true, false]);
     await clock.advance(20_000);
     expect(known).toEqual([true]);
   });
 
   test('knows them also if one of its namespaces has not been listed before', async () => {
-    const { clock, server, known } = await untilRunIsCreated(['logging', 'audit']);
+    const { clock, server, known } = await untilCreated(run, ['logging', 'audit']);
     let isListedAgain = false;
     server.onRequest = ({ method, namespace, collection }) => {
       if (method !== 'GET' || collection !== exportsCollection) return undefined;
