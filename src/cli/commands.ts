@@ -407,7 +407,7 @@ Credentials for object stores come from the environment:
       ),
       flag(
         '--export-jobs',
-        'Let exports run in Kubernetes Jobs. Adds the permissions that the Jobs need, and the image of the pods of the Jobs.',
+        'Let exports run in Kubernetes Jobs. Adds the permissions that the Jobs need, and the image of their pods.',
       ),
     ],
     examples: ['manifests | kubectl apply -f -', 'manifests --namespaces team-a,team-b | kubectl apply -f -'],

@@ -597,7 +597,7 @@ interface Sweep {
   readonly seen: Set<string>;
   /** For each build whose list is being read, the collectors that the list has shown. */
   readonly shown: readonly [Set<string>, Set<string>];
-  /** For each build whose list is being read, the collectors in the order in which the service returned them. */
+  /** Lists that are being read: for each build, the collectors in the order in which the service returned them. */
   readonly lists: readonly [Listed[], Listed[]];
   offset: number;
   /** Number of consecutive pages that showed no new collectors. */

@@ -137,8 +137,8 @@ function counts({ plan }: HistoryRecord, { policy }: RolloutPost, name: string, 
 const examinedMs = 10_000;
 
 /**
- * Returns the time in ms from which the process must know that the attempt has timed out (U5), or undefined if the
- * process need not know it.
+ * Returns the latest time in ms at which the process must notice that the attempt has timed out (U5). Returns undefined
+ * if there is no such time.
  */
 function timedOutAtMs(record: HistoryRecord, post: RolloutPost, one: RolloutPost): number | undefined {
   const { plan, disturbances, sightings } = record;

@@ -21,9 +21,9 @@ export interface Period {
 }
 
 /**
- * Ranks (numbers of newer messages) that delimit the messages in a time range. All messages in [sure, doubtful) are in
- * the time range. Messages in [begin, sure) and [doubtful, end) might be outside the time range, so they must be
- * checked.
+ * Ranks that delimit the messages in a time range. The rank of a message is how many messages are newer. All messages
+ * with ranks from `sure` to `doubtful` (exclusive) are in the time range. The other messages from `begin` to `end`
+ * (exclusive) might be outside the time range, so they must be checked.
  */
 export interface PeriodRanks {
   readonly begin: number;

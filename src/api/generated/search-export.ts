@@ -562,9 +562,9 @@ export interface ImagePullSecret {
  */
 export interface LimitsSpec {
   /**
-   * Maximum number of rows to export. By default, there is no limit. An export that has reached the limit fails instead
-   * of starting another search. The results of running searches are still read to the end, so the export can exceed the
-   * limit, and can even complete above it.
+   * Maximum number of rows to export. By default, there is no limit. After the limit has been reached, no more searches
+   * start, and the export fails if the range needs more searches. The results of running searches are still read to the
+   * end, so the export can exceed the limit.
    */
   readonly maxMessages?: number;
   /**

@@ -49,8 +49,8 @@ const periodMs = 60_000;
 /** Measures how many of a policy's collectors reached their target in the last minute. */
 export class UpdatePace {
   /**
-   * Samples: the number of upgraded collectors after each change, with the time of the change. The first sample is the
-   * number at the start of the last minute.
+   * Number of upgraded collectors after each change of the last minute, with the time of the change. The first sample is
+   * the number one minute ago.
    */
   readonly #samples: { readonly atMs: number; readonly total: number }[] = [];
 

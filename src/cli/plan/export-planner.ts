@@ -291,10 +291,10 @@ function hindrancesOf(
   if (maxMessages !== undefined && rows >= maxMessages && !isOneSearch) {
     // When the export reaches `maxMessages`, running searches continue, so the export can exceed the limit.
     const stops = rows - maxMessages >= (limit ?? usualLimit) ? 'stops' : 'may stop';
-    sentences.push(`limits.maxMessages of ${maxMessages} rows ${stops} the export before its end.`);
+    sentences.push(`limits.maxMessages of ${maxMessages} rows ${stops} the export before it is complete.`);
   }
   if (maxBytesScanned !== undefined && (bytesToScan ?? 0) >= maxBytesScanned) {
-    sentences.push(`limits.maxBytesScanned of ${maxBytesScanned} bytes stops the export before its end.`);
+    sentences.push(`limits.maxBytesScanned of ${maxBytesScanned} bytes stops the export before it is complete.`);
   }
   if (deadlineMs !== undefined && clock.now() + durationMs > deadlineMs) {
     sentences.push('The export needs more time than activeDeadlineSeconds allows, so it will fail at this deadline.');

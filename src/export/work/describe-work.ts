@@ -53,8 +53,8 @@ function describeKind(state: DecidedState, facts: ViewFacts): Described {
   const deadlineDelayMs = (limits.deadlineMs ?? Number.POSITIVE_INFINITY) - now.wallMs;
   switch (state.kind) {
     case 'loading': {
-      // Until the destination has been read, the export may already be complete. So the deadline counts only after a
-      // failure.
+      // The export may already be complete, which is not known until the destination has been read. So a deadline that
+      // has passed is reported only if reading has failed.
       const waitsFor = facts.lastError && isOver(limits, now.wallMs) ? ({ kind: 'deadline' } as const) : undefined;
       return { stage: 'loading', progress: undefined, intervals: [], waitsFor, delaysMs: [deadlineDelayMs] };
     }

@@ -145,8 +145,8 @@ export class PolicyLedger {
     try {
       await this.#file.save(ledger, changes, started);
     } catch (error) {
-      // This decision may have taken over upgrades from deleted policies, but the write failed. The upgrades are
-      // recorded in the ownership table again, so that the next decision takes them over.
+      // The decision may have taken over upgrades of deleted policies from the ownership table. The write failed, so
+      // these upgrades return to the table, and the next decision takes them over.
       for (const [id, orphan] of adopted) if (orphan) ownership.began(id, orphan);
       throw error;
     }

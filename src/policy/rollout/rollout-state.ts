@@ -69,7 +69,7 @@ interface EvaluatedStages {
   readonly header: LedgerHeader;
   /** Index of the active stage, if any. */
   readonly current: number | undefined;
-  /** Next stage, if the stage before it has ended but the next stage must still wait. */
+  /** Stage that will start next but must still wait, although the stage before it has ended. */
   readonly next?: Stage;
   /** Collectors of the stage that this decision starts. */
   readonly started?: readonly string[];

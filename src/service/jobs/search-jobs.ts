@@ -22,7 +22,7 @@ export interface SearchJobsOptions {
 }
 
 export interface OpenOptions {
-  /** Cancels the search job while it is being opened. Has no effect once the job is open. */
+  /** When aborted, cancels a search job that is not open yet. Has no effect on an open job. */
   readonly signal?: AbortSignal;
   /** Called after each answered status request. */
   readonly onProgress?: (progress: JobProgress) => void;

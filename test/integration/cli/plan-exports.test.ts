@@ -126,7 +126,7 @@ describe('the plan of an export', () => {
     const little = await plan(searchExport(`  limits: {maxBytesScanned: "${Math.floor(charged * 0.9)}"}`), {
       scenario: world,
     });
-    expect(little.stdout).toContain('stops the export before its end.');
+    expect(little.stdout).toContain('stops the export before it is complete.');
   });
 
   test('is an estimate if one search finds a round number of rows, and includes the bytes of the digest', async () => {
@@ -195,11 +195,11 @@ describe('the plan of an export', () => {
     ],
     [
       searchExport('  limits: {maxMessages: 4000}'),
-      'But:       limits.maxMessages of 4000 rows stops the export before its end.',
+      'But:       limits.maxMessages of 4000 rows stops the export before it is complete.',
     ],
     [
       searchExport('  limits: {maxMessages: 4500}'),
-      'But:       limits.maxMessages of 4500 rows may stop the export before its end.',
+      'But:       limits.maxMessages of 4500 rows may stop the export before it is complete.',
     ],
     [
       searchExport('  activeDeadlineSeconds: 1'),

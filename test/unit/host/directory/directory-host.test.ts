@@ -265,7 +265,7 @@ describe('a manifest that is removed', () => {
     await host.refresh();
     await host.ledgers.write(owner, 'attempts', 'two', version);
     await host.close();
-    // The process has ended before it removed the record from the former directory.
+    // Simulates a process that ended before it could remove the record from the former directory.
     cpSync(place.path('former'), place.path('a/.logfleet/status'), { recursive: true });
     const next = await place.open({ directories });
     expect(existsSync(place.path('a', statusFile))).toBe(false);
