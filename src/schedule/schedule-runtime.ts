@@ -312,7 +312,10 @@ export class ScheduleRuntime {
     }
   }
 
-  /** Returns the existing runs, and the runs that the status already lists but that do not exist yet (S6). */
+  /**
+   * Returns the existing runs, and the runs that the cache does not contain but that the status already lists or this
+   * process has created (S6).
+   */
   #runs(
     resource: SearchExportSchedule,
     { startMs, endMs }: ScheduleSettings,
@@ -325,11 +328,11 @@ export class ScheduleRuntime {
     const names = new Set(shown.filter(({ state }) => state !== 'Deleting').map(({ name }) => name));
     for (const name of this.#created.keys()) if (names.has(name)) this.#created.delete(name);
     const failed = new Set(resource.status?.gaps?.map(({ run }) => run));
-    const announced = (resource.status?.runs ?? []).filter(
-      (run) => isUnfinished(run) && !names.has(run.name) && !failed.has(run.name) && !this.#isTaken(run.name),
-    );
-    const wanted = announced
-      .flatMap(({ name }) => readRunTimes(name.slice(this.#owner.name.length + 1)) ?? [])
+    const announced = (resource.status?.runs ?? []).filter(isUnfinished).map(({ name }) => name);
+    // A user can delete the status before the cache contains a created run.
+    const wanted = [...new Set([...announced, ...this.#created.keys()])]
+      .filter((name) => !names.has(name) && !failed.has(name) && !this.#isTaken(name))
+      .flatMap((name) => readRunTimes(name.slice(this.#owner.name.length + 1)) ?? [])
       .filter((span) => span.fromMs < endMs && span.toMs > startMs && !contains(covered, span));
     return [...wanted.map((span) => announcedRun(this.#owner.name, span)), ...shown];
   }

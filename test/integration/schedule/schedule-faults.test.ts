@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { reasons } from '../../../src/api/conditions.ts';
 import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
 import type { RequestInfo } from '../../support/memory-api-server.ts';
-import { every, exportsPath, ScheduleWorld, schedulesPath, startMs } from './schedule-world.ts';
+import { every, exportsCollection, exportsPath, ScheduleWorld, schedulesPath, startMs } from './schedule-world.ts';
 
 const runName = 'hourly-20261101t050000z-060000z';
 
@@ -60,6 +60,24 @@ describe('a schedule with faults', () => {
     await clock.advance(30 * minuteMs);
     expect(world.records()[0]).toEqual({ fromMs: startMs, toMs: startMs + hourMs });
     expect(world.records().filter(({ fromMs }) => fromMs < startMs + hourMs)).toHaveLength(1);
+  });
+
+  test('creates no run for a time twice if its status is lost before the cache contains the run', async () => {
+    const world = new ScheduleWorld();
+    world.add();
+    const { api, clock } = world.world;
+    api.onWatchEvent = ({ event }) =>
+      event.collection === exportsCollection && event.type === 'ADDED' ? { kind: 'delay', delayMs: 15_000 } : undefined;
+    world.start();
+    await world.until(() => world.runs().length === 1);
+    await clock.advance(1_000);
+    api.patch(`${schedulesPath}/hourly/status`, { status: null });
+    world.patch({ spec: { schedule: '*/20 * * * *' } });
+    await clock.advance(30 * minuteMs);
+    expect(world.runs().map(({ metadata: { name } }) => name)).toEqual([
+      'hourly-20261101t050000z-060000z',
+      'hourly-20261101t060000z-062000z',
+    ]);
   });
 
   test('stalls when another export has the name of a run and the cache does not show it', async () => {
