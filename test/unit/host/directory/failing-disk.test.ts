@@ -4,26 +4,33 @@ import { find, get, ownerOf, policy, Workplace } from '../../../support/workplac
 
 type Operation = (...args: unknown[]) => Promise<unknown>;
 
-const disk = vi.hoisted(() => ({ operations: 0, failing: -1 }));
+const disk = vi.hoisted(() => ({
+  operations: 0,
+  /** Number of the operation that fails. */
+  failing: -1,
+  /** Path of a file that cannot be removed. */
+  unremovable: '',
+}));
 
 vi.mock('node:fs/promises', async (original) => {
   const real = await original<Record<string, Operation>>();
-  const failing = (operation: Operation): Operation => {
+  const failing = (name: string): Operation => {
     return async (...args) => {
-      if (disk.operations++ === disk.failing) throw Object.assign(new Error('on purpose'), { code: 'EIO' });
-      return operation(...args);
+      const isFailing = disk.operations++ === disk.failing || (name === 'rm' && args[0] === disk.unremovable);
+      if (isFailing) throw Object.assign(new Error('on purpose'), { code: 'EIO' });
+      return real[name]?.(...args);
     };
   };
   const changing = ['link', 'mkdir', 'open', 'rename', 'rm', 'writeFile'];
-  return { ...real, ...Object.fromEntries(changing.map((name) => [name, failing(real[name] as Operation)])) };
+  return { ...real, ...Object.fromEntries(changing.map((name) => [name, failing(name)])) };
 });
 
 test('a run also ends normally if its lock file cannot be removed, and the next run takes over the lock', async () => {
   const place = new Workplace();
   const host = await place.open();
-  disk.failing = disk.operations;
+  disk.unremovable = place.path('.logfleet/lock');
   await host.close();
-  disk.failing = -1;
+  disk.unremovable = '';
   const holder = JSON.parse(place.read('.logfleet/lock'));
   // The process with this start time has ended.
   place.write('.logfleet/lock', JSON.stringify({ ...holder, processStart: '1' }));
