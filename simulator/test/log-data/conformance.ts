@@ -128,7 +128,7 @@ export function describeLogData(name: string, { data, fromMs, toMs }: DataSample
             );
           }
         }),
-        { numRuns: randomRuns(20) },
+        { numRuns: randomRuns(10) },
       );
     });
 
@@ -269,7 +269,7 @@ export function describeLogData(name: string, { data, fromMs, toMs }: DataSample
           }
           expect(counted).toEqual(expected);
         }),
-        { numRuns: randomRuns(8) },
+        { numRuns: randomRuns(4) },
       );
     });
 
@@ -294,7 +294,7 @@ export function describeLogData(name: string, { data, fromMs, toMs }: DataSample
           }
           expect(counted).toEqual(expected);
         }),
-        { numRuns: randomRuns(15) },
+        { numRuns: randomRuns(8) },
       );
     });
   });

@@ -8,7 +8,7 @@ import { type LieCase, type LieOutcome, lies } from './lie-table.ts';
 import { LyingService } from './lying-service.ts';
 
 describe('false responses of the service', () => {
-  test.each(shareOf(Object.entries(lies), 2, 0))('%s', async (_name, { outcome, ...lie }) => {
+  test.each(shareOf(Object.entries(lies), 4, 0))('%s', async (_name, { outcome, ...lie }) => {
     expect(await exported(lie)).toEqual({ outcome, hasLied: true });
   });
 });
@@ -21,7 +21,7 @@ describe('false responses of the service to an export by receipt time', () => {
     ([name, { outcome }]) => outcome !== 'undetectable' && !undetectable.includes(name),
   );
 
-  test.each(shareOf(cases, 2, 1))('%s', async (_name, { outcome: _outcome, ...lie }) => {
+  test.each(shareOf(cases, 4, 2))('%s', async (_name, { outcome: _outcome, ...lie }) => {
     const { outcome } = await exported({ ...lie, spec: { ...lie.spec, byReceiptTime: true } });
     expect(outcome).not.toBe('undetectable');
   });
