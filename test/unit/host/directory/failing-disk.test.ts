@@ -1,29 +1,38 @@
 /** Tests the effect of a file operation that fails once. */
-import { expect, test, vi } from 'vitest';
+import files from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { find, get, ownerOf, policy, Workplace } from '../../../support/workplace.ts';
 
 type Operation = (...args: unknown[]) => Promise<unknown>;
 
-const disk = vi.hoisted(() => ({
+const disk = {
   operations: 0,
   /** Number of the operation that fails. */
   failing: -1,
   /** Path of a file that cannot be removed. */
   unremovable: '',
-}));
+};
 
-vi.mock('node:fs/promises', async (original) => {
-  const real = await original<Record<string, Operation>>();
-  const failing = (name: string): Operation => {
-    return async (...args) => {
-      const isFailing = disk.operations++ === disk.failing || (name === 'rm' && args[0] === disk.unremovable);
-      if (isFailing) throw Object.assign(new Error('on purpose'), { code: 'EIO' });
-      return real[name]?.(...args);
-    };
+const changing = ['link', 'mkdir', 'open', 'rename', 'rm', 'writeFile'] as const;
+const real = { ...files };
+
+function setOperations(operation: (name: (typeof changing)[number]) => unknown): void {
+  for (const name of changing) Object.assign(files, { [name]: operation(name) });
+  syncBuiltinESMExports();
+}
+
+function failing(name: (typeof changing)[number]): Operation {
+  return async (...args) => {
+    const isFailing = disk.operations++ === disk.failing || (name === 'rm' && args[0] === disk.unremovable);
+    if (isFailing) throw Object.assign(new Error('on purpose'), { code: 'EIO' });
+    return (real[name] as Operation)(...args);
   };
-  const changing = ['link', 'mkdir', 'open', 'rename', 'rm', 'writeFile'];
-  return { ...real, ...Object.fromEntries(changing.map((name) => [name, failing(name)])) };
-});
+}
+
+// Mocks of vitest do not reach modules that another test file has loaded.
+beforeAll(() => setOperations(failing));
+afterAll(() => setOperations((name) => real[name]));
 
 test('a run also ends normally if its lock file cannot be removed, and the next run takes over the lock', async () => {
   const place = new Workplace();
@@ -39,7 +48,8 @@ test('a run also ends normally if its lock file cannot be removed, and the next 
 
 test('a directory either opens or is reported as not writable, and opens at the next start', async () => {
   let isLast = false;
-  for (let operation = 0; !isLast; operation++) {
+  let operation = 0;
+  for (; !isLast; operation++) {
     const place = new Workplace();
     place.write('web.yaml', policy('web'));
     disk.failing = disk.operations + operation;
@@ -51,11 +61,13 @@ test('a directory either opens or is reported as not writable, and opens at the 
     await first?.close();
     expect(find(await place.open(), 'web')).toBeDefined();
   }
+  expect(operation).toBeGreaterThan(5);
 });
 
 test('a resource that moves to another directory keeps its ledger although a file operation fails', async () => {
   let isLast = false;
-  for (let operation = 0; !isLast; operation++) {
+  let operation = 0;
+  for (; !isLast; operation++) {
     const place = new Workplace();
     place.write('a/web.yaml', policy('web'));
     place.write('b/api.yaml', policy('api'));
@@ -75,4 +87,5 @@ test('a resource that moves to another directory keeps its ledger although a fil
     expect(find(host, 'web')?.metadata.uid).toBe(owner.uid);
     await host.close();
   }
+  expect(operation).toBeGreaterThan(5);
 });
