@@ -41,7 +41,7 @@ export interface InProcessResponse {
 export class ConnectionReset extends Error {
   override readonly name = 'ConnectionReset';
   readonly code = 'ECONNRESET';
-  /** Bytes that the client received before the connection was reset. */
+  /** Part of the response that the client received before the connection was reset. */
   readonly begun: BegunResponse | undefined;
 
   constructor(begun?: BegunResponse) {

@@ -72,7 +72,7 @@ function copyWithSources({ folder }: ProgramFolder, name: string): string {
   return copy;
 }
 
-/** Writes the layer of the image, with only what the operator needs at run time, and returns its path. */
+/** Writes the image layer, which contains only what the operator needs at run time. Returns the layer's path. */
 export function writeImageLayer({ folder, mtime }: ProgramFolder, out: string): string {
   const file = join(out, `logfleet-${packageVersion()}-image-layer.tar.gz`);
   const includes = (path: string) => !path.endsWith('.map');

@@ -75,7 +75,7 @@ export async function storeStartOnce(
   }
 }
 
-/** Stores the time from which a schedule exports, unless a time is already stored. Does not read the stored time. */
+/** Stores the time from which a schedule exports. If a time is already stored, leaves it as it is. */
 export async function recordStart(destination: Destination, layout: ScheduleLayout, fromMs: number): Promise<void> {
   await destination.create(layout.start, startKind.encode({ fromMs }));
 }

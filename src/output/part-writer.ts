@@ -109,7 +109,7 @@ export class PartWriter {
     return this.#ended;
   }
 
-  /** Aborts the file, and removes its data. If the removal fails, another process removes the data later (E15). */
+  /** Abandons the file, and removes its data. If the removal fails, another process removes the data later (E15). */
   async abort(): Promise<void> {
     this.#fail(new DOMException('The data file was aborted.', 'AbortError'));
     await this.end().catch(() => {});

@@ -105,7 +105,7 @@ async function write(runtime: PolicyRuntime, { bound: { ownership } }: Ready, de
   try {
     await policyLedger.write(decision, ownership);
   } catch (error) {
-    // After a failed write, the ledger might not contain the attempts, so their upgrades must not be requested.
+    // After a failed write, the ledger might lack these attempts, so no request may be sent for them.
     posting.withdraw(post);
     throw error;
   }

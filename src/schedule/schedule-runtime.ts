@@ -90,8 +90,8 @@ export class ScheduleRuntime {
   /** Uids of runs that this process deleted but that the cache still contains. */
   readonly #deleted = new SparseSet<string>();
   /**
-   * Maps the name of each run that cannot be created, because another SearchExport has the same name, to the time of
-   * the last attempt (monotonic, in ms).
+   * Runs that cannot be created, because other SearchExports have their names: the time of the last attempt (monotonic,
+   * in ms), by the name of the run.
    */
   readonly #taken = new SparseMap<string, number>();
   /** Error of the last attempt to create a run. Undefined if this attempt succeeded. */

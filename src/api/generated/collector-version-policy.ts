@@ -67,7 +67,7 @@ export interface CollectorVersionPolicySpec {
   readonly failurePolicy?: FailurePolicy;
   /**
    * How offline collectors are treated. With `Skip` (default), stages choose only online collectors. A collector that
-   * comes back online is upgraded with the last stage. With `Wait`, stages also choose offline collectors, and end only
+   * comes back online later belongs to the last stage. With `Wait`, stages also choose offline collectors, and end only
    * once these collectors are back online.
    */
   readonly offlinePolicy: 'Skip' | 'Wait';

@@ -404,10 +404,10 @@ export interface ExecutionSpec {
  */
 export interface ExportJobSpec {
   /**
-   * Maximum number of pods that export different parts of the time range at the same time, from 1 to 4 (default 1). The
-   * request limits of a log service user are divided into at most three shares, and each pod needs one share. If fewer
-   * shares are free, the export has fewer pods. An export with `limits.maxMessages`, or with a query that cannot be
-   * split, runs in one pod.
+   * Maximum number of pods that export different parts of the time range at the same time (default 1). Each pod needs a
+   * share of the request limits of the log service user. A user has at most three shares, so at most three pods run,
+   * even if the value is 4. If fewer shares are free, the export has fewer pods. An export with `limits.maxMessages`,
+   * or with a query that cannot be split, runs in one pod.
    */
   readonly workers: number;
   /**

@@ -73,7 +73,7 @@ export interface ResourceReader {
 
 const idleCheckMs = 5_000;
 
-/** Checks every five seconds whether an operator process is working, until the signal is aborted. */
+/** Checks every five seconds whether an operator process is running, until the signal is aborted. */
 export async function repeatIdleCheck(check: () => Promise<void>, clock: Clock, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     await sleep(clock, idleCheckMs, signal).catch(() => {});

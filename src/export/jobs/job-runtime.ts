@@ -559,7 +559,10 @@ function repeatDelayMs({ conditions, kubernetesJob }: SearchExportStatus = {}, n
   return endMs + Math.min(longestStallMs, Math.max(shortestStallMs, stalledMs)) - nowMs;
 }
 
-/** Returns the status of an export if it describes a Job of the export's current run, which may be deleted. */
+/**
+ * Returns the export's status if it describes a Job of the current run, even if this Job no longer exists. Otherwise
+ * returns undefined.
+ */
 function ofRun(resource: SearchExport): SearchExportStatus | undefined {
   const { status } = resource;
   return status?.kubernetesJob && isOfRun(status.kubernetesJob.name, resource) ? status : undefined;

@@ -359,7 +359,7 @@ function nextChangeMs(input: ExportDecideInput, going: readonly RunningSearch[],
   return least(delays.filter((delayMs) => delayMs > 0));
 }
 
-/** Returns the smallest number of a list that may be too long for the arguments of `Math.min`. */
+/** Returns the smallest number of a list. Unlike `Math.min(...list)`, it works for a list of any length. */
 function least(numbers: readonly number[]): number {
   return numbers.reduce((min, number) => Math.min(min, number), Number.POSITIVE_INFINITY);
 }

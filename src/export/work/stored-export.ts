@@ -109,7 +109,7 @@ export class StoredExport {
     if (this.destination.lockedFiles?.has(name)) this.#probeName = undefined;
   }
 
-  /** Reads all objects of the export. If there is a manifest, checks it, and removes unneeded files. */
+  /** Reads all stored objects of the export. If there is an export manifest, verifies it and removes unneeded files. */
   async load(): Promise<StoredObjects> {
     const { layout } = this.#definition;
     const manifest = await readManifest(this.destination, layout);

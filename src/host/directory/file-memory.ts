@@ -22,7 +22,7 @@ export interface TextPrint {
   readonly isEnded: boolean;
 }
 
-/** Data about a manifest file. It is stored after logfleet has read the complete file. */
+/** Metadata of a manifest file, stored after logfleet has read the complete file. */
 export interface FileMemory {
   /** Identities of the valid objects in the file. */
   readonly ids: readonly string[];

@@ -23,7 +23,7 @@ export interface PolicySettings {
    * is known.
    */
   readonly firstReadMs: number;
-  /** Maximum time in ms for which the read of a list page is delayed to show the ends of several upgrades at once. */
+  /** Maximum time in ms for which logfleet delays reading a list page, so that one read shows the ends of several upgrades. */
   readonly pageWaitMs: number;
 }
 

@@ -7,7 +7,7 @@ type EndCounts = Pick<RolloutHistory, 'updated' | 'failed'>;
 
 const maxHistory = 10;
 
-/** Returns the history, newest rollout first, with one more ended rollout. Each rollout is listed only once. */
+/** Adds an ended rollout to the history. Returns the history, newest rollout first, with each rollout only once. */
 export function withHistory(history: readonly RolloutHistory[], ended: RolloutHistory): readonly RolloutHistory[] {
   return [ended, ...history.filter(({ id }) => id !== ended.id)].slice(0, maxHistory);
 }

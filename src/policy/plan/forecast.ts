@@ -192,7 +192,7 @@ class Simulation {
     this.#reads.started(this.#nowMs, page);
   }
 
-  /** Simulates a stage's soak, the read of the collector list that ends the soak, and the message analysis. */
+  /** Simulates a stage's soak, then the read of the collector list that must follow it, then the message analysis. */
   #soak({ members, soakMs, inFlight = [], soakedMs, isAnalyzed }: ForecastStage, isLast: boolean): void {
     const isIdle = inFlight.length === 0 && members.length === 0;
     const endMs = isIdle ? soakedMs : this.#nowMs + soakMs;

@@ -99,7 +99,7 @@ function oldEnough(
   past: TargetPast,
 ): TargetVerdict {
   const readyMs = (version: string) => (past.seenSinceMs.get(version) ?? past.wallMs) + minAgeMs(target);
-  // The current target is replaced only by a newer candidate that is old enough.
+  // Only a newer candidate that has reached the minimum age replaces the current target.
   const place = candidates.findIndex((version) => version === past.current || readyMs(version) <= past.wallMs);
   const better = place < 0 ? candidates : candidates.slice(0, place);
   const [nextBuild] = better

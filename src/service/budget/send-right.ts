@@ -8,7 +8,7 @@ export interface Term {
   /** Number of this term of leadership, unique within the process. */
   readonly number: number;
   readonly sinceMs: number;
-  /** True if the former leader did not hand over its leadership, so that its requests may still be in flight (B6). */
+  /** True if the former leader did not hand over its leadership. Its requests may then still be in flight (B6). */
   readonly tookOverByForce: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Plans process faults and user actions in a simulated export. */
+/** Chooses when processes fail and what users do in a simulated export. */
 import type { Chance } from '../chance.ts';
 
 export type Seat = 'first' | 'second';

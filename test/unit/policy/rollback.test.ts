@@ -269,7 +269,7 @@ describe('attempts of a rollback', () => {
           "not rolled back: no list from the service shows the collector's time zone, which its maintenance windows need",
       },
     ]);
-    // The operator withdrew the rollback attempt, because it never sent the attempt's request.
+    // The operator withdrew the rollback attempt because it had never sent the request.
     const withdrawn = rolledBack(updated({}, { isRollback: true, used: 0 }), { timeZone: 'Mars/Phobos' });
     const again = decided(withdrawn, { nowMs, policy: { spec: { maintenance } } });
     expect(again.figures.failureReasons).toMatchObject([
