@@ -89,9 +89,7 @@ function* latestFirst(
   return undefined;
 }
 
-/**
- * Stores a match as its rank, which is how many messages are newer. Used if there are few matches, far apart.
- */
+/** Stores a match as its rank, which is how many messages are newer. Used if there are few matches, far apart. */
 class RankList implements MatchStore {
   readonly #ranks: number[] = [];
   #isSorted = true;

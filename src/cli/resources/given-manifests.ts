@@ -25,6 +25,7 @@ import {
 } from '../../host/directory/manifest-decoding.ts';
 import type { SecretReader } from '../../host/host.ts';
 import type { CommandContext } from '../command/context.ts';
+import { ifReadable } from '../command/readable.ts';
 import { UsageError } from '../command/usage-error.ts';
 
 /**
@@ -171,15 +172,6 @@ function readSource(path: string, cwd: string): SourceFile {
   const fromHere = relative(cwd, path);
   const name = fromHere.startsWith('..') || isAbsolute(fromHere) ? path : fromHere;
   return { name, text: ifReadable(name, () => readFileSync(path)) };
-}
-
-/** Returns the result of `read`. If `read` throws, throws a `UsageError` instead. */
-function ifReadable<T>(name: string, read: () => T): T {
-  try {
-    return read();
-  } catch (error) {
-    throw new UsageError(`${name} cannot be read: ${systemCode(error) ?? String(error)}`);
-  }
 }
 
 const { 'ca.crt': caFileVariable, ...plainVariables } = variables;

@@ -9,6 +9,7 @@ import { manifestFile, planFile } from '../../destination/export-layout.ts';
 import type { DestinationSettings } from '../../destination/open-destination.ts';
 import type { CommandContext } from '../command/context.ts';
 import type { StoreOptions } from '../command/options.ts';
+import { ifReadable } from '../command/readable.ts';
 import { readStoreAddress, regionOf, type StoreAddress } from '../command/store-address.ts';
 import { UsageError } from '../command/usage-error.ts';
 
@@ -102,11 +103,7 @@ function localPath(text: string, cwd: string): string {
 
 /** Returns undefined if there is no file at the path. `text` is the path in error messages. */
 function statsOf(path: string, text: string): Stats | undefined {
-  try {
-    return statSync(path, { throwIfNoEntry: false });
-  } catch (error) {
-    throw new UsageError(`${text} cannot be read: ${systemCode(error) ?? String(error)}`);
-  }
+  return ifReadable(text, () => statSync(path, { throwIfNoEntry: false }));
 }
 
 /** Returns the folders at or below a path that contain exports. Throws if there is none. */

@@ -23,7 +23,10 @@ export interface PolicySettings {
    * is known.
    */
   readonly firstReadMs: number;
-  /** Maximum time in ms for which logfleet delays reading a list page, so that one read shows the ends of several upgrades. */
+  /**
+   * Maximum time in ms for which logfleet delays reading a list page, so that one read shows the ends of several
+   * upgrades.
+   */
   readonly pageWaitMs: number;
 }
 

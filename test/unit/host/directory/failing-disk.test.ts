@@ -46,28 +46,45 @@ test('a run also ends normally if its lock file cannot be removed, and the next 
   expect((await place.open()).leadership.tookOverByForce()).toBe(true);
 });
 
-test('a directory either opens or is reported as not writable, and opens at the next start', async () => {
-  let isLast = false;
+/**
+ * Runs `use` again and again, each time with another file operation that fails, until no operation fails. Runs `check`
+ * after each run, with a disk that works again.
+ */
+async function withEachFailure<Prepared, Used>(
+  prepare: () => Promise<Prepared>,
+  use: (prepared: Prepared) => Promise<Used>,
+  check: (prepared: Prepared, used: Used) => Promise<void>,
+): Promise<void> {
   let operation = 0;
-  for (; !isLast; operation++) {
-    const place = new Workplace();
-    place.write('web.yaml', policy('web'));
+  for (let isLast = false; !isLast; operation++) {
+    const prepared = await prepare();
     disk.failing = disk.operations + operation;
-    const first = await place.open().catch((error: unknown) => {
-      expect(error).toMatchObject({ code: 'host.disk', message: expect.stringContaining(place.directory) });
-    });
+    const used = await use(prepared);
     isLast = disk.operations <= disk.failing;
     disk.failing = -1;
-    await first?.close();
-    expect(find(await place.open(), 'web')).toBeDefined();
+    await check(prepared, used);
   }
   expect(operation).toBeGreaterThan(5);
+}
+
+test('a directory either opens or is reported as not writable, and opens at the next start', async () => {
+  const prepare = async () => {
+    const place = new Workplace();
+    place.write('web.yaml', policy('web'));
+    return place;
+  };
+  const open = (place: Workplace) =>
+    place.open().catch((error: unknown) => {
+      expect(error).toMatchObject({ code: 'host.disk', message: expect.stringContaining(place.directory) });
+    });
+  await withEachFailure(prepare, open, async (place, first) => {
+    await first?.close();
+    expect(find(await place.open(), 'web')).toBeDefined();
+  });
 });
 
 test('a resource that moves to another directory keeps its ledger although a file operation fails', async () => {
-  let isLast = false;
-  let operation = 0;
-  for (; !isLast; operation++) {
+  const prepare = async () => {
     const place = new Workplace();
     place.write('a/web.yaml', policy('web'));
     place.write('b/api.yaml', policy('api'));
@@ -76,16 +93,15 @@ test('a resource that moves to another directory keeps its ledger although a fil
     await host.ledgers.write(owner, 'head', 'content', undefined);
     place.write('b/web.yaml', place.read('a/web.yaml'));
     place.remove('a/web.yaml');
-    disk.failing = disk.operations + operation;
-    await host.refresh();
-    isLast = disk.operations <= disk.failing;
-    disk.failing = -1;
+    return { place, host, owner };
+  };
+  const move = ({ host }: Awaited<ReturnType<typeof prepare>>) => host.refresh();
+  await withEachFailure(prepare, move, async ({ place, host, owner }) => {
     expect(await host.ledgers.read(owner, 'head')).toEqual({ content: 'content', version: '1' });
     await host.refresh();
     expect(await host.ledgers.read(owner, 'head')).toEqual({ content: 'content', version: '1' });
     expect([host.problems(), host.directoryOf(owner)]).toEqual([[], place.path('b')]);
     expect(find(host, 'web')?.metadata.uid).toBe(owner.uid);
     await host.close();
-  }
-  expect(operation).toBeGreaterThan(5);
+  });
 });
