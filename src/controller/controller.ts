@@ -84,7 +84,7 @@ export class Controller {
     this.#unobserved = new UnobservedChanges((key) => options.source.get(key));
     metrics.observedGauge(
       'logfleet_oldest_unobserved_change_seconds',
-      'Age of the oldest change that is not yet reflected in status.observedGeneration. Absent while another process is the leader.',
+      'Age of the oldest change to a resource that is not yet reflected in status.observedGeneration. Absent while another process is the leader.',
       ['controller'],
       () => (this.#reign ? [[{ controller: name }, this.#unobserved.oldestMs(clock.monotonic()) / 1_000]] : []),
     );
