@@ -1,6 +1,6 @@
 /**
  * Implements `CommandContext` with the real streams, environment and signals of the process. After the first signal,
- * the command cleans up and ends. A second signal ends the process immediately, but no stored state is lost.
+ * the command cleans up and ends. A second signal ends the process immediately, without loss of stored state.
  */
 import { addAbortSignal } from 'node:stream';
 import { systemClock } from '../base/clock.ts';
@@ -44,9 +44,9 @@ export async function flushed(): Promise<void> {
 function output(stream: NodeJS.WriteStream): Output {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(brokenPipe);
-    // This error means that the terminal was closed, in which case SIGHUP ends the command.
+    // EIO on a terminal means that the terminal was closed. In that case, the signal SIGHUP ends the command.
     if (error.code === 'EIO' && stream.isTTY) return;
-    // If stderr cannot be written to, the command continues without these lines.
+    // If the command cannot write to stderr, it continues without error output.
     if (stream === process.stderr) return;
     process.stderr.write(
       `logfleet: cannot write to standard output: ${error.message}; free space, or redirect the output\n`,

@@ -25,7 +25,7 @@ export interface CommandRun {
   status: number;
   /** Exit status for failures other than wrong usage. */
   failed: number;
-  /** Name of the command, such as `run`. Empty until it is known. */
+  /** Name of the command, such as `run`. Empty until the command line has been parsed. */
   command: string;
 }
 
@@ -45,7 +45,7 @@ export function createProgram(context: CommandContext, run: CommandRun): Command
     run.command = command.name();
     refuseEmptyValues(command);
     readVariables(command, context.env);
-    // With `--exit-code`, exit status 1 means that there is something to do, so errors need a different exit status.
+    // With `--exit-code`, exit status 1 means that there is something to do. Errors therefore need another exit status.
     if (command.opts()['exitCode']) run.failed = exitStatus.usage;
   });
   return program;
@@ -62,7 +62,7 @@ function define(program: Command, definition: CommandDefinition, context: Comman
   if (check) command.hook('preAction', () => check(command));
   command.action(async (...args) => {
     const start = await definition.load(command, program);
-    // The parser passes the command itself as the last argument. The context replaces this argument.
+    // The parser passes its own command object as the last argument. The function needs the context instead.
     run.status = await start(...([...args.slice(0, -1), context] as never[]));
   });
 }
@@ -145,7 +145,7 @@ function readVariables(command: Command, env: CommandContext['env']): void {
   }
 }
 
-/** Flags that select a cluster exclude the flag that selects a directory, and vice versa. */
+/** For each flag, the flags that exclude it. A command reads either a directory or a cluster, not both. */
 const excludedBy: Readonly<Record<string, readonly string[]>> = {
   dir: ['kubeconfig', 'context'],
   kubeconfig: ['dir'],
@@ -153,9 +153,8 @@ const excludedBy: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Reports whether a flag ignores its environment variable. This applies to a flag that another flag on the command line
- * excludes. It also applies to the flag `-o` of `export`, because its variable would be `LOGFLEET_OUTPUT`, which sets
- * the output format of other commands.
+ * Returns true if a flag ignores its environment variable. A flag does so if another flag on the command line excludes
+ * it. The flag `-o` of `export` always does so, because `LOGFLEET_OUTPUT` sets the output format of other commands.
  */
 function isWithoutVariable(command: Command, attribute: string): boolean {
   if (excludedBy[attribute]?.some((other) => command.getOptionValueSource(other) === 'cli')) return true;

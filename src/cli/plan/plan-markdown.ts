@@ -10,7 +10,7 @@ import type { Outlook } from './planner.ts';
 import { scheduleFacts, scheduleTitle } from './schedule-plan-view.ts';
 import { hasRunsLeft, type ScheduleOutlook } from './schedule-planner.ts';
 
-/** First line of the output. A CI run uses this line to find and replace the comment from an earlier run. */
+/** First line of the output. By this line, a CI run finds the comment that an earlier run wrote, and replaces it. */
 const planMarker = '<!-- logfleet plan -->';
 
 /** Renders all plans as a Markdown document, with warnings about their manifests. */
@@ -77,7 +77,7 @@ function sectionOf(kind: string, outlook: Outlook | ExportOutlook): Section {
   return { name, title, blocks: blocksOf(outlook), hasContent: isNoteworthy(outlook) };
 }
 
-/** Reports whether a plan contains changes, or reasons why changes are prevented. */
+/** Returns true if a plan contains changes, or reasons why changes are not possible. */
 function isNoteworthy(outlook: Plan): boolean {
   if (outlook.kind !== 'plan') return outlook.kind === 'waiting';
   if (!('rolloutId' in outlook.plan)) return true;
@@ -141,17 +141,19 @@ function code(name: string): string {
 }
 
 const formatting = /[\\`*_{}[\]<>|~]/g;
-/** Positions of the characters that turn the beginning of a text into a Markdown heading or list. */
+/** Matches the position before a character, such as `#`, that would turn the text into a Markdown heading or list. */
 const leadingSign = /(?<=^\s*)(?=[-+#])|(?<=^\s*\d+)(?=[.)](?:\s|$))/;
-/** Positions after characters that GitHub or GitLab turns into a mention or a mail address. */
+/**
+ * Matches the position after a character, such as `@`, with which GitHub or GitLab begins a mention or a mail address.
+ */
 const mentions = /(?<=[@#!$%&])(?=[\w-])/g;
-/** Positions within `www.` and `://`. If the zero-width space came after them, GitHub would still create a link. */
+/** Matches positions inside `www.` and `://`. A zero-width space inserted there prevents a link on GitHub. */
 const links = /(?<=www)(?=\.)|(?<=:)(?=\/\/)/gi;
 const zeroWidthSpace = '\u200B';
 
 /**
- * Escapes text so that Markdown shows it unchanged on one line. Adds zero-width spaces, so that the text contains no
- * links and does not mention anyone.
+ * Escapes text so that Markdown shows it unchanged on one line. Adds zero-width spaces, which prevent links and
+ * mentions.
  */
 export function escapeMarkdown(text: string): string {
   const escaped = printable(text).replaceAll(formatting, '\\$&').replace(leadingSign, '\\');

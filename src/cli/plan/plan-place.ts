@@ -1,6 +1,7 @@
 /**
- * Opens the source from which `logfleet plan` reads existing resources: a directory, a cluster, or neither. Writes
- * nothing. Prints a warning if the user lacks permission to read some of the resources.
+ * Opens the directory or cluster from which `logfleet plan` reads existing resources. Without either, the plan assumes
+ * that no resources exist. Nothing is written. If the user lacks permission to read some of the resources, a warning is
+ * printed.
  */
 import type { CollectorVersionPolicy, ResourceOf } from '../../api/kinds.ts';
 import { hasCode } from '../../base/errors.ts';
@@ -46,7 +47,10 @@ export const openPlace: OpenPlace = async (options, context) => {
   if (!isPlaceGiven) return nowhere;
   const reader = await openResources(options, context, instead);
   const namespace = selected ?? reader.defaultNamespace ?? defaultNamespace;
-  /** Reads from the place. If the user lacks permission, prints the warning and returns the result of `otherwise`. */
+  /**
+   * Returns the result of `read`. If the user lacks permission to read, prints `warning`, and returns the result of
+   * `otherwise`.
+   */
   const ifAllowed = <T>(read: Promise<T>, warning: string, otherwise: () => T | Promise<T>): Promise<T> =>
     read.catch((error: unknown) => {
       if (!hasCode(error, 'host.forbidden')) throw error;
@@ -73,8 +77,8 @@ export const openPlace: OpenPlace = async (options, context) => {
     },
     secrets: reader.secrets,
     takesVariables: reader.isDirectory,
-    // A cluster can have several operators, and `plan` has no flag that selects one, so the plan ignores a pause of the
-    // whole operator in a cluster.
+    // In a cluster, the plan ignores a pause of the whole operator. The cluster can have several operators, and `plan`
+    // has no flag that selects one of them.
     settings: () => reader.pauseOfAll?.() ?? {},
     close: () => reader.close(),
   };

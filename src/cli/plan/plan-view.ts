@@ -40,7 +40,7 @@ const factsLayout = { margin: 2, nameWidth: 11 };
 /** Plan of a resource that was planned successfully. */
 export type Plan = Exclude<Outlook | ExportOutlook, { kind: 'problem' }>;
 
-/** Renders plans, separated by empty lines. Omits resources whose planning failed. */
+/** Renders plans, separated by empty lines. Omits resources that could not be planned. */
 export function renderPlans(
   outlooks: readonly (Outlook | ExportOutlook)[],
   options: PlanViewOptions,
@@ -91,8 +91,8 @@ export function titleOf(outlook: Plan): string {
 }
 
 /**
- * Returns the plan's values with their labels, such as requests and duration. Returns an empty list if there is nothing
- * to do.
+ * Returns the facts about a plan, such as the number of requests and the duration, each with its label. Returns an
+ * empty list if there is nothing to do.
  */
 export function factsOf(outlook: Plan): readonly Fact[] {
   if (outlook.kind !== 'plan') return [];
@@ -203,14 +203,16 @@ export function stageCells({ stages, forecast }: RolloutPlan): Cells | undefined
   };
 }
 
-/** Returns a string for each stage that upgrades collectors, with the names of the first few collectors. */
+/** Returns one line for each stage that upgrades collectors. The line names the first few of these collectors. */
 export function upgradesByStage({ stages }: RolloutPlan): readonly string[] {
   return stages
     .filter(({ upgrades }) => upgrades.length > 0)
     .map(({ name, upgrades }) => `${name === undefined ? '' : `${name}: `}${someOf(upgrades)}`);
 }
 
-/** Returns a string for each reason why collectors are not upgraded, with the names of the first few collectors. */
+/**
+ * Returns one line for each reason why collectors are not upgraded. The line names the first few of these collectors.
+ */
 export function leftOutByReason({ leftOut }: RolloutPlan): readonly string[] {
   return leftOut.map((group) => `${group.collectors.length} ${because(group)}: ${someOf(group.collectors)}`);
 }

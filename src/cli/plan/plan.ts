@@ -41,8 +41,8 @@ interface PlanDependencies extends ServiceReading {
 type Plans = Planned & AllPlans;
 
 /**
- * Runs `logfleet plan`. Returns exit status 2 for an invalid manifest, and 1 for a failed plan. With `--exit-code`,
- * status 1 means that there is something to do, and a failed plan returns 2.
+ * Runs `logfleet plan`. Resolves to the exit status: 2 for an invalid manifest, and 1 for a failed plan. With
+ * `--exit-code`, the status is 1 if there is something to do, and 2 for a failed plan.
  */
 export async function planCommand(
   files: readonly string[],
@@ -102,8 +102,8 @@ async function plan(
     const exports = await placedAmong('SearchExport', decoded, place, { clock, random });
     const startedMs = clock.monotonic();
     const policies = await planPolicies({ ...asked, host, wanted, upgradeMs: assumeUpgrade });
-    // Plans exports after the policies. If both shared the request limits at the same time, the measured response times
-    // would be longer than usual, and the estimates would be wrong.
+    // Plans the exports after the policies. Planned at the same time, both would share the request limits. The measured
+    // response times would then be longer than usual, and the estimates would be wrong.
     const { pausedBy } = host.settings();
     const planned = await planExports({ ...asked, exports, startedMs, pausedBy });
     const placed = await placedAmong('SearchExportSchedule', decoded, place, { clock, random });

@@ -1,6 +1,6 @@
 /**
- * Plans policies with the operator's reconciler, but without write access. After the timeout, each policy in `wanted`
- * that has not been planned yet gets an error as its result.
+ * Plans policies with the operator's own reconciler, but writes nothing. A policy in `wanted` that is not planned
+ * before the timeout gets an error as its result.
  */
 import type { Accounts } from '../../account/accounts.ts';
 import { reasons } from '../../api/conditions.ts';
@@ -30,7 +30,7 @@ export interface PlanningOptions extends Pick<Ports, 'clock' | 'random'> {
   readonly upgradeMs: number | undefined;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  /** Called after each failed attempt that will be retried. */
+  /** Called each time an attempt to plan a policy has failed and will be repeated. */
   readonly onTrouble?: (policy: CollectorVersionPolicy, error: LogfleetError) => void;
 }
 
@@ -131,8 +131,9 @@ class PlanSession {
   }
 
   /**
-   * Records an error that prevents a policy from being planned. If a user must act, or if errors occur for
-   * `maxFailureMs`, returns the error as the policy's result. Otherwise returns undefined, and planning is repeated.
+   * Records an error that prevents the plan of a policy. If a user must act, or if planning has failed for
+   * `maxFailureMs`, returns the error as the policy's result. Otherwise returns undefined, and the policy is planned
+   * again.
    */
   #recordFailure(policy: CollectorVersionPolicy, error: LogfleetError): Outlook | undefined {
     const name = keyText(policy.metadata);

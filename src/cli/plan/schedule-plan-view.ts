@@ -19,7 +19,7 @@ import {
 interface SchedulePlanOptions {
   readonly width: number;
   readonly colour: boolean;
-  /** Flags with which another logfleet command finds the schedule. */
+  /** Flags that another logfleet command needs to find the schedule. */
   readonly target: TargetOptions;
 }
 

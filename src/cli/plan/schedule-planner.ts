@@ -1,7 +1,7 @@
 /**
- * Plans schedules: the runs that are due now (the backfill), and the runs of the next 24 hours. One run is planned as a
- * sample. The estimates assume that each run has as many rows, and needs as many requests and as much time, as the
- * sample.
+ * Plans schedules: the runs that are due now (the backfill), and the runs of the next 24 hours. Only one run, the
+ * sample, is actually planned. The estimates assume that every run has as many rows as the sample, needs as many
+ * requests, and takes as long.
  */
 import { scheduleRange } from '../../api/export-schedule-check.ts';
 import type { SearchExport, SearchExportSchedule } from '../../api/kinds.ts';
@@ -49,7 +49,7 @@ export interface ScheduleSample {
   readonly export: SearchExport;
 }
 
-/** Plan of a schedule. The field `outlook` contains the plan of its sample run. */
+/** Plan of a schedule. The field `outlook` contains the plan of the sample run, from which all runs are estimated. */
 export interface ScheduleOutlook extends ScheduleRuns {
   readonly outlook: ExportOutlook | undefined;
 }
@@ -75,7 +75,7 @@ export function runsOf(resource: SearchExportSchedule, nowMs: number): ScheduleR
   };
 }
 
-/** Reports whether a schedule creates runs, now or later. */
+/** Returns true if a schedule will create more runs, now or later. */
 export function hasRunsLeft({ pending, nextDueMs }: ScheduleRuns): boolean {
   return pending > 0 || nextDueMs !== undefined;
 }
@@ -111,8 +111,8 @@ function meanPerDay(calendar: TickCalendar, nowMs: number): number {
 }
 
 /**
- * Chooses the sample run: the latest run with complete data, or else the latest past period between two times of the
- * cron schedule. Returns undefined if there is neither.
+ * Chooses the sample run: the latest run with complete data. If there is no such run, chooses the latest past period
+ * between two times of the cron schedule. Returns undefined if there is no such period either.
  */
 function sampleOf(resource: SearchExportSchedule, times: ScheduleTimes, nowMs: number): ScheduleSample | undefined {
   const { calendar, startMs, endMs, settleDelayMs } = times;

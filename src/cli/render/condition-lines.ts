@@ -32,7 +32,7 @@ export function toneOf({ status }: AnyResource): Tone {
   return isAtWork(status) && status?.summary?.state !== 'AwaitingApproval' ? 'working' : 'waiting';
 }
 
-/** Renders conditions. A message that several conditions share is shown only once. */
+/** Renders the conditions of a resource. If several conditions have the same message, it is shown only once. */
 export function renderConditions({ conditions = [] }: WithConditions, nowMs: number): readonly string[] {
   const shown = new Set(['']);
   return conditions.flatMap(({ type, status, reason, message, lastTransitionTime }) => {

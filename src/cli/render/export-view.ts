@@ -12,7 +12,7 @@ import { wrap } from './terminal-text.ts';
 import { printable, renderAgeSince, renderBytes, renderCount, renderEnd, renderMinute } from './text.ts';
 import { type KindView, type Moment, renderView, type ViewOptions } from './view-layout.ts';
 
-/** Maximum number of lines for each kind of detail, such as search jobs. */
+/** Maximum number of lines to show for each kind of detail, such as search jobs. */
 interface Detail {
   readonly jobs: number;
   readonly problems: number;
@@ -35,8 +35,7 @@ const widestHistogram = 60;
 export const exportView: KindView<SearchExport> = {
   render: renderExport,
   figuresOf,
-  // A new line is printed only when this text changes, so the text does not contain the number of rows, which changes
-  // too often.
+  // Whenever this text changes, a new line is printed. The text leaves out the number of rows, which changes too often.
   keyOf: ({ summary }) => `${summary?.progress}`,
   waitOf: (status) => {
     const ready = conditionOf(status, 'Ready');

@@ -14,11 +14,13 @@ import type { TargetOptions } from '../command/options.ts';
 import { conditionOf, holds } from './condition-lines.ts';
 
 export interface StepOptions extends TargetOptions {
-  /** True if logfleet's commands cannot change the resource, so that a user must edit its manifest. */
+  /** True if logfleet's commands cannot change the resource. In that case, a user must edit its manifest. */
   readonly byManifest?: true;
 }
 
-/** Actions that a user can take now for a resource. If an action does not apply, its field is undefined. */
+/**
+ * Actions that a user can take now for a resource. The field of an action is undefined if the action is not possible.
+ */
 export interface NextSteps {
   /** Instruction that ends the resource's pause. */
   readonly resume?: string | undefined;
@@ -99,8 +101,8 @@ interface PauseOfAll {
   /** File that pauses the operator, relative to the directory. */
   readonly manifest: string;
   /**
-   * Type of the file that pauses the operator: a ConfigMap (`manifest`), a request from `logfleet pause --all`
-   * (`request`), or a file that cannot be read.
+   * Kind of file that pauses the operator: a ConfigMap (`manifest`), a request from `logfleet pause --all` (`request`),
+   * or a file that cannot be read.
    */
   readonly source: 'manifest' | 'request' | 'unreadable';
 }

@@ -19,7 +19,7 @@ import { clip, widthOf, wrap } from './terminal-text.ts';
 import { printable, renderAgeSince, renderEnd, renderExamples } from './text.ts';
 import { type KindView, type Moment, renderView, type ViewOptions } from './view-layout.ts';
 
-/** Maximum number of lines for each kind of detail, such as stages. */
+/** Maximum number of lines to show for each kind of detail, such as stages. */
 interface Detail {
   readonly stages: number;
   readonly versions: number;
@@ -104,7 +104,9 @@ function figuresOf(status: CollectorVersionPolicyStatus): string {
   return parts.filter(Boolean).join(', ');
 }
 
-/** Returns the reason why a policy is not starting any upgrades (H2). Returns undefined if upgrades are in flight. */
+/**
+ * Returns the reason why a policy starts no upgrades at the moment (H2). Returns undefined if upgrades are in flight.
+ */
 function policyWait(status: CollectorVersionPolicyStatus): string | undefined {
   if (status.outageStartTime !== undefined || holds(status, 'Stalled')) return conditionOf(status, 'Ready')?.message;
   const { rollout, collectors } = status;
@@ -113,8 +115,8 @@ function policyWait(status: CollectorVersionPolicyStatus): string | undefined {
 }
 
 /**
- * Removes the numbers of collectors from a status with the state `Progressing`. These numbers are outdated until the
- * current process has listed the collectors.
+ * Removes the numbers of collectors from a status in the state `Progressing`. In this state, the process has not listed
+ * the collectors yet, so the numbers are outdated.
  */
 export function withoutOldFigures(status: CollectorVersionPolicyStatus = {}): CollectorVersionPolicyStatus {
   const { conditions, summary: { state } = {} } = status;
@@ -125,7 +127,7 @@ export function withoutOldFigures(status: CollectorVersionPolicyStatus = {}): Co
   };
 }
 
-/** Renders the upgrade rate and the remaining time, if logfleet is working on the policy. */
+/** Renders the upgrade rate and the remaining time. Renders nothing if logfleet is not working on the policy. */
 function pace(
   status: CollectorVersionPolicyStatus,
   { updatedPerMinute, requestsPerSecond, nowMs }: Moment,
@@ -154,7 +156,7 @@ function rolloutAndWindow(status: CollectorVersionPolicyStatus, nowMs: number, w
 }
 
 /**
- * Returns the reason why a policy that is neither paused nor stopped is not starting any upgrades, or undefined if
+ * Returns the reason why a policy starts no upgrades although it is neither paused nor stopped. Returns undefined if
  * there is no such reason.
  */
 function waiting(status: CollectorVersionPolicyStatus, nowMs: number): string | undefined {
@@ -225,7 +227,7 @@ function reasonLines(all: readonly ReasonCount[] = [], max: number, paint: Paint
   });
 }
 
-/** Renders previous rollouts. Below each one, renders the actions that users took during the rollout. */
+/** Renders the previous rollouts. Each is followed by the actions that users took during the rollout. */
 function history({ history: records = [] }: CollectorVersionPolicyStatus, nowMs: number): readonly string[] {
   return records.flatMap(({ id, outcome, updated, failed, startTime, completionTime, actions = [] }) => {
     const took = renderDuration(Math.max(0, Date.parse(completionTime) - Date.parse(startTime)));

@@ -20,8 +20,8 @@ export function viewOf({ kind }: AnyResource): KindView<AnyResource> {
 
 interface StateLine {
   /**
-   * Text that changes with the state and the progress. If the output is not a terminal, the view prints a new line only
-   * when this text changes.
+   * Text that identifies the state and the progress. If the output is not a terminal, a new line is printed only when
+   * this text changes.
    */
   readonly key: string;
   readonly line: string;
@@ -44,7 +44,7 @@ export function renderLine(resource: AnyResource): StateLine | undefined {
   return { key, line: wait === undefined ? line : `${line}: ${wait}`, wait };
 }
 
-/** Returns the reason why a resource makes no progress, or undefined if it is ready or has upgrades in flight. */
+/** Returns the reason why a resource makes no progress. Returns undefined if it is ready or has upgrades in flight. */
 export function renderReason(resource: AnyResource): string | undefined {
   const { status } = resource;
   const ready = conditionOf(status, 'Ready');

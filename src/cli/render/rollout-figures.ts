@@ -94,7 +94,7 @@ const analysisColours: Readonly<Record<StageAnalysisStatus['state'], Colour>> = 
   Inconclusive: 'yellow',
 };
 
-/** Maximum number of collector names to show if several collectors send too few messages. */
+/** Maximum number of names in a list of collectors that send too few messages. */
 const maxQuiet = 3;
 
 const noReason = 'no reason is known';
@@ -185,7 +185,7 @@ export function renderCounts(stage: StageStatus): string {
  * failures.
  */
 function renderFailures({ failed, failedAttempts = 0, analysis: { quiet = 0 } = { state: 'Pending' } }: StageStatus) {
-  // Collectors that send too few messages count as failures even if their upgrades succeeded.
+  // `failedAttempts` includes collectors that send too few messages, even if their upgrades succeeded.
   const attempts = failedAttempts - quiet;
   const text = counted(attempts, 'attempt');
   const failures =

@@ -1,7 +1,8 @@
 /**
  * Redraws lines at the bottom of a terminal. The lines above scroll as usual.
  *
- * The redrawn lines must fit in the window, because scrolling and wrapping would move them.
+ * The redrawn lines must fit in the window. Otherwise, the terminal would scroll or wrap them, and the next drawing
+ * would not replace them.
  */
 import { type Output, showCursor } from '../command/context.ts';
 import { clip } from './terminal-text.ts';

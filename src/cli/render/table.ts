@@ -6,7 +6,9 @@ import { printable } from './text.ts';
 
 const widestGap = 3;
 
-/** Widths of a table's columns. Callers keep them to render later rows with the same widths. */
+/**
+ * Widths of a table's columns. Callers keep the widths, so that rows that are rendered later line up with earlier rows.
+ */
 type ColumnWidths = readonly number[];
 
 export function columnWidths(rows: readonly (readonly string[])[]): ColumnWidths {
@@ -32,7 +34,7 @@ export function renderRow(cells: readonly string[], widths: ColumnWidths, gap = 
     .trimEnd();
 }
 
-/** Renders a table. If it is wider than `width`, the gaps between columns shrink. */
+/** Renders a table. If the table would be wider than `width`, the gaps between its columns shrink. */
 export function renderTable(
   headings: readonly string[],
   rows: readonly (readonly string[])[],

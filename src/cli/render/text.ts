@@ -58,7 +58,10 @@ function inTwoUnits(large: number, largeUnit: string, small: number, smallUnit: 
   return small === 0 ? `${large}${largeUnit}` : `${large}${largeUnit}${small}${smallUnit}`;
 }
 
-/** Renders some of the names as examples, such as ` (web-1, web-2, …)`. `count` is the total number of names. */
+/**
+ * Renders names as examples in brackets, such as ` (web-1, web-2, …)`. `count` is the total number of names, of which
+ * only some may be given.
+ */
 export function renderExamples(examples: readonly string[], count: number): string {
   if (examples.length === 0) return '';
   const more = count > examples.length ? ', …' : '';

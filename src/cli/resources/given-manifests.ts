@@ -58,8 +58,8 @@ export function decodeSources(sources: readonly SourceFile[], namespace: string)
 }
 
 /**
- * Returns the resources of one kind in the manifests. A resource that also exists in `placed` gets its uid, status and
- * annotations from there.
+ * Returns the resources of one kind in the manifests. If a resource already exists (in `placed`), the result contains
+ * the uid, status and annotations of the existing resource.
  */
 export function resourcesIn<K extends KindName>(
   kind: K,

@@ -75,7 +75,7 @@ async function openClient(options: VersionOptions, { cwd }: CommandContext): Pro
   return new ApiClient({ api, clock: systemClock, metrics: noMetrics });
 }
 
-/** Operators found by their Leases, each list sorted by namespace. */
+/** Operators of a cluster, found by their Leases. Each list is sorted by namespace. */
 export interface OperatorList {
   /** The working operators or, if no operator is working, all operators. */
   readonly operators: readonly OperatorVersion[];
@@ -101,7 +101,7 @@ export async function listOperators(
   return { operators: working, ignored: found.filter((operator) => !working.includes(operator)) };
 }
 
-/** Returns one line for each ignored operator, because it may be a real operator that has stopped for a while. */
+/** Returns a warning for each ignored operator, because an ignored operator may only have stopped for a while. */
 export function ignoredWarnings({ ignored }: OperatorList): string {
   const lines = ignored.map((operator) => {
     const namespace = printable(operator.namespace);
@@ -122,8 +122,8 @@ function operatorIn({ namespace, annotations }: JsonObject, spec: unknown): Oper
 }
 
 /**
- * After this time in ms without a renewal of its Lease, an operator is considered to have ended. The time is long,
- * because the clocks of this machine and the cluster may differ.
+ * An operator counts as ended if it has not renewed its Lease for this time in ms. The time is long, because the clocks
+ * of this machine and the cluster may differ.
  */
 const longestSilenceMs = 60_000;
 

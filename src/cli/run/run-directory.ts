@@ -32,7 +32,7 @@ export async function runOnDirectories(
   try {
     return await openAndRun(dirs, options, context, metrics);
   } catch (error) {
-    // A signal has aborted the opening of the directories.
+    // A signal arrived while the directories were being opened.
     if (context.signal.aborted && error === context.signal.reason) return statusAfterSignal(options, context);
     throw error;
   }

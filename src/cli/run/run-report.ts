@@ -11,7 +11,10 @@ import { conditionOf } from '../render/condition-lines.ts';
 import { nextSteps, renderMessage, renderTargetFlags, type StepOptions } from '../render/next-steps.ts';
 import { wrap } from '../render/terminal-text.ts';
 
-/** Returns a function that maps a resource to the flags with which another logfleet command finds the resource. */
+/**
+ * Returns a function that returns the flags for a resource. Other logfleet commands need these flags to find the
+ * resource.
+ */
 export function flagsAmong(
   resources: readonly AnyResource[],
   dirOf: (resource: AnyResource) => string | undefined,
@@ -35,7 +38,7 @@ export function showReport(
   const flagsOf = flagsAmong(resources, dirOf);
   for (const resource of resources) {
     const line = renderResult(resource, flagsOf(resource), resumeAll);
-    // Without this wrapping, the terminal would break lines inside words.
+    // Wraps the text between words, because the terminal would break lines inside words.
     const text = stdout.isTTY ? wrap(line, stdout.columns()).join('\n') : line;
     stdout.write(`${text}\n`);
   }

@@ -27,7 +27,7 @@ export interface ListRow {
   readonly note: string;
 }
 
-/** Section of the list of resources that match a filter, as returned in one response from the server. */
+/** Part of the list of resources that match a filter. The server sends one such part in each response. */
 export interface ListPage {
   /** Total number of resources that match the filter. */
   readonly total: number;

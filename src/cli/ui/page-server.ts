@@ -40,7 +40,9 @@ const shortestIntervalMs = 250;
  */
 const maxNamed = 200;
 const maxRows = 200;
-/** Number of rows that the HTML of the page already contains. Forty rows fill even a tall screen. */
+/**
+ * Number of rows in the HTML of the page, which are shown without another request. Forty rows fill even a tall screen.
+ */
 const startRows = 40;
 /** HTML element that contains the first data of the page (`StartData`). */
 const startElement = '<script type="application/json" id="start">';
@@ -160,13 +162,12 @@ export class PageServer {
     this.#streams.add(response);
     response.on('close', () => this.#streams.delete(response));
     send(response, 'place', this.#place);
-    // This message makes the page read all its data again. The page may have missed changes while the connection was
-    // lost.
+    // Tells the page to read all its data again, because it may have missed changes while the connection was lost.
     send(response, 'change', {});
   }
 
   #collect(changed: readonly string[]): void {
-    // Without a connected page, changes need not be recorded: a page that connects later reads all its data.
+    // If no page is connected, no changes are recorded, because a page that connects later reads all its data.
     if (this.#streams.size === 0) return;
     for (const id of changed) this.#changed.add(id);
     const { clock } = this.#options;

@@ -101,7 +101,9 @@ function localPath(text: string, cwd: string): string {
   }
 }
 
-/** Returns undefined if there is no file at the path. `text` is the path in error messages. */
+/**
+ * Returns the metadata of the file at a path, or undefined if there is no file. Error messages show the path as `text`.
+ */
 function statsOf(path: string, text: string): Stats | undefined {
   return ifReadable(text, () => statSync(path, { throwIfNoEntry: false }));
 }
@@ -124,7 +126,7 @@ function foldersOf(text: string, cwd: string): readonly string[] {
   );
 }
 
-/** Lists the names of unreadable folders, such as lost+found, for the error that no export was found. */
+/** Lists the names of unreadable folders, such as lost+found, for the error message that no export was found. */
 function unreadText(unread: readonly string[]): string {
   const [first, ...more] = unread;
   if (first === undefined) return '';

@@ -151,7 +151,7 @@ function adviceOf({ gaps, overlaps, problems }: ScheduleVerification): readonly 
   ];
 }
 
-/** Reports whether files of a run are missing or changed. Additional files are no damage. */
+/** Returns true if files of a run are missing or changed. Additional files do not count as damage. */
 function isDamage({ kind, verification }: RunProblem): boolean {
   if (kind === 'differentFiles') return !verification?.differences.every((each) => each.kind === 'strayFile');
   return kind === 'missingManifest' || kind === 'changedManifest' || kind === 'contradictoryManifest';

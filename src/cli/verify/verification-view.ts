@@ -64,7 +64,8 @@ function advice({ manifest: { intervals }, differences }: Verification): readonl
     ...(has('files', 'checksums') && damaged.size > 0
       ? [`Remedy: restore the missing or changed files, or ${searchAgain()} when the export runs again.`]
       : []),
-    // For the kinds `figures` and `partition`, the files are unchanged, so the manifest has changed.
+    // Differences of the kinds `figures` and `partition` occur only if the files are unchanged, so the manifest has
+    // changed.
     ...(has('range', 'proof', 'manifest', 'figures') || kinds.has('partition')
       ? [`Remedy for the manifest: ${manifestAdvice} when the export runs again.`]
       : []),
@@ -88,7 +89,7 @@ interface Check {
   readonly what: string;
 }
 
-/** For each kind of difference, the check that fails. */
+/** Maps each kind of difference to the check that fails because of it. */
 const against: { readonly [K in DifferenceKind]: Check['name'] } = {
   gap: 'range',
   overlap: 'range',
@@ -176,7 +177,8 @@ const maxRanges = 5;
  */
 function renderLevels({ proof, export: { results } }: Manifest): string {
   if (proof.length === 0) return 'nothing';
-  // Records of an aggregation have no sizes or times, so the text does not say that these values were not compared.
+  // Records of an aggregation have no sizes or times. For such records, the text does not mention that these values
+  // were not compared.
   const others = results === 'Records' ? () => '' : renderNotCompared;
   if (proof.length <= maxRanges)
     return proof.map((range) => `${renderRange(range, proof.length === 1)}${others([range])}`).join('; ');
@@ -305,7 +307,7 @@ export function listed(
   return more > 0 ? [...lines, `and ${groupedText(more)} more problems; -o json lists all of them`] : lines;
 }
 
-/** Last line of the report about a complete export. It says which check the rows have passed. */
+/** Last line of the report about a complete export. The line says by which check the rows were confirmed. */
 const verdictTexts: { readonly [L in Exclude<ProofLevel, 'None'>]: (rows: string) => string } = {
   Digest: (rows) => `Proven: ${rows}, each of them once.`,
   Count: (rows) => `Proven by counts: ${rows}, as many as the service counted.`,

@@ -84,8 +84,8 @@ async function resultOf(place: DestinationSettings, context: CommandContext, isO
     };
   } catch (error) {
     if (!(error instanceof LogfleetError) || error.handling.kind === 'bug') throw error;
-    // If the command verifies only one export and that export is missing, the user gave a wrong argument. If it
-    // verifies several exports, it continues with the others.
+    // If the only export to verify is missing, the argument of the command is wrong. If there are several exports, the
+    // command continues with the others.
     if (isOne && !exportErrorCodes.has(error.code)) throw error;
     // Adds the export's address, because the error message contains file names relative to the export's folder.
     const problem = `${url}: ${error.message}`;

@@ -99,8 +99,8 @@ export class VisibleRows {
     const first = Math.max(0, this.#range.first - margin);
     const page = await this.#read(filter, first, this.#range.count + 2 * margin);
     if (filter !== this.#filter) return;
-    // If other rows have become visible meanwhile, their outdated contents stay until the next response. Without its
-    // contents, a row is no link, and the Enter key would do nothing.
+    // Rows that have become visible in the meantime keep their outdated contents until the next response. A row without
+    // contents would not be a link, so the Enter key would do nothing.
     const isUpToDate = this.#isOutdated && !this.#mustRead;
     if (isUpToDate || filter !== this.#cachedFilter) this.#rows.clear();
     if (isUpToDate) this.#isOutdated = false;
