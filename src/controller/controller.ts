@@ -38,7 +38,9 @@ export interface ControllerOptions extends Ports {
   readonly leadership: Leadership;
 }
 
-/** For each way to handle an error: the metric label and log message of a reconcile that failed with such an error. */
+/**
+ * Maps each way of handling an error to the metric label and the log message of a reconcile that failed in this way.
+ */
 const failures = {
   backoff: { outcome: 'backoff', level: 'warn', message: 'reconcile failed' },
   bug: { outcome: 'bug', level: 'error', message: 'reconcile failed unexpectedly' },
@@ -63,7 +65,7 @@ export class Controller {
   /** Keys of resources with unfinished work. These resources are reconciled again even if nothing changes. */
   readonly #unfinished = new Set<string>();
 
-  /** Current term as the leader. `abort` stops the running reconciles at the end of the term. */
+  /** Current term of this process as the leader. `abort` stops the running reconciles when the term ends. */
   #reign: { readonly term: number; readonly abort: AbortController } | undefined;
 
   #state: 'new' | 'running' | 'ended' = 'new';
@@ -116,8 +118,8 @@ export class Controller {
     };
     const stops = [source.subscribe(changed), leadership.subscribe(() => this.#followLeadership())];
     this.#followLeadership();
-    // No listener is called if the first list of resources is empty, so reconciles that waited for this list are
-    // started here.
+    // Reconciles wait for the first list of resources. If this list is empty, no listener is called, so the waiting
+    // reconciles are started here.
     void source.whenSynced().then(() => this.#startSoon());
     await aborted(signal);
     this.#state = 'ended';
@@ -134,8 +136,8 @@ export class Controller {
    */
   enqueue(key: ResourceKey, isActive = false): void {
     this.#queue.add(keyText(key), isActive);
-    // Tries to start reconciles even if the key was already in the queue, because keys wait in the queue until the
-    // first list of resources is complete.
+    // Starts reconciles even if the key was already in the queue. The key may have waited there for the first list of
+    // resources.
     this.#startSoon();
   }
 
@@ -178,7 +180,7 @@ export class Controller {
     this.#startSoon();
   }
 
-  /** Starts reconciles in a microtask, so that the code that reported a change can finish first. */
+  /** Starts reconciles in a microtask. The code that reported a change can thus finish first. */
   #startSoon(): void {
     if (this.#startPending) return;
     this.#startPending = true;

@@ -16,16 +16,13 @@ export const reasonsOfSpecAndSecrets: readonly string[] = [
 export interface Health {
   readonly ready: 'True' | 'False' | 'Unknown';
   readonly reason: string;
-  /** Two sentences for the user: why the resource is in this state, and what the user can do. */
+  /** Message to the user in two sentences. The first says why the resource is in this state, the second what to do. */
   readonly message: string;
   readonly reconciling: boolean;
   readonly stalled: boolean;
   /** True while logfleet is retrying requests because the service or a destination is not working (H2). */
   readonly outage?: boolean;
-  /**
-   * True if `message` already contains the start time of the outage. In that case, the start time is not appended
-   * again.
-   */
+  /** True if `message` already contains the start time of the outage, so that the time need not be appended. */
   readonly mentionsOutageStart?: boolean;
 }
 
@@ -88,7 +85,7 @@ export function outageDueMs({ conditions, outageStartTime }: Partial<ShownHealth
   return Date.parse(outageStartTime) + lastingOutageMs - wallMs;
 }
 
-/** Reports whether a pause, an outage or unread data keeps the `Ready` condition from showing the resource's state. */
+/** Returns true if the `Ready` condition shows a pause, an outage or unread data instead of the resource's state. */
 export function isInterrupted({ conditions, outageStartTime }: Partial<ShownHealth>): boolean {
   const ready = findCondition(conditions, 'Ready');
   return outageStartTime !== undefined || ready?.status === 'Unknown' || ready?.reason === reasons.progressing;
@@ -107,7 +104,7 @@ export const needsAttention: ReadonlySet<string> = new Set([
 /**
  * Returns the Events for a status change: one for a new status or reason of the `Ready` condition, and one for a new
  * `Outage` condition (H1).
- * @param hasNews true if something else has happened in the same state; a warning is then repeated
+ * @param hasNews true if something new has happened in the same state, so that a warning is repeated
  */
 export function transitionsTo(
   before: readonly Condition[] | undefined,

@@ -4,8 +4,7 @@ import type { ResourceKey } from '../host/host.ts';
 /** Result of a reconcile that did not throw an error. */
 export interface Result {
   /**
-   * Delay in ms until the next reconcile. Infinity means that only a change to the resource triggers the next
-   * reconcile.
+   * Delay in ms until the next reconcile. If it is Infinity, only a change to the resource triggers the next reconcile.
    */
   readonly delayMs: number;
   /** True if `logfleet run DIR` may end without waiting for this resource. */
@@ -27,8 +26,8 @@ export interface Reconciler {
 const shortestDelayMs = 1;
 
 /**
- * Returns the result of a reconcile. An infinite delay is replaced with `stallRetryMs` if the resource still has work
- * to do, so that the resource is not forgotten.
+ * Returns the result of a reconcile. If the resource still has work to do, an infinite delay is replaced with
+ * `stallRetryMs`. Otherwise, the resource would never be reconciled again.
  */
 export function requeue(delayMs: number, finished: boolean): Result {
   const isForgotten = delayMs === Number.POSITIVE_INFINITY && !finished;

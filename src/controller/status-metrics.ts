@@ -14,7 +14,7 @@ export const maxShown = 200;
 
 type ResourceState = 'Stalled' | 'Outage' | 'Reconciling' | 'NotReady' | 'Ready' | 'Unknown';
 
-/** States of resources, and reasons for which an alert fires in any state, from most to least urgent. */
+/** States of resources, most urgent first. The second entry lists reasons for which an alert fires in any state. */
 const ranks: readonly (readonly string[])[] = [
   ['Stalled'],
   [...needsAttention, reasons.internalError],
@@ -48,8 +48,8 @@ interface StatusMetricsOptions<R extends MeasuredResource> {
   readonly plural: string;
   readonly figures: readonly StatusFigure<R>[];
   /**
-   * Returns the resources to measure. Returns none while another process is the leader, because otherwise each alert
-   * would fire twice.
+   * Returns the resources to measure. While another process is the leader, returns none; otherwise, each alert would
+   * fire twice.
    */
   readonly resources: () => Iterable<R>;
 }

@@ -1,4 +1,4 @@
-/** Functions for status fields that all resource kinds have in common. */
+/** Functions for the status fields that resources of all kinds have. */
 import { annotations } from '../api/annotations.ts';
 import type { ObjectMeta } from '../api/kinds.ts';
 import { bounded } from '../base/short-text.ts';

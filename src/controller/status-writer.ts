@@ -1,6 +1,6 @@
 /**
- * Decides when the status of a resource is written. Changes in health are written immediately. Between writes that only
- * change counts, there is a minimum interval.
+ * Decides when the status of a resource is written. Changes in health are written immediately. Changes that affect only
+ * counts are written at a minimum interval.
  */
 import { createHash } from 'node:crypto';
 import { findCondition } from '../api/conditions.ts';
@@ -11,7 +11,7 @@ import { LogfleetError } from '../base/errors.ts';
 import type { Host, OwnerRef } from '../host/host.ts';
 import { type Health, isInterrupted, outageDueMs, transitionsTo } from './health.ts';
 
-/** Delay in ms before the next reconcile if a concurrent change prevented the status from being written. */
+/** Delay in ms before the next reconcile after another program's change has prevented a write of the status. */
 const outdatedDelayMs = 1_000;
 
 export type StatusOf<K extends KindName> = NonNullable<ResourceOf<K>['status']>;
@@ -26,12 +26,15 @@ export interface StatusRules<K extends KindName> {
    */
   readonly differs?: (before: StatusOf<K>, status: StatusOf<K>, wallMs: number) => boolean;
   /**
-   * Returns texts that distinguish two states with the same reason, such as the time at which a rollout stopped. An
-   * additional text means that something else has happened, for example that another run has failed. If this function
-   * is missing, the reason alone identifies the state.
+   * Returns texts, such as the time at which a rollout stopped. They distinguish two states with the same reason. A
+   * text that was not there before means that something has happened, for example that another run has failed. If this
+   * function is missing, the reason alone identifies the state.
    */
   readonly stateDetails?: (status: StatusOf<K>) => readonly string[];
-  /** Reason that only interrupts the state with the reason `of`, as a pause interrupts every state. */
+  /**
+   * A state with this `reason` only interrupts the state with the reason `of`. Afterwards, the resource returns to that
+   * state, as after a pause.
+   */
   readonly interruption?: { readonly reason: string; readonly of: string };
 }
 
@@ -48,7 +51,7 @@ export interface StatusWriterOptions<K extends KindName> {
 
 interface WrittenStatus<K extends KindName> {
   readonly status: StatusOf<K>;
-  /** Versions of the resource immediately before and after this status was written. */
+  /** Resource versions immediately before and after this status was written. */
   readonly versions: readonly string[];
 }
 
@@ -59,8 +62,8 @@ export class StatusWriter<K extends KindName> {
   #heldBack = false;
   #isOutdated = false;
   /**
-   * Status before a failed write. The API server may still have stored the new status, so the next Events also report
-   * that change.
+   * Status before a failed write. The API server may have stored the new status nevertheless, so the next Events also
+   * report the change that this write contained.
    */
   #unreported: { readonly status: StatusOf<K> | undefined } | undefined;
 
@@ -131,7 +134,7 @@ export class StatusWriter<K extends KindName> {
     if (!before || this.#differs(before, status)) {
       await this.#write(resource, status, before, health);
       this.#heldBack = this.#isOutdated;
-      // The change by the other program usually starts the next reconcile earlier.
+      // Usually, the change that the other program made starts the next reconcile earlier.
       if (this.#isOutdated) return Math.min(outdatedDelayMs, dueMs);
     } else if (health) {
       host.confirmStatus?.(rules.kind, resource);
@@ -141,8 +144,8 @@ export class StatusWriter<K extends KindName> {
   }
 
   /**
-   * Tells the host (cluster or directory) that the resource already shows this status, and returns the delay in ms
-   * until the next check. If the status must be written instead, only returns undefined.
+   * Checks whether the resource already shows this status. If so, reports this to the host (cluster or directory), and
+   * returns the delay in ms until the next check. If the status must be written, returns undefined.
    */
   confirm(resource: ResourceOf<K>, essentials: StatusOf<K>, figures: StatusOf<K>): number | undefined {
     const before = this.known(resource);
@@ -170,8 +173,8 @@ export class StatusWriter<K extends KindName> {
     try {
       written = await host.writeStatus(rules.kind, { ...resource, status });
     } catch (error) {
-      // The write failed because another program had changed the resource. The host (cluster or directory) reports that
-      // change to the controller, which then computes a new status.
+      // Another program has changed or deleted the resource. The host (cluster or directory) reports this to the
+      // controller, which then computes a new status.
       this.#isOutdated =
         error instanceof LogfleetError && (error.code === 'host.conflict' || error.code === 'host.gone');
       if (this.#isOutdated) return;
@@ -181,8 +184,7 @@ export class StatusWriter<K extends KindName> {
       this.#unreported ??= { status: before };
       throw error;
     }
-    // Keeps the status object that is also in the cache, because copies of thousands of statuses would double memory
-    // usage.
+    // Uses the same status object as the cache. Copies of thousands of statuses would double the memory usage.
     const versions = [resource.metadata.resourceVersion, written.metadata.resourceVersion];
     this.#written = { status: (written.status as StatusOf<K> | undefined) ?? status, versions };
     this.#writtenAtMs = clock.monotonic();
@@ -190,8 +192,9 @@ export class StatusWriter<K extends KindName> {
   }
 
   /**
-   * Publishes Events for the changes since the status `before`, and for earlier changes that have no Event yet. A pause,
-   * an outage or a restart of this process does not end a state, so the Event of its return is marked.
+   * Publishes Events for the changes since the status `before`, and for earlier changes that have no Event yet. A
+   * pause, an outage or a restart of this process interrupts a state, but does not end it. The Event for the return to
+   * the same state is marked (`isSameState`).
    */
   #report(before: StatusOf<K> | undefined, status: StatusOf<K>, health: Health): void {
     const { host, owner } = this.#options;
@@ -202,7 +205,10 @@ export class StatusWriter<K extends KindName> {
     for (const event of events) host.events.publish(owner, { ...event, isSameState });
   }
 
-  /** Reports whether a status has state details that the status before it lacks. */
+  /**
+   * Returns true if something new has happened in the same state: the status has state details that the status before
+   * it lacks.
+   */
   #hasNews(before: StatusOf<K> | undefined, status: StatusOf<K>): boolean {
     if (!before || this.#hidesState(before) || this.#hidesState(status)) return false;
     const { stateDetails = () => [] } = this.#options.rules;
@@ -210,14 +216,19 @@ export class StatusWriter<K extends KindName> {
     return stateDetails(status).some((detail) => !known.has(detail));
   }
 
-  /** Adds the interrupted state to a status that shows an interruption. Removes it from other statuses. */
+  /**
+   * If a status shows an interruption, such as a pause, adds the interrupted state to the status. Removes the
+   * interrupted state from other statuses.
+   */
   #keepState(before: StatusOf<K> | undefined, status: StatusOf<K>): StatusOf<K> {
     const { interruptedState: _, ...others } = status;
     const state = this.#interrupts(before, status) ? this.#stateOf(before) : undefined;
     return { ...others, ...(state !== undefined && { interruptedState: state }) } as StatusOf<K>;
   }
 
-  /** Reports whether a status shows a pause, an outage or an interruption according to the rules. */
+  /**
+   * Returns true if a status shows a pause, an outage, or the interruption that the rules of the resource kind define.
+   */
   #interrupts(before: StatusOf<K> | undefined, status: StatusOf<K>): boolean {
     if (isInterrupted(status)) return true;
     const { interruption } = this.#options.rules;
@@ -225,7 +236,7 @@ export class StatusWriter<K extends KindName> {
     return interruption !== undefined && this.#stateOf(before) === this.#hashOf(interruption.of, before);
   }
 
-  /** Reports whether a status shows an interruption instead of the resource's state. */
+  /** Returns true if a status shows an interruption, such as a pause, instead of the resource's state. */
   #hidesState(status: StatusOf<K>): boolean {
     return isInterrupted(status) || status.interruptedState !== undefined;
   }

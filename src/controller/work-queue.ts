@@ -30,17 +30,17 @@ interface Delayed {
 }
 
 export class WorkQueue {
-  /** Keys of resources that can be reconciled now and have no work in progress, in queue order. */
+  /** Keys of resources without work in progress that can be reconciled now, in queue order. */
   readonly #ready: string[] = [];
-  /** Keys of resources that can be reconciled now and have work in progress, in queue order. */
+  /** Keys of resources with work in progress that can be reconciled now, in queue order. */
   readonly #readyActive: string[] = [];
   /** Keys of all waiting resources that have work in progress. */
   readonly #active = new Set<string>();
   #tookActive = false;
 
   /**
-   * Keys that are waiting for their next reconcile, and the monotonic time at which each key was added. A reconcile of
-   * the same key may be running.
+   * Keys that are waiting for their next reconcile, each with the monotonic time at which it was added. An earlier
+   * reconcile of the same key may still be running.
    */
   readonly #dirty = new Map<string, number>();
 
