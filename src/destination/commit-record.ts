@@ -46,8 +46,8 @@ const committedFile = object({
 export type CommittedFile = Stored<typeof committedFile>;
 
 /**
- * Source of the row count that confirms that an interval is complete (E6): the search job, an aggregation or a
- * histogram.
+ * Where the row count of an interval comes from: the search job, an aggregation or a histogram. This count confirms
+ * that the interval is complete (E6).
  */
 const countSource = choice(['Job', 'Aggregate', 'Histogram']);
 export type CountSource = Stored<typeof countSource>;
@@ -122,7 +122,7 @@ const recordForm = object({
   sliceSums: optional(weightedSums),
   /** Messages that were received more than once. Absent if there are none, or too many to list. */
   repeated: optional(list(repeatedMessage)),
-  /** True if the search returned rows whose time is exactly the (exclusive) end of the search's time range (E10). */
+  /** True if the search also returned rows at the exact end of its time range, although the end is exclusive (E10). */
   endInclusive: trueOrAbsent,
   /** Reason why rows may be missing. Present only if `incompletePolicy` is `Keep`. */
   incomplete: optional(object({ reason: storedText() })),

@@ -9,7 +9,7 @@ export interface Coverage {
   readonly intervals: readonly CommitRecord[];
   /** Time ranges that must still be searched, in chronological order. */
   readonly remaining: readonly Segment[];
-  /** Commit records that contradict other commit records. This happens only if a user has changed files. */
+  /** Commit records that contradict other commit records. They exist only if a user has changed files. */
   readonly strays: readonly CommitRecord[];
   /**
    * Commit records that are no longer valid, because a later comparison with the service's counts found a difference.
@@ -45,8 +45,8 @@ export function coverageOf(
 }
 
 /**
- * Returns the plan's segments, followed by the segments that comparisons with the service's counts added for repeated
- * searches.
+ * Returns all segments of an export: first those of the plan, then those that are searched again because the service's
+ * counts differed from the written rows.
  */
 export function allSegmentsOf(plan: ExportPlan, verdicts: readonly DigestVerdict[] = []): readonly Segment[] {
   return roundsOf(plan, verdicts).flatMap(({ segments }) => segments);
@@ -54,7 +54,7 @@ export function allSegmentsOf(plan: ExportPlan, verdicts: readonly DigestVerdict
 
 interface Round {
   readonly segments: readonly Segment[];
-  /** Time ranges that the segments of later rounds search again, in chronological order. */
+  /** Time ranges that are searched again in later rounds, in chronological order. */
   readonly holes: readonly TimeRange[];
 }
 

@@ -49,8 +49,8 @@ const repeatedRows = object({ rows: integer(1), bytes: optional(integer()) });
 export type RepeatedRows = Stored<typeof repeatedRows>;
 
 /**
- * Names of the values that differ in some short periods, even though the totals of these values for the whole time
- * range are equal.
+ * Names of values, such as sizes, that differ in some short periods, although their totals for the whole time range are
+ * equal.
  */
 export const inSlices = optional(list(choice(sliceFigureNames)));
 
@@ -59,7 +59,7 @@ export const provenMembers = {
   ...range,
   /** Count, total size and time range of the written rows. */
   figures: rangeFigures,
-  /** Names of the values that are compared in addition to the number of rows. */
+  /** Names of the values, such as sizes, that were compared in addition to the number of rows. */
   compared: list(choice(comparableFigures)),
   /** Rows that the service stores more than once. Absent if there are none. */
   repeated: optional(repeatedRows),
@@ -72,7 +72,7 @@ export type ProvenRange = Stored<typeof provenRange>;
 /** Time range in which the service's counts do not match the written rows. */
 const differingRange = object({
   ...range,
-  /** Count, total size and time range of these rows according to the service. */
+  /** Count, total size and time range of the rows in this range, according to the service. */
   counted: rangeFigures,
   written: rangeFigures,
   inSlices,

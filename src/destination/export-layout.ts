@@ -39,7 +39,9 @@ export const planFile = 'plan.json';
 
 const intervalForm = String.raw`\d{6,}-[-+]?\d+T\d{9}Z`;
 const commitForm = new RegExp(String.raw`^${intervalForm}\.json$`);
-/** Form of the names of data files and probe files, without their folder. */
+/**
+ * Matches the names, without their folder, of data files and of files that test whether the destination can be written.
+ */
 const dataForm = new RegExp(
   String.raw`^(?:${intervalForm}-\d{3,}|probe)-w[0-9a-f]{8}-[0-9a-z-]*-[0-9a-f]{16}(?:\.[a-z]+){0,2}$`,
 );
@@ -126,12 +128,15 @@ export function dataFileName(
   return `${folder}/${key(segment, toMs)}-${String(part).padStart(3, '0')}-${writerToken}${extension(output)}`;
 }
 
-/** Reports whether logfleet can have created this file in `data/`. Users may keep other files there. */
+/**
+ * Returns true if logfleet may have created this file in `data/`, according to its name. Users may keep other files
+ * there.
+ */
 export function isOwnDataFile(name: string): boolean {
   return dataForm.test(name.slice(name.lastIndexOf('/') + 1));
 }
 
-/** Returns the day or hour folder of a data file, or '' if files are not partitioned. */
+/** Returns the folder for the day or hour of a data file. Returns '' if files are not partitioned. */
 export function partitionOf(name: string): string {
   return name.split('/').slice(1, -1).join('/');
 }

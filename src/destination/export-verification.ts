@@ -31,8 +31,8 @@ export interface Verification {
   readonly rows: number;
   readonly bytes: number;
   /**
-   * Names of the values, such as sizes, that were recomputed from the files. `notRecomputed` names the values whose
-   * column is missing from the files.
+   * Names of the values, such as sizes, that were recomputed from the files. `notRecomputed` names the values that
+   * could not be recomputed, because the files lack their column.
    */
   readonly recomputed: readonly ComparableFigure[];
   readonly notRecomputed: readonly ComparableFigure[];
@@ -84,7 +84,7 @@ export async function verifyExport(
   return { manifest, ...read, incomplete, ...figures, differences: [...differences, ...figures.differences] };
 }
 
-/** Compares message sizes and times in the files with the commit records. */
+/** Compares the message sizes and times in the files with those in the commit records. */
 function figureDifferences({ intervals }: Manifest, found: ReadonlyMap<string, FileFigures>) {
   const differences: Difference[] = [];
   const recomputed = new Set<ComparableFigure>();
@@ -123,7 +123,7 @@ function sliceDifferences(record: CommitRecord, own: readonly (FileFigures | und
   return differing.map((name) => ({ kind: 'figures', where: where(name) }));
 }
 
-/** Returns the values of one kind, such as sizes, from a commit record. */
+/** Returns the values of one kind, such as message sizes, from a commit record. */
 function recordedValues(
   { slices, sliceSums }: Pick<CommitRecord, 'slices' | 'sliceSums'>,
   name: SliceFigureName,
@@ -250,7 +250,8 @@ async function compareFile(
   let checksum = new Checksum();
   const content = await unlessUnreadable(readContent(output, checksum.of(open()), sliceMs));
   if (!content) {
-    // An invalid row ended the first read. Reads the file again to the end, because the checksum covers the whole file.
+    // An invalid row has ended the first read. The file is read again to its end, because the checksum covers the whole
+    // file.
     checksum = new Checksum();
     for await (const _ of checksum.of(open()));
   }

@@ -26,10 +26,7 @@ export async function readContent(
   return { rows: reader.end(), figures: async () => sum.figures };
 }
 
-/**
- * With these options, a decompressor processes each chunk before it accepts the next one. This is necessary because the
- * memory of a chunk is reused.
- */
+/** Makes a decompressor process each chunk before it accepts the next one, because the memory of a chunk is reused. */
 const oneChunk = { chunkSize: 256 * 1024, writableHighWaterMark: 1 };
 
 interface TextReader {

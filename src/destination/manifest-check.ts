@@ -40,7 +40,7 @@ export type DifferenceKind =
 
 export interface Difference {
   readonly kind: DifferenceKind;
-  /** Location of the difference: a file name, a time or an interval. */
+  /** Where the difference is: a file name, a time or an interval. */
   readonly where: string;
   readonly expected?: string | number;
   readonly found?: string | number;

@@ -17,8 +17,8 @@ export type DestinationSettings =
   | { readonly kind: 'gcs'; readonly settings: GcsSettings };
 
 /**
- * Opens a destination without reading or writing anything. Throws the error `destination.invalid` or
- * `destination.name`.
+ * Opens a destination without reading or writing anything. Throws `destination.name` if the folder name is invalid, and
+ * `destination.invalid` for other wrong settings.
  */
 export async function openDestination(chosen: DestinationSettings, ports: DestinationPorts): Promise<Destination> {
   switch (chosen.kind) {

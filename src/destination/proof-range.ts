@@ -55,8 +55,8 @@ export function proofRangesOf(
 }
 
 /**
- * Returns every value that the manifest's field `proof` may have. Several values are possible, because the process that
- * wrote the manifest may not have seen the newest comparison results.
+ * Returns all values that the field `proof` of the manifest may have. There are several, because the process that wrote
+ * the manifest may not have known the newest results of comparisons.
  */
 export function possibleProofs(
   intervals: readonly CommitRecord[],
@@ -124,7 +124,7 @@ function judgedOf(
   return judged;
 }
 
-/** Returns the intervals inside a time range, or none if the range begins or ends within an interval. */
+/** Returns the intervals inside a time range. Returns none if the range begins or ends in the middle of an interval. */
 function intervalsOf(intervals: readonly CommitRecord[], { fromMs, toMs }: TimeRange): readonly CommitRecord[] {
   const first = lowerBound(intervals, fromMs);
   const inside = intervals.slice(first, lowerBound(intervals, toMs));
@@ -169,7 +169,7 @@ function join<R extends ProvenRange>(before: R, range: R): R {
   };
 }
 
-/** Reports whether two time ranges were compared with the service by the same method, using the same values. */
+/** Returns true if two time ranges were compared with the service by the same method, and by the same values. */
 function areProvenAlike<R extends ProvenRange & { readonly level?: ProofLevel }>(left: R, right: R): boolean {
   if (left.level !== right.level || right.level === 'None') return false;
   return left.compared.join() === right.compared.join() && left.wholeIntervals === right.wholeIntervals;

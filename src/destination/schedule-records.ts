@@ -16,7 +16,7 @@ const runRecord = object({
   run: storedText(),
   fromMs: moment,
   toMs: moment,
-  /** Fingerprint of the export. It is part of the folder name. */
+  /** Fingerprint of the export's settings. It is part of the name of the export's folder. */
   fingerprint: sha256,
   /** SHA-256 of the manifest in hexadecimal. */
   manifestSha256: sha256,
@@ -58,8 +58,9 @@ export class ScheduleLayout {
 }
 
 /**
- * Stores the time from which a schedule exports, or returns the time that is already stored. If the stored time is
- * archived, so that it cannot be read, returns `fromMs` if `isKnown` says that `fromMs` is the stored time.
+ * Stores the time from which a schedule exports. If a time is already stored, returns the stored time. If the stored
+ * time cannot be read because the store has archived it, returns `fromMs`, provided that `isKnown` is true: `fromMs` is
+ * then known to be the stored time.
  */
 export async function storeStartOnce(
   destination: Destination,
@@ -82,7 +83,7 @@ export async function recordStart(destination: Destination, layout: ScheduleLayo
 
 /**
  * Reads the time from which a schedule exports. Returns undefined if none is stored. Throws the error
- * `destination.damaged`.
+ * `destination.damaged` if the stored object is invalid.
  */
 export async function readStart(destination: Destination, layout: ScheduleLayout): Promise<number | undefined> {
   return (await startKind.read(destination, layout.start))?.fromMs;
@@ -115,7 +116,10 @@ export async function* listRecordedRuns(destination: Destination, layout: Schedu
   }
 }
 
-/** Reads the record of a run. Returns undefined if there is none. Throws the error `destination.damaged`. */
+/**
+ * Reads the record of a run. Returns undefined if there is none. Throws the error `destination.damaged` if it is
+ * invalid.
+ */
 export function readRunRecord(
   destination: Destination,
   layout: ScheduleLayout,

@@ -47,8 +47,8 @@ export const sliceSummary = object({
    */
   shared: list(sliceFigures),
   /**
-   * A hash for each kind of value, such as message sizes, over the slices that lie completely inside the interval.
-   * Absent if one of the values is unknown.
+   * For each kind of value, such as message sizes, a hash of the values in all slices that lie completely inside the
+   * interval. Absent if one of these values is unknown.
    */
   whole: object({
     rows: hash,
@@ -71,8 +71,8 @@ export function isSummable(name: SliceFigureName): name is SummableName {
 const weightedSum = storedText(/^[0-9a-f]{16}$/);
 
 /**
- * Weighted sums of message counts, sizes and times, for intervals that are searched by receipt time. Sums are used
- * instead of hashes, because the sums of several intervals can be added.
+ * Weighted sums of message counts, sizes and times. They replace the hashes in intervals that are searched by receipt
+ * time, because the sums of several intervals can be added up.
  */
 export const weightedSums = object({
   lengthMs: integer(1),
@@ -123,7 +123,7 @@ class SliceSum {
 }
 
 /**
- * Computes the count, size and times of the messages in each time slice. This is fastest if messages are added in
+ * Computes the count, size and times of the messages in each time slice. It is fastest if messages are added in
  * chronological order.
  */
 export class SliceSums {

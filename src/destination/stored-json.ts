@@ -15,7 +15,7 @@ export interface StoredObject {
   readonly advice?: string | undefined;
 }
 
-/** Path of a value in a stored object, for error messages. Empty for the object itself. */
+/** Location of a value in a stored object, for error messages. The path is empty for the object itself. */
 interface ValuePlace {
   readonly object: StoredObject;
   readonly path: string;
@@ -24,7 +24,7 @@ interface ValuePlace {
 /** Checks and returns a value from a stored object. Throws the error `destination.damaged` if the value is invalid. */
 export type Decoder<T> = ((place: ValuePlace, value: unknown) => T) & { readonly isOptional?: true };
 
-/** Decoder for a field that a stored object may omit. */
+/** Decoder for an optional field of a stored object. */
 type OptionalDecoder<T> = Decoder<T> & { readonly isOptional: true };
 
 /** Type of the values that a decoder accepts. */

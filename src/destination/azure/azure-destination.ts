@@ -15,7 +15,10 @@ const silenceTimeoutMs = 60_000;
 export class AzureDestination extends ObjectStore<AzureSettings> {
   readonly #connection: AzureConnection;
 
-  /** Opens the destination without sending a request. Throws the error `destination.invalid` or `destination.name`. */
+  /**
+   * Opens the destination without sending a request. Throws `destination.name` if the folder name is invalid, and
+   * `destination.invalid` for other wrong settings.
+   */
   static async open(options: ObjectStoreOptions<AzureSettings>): Promise<AzureDestination> {
     checkAzureSettings(options.settings);
     return new AzureDestination(options, await connect(options.settings, options.environment));
@@ -98,8 +101,8 @@ export class AzureDestination extends ObjectStore<AzureSettings> {
    * Removes the uncommitted blocks of a blob. If the blob itself already exists, does nothing and returns false.
    *
    * Azure cannot remove blocks directly. Therefore, this function commits an empty blob, which discards the blocks, and
-   * then deletes the empty blob. After the container has refused to delete a blob, this function does nothing, because
-   * each empty blob would be kept.
+   * then deletes the empty blob. If the container has refused to delete a blob before, this function does nothing,
+   * because the empty blob would remain.
    */
   async #discardBlocks(name: string): Promise<boolean> {
     if (this.lockedFiles.size > 0) return false;

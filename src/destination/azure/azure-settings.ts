@@ -26,7 +26,10 @@ export interface AzureSettings {
 const accountForm = /^[a-z0-9]{3,24}$/;
 const containerForm = /^(?=.{3,63}$)[a-z0-9]+(?:-[a-z0-9]+)*$/;
 
-/** Checks the settings. Throws the error `destination.invalid` or `destination.name`. */
+/**
+ * Checks the settings. Throws `destination.name` if the folder name is invalid, and `destination.invalid` for other
+ * mistakes.
+ */
 export function checkAzureSettings({ account, endpoint, container, root, insecure }: AzureSettings): void {
   if ((account === undefined) === (endpoint === undefined)) {
     throw destinationError(

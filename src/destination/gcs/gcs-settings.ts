@@ -30,7 +30,10 @@ export const defaultEndpoint = 'https://storage.googleapis.com';
 
 const bucketForm = /^(?=.{3,222}$)[a-z0-9][a-z0-9._-]*[a-z0-9]$/;
 
-/** Checks the settings. Throws the error `destination.invalid` or `destination.name`. */
+/**
+ * Checks the settings. Throws `destination.name` if the folder name is invalid, and `destination.invalid` for other
+ * mistakes.
+ */
 export function checkGcsSettings({ bucket, root, endpoint, insecure }: GcsSettings): void {
   checkName(
     'bucket name',

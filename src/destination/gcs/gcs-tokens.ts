@@ -14,8 +14,8 @@ const audience = `${defaultEndpoint}/`;
 export type AuthorizationHeaders = () => Promise<Headers>;
 
 /**
- * Prepares the authorization for later requests, but sends no request itself. Throws the error `destination.invalid` or
- * `destination.credentials`.
+ * Prepares the authorization of later requests, but sends no request itself. Throws an error if the settings or the
+ * credentials cannot be used.
  */
 export function authorizationOf({ credentials }: GcsSettings, endpoint: string): AuthorizationHeaders {
   if (credentials !== 'ambient') return authorizationOfKey(credentials);
@@ -30,8 +30,8 @@ function ambientAuthorization(): AuthorizationHeaders {
     try {
       return await auth.getRequestHeaders(audience);
     } catch {
-      // If the metadata server is slow, for example while a pod starts, the library decides that there is none. Without
-      // this reset, it would keep to that decision until the process ends.
+      // If the metadata server is slow, for example while a pod starts, the library assumes that it does not exist.
+      // Without this reset, the library would assume so until the process ends.
       gcpMetadata.resetIsAvailableCache();
       auth = new GoogleAuth({ scopes: scope });
       return await auth.getRequestHeaders(audience);
@@ -40,8 +40,8 @@ function ambientAuthorization(): AuthorizationHeaders {
 }
 
 /**
- * Returns headers with tokens. logfleet signs these tokens itself with the service account key, so it needs no token
- * service.
+ * Returns request headers with tokens. logfleet signs the tokens itself with the service account key, so it needs no
+ * token service.
  */
 function authorizationOfKey({ clientEmail, privateKey, keyId }: GcsCredentials): AuthorizationHeaders {
   const key = privateKey.reveal();

@@ -80,8 +80,8 @@ export class GcsUpload implements UploadRequests {
   }
 
   async removeParts(): Promise<void> {
-    // Without an expected size, `hasMark` returns true even for an object of the wrong size. So this object is removed
-    // too.
+    // Without an expected size, `hasMark` also returns true for an object of the wrong size, so that such an object is
+    // removed too.
     this.#totalBytes = undefined;
     try {
       await this.#options.client.send({ method: 'DELETE', path: this.#session });
@@ -131,8 +131,8 @@ export class GcsUpload implements UploadRequests {
   }
 
   /**
-   * Reports whether the store holds the whole file. Returns false if the size in the response differs from the file
-   * size.
+   * Returns true if the store has the whole file. Returns false if the size in the store's response differs from the
+   * file size.
    */
   #isWhole(text: string): boolean {
     const [, size] = /"size":\s*"(\d+)"/.exec(text) ?? [];
@@ -165,7 +165,7 @@ function isGone(cause: unknown): boolean {
 }
 
 /**
- * Returns the error for an unexpected number of stored bytes. The error has the status 503, so the caller retries the
+ * Returns the error for an unexpected number of stored bytes. Its status is 503, which makes the caller retry the
  * upload.
  */
 function unexpected(storedBytes: number): GcsError {
@@ -177,8 +177,7 @@ function unexpected(storedBytes: number): GcsError {
 }
 
 /**
- * Returns the error for a stored object of the wrong size. The error has the status 409, so the caller retries the
- * upload.
+ * Returns the error for a stored object of the wrong size. Its status is 409, which makes the caller retry the upload.
  */
 function wrongSize(): GcsError {
   return new GcsError(

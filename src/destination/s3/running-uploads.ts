@@ -1,6 +1,7 @@
 /**
- * Aborts abandoned multipart uploads (E15), because stores bill for them. An upload is abandoned if its process has
- * ended. If the process cannot be checked, the upload counts as abandoned after 15 minutes without a new part.
+ * Aborts abandoned multipart uploads (E15), because object stores charge for them. An upload is abandoned if its
+ * process has ended. If the process cannot be checked, the upload counts as abandoned after 15 minutes without a new
+ * part.
  */
 import {
   ListMultipartUploadsCommand,

@@ -38,7 +38,10 @@ export class S3Destination extends ObjectStore<S3Settings> {
   readonly #client: S3Client;
   #respectsCondition = false;
 
-  /** Opens the destination without sending a request. Throws the error `destination.invalid` or `destination.name`. */
+  /**
+   * Opens the destination without sending a request. Throws `destination.name` if the folder name is invalid, and
+   * `destination.invalid` for other wrong settings.
+   */
   constructor(options: ObjectStoreOptions<S3Settings>) {
     checkS3Settings(options.settings);
     super(options, `s3://${options.settings.bucket}`, s3Errors);
@@ -63,7 +66,7 @@ export class S3Destination extends ObjectStore<S3Settings> {
   }
 
   /**
-   * Creates an object if it does not exist. Returns `refused` if the store responded with 412. Returns `found` if the
+   * Creates an object. Returns `refused` if the store responds that the object already exists. Returns `found` if the
    * connection was lost, but the object exists.
    */
   async #putOnce(name: string, content: Uint8Array): Promise<'created' | 'refused' | 'found'> {
@@ -156,7 +159,8 @@ export class S3Destination extends ObjectStore<S3Settings> {
       await this.#client.send(new DeleteObjectCommand(this.#at(name)));
     } catch (cause) {
       if (isObjectAbsent(cause)) return;
-      // The request may have failed because a rule of the bucket locked the object. Such a failure is ignored.
+      // The request may have failed because a rule of the bucket locks the object. In that case, the failure is
+      // ignored.
       if (!(await this.#isLocked(name))) throw this.error('remove', name, cause);
       this.lockedFiles.add(name);
     }

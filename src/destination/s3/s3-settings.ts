@@ -37,7 +37,10 @@ export interface S3Settings {
 const bucketForm = /^(?=.{3,63}$)[a-z0-9][a-z0-9.-]*[a-z0-9]$/;
 const regionForm = /^[a-z0-9-]{1,64}$/;
 
-/** Checks the settings. Throws the error `destination.invalid` or `destination.name`. */
+/**
+ * Checks the settings. Throws `destination.name` if the folder name is invalid, and `destination.invalid` for other
+ * mistakes.
+ */
 export function checkS3Settings(settings: S3Settings): void {
   const { bucket, root, region, endpoint, insecure, serverSideEncryption } = settings;
   checkName('bucket name', bucket, bucketForm, 'a name of 3 to 63 lower-case letters, digits, dots and hyphens');

@@ -10,7 +10,9 @@ import type { Writer } from './writer.ts';
 
 export interface DestinationPorts {
   readonly clock: Clock;
-  /** Identity of this process. The names of unfinished uploads contain it, to show which process writes them (E15). */
+  /**
+   * Identity of this process. It is part of the names of unfinished uploads, and shows which process writes them (E15).
+   */
   readonly writer: Writer;
   /** Environment variables for proxies (`HTTPS_PROXY`, `NO_PROXY`) and Azure credentials (`AZURE_STORAGE_*`). */
   readonly environment: Environment;
@@ -29,10 +31,7 @@ export interface ListedObject {
   readonly bytes: number;
 }
 
-/**
- * Selects which unfinished uploads to remove: only those of processes that have ended (`endedProcesses`), or all
- * uploads (`all`).
- */
+/** Which unfinished uploads to remove: those of processes that have ended (`endedProcesses`), or all (`all`). */
 export type LeftoverChoice = 'endedProcesses' | 'all';
 
 /** Lifetime of a file. The store must not lock a `temporary` file, because the file will soon be removed. */
@@ -58,7 +57,8 @@ export interface Destination {
   open(name: string, lifetime?: FileLifetime): Promise<FileUpload>;
 
   /**
-   * Reads a file in chunks. A chunk is valid until the next one is requested. Throws the error `destination.absent`.
+   * Reads a file in chunks. A chunk is valid until the next one is requested. Throws the error `destination.absent` if
+   * the file does not exist.
    */
   stream(name: string): AsyncIterable<Uint8Array>;
 

@@ -84,8 +84,8 @@ export abstract class ObjectStore<S extends { readonly root: string }> implement
   }
 
   /**
-   * Checks whether the object exists after a failed request, because a store may reject a request by closing the
-   * connection. Returns `exists`, or throws the error.
+   * Called after a failed request. A store may reject the creation of an existing object by closing the connection.
+   * Therefore, returns `exists` if the object exists. Otherwise, throws the error.
    */
   protected async afterFailedPut(name: string, cause: unknown, exists: () => Promise<boolean>): Promise<'exists'> {
     if (this.#errors.isTaken(cause)) return 'exists';

@@ -24,8 +24,8 @@ export class PartBuffers {
   }
 
   /**
-   * Waits until the upload of another part may start. Each call to `sent` lets the caller that has waited longest
-   * continue.
+   * Waits until the upload of another part may start. A call to `sent` ends the wait of the caller that has waited
+   * longest.
    */
   async maySend(): Promise<void> {
     if (this.#sending === maxSending) await new Promise<void>((resolve) => this.#waiting.push(resolve));

@@ -12,7 +12,10 @@ import type { Writer } from './writer.ts';
 /** Name of the metadata entry that shows which upload created an object. */
 export const markName = 'logfleet-upload';
 
-/** The requests that an upload sends, for one kind of object store. They throw the errors of the store's SDK. */
+/**
+ * The requests that an upload sends to one kind of object store. If a request fails, it throws the error of the store's
+ * client.
+ */
 export interface UploadRequests {
   /** Name of the object in its bucket or container. */
   readonly key: string;
@@ -21,7 +24,10 @@ export interface UploadRequests {
   readonly maxParts: number;
   /** Creates the object with its complete content, unless the object exists. */
   putWhole(content: Uint8Array): Promise<unknown>;
-  /** True if the store accepts parts only one after another, and uploading the last part completes the object. */
+  /**
+   * True if the store accepts parts only one after another. In that case, the upload of the last part completes the
+   * object.
+   */
   readonly isSequential: boolean;
   /** Begins an upload in parts. */
   begin(): Promise<void>;
@@ -132,7 +138,7 @@ export class PartedUpload implements FileUpload {
     }
   }
 
-  /** Reports whether this upload created the existing object. Throws if this cannot be determined. */
+  /** Returns true if this upload created the existing object. Throws an error if this cannot be determined. */
   async #isOurs(cause: unknown): Promise<boolean> {
     try {
       return await this.#requests.hasMark();

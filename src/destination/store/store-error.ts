@@ -12,9 +12,9 @@ export interface StoreErrorRules {
   /** HTTP status of the response; undefined if there was none. */
   readonly statusOf: (cause: unknown) => number | undefined;
   readonly failureOfCode: (code: string) => DestinationFailure | undefined;
-  /** Codes, in addition to `PreconditionFailed`, which mean that an object with this name exists. */
+  /** Error codes, besides `PreconditionFailed`, which mean that an object with this name exists. */
   readonly takenCodes?: readonly string[];
-  /** Failures for HTTP statuses that mean something else in this store than in other stores. */
+  /** Kinds of failure for HTTP statuses that have a different meaning in this store than in others. */
   readonly failureByStatus?: Readonly<Record<number, DestinationFailure>>;
   readonly advice: Advice;
   /** Returns the part of the error's message that users see. The default is the whole message. */

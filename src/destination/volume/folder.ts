@@ -29,7 +29,7 @@ export class Folder {
   /** Path of the folder, for messages. */
   readonly path: string;
   readonly #handle: FileHandle;
-  /** Path used for file operations: `/proc/self/fd/N` on Linux, and the folder's own path elsewhere. */
+  /** Path of the folder for file operations: `/proc/self/fd/N` on Linux, and the real path elsewhere. */
   readonly #base: string;
 
   private constructor(path: string, handle: FileHandle, base: string) {

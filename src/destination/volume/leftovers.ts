@@ -1,7 +1,7 @@
 /**
- * Creates names for temporary files, and finds the temporary files of processes that have ended (E15). If a file's
- * process cannot be checked, the file counts as abandoned after `silenceMs` without a change. Running processes update
- * the change time every `heartbeatMs`.
+ * Creates names for temporary files, and finds the temporary files of processes that have ended (E15). If it is unknown
+ * whether a file's process has ended, the file counts as abandoned after `silenceMs` without a change. A running
+ * process updates the change time of its files every `heartbeatMs`.
  */
 import type { LeftoverChoice } from '../store/destination.ts';
 import type { Writer } from '../store/writer.ts';

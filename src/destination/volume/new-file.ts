@@ -29,7 +29,7 @@ export class NewFile {
   #timer: Timer | undefined;
   #ended = false;
 
-  /** Creates a file with a temporary name. The returned object closes `folder` when the folder is no longer needed. */
+  /** Creates a file with a temporary name. The returned object closes `folder` when it no longer needs the folder. */
   static async begin(folder: Folder, target: string, writer: Writer, clock: Clock): Promise<NewFile> {
     const temporary = temporaryName(writer);
     try {
