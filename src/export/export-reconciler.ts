@@ -1,5 +1,5 @@
 /**
- * Reconciles SearchExports. Each export with work to do has a runtime, an object that does this work (C1). When the
+ * Reconciles SearchExports. For each export with work to do, an object (the runtime) does this work (C1). When the
  * process loses leadership, all runtimes end their work.
  */
 import type { Accounts } from '../account/accounts.ts';
@@ -51,9 +51,7 @@ export class ExportReconciler implements Reconciler {
   readonly #quirks = new QuirksOfServices();
   readonly #runtimes = new Map<string, ExportRuntime | JobRuntime>();
   readonly #jobShares: JobShares | undefined;
-  /**
-   * Promises for the work of runtimes that have been dropped. Each promise resolves when its runtime's work has ended.
-   */
+  /** Promises for the work of dropped runtimes. Each promise resolves when the work of one runtime has ended. */
   readonly #endings = new Set<Promise<void>>();
   readonly #unsubscribe: readonly (() => void)[];
   #writer: Promise<Writer> | undefined;
@@ -128,8 +126,8 @@ export class ExportReconciler implements Reconciler {
   }
 
   /**
-   * Drops the runtimes of all exports when leadership changes. In the meantime, another leader may have worked on these
-   * exports.
+   * Drops the runtimes of all exports when leadership changes, because another leader may work on these exports in the
+   * meantime.
    */
   #followLeadership(): void {
     const { leadership } = this.#options.host;

@@ -1,7 +1,7 @@
 /**
  * Runs one SearchExport while this process is the leader: starts its work (`export-work.ts`), and writes its status. If
- * the account, destination or spec changes, running searches keep using the previous values. If the new values cannot
- * be read, all work continues with the previous values.
+ * the account, destination or spec changes, running searches continue with the previous values. If the new values
+ * cannot be read, all work continues with the previous values.
  */
 import type { Account } from '../account/accounts.ts';
 import { annotations } from '../api/annotations.ts';
@@ -82,26 +82,24 @@ export class ExportRuntime {
   #begun: Begun | undefined;
   /** True if the export is complete. */
   #isOver = false;
-  /** Bytes scanned by all search jobs, as far as this process knows. */
+  /** Number of bytes that all search jobs have scanned, as far as this process knows. */
   #scannedBytes = 0;
   /** Resolves when the work that is being stopped has ended. Undefined if no work is being stopped. */
   #ending: Promise<void> | undefined;
   #startedAtMs: number | undefined;
   #handledRequest: string | undefined;
-  /**
-   * Number of committed intervals that this process found when it started; undefined until it has read the destination.
-   */
+  /** Number of committed intervals in the destination when this process first read it. Undefined until then. */
   #doneAtFirst: number | undefined;
   /** True if this process has replaced the conditions that an earlier process wrote. */
   #hasVerdict = false;
   /**
-   * Last error that was checked for refused credentials. It is stored so that the same error does not discard the
+   * Last error that was checked for refused credentials. It is remembered, because one error must not discard the
    * credentials twice.
    */
   #lastCredentialsFailure: LogfleetError | undefined;
   /**
-   * Error shown in the status while the service rejects the access key (401). This error names the Secret instead of
-   * the rejected request.
+   * Error that the status shows while the service rejects the access key (401). Unlike the service's own error, it
+   * names the Secret.
    */
   #rejection: LogfleetError | undefined;
   #enqueueTimer: Timer | undefined;
@@ -167,7 +165,7 @@ export class ExportRuntime {
     const { lastHandledReconcileAt: asked } = echoOfRequest(resource);
     if (asked === undefined || asked === this.#handledRequest) return false;
     this.#handledRequest = asked;
-    // The conditions of an earlier process are no longer shown, because the user has requested a retry.
+    // After a user has requested a retry, the conditions from an earlier process no longer apply.
     this.#hasVerdict = true;
     this.#options.log.info('the export is being checked again on request', { [annotations.requestedAt]: asked });
     this.#options.accounts.tryAgain(secretOf(resource));
@@ -179,7 +177,7 @@ export class ExportRuntime {
   }
 
   /**
-   * Returns the health of a complete, failed or paused export. It can be determined without reading the export's
+   * Returns the health of a complete, failed or paused export, which can be determined without reading the export's
    * Secrets (C1).
    */
   #knownHealth(resource: SearchExport, isAsked: boolean): ExportHealth | undefined {
@@ -228,9 +226,9 @@ export class ExportRuntime {
       : exportHealth({ pausedBy, problem, view: shownView, limits, wording: this.#options.wording });
     const isShown = !health.isComplete && this.#isShown(resource, health, view);
     const statusDelayMs = await (isShown ? this.#publishShown(resource) : this.#publish(resource, health, view));
-    // Ends the work on a complete export, but only once the status shows that the export is complete.
+    // Ends the work on a complete export. First, the status must show that the export is complete.
     if (view?.manifest && shownComplete(this.#publisher.latest(resource))) this.#end();
-    // A paused export keeps no destination (C1), but only once its status shows the results of the last searches.
+    // A paused export closes its destination (C1). First, its status must show the results of the last searches.
     const isPausedInStatus = health.reason === reasons.paused && !this.#publisher.heldBack;
     if (isPausedInStatus && this.#begun?.work.canBeginAgain) this.#end();
     const refusedMs = holdMs(problem, accounts.refusedForMs(secretOf(resource)));
@@ -292,7 +290,7 @@ export class ExportRuntime {
     } else if (refusals.has(lastError.code)) this.#destination.forget();
   }
 
-  /** True if the status still shows the conditions that an earlier process wrote (H1). */
+  /** True if the status keeps showing the conditions that an earlier process wrote (H1). */
   #isShown(resource: SearchExport, health: ExportHealth, view: WorkView | undefined): boolean {
     const isLoaded = view !== undefined && view.stage !== 'loading';
     if (isLoaded) this.#doneAtFirst ??= view.progress?.intervalsDone ?? 0;
@@ -329,21 +327,22 @@ export class ExportRuntime {
     return Math.min(delayMs, this.#estimateDelayMs(resource));
   }
 
-  /** Returns the time in ms until a wall-clock time shown in the status. It is negative if that time has passed. */
+  /** Returns the time in ms until a wall-clock time in the status. The result is negative if that time has passed. */
   #untilMs(time: string): number {
     return Date.parse(time) - this.#options.clock.now();
   }
 
   /**
-   * Returns true if this estimated end will still be in the future when the status is next written. The status must not
-   * show an estimated end in the past.
+   * Returns true if the status may show an estimated end that is this many ms away. By the next write of the status,
+   * the estimated end must not be in the past.
    */
   #mayShow(leftMs: number): boolean {
     return leftMs >= this.#options.settings.statusIntervalMs + 2 * estimateMarginMs;
   }
 
   /**
-   * Returns the time in ms until the status needs a new estimated end. The new one is due shortly before the shown one.
+   * Returns the time in ms until the status needs a new estimated end, which is shortly before the estimated end that
+   * it shows.
    */
   #estimateDelayMs(resource: SearchExport): number {
     const { estimatedCompletionTime: end } = this.#publisher.latest(resource).status ?? {};
@@ -400,8 +399,8 @@ export class ExportRuntime {
 }
 
 /**
- * Margin in ms: the status gets a new estimated end this long before the estimated end that it shows. The margin allows
- * for rounding, because times in the status are whole seconds.
+ * Time in ms before the shown estimated end at which the status gets a new one. This margin is needed because times in
+ * the status are rounded to whole seconds.
  */
 const estimateMarginMs = 1_000;
 

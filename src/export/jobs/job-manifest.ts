@@ -25,7 +25,7 @@ export const jobAnnotations = {
   /** Hash of everything that determines what the pods do. If this hash changes, the Job is replaced. */
   work: 'logfleet.dev/work',
   /**
-   * Hash of everything else that might allow a stalled Job to succeed, such as credentials and image. If this hash
+   * Hash of the other things, such as credentials and image, whose change might let a stalled Job succeed. If this hash
    * changes, a stalled Job is replaced.
    */
   cause: 'logfleet.dev/cause',
@@ -85,23 +85,26 @@ export function workHash(resource: SearchExport): string {
 }
 
 /**
- * Returns a hash of an export's work and of the last request by a user to repeat the work. If this hash changes, the
- * result of a Job that has ended no longer counts.
+ * Returns a hash of an export's work, and of the user's last request to repeat the work. If this hash changes, results
+ * of earlier Jobs no longer count.
  */
 export function runHash(resource: SearchExport): string {
-  // A user may remove the annotation of a request that has been handled. This is not another request.
+  // After a request has been handled, a user may remove its annotation. The removal does not count as another request.
   const request = echoOfRequest(resource).lastHandledReconcileAt ?? resource.status?.lastHandledReconcileAt;
   return hashOf([resource.metadata.uid, workHash(resource), request]);
 }
 
-/** Returns a hash of everything else that might allow a stalled Job to succeed, such as credentials and image. */
+/**
+ * Returns a hash of the things outside the spec, such as credentials and image, whose change might let a stalled Job
+ * succeed.
+ */
 export function causeHash({ share, credentials, image, proxy = [] }: Omit<JobIdentity, 'resource'>): string {
   return hashOf([share.user, credentials, image, ...proxy]);
 }
 
 /**
- * Returns the name of a Job. The name ends with the hashes of its run and of its cause, so the same Job cannot be
- * created twice.
+ * Returns the name of a Job. The name ends with hashes of the Job's work, request, credentials and image, so the same
+ * Job cannot be created twice.
  */
 export function jobName(identity: JobIdentity): string {
   // Shortens the name, because it becomes part of a pod's hostname, which has at most 63 characters.
@@ -151,8 +154,7 @@ export function buildJob(input: JobInput): object {
       ...{ completions: share.workers, parallelism: share.workers, backoffLimitPerIndex, ttlSecondsAfterFinished },
       // The Kubernetes Job succeeds as soon as one worker has written the manifest.
       successPolicy: { rules: [{ succeededCount: 1 }] },
-      // A replacement pod starts only after the pod it replaces has ended, because both pods use the same request
-      // limits.
+      // A replacement pod starts only after the replaced pod has ended, because both would use the same request limits.
       podReplacementPolicy: 'Failed',
       podFailurePolicy,
       ...(spec.activeDeadlineSeconds === undefined ? {} : { activeDeadlineSeconds: spec.activeDeadlineSeconds }),

@@ -65,7 +65,7 @@ export interface JobRuntimeOptions extends RuntimeOptions {
   readonly proxy: readonly ProxyVariable[];
 }
 
-/** Delay in ms before the next reconcile, for states that can change without an event. */
+/** Delay in ms before the next reconcile in states that can change without notice. */
 const soonMs = 1_000;
 const quotaRetryMs = 30_000;
 /** Shortest and longest time in ms from the end of a stalled export's Job until the export gets another Job. */
@@ -73,7 +73,7 @@ const shortestStallMs = 60_000;
 const longestStallMs = 3_600_000;
 /** Time in ms for which a pod of a stalled export's next Job must run until the export is no longer stalled. */
 const steadyMs = 300_000;
-/** Reasons that do not hold any longer once the Secrets can be used. */
+/** Reasons of stalled exports that no longer apply as soon as the Secrets can be used. */
 const reasonsOfSecrets: ReadonlySet<string> = new Set([
   ...[reasons.secretNotFound, reasons.secretIncomplete, reasons.secretInvalid],
 ]);
@@ -94,13 +94,15 @@ interface Found {
   readonly delayMs?: number;
   readonly job?: string;
   readonly state?: WorkerJobState;
-  /** Condition that the status shows instead of `health` while another Job repeats the work of a stalled export. */
+  /** Condition of a stalled export that the status shows instead of `health` while another Job repeats the work. */
   readonly stall?: Condition;
-  /** Ended Job that the status shows although it has been deleted. */
+  /** Ended Job that the status still shows, although Kubernetes no longer has it. */
   readonly former?: KubernetesJobStatus | undefined;
 }
 
-/** The account and the identity of an export's next Job, or the problem with the export's Secrets. */
+/**
+ * Result of reading an export's Secrets: the account and the identity of the next Job, or the problem with the Secrets.
+ */
 type Resolved =
   | { readonly account: Account; readonly identity: JobIdentity; readonly problem?: undefined }
   | { readonly account?: undefined; readonly identity?: undefined; readonly problem: LogfleetError };
@@ -110,11 +112,14 @@ export class JobRuntime {
   readonly uid: string;
   readonly #options: JobRuntimeOptions;
   readonly #publisher: StatusWriter<'SearchExport'>;
-  /** Last request by a user for which the Secrets have been read again. */
+  /** The user's last request for a retry for which the Secrets have been read again. */
   #handledRequest: string | undefined;
-  /** Uids of the Jobs that this object has deleted. The cache may still contain them. */
+  /** Uids of the Jobs that this object has deleted. The cache may still contain these Jobs. */
   readonly #deleted = new Set<string>();
-  /** Start of the work that a user has requested. Otherwise, the status shows the start. */
+  /**
+   * Time at which the work began after a user's request for a retry. Undefined without such a request: the start is
+   * then taken from the status.
+   */
   #startedAtMs: number | undefined;
   #isClosed = false;
   #isLeft = false;
@@ -143,7 +148,7 @@ export class JobRuntime {
     return this.#isDormant && !this.#publisher.heldBack;
   }
 
-  /** True if the export waits until part of the request budget is free. */
+  /** True if the export is waiting for a share of the request budget. */
   get waitsForShare(): boolean {
     return this.#waitsForShare;
   }
@@ -162,13 +167,13 @@ export class JobRuntime {
     const end = isAsked ? undefined : endOf(resource);
     const found: Found = end ? { health: end } : await this.#find(resource, isAsked);
     const { reconciling } = found.health;
-    // An export without a Job that waits for something else has a delay.
+    // Without a Job and without a delay, the export is waiting for other Jobs to release their request limits.
     this.#waitsForShare = reconciling && found.job === undefined && found.delayMs === undefined;
     const health = found.stall ? shownHealth(found.stall) : found.health;
     const shown = { ...found, health };
     const essentials = this.#essentials(resource, shown);
     const repeatMs = repeatDelayMs(essentials, this.#options.clock.now());
-    // The next Job is overdue while a pod of the previous Job has not ended.
+    // The next Job is overdue if its time has passed, but a pod of the previous Job has not ended yet.
     const { delayMs = repeatMs > 0 ? repeatMs : shortestStallMs } = found;
     const figures = () => (end ? {} : { ...describeWorkers(resource, shown, essentials.summary), jobs: [] });
     const statusMs = await this.#publisher.publish(resource, essentials, figures, health);
@@ -177,7 +182,7 @@ export class JobRuntime {
     return untilRemoval(this.#publisher.latest(resource), this.#options, nextMs, this.#isDormant);
   }
 
-  /** True if the status does not confirm the user's last request yet. */
+  /** True if the status does not confirm the user's last request for a retry yet. */
   #isAsked(resource: SearchExport): boolean {
     const { lastHandledReconcileAt: asked } = echoOfRequest(resource);
     if (asked === undefined || asked === resource.status?.lastHandledReconcileAt) return false;
@@ -223,7 +228,8 @@ export class JobRuntime {
     const { account, identity, problem } = await this.#resolve(resource, store);
     const jobs = this.#jobs(store);
     const job = jobs.find((each) => this.#isKept(each, resource, store, identity));
-    // Without the Secrets, only results of earlier runs are certainly not needed.
+    // If the Secrets cannot be read, only ended Jobs of earlier runs are deleted, because other Jobs may still be
+    // needed.
     const obsolete = identity
       ? jobs
       : jobs.filter((each) => readEnd(each, store) && !isOfRun(each.metadata.name, resource));
@@ -235,18 +241,19 @@ export class JobRuntime {
       // The pod needs the Secret to start.
       const isHindered = found.state?.phase === 'waiting' && problem?.reason === reasons.secretNotFound;
       if (isHindered) return { ...found, ...foundProblem(problem) };
-      // The pods of a Job can be deleted before the Job. The status then still holds their report.
+      // If the pods of a Job are deleted before the Job, their report is found only in the export's status.
       const isUnreported = found.health.stalled && !found.state?.report && shown?.kubernetesJob?.name === found.job;
       const known = isUnreported ? waitingStallOf(shown, this.#options.clock.now()) : undefined;
       return known ?? this.#keepStall(ofSameCause, found);
     }
-    // An export remains failed or stalled after Kubernetes has removed its Job. Other credentials might end a stall, but
-    // not a failure.
+    // After Kubernetes has removed the Job of a failed or stalled export, the export remains failed or stalled. Other
+    // credentials can only help a stalled export.
     const former = failureOf(shown) ?? waitingStallOf(ofSameCause, this.#options.clock.now());
     if (former) return former;
     if (!identity) return this.#keepStall(shown, { ...foundProblem(problem), former: shown?.kubernetesJob });
     if (isAsked) this.#startedAtMs = this.#options.clock.now();
-    // A new Job waits until the previous Job's request limits are free again. Otherwise, it would get fewer workers.
+    // A new Job waits until the request limits of the previous Job are free again. Otherwise, the new Job would get
+    // fewer workers.
     const isBusy =
       jobs.length > 0 || this.#hasPods(store) || shares.isHeldBy(this.uid, { ...this.key, name: jobName(identity) });
     const found = isBusy
@@ -270,8 +277,8 @@ export class JobRuntime {
   }
 
   /**
-   * Reports whether a Job does the export's work, so that the export needs no other Job. `identity` is undefined if the
-   * Secrets cannot be used.
+   * Returns true if a Job does the export's work, or has done it, so that no other Job is needed. `identity` is
+   * undefined if the Secrets cannot be used.
    */
   #isKept(job: WorkerJob, resource: SearchExport, store: WorkerJobs, identity: JobIdentity | undefined): boolean {
     const { name, annotations } = job.metadata;
@@ -284,7 +291,8 @@ export class JobRuntime {
       const user = readShare(annotations)?.user;
       return !isDeleted && (!user || !identity || user === identity.share.user);
     }
-    // Kubernetes deletes an ended Job after its time to live. The Job's result counts if the status still names the Job.
+    // Kubernetes deletes an ended Job after some time (`ttlSecondsAfterFinished`). Its result still counts if the
+    // status names the Job.
     const isInStatus = resource.status?.kubernetesJob?.name === name;
     if (isDeleted && !isInStatus) return false;
     // The result of a complete or failed Job is valid even if the credentials or the image have changed since.
@@ -358,8 +366,8 @@ export class JobRuntime {
         "The Kubernetes Job will start when some of the operator's requests to the service have ended, because the Job and the operator share the request limits.";
       return { health: waiting(reasons.waitingForShare, message), delayMs: soonMs };
     }
-    // Only the leader may create a Job. While this process prepared the Job, another process may have become the
-    // leader.
+    // Only the leader may create a Job, and another process may have become the leader while this process prepared the
+    // Job.
     if (!host.leadership.isLeader())
       return { health: waiting(reasons.jobPending, 'Another operator process is now the leader.') };
     try {
@@ -392,8 +400,8 @@ export class JobRuntime {
   }
 
   /**
-   * Throws if the export may not use its ServiceAccount. Reports whether the ServiceAccount's pods may write progress
-   * to the status.
+   * Throws if the export may not use its ServiceAccount. Returns true if pods with this ServiceAccount may write
+   * progress to the export's status.
    */
   async #checkServiceAccount({ spec }: SearchExport, store: WorkerJobs): Promise<boolean> {
     const { serviceAccountName: name } = spec.execution.job ?? {};
@@ -480,7 +488,7 @@ export class JobRuntime {
     const earlier = former ?? (health.isComplete || health.isFailed ? before?.kubernetesJob : undefined);
     const kubernetesJob = shown ?? earlier;
     const report = state?.report?.status;
-    // A report replaces the results of an earlier Job, also if it does not contain them.
+    // A report replaces all results of an earlier Job, even those that the report itself lacks.
     const { incomplete: ____, manifest: _____, progress: ______, ...unreported } = essentials;
     return { ...(report ? unreported : essentials), ...report, ...(kubernetesJob && { kubernetesJob }) };
   }
@@ -510,8 +518,8 @@ function waiting(reason: string, message: string): ExportHealth {
 }
 
 /**
- * Lists Jobs, given as `namespace/name`. Only counts the Jobs in other namespaces, because an export's status must not
- * show their names.
+ * Lists the names of Jobs in the export's namespace, and counts the Jobs in other namespaces. An export's status must
+ * not show names from other namespaces.
  */
 function jobsText(jobs: readonly string[], namespace: string): string {
   const own = jobs.filter((job) => job.startsWith(`${namespace}/`)).map((job) => job.slice(namespace.length + 1));
@@ -520,7 +528,9 @@ function jobsText(jobs: readonly string[], namespace: string): string {
   return texts.length === 0 ? '' : `: ${texts.join(', ')}`;
 }
 
-/** Returns a sentence about a Job that has fewer workers because of other Jobs. Otherwise returns an empty string. */
+/**
+ * If a Job has fewer workers because of other Jobs, returns a sentence that says so. Otherwise returns an empty string.
+ */
 function fewerText({ workers }: HeldShare, wanted: HeldShare): string {
   if (workers === wanted.workers) return '';
   return ` It has ${workers} instead of ${wanted.workers} workers, because other Jobs are using the rest of the request limits.`;
@@ -546,8 +556,8 @@ function healthOf({ end, reason, message: text }: WorkerReport): ExportHealth {
 
 /**
  * Returns the time in ms until a stalled export gets another Job, because the problem may have passed. Returns Infinity
- * if it gets none without a change. The delay after a Job is as long as the export had been stalled when the Job ended,
- * so the delay doubles.
+ * if another Job needs a change first. The delay is as long as the export had been stalled when its last Job ended, so
+ * each delay is about twice as long as the one before.
  */
 function repeatDelayMs({ conditions, kubernetesJob }: SearchExportStatus = {}, nowMs: number): number {
   const stall = findCondition(conditions, 'Stalled');
@@ -568,20 +578,22 @@ function ofRun(resource: SearchExport): SearchExportStatus | undefined {
   return status?.kubernetesJob && isOfRun(status.kubernetesJob.name, resource) ? status : undefined;
 }
 
-/** Returns what the status of a failed export shows. Returns undefined for other exports. */
+/** Returns the health that the status of a failed export shows. Returns undefined for other exports. */
 function failureOf(shown: SearchExportStatus | undefined): Found | undefined {
   const failed = findCondition(shown?.conditions, 'Failed');
   return failed && { health: shownHealth(failed), former: shown?.kubernetesJob };
 }
 
-/** Returns what the status of a stalled export shows while it waits for its next Job. Otherwise returns undefined. */
+/**
+ * Returns the health that the status shows while a stalled export waits for its next Job. Otherwise returns undefined.
+ */
 function waitingStallOf(shown: SearchExportStatus | undefined, nowMs: number): Found | undefined {
   const stall = findCondition(shown?.conditions, 'Stalled');
   const isWaiting = stall && shown?.kubernetesJob?.endTime !== undefined && repeatDelayMs(shown, nowMs) > 0;
   return isWaiting ? { health: shownHealth(stall), former: shown.kubernetesJob } : undefined;
 }
 
-/** Returns what the status shows for an error that prevents the creation of a Job. */
+/** Returns the health to show in the status after an error that prevents the creation of a Job. */
 function foundProblem(problem: LogfleetError): Found {
   const delayMs = problem.handling.kind === 'stall' ? stallRetryMs : soonMs * 5;
   return { health: exportHealth({ pausedBy: undefined, problem, wording: resourceWording }), delayMs };

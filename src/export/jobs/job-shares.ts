@@ -109,7 +109,7 @@ export class JobShares {
   }
 }
 
-/** Returns the Jobs that use request limits. A deleted Job counts until its pods have ended. */
+/** Returns the Jobs that use request limits. A deleted Job uses its request limits until its pods have ended. */
 function observedShares(store: WorkerJobs): readonly ObservedShare[] {
   const pods = Map.groupBy(store.pods(), ({ metadata: { namespace, labels } }) =>
     keyText({ namespace, name: labels[jobNameLabel] ?? '' }),

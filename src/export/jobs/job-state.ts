@@ -15,14 +15,17 @@ import { readReport, type WorkerReport } from './worker-report.ts';
 /** Text that says when other Jobs start, and how to start one immediately. */
 export const againText = `Until the problem is solved, logfleet starts another Job at least once an hour. To start one now, give the annotation ${annotations.requestedAt} a new value.`;
 
-/** Reasons of stalled exports that can only continue after a change of the spec, or that need another SearchExport. */
+/**
+ * Reasons of stalled exports that do not get another Job automatically. A user must change the spec, or create another
+ * SearchExport.
+ */
 const reasonsOfSpec: ReadonlySet<string> = new Set([
   ...[reasons.invalidSpec, reasons.queryRefused, reasons.rangeRefused, reasons.notAnAggregation],
   ...[reasons.rawMessagesNotAvailable, reasons.receiptTimeMissing, reasons.countMissing],
   reasons.destinationUnsupported,
 ]);
 
-/** Reports whether a stalled export with this reason gets another Job without a change. */
+/** Returns true if an export that is stalled for this reason gets another Job automatically. */
 export function isRepeated(reason: string): boolean {
   return !reasonsOfSpec.has(reason);
 }
@@ -34,8 +37,8 @@ export interface WorkerJobState {
   readonly reason: string;
   readonly message: string;
   /**
-   * Report that decides the Job's result, sent by one of its pods. Undefined while the Job is running, or if no pod has
-   * sent a report.
+   * Report of one of the Job's pods, from which the Job's result is taken. Undefined while the Job is running, or if no
+   * pod has sent a report.
    */
   readonly report: WorkerReport | undefined;
   readonly failedPods: number;

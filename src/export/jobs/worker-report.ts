@@ -20,7 +20,9 @@ export interface WorkerReport {
 
 /** Status fields that a report may contain, besides `incomplete`. */
 const reportedMembers = ['timeRange', 'fingerprint', 'location', 'manifest', 'summary', 'progress'] as const;
-/** Numbers of incomplete intervals, newest first, that a report may contain. The first number that fits is used. */
+/**
+ * Maximum numbers of incomplete intervals in a report. The first number with which the report is small enough is used.
+ */
 const incompleteCounts = [20, 5, 1];
 
 /** Encodes a report in at most 4,096 bytes. Shortens or omits fields that are too long. */
@@ -31,7 +33,7 @@ export function renderReport(report: WorkerReport): string {
   const { incomplete } = report.status;
   const found = Array.isArray(incomplete) ? incomplete : [];
   const withIncomplete = found.length === 0 ? [] : incompleteCounts.map((count) => found.slice(0, count));
-  // Omits the manifest and the fingerprint last, because a schedule needs both.
+  // The manifest and the fingerprint are the last fields to be omitted, because a schedule needs them.
   const { manifest, fingerprint } = known;
   const candidates = [
     ...withIncomplete.map((some) => ({

@@ -26,7 +26,7 @@ import {
 } from './first-segments.ts';
 import { countSlices } from './slice-counts.ts';
 
-/** Search tools that planning needs. They include no destination, because only `planExport` writes to one. */
+/** Tools for searches during planning. They do not include the destination, because only `planExport` writes to it. */
 export type PlanningTools = Pick<SearchTools, 'definition' | 'quirks' | 'log'>;
 
 export interface ExportPlanOptions {
@@ -57,7 +57,7 @@ export interface ProposedPlan {
   readonly forecast: ExportForecast;
 }
 
-/** Method by which the number of rows was determined before the first search of a segment. */
+/** How the number of rows in a segment was determined before the segment was searched. */
 export type RowsBasis =
   /** An aggregation or a single complete search counted the rows. */
   | 'Counted'
@@ -118,8 +118,8 @@ const longestWaitMs = 30 * 60_000;
  */
 const longestTurnMs = 60_000;
 /**
- * For searches by receipt time: maximum number of rows in a segment, as a ratio of the message limit. It is below 1,
- * because row counts by receipt time are estimates.
+ * Maximum number of rows in a segment that is searched by receipt time, as a ratio of the message limit. The ratio is
+ * below 1, because row counts by receipt time are only estimates.
  */
 const receiptRatio = 0.9;
 /**
@@ -271,8 +271,8 @@ class RangePlanning {
     if (!isCut || !definition.isSplittable) return asOne(job, range);
     const limit = this.#limitOf(job);
     const { byReceiptTime } = definition.identity;
-    // If a search by receipt time was cut short, rows may be missing anywhere in its range. Therefore, the result of
-    // such a search cannot show a newest segment in which all rows were found.
+    // If a search by receipt time was cut short, rows may be missing anywhere in its range, even in the newest part.
+    // Therefore, no part of the range counts as completely found.
     const newest = byReceiptTime ? undefined : newestOf(job, range);
     const rest = newest && restOf(range, newest);
     if (rest && rest.rows < limit) {
@@ -284,7 +284,7 @@ class RangePlanning {
     const counts = await countSlices(range, { order, jobs, wishes });
     if (counts.kind === 'counted') {
       const { slices } = counts;
-      // Leaves out the oldest row that the search found. The newest segment begins after this row, so all rows of the
+      // The oldest row that the search found is left out. The newest segment begins after this row, so all rows of this
       // segment have been found.
       const foundRows = progress.messageCount - 1;
       const max = Math.ceil(receiptRatio * limit);
@@ -306,7 +306,8 @@ class RangePlanning {
   #requestsOf(job: SearchJob, segments: readonly SegmentCount[], areCounted: boolean): number {
     const { definition, quirks } = this.#tools;
     const isCut = definition.isSplittable && cutSign(job.progress, quirks.smallestLimit) !== undefined;
-    // The service returned all rows of the first search, so the message limit must be higher than their number.
+    // The service returned all rows of the first search. The message limit must therefore be higher than the number of
+    // these rows.
     const limit = isCut ? this.#limitOf(job) : job.progress.messageCount + 1;
     return requestsOfSegments(segments, limit) + (areCounted ? requestsOfCount : 0);
   }

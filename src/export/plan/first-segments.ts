@@ -24,8 +24,8 @@ export interface SegmentsInput {
   /** Expected message limit: the number of rows at which the service cuts a search short. */
   readonly limit: number;
   /**
-   * Number of newest rows that the first search has already found, or 0. If it is not 0, the newest segment has at most
-   * this many rows.
+   * Number of newest rows that the first search has already found, or 0. If this number is not 0, the newest segment
+   * has at most this many rows.
    */
   readonly foundRows: number;
 }
@@ -59,7 +59,7 @@ export function evenSegments({ fromMs, toMs, rows }: SegmentCount, wanted = maxE
   }));
 }
 
-/** Returns the number of rows at which a search needs the fewest requests per row. */
+/** Returns the number of rows in a search that needs the fewest requests per row. */
 export function fullestRows(limit: number): number {
   const max = Math.max(1, limit - 1);
   const inWholePages = Math.floor(max / maxPageRows) * maxPageRows;
@@ -96,8 +96,8 @@ function segmentsOf({ range, slices, foundRows }: SegmentsInput, fullest: number
     rows += slice.rows;
   };
   const close = () => {
-    // A search with a round row count, such as 20,000, looks as if the service had cut it short. Therefore, planned
-    // segments avoid round row counts.
+    // Avoids segments with a round row count, such as 20,000. A search of such a segment would look as if the service
+    // had cut it short.
     const isFound = downwards.length === 0 && foundRows > 0;
     const left = !isFound && isRoundCount(rows) && inside.length > 1 ? inside.pop() : undefined;
     const fromMs = inside.at(-1)?.startMs ?? range.fromMs;

@@ -57,8 +57,7 @@ export function slicesOf(
     seen.add(startMs);
     // Ignores rows at the end of the interval, because some services return rows at the exclusive end of a range (E10).
     if (rows === 0 || startMs >= toMs) continue;
-    // A counted period may begin before the interval. In that case, its rows count as rows at the start of the
-    // interval.
+    // A counted period may begin before the interval. In that case, its rows are assigned to the start of the interval.
     const atMs = Math.max(startMs, fromMs);
     rowsAt.set(atMs, (rowsAt.get(atMs) ?? 0) + rows);
   }

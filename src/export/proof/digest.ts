@@ -155,7 +155,8 @@ export type Comparison =
   | { readonly kind: 'differs'; readonly range: DifferingRange };
 
 /**
- * Result of comparing one value. `unknown` means that the value is missing, or that rounding may explain a difference.
+ * Result of comparing one value with the service's value. `unknown` means that a value is missing, or that rounding may
+ * explain a difference.
  */
 type Agreement = 'same' | 'differs' | 'unknown';
 
@@ -255,7 +256,7 @@ function haveSameSlices(
 
 const noRows = { rows: 0, bytes: undefined, oldestMs: undefined, newestMs: undefined, offsetsMs: undefined };
 
-/** Pairs each of the service's values with the written value for the same period. */
+/** Pairs the service's values for each period with those of the written rows in the same period. */
 function pairsOf(
   counted: readonly DigestSlice[],
   written: readonly SliceFigures[],
@@ -291,7 +292,7 @@ function agreementOf(
   return isRounded ? 'unknown' : 'differs';
 }
 
-/** Returns the service's values as if it stored only one copy of each of the `confirmed` messages. */
+/** Returns the values that the service would have if it stored each of the `confirmed` messages only once. */
 function withoutRepeats(
   slices: readonly DigestSlice[],
   confirmed: readonly ConfirmedMessage[],
@@ -331,7 +332,7 @@ function addUp(slices: readonly DigestSlice[]): CountedFigures {
   };
 }
 
-/** Combines the values of several periods. Returns undefined if one of these values is missing. */
+/** Combines the values of several periods into one. Returns undefined if a value is missing. */
 function joined(
   figures: readonly (Figure | undefined)[],
   join: (left: Figure, right: Figure) => Figure,
@@ -340,12 +341,12 @@ function joined(
   return figures.reduce((all, each) => all && each && join(all, each), first);
 }
 
-/** Values of the written rows, which must equal the values that the service returns. */
+/** Values of the written rows. The service must return the same values. */
 type Expected = { readonly rows: number } & { readonly [name in SliceFigureName]?: number | undefined };
 
 /**
- * Compares a value from the service with the value of the written rows. If there are no rows, the values count as
- * equal.
+ * Compares a value from the service with the same value of the written rows. If neither has any rows, the values count
+ * as equal.
  */
 function compareFigure(counted: CountedFigures, expected: Expected, name: SliceFigureName): Agreement {
   if (name === 'rows') return counted.rows === expected.rows ? 'same' : 'differs';
@@ -377,8 +378,8 @@ export function againOf(
     return intervals.flatMap(({ fromMs, toMs }) => evenSegments({ fromMs, toMs, rows: 0 }, 2)).map(timeRange);
   }
   const range = rangeOf(intervals);
-  // The service's message limit is not known here. The number of rows in the largest interval is used instead, because
-  // one search has returned all rows of that interval.
+  // The service's message limit is not known here. The largest row count of an interval is used instead, because one
+  // search has returned this many rows.
   const min = Math.ceil(maxPageRows / 2 ** (round - 1));
   const limit = intervals.reduce((max, { written }) => Math.max(max, written), min);
   const counts = slices
@@ -388,7 +389,8 @@ export function againOf(
     .map(({ fromMs, rows }) => ({ startMs: fromMs, rows }))
     .sort((left, right) => left.startMs - right.startMs);
   const segments = firstSegments({ range, slices: counts, limit, foundRows: 0 }).map(timeRange);
-  // Two periods from the service can have the same start inside the range, because it may count rows in wrong periods.
+  // Removes empty segments. They arise if two of the service's periods begin at the same time, because the service may
+  // count rows in wrong periods.
   return segments.filter(({ fromMs, toMs }) => fromMs < toMs);
 }
 
@@ -440,8 +442,8 @@ export interface ConfirmedMessage {
 }
 
 /**
- * Returns the number of additional copies of each message that the service stores, or undefined if the service's
- * response contains an impossible number.
+ * Returns for each message how many additional copies the service stores. Returns undefined if the service's response
+ * contains an impossible number.
  */
 export function confirmedOf(
   records: RecordPage['records'],

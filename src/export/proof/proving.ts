@@ -41,8 +41,8 @@ export interface DigestResult {
   readonly proven: readonly ProvenRange[];
   readonly differing: readonly DifferingRange[];
   /**
-   * Ranges with more repeated rows than one query can list. Therefore, it is unknown whether the service stores these
-   * rows more than once.
+   * Ranges with more repeated rows than one query can list. It is unknown whether the service stores these rows more
+   * than once.
    */
   readonly unconfirmed: ReadonlySet<DifferingRange>;
   /** Segments that replace the ranges with a difference, so that these ranges are searched again. */
@@ -95,8 +95,8 @@ async function compareRun(run: readonly CommitRecord[], tools: ProvingTools): Pr
   const halves = [...(await compareRun(run.slice(0, middle), tools)), ...(await compareRun(run.slice(middle), tools))];
   const isFound = halves.some(({ comparison }) => comparison.kind === 'differs');
   const groups = halves.map(({ group }) => group);
-  // If neither half shows a difference, the results of the halves are used only if the service's counts are consistent.
-  // That means that its row counts for the halves add up to its row count for the whole range.
+  // If neither half shows a difference, the results of the halves are used only if the service's row counts for the
+  // halves add up to its row count for the whole range. Otherwise, the service's counts are inconsistent.
   return isFound || areWhole(whole.group, groups) ? halves : [whole];
 }
 
@@ -115,8 +115,8 @@ async function requestDigest(
   const { text, lengthMs } = digestSliceLength(definition.identity);
   for (;;) {
     const isMoved = quirks.isEndInclusive;
-    // Some services return rows at the end of a range, although the end should be exclusive. For such a service, the
-    // query excludes these rows (E10).
+    // Some services also return rows at the exclusive end of a range. For such a service, the query excludes these rows
+    // (E10).
     const before = isMoved ? `where ${byReceiptTime ? '_receipttime' : '_messagetime'} < ${range.toMs} | ` : '';
     const { records, messageCount } = await request(
       definition.order(range, false),

@@ -54,7 +54,7 @@ export interface DestinationChoiceOptions {
 export class DestinationChoice {
   readonly #options: DestinationChoiceOptions;
   #known: { readonly chosen: ChosenDestination; readonly atMs: number } | undefined;
-  /** Monotonic time of the last call to `forget`. Secrets that were read before this time must be read again. */
+  /** Monotonic time of the last call to `forget`. A Secret that was read before this time must be read again. */
   #forgottenAtMs: number | undefined;
 
   constructor(options: DestinationChoiceOptions) {
@@ -66,7 +66,7 @@ export class DestinationChoice {
     const { clock, secretMaxAgeMs } = this.#options;
     const atMs = clock.monotonic();
     if (this.#known && atMs - this.#known.atMs < secretMaxAgeMs) return this.#known.chosen;
-    // Drops the old settings before reading the Secret, so that they are not used if the read fails.
+    // The old settings are dropped before the Secret is read, because they must not be used if the read fails.
     this.#known = undefined;
     const chosen = withFingerprint(await this.#choose(resource));
     this.#known = { chosen, atMs };

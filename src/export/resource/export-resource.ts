@@ -59,7 +59,7 @@ export async function resolveDefinition(
   throw failure('stall', 'export.spec', message, { reason: reasons.invalidSpec });
 }
 
-/** Returns the name by which an export is notified of changes to its Secrets. */
+/** Returns the name under which an export waits for changes to its Secrets. */
 export function waiterOf(key: ResourceKey): string {
   return `SearchExport ${keyText(key)}`;
 }

@@ -17,7 +17,7 @@ export function requestOf({ metadata, spec }: SearchExport): ExportRequest {
     output: {
       ...{ format, compression, fields },
       maxPartBytes: read(maxPartSize, parseQuantity),
-      // Only CSV files depend on `formulaGuard`, so this setting must not change the fingerprint for other formats.
+      // Only CSV files depend on `formulaGuard`. For other formats, this setting must not change the fingerprint.
       csv: { formulaGuard: csv?.formulaGuard ?? true },
       ...(compressionLevel === undefined ? {} : { compressionLevel }),
       ...(partitionBy === 'None' ? {} : { partitionBy }),
@@ -36,7 +36,7 @@ export function limitsOf(
   worker = onlyWorker,
 ): WorkLimits {
   const { parallelism, limits, incompletePolicy, activeDeadlineSeconds, proof } = spec;
-  // A complete export has met its deadline, even if it has lost files since.
+  // A complete export has met its deadline, even if files were lost later and must be exported again.
   const hasDeadline = activeDeadlineSeconds !== undefined && status?.manifest === undefined;
   return {
     isPaused,

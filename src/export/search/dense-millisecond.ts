@@ -1,11 +1,11 @@
 /**
  * Reads a millisecond that has more rows than one search can return. Ten searches, one for each last digit of the
- * message id, together find each row once. A search that is cut short is replaced by ten searches for the last two
- * digits.
+ * message ids, together find each row once. A search that the service cuts short is replaced by ten searches for the
+ * last two digits.
  *
  * Rows are returned only if their number equals the count from an aggregation (E6). If the number of rows is the only
- * sign that a search was cut short, the search initially counts as complete. If rows turn out to be missing, all
- * searches are repeated. In this repetition, such searches count as cut short.
+ * sign that a search was cut short, the search first counts as complete. If rows then turn out to be missing, all
+ * searches are repeated, and such a search counts as cut short.
  */
 import { asLogfleetError } from '../../base/errors.ts';
 import { inParallel } from '../../base/parallel.ts';
@@ -29,7 +29,7 @@ export interface DenseMillisecond {
   /** Number of rows according to an aggregation. */
   readonly rows: number;
   /**
-   * Interval covered by the search that was cut short. All rows that this search returned are from the millisecond
+   * Interval of the search that the service cut short. All rows that this search returned are from the millisecond
    * `atMs`.
    */
   readonly order: SearchOrder;
@@ -128,9 +128,7 @@ class DenseSearch {
     return this.#judge();
   }
 
-  /**
-   * True if all searches have ended without a failure, but a search that counts as complete may have been cut short.
-   */
+  /** True if all searches have ended without a failure, but one that counts as complete may have been cut short. */
   get hasDoubt(): boolean {
     return this.#isAnyDoubtful && !this.#failure;
   }
@@ -238,8 +236,8 @@ class DenseSearch {
       if (progress.errors.length > 0) return againAfterErrors(job);
       const sign = cutSign(progress, tools.quirks.smallestLimit);
       const isCertain = sign !== 'roundCount' && sign !== 'smallestLimit';
-      // With the maximum number of digits, the search cannot be divided further. The search counts as complete, because
-      // the count from an aggregation will show whether rows are missing.
+      // With the maximum number of digits, a search cannot be divided further, so it counts as complete. The count from
+      // an aggregation will show whether rows are missing.
       const isDoubtful = !isCertain && ending.length < maxDigits;
       if (sign !== undefined && (isCertain || (isDoubtful && this.#dividesDoubtful))) return { kind: 'cut' };
       this.#isAnyDoubtful ||= isDoubtful;
@@ -253,8 +251,8 @@ class DenseSearch {
     const { messageCount, hasLostStatus } = job.progress;
     const pages = new JobPages({ job, tools: this.#options.tools, signal: this.#signal });
     await pages.readTo(messageCount, filter, this.files.receiver(filter));
-    // The service may have reported errors of the search job while rows were being read. The responses to keep-alive
-    // requests contain such errors (E5).
+    // While rows were being read, the service may have reported errors of the search job in its responses to keep-alive
+    // requests (E5).
     if (job.progress.errors.length > 0) return againAfterErrors(job);
     const figures = filter.figures();
     const received = figures.received - figures.overlapping;
@@ -264,8 +262,7 @@ class DenseSearch {
     if (countOutside({ isEndMoved }, figures) > 0)
       return again('a search by _messageid returned rows from outside the searched millisecond');
     if (figures.duplicates === 0) return { kind: 'read', figures, hasLostStatus };
-    // After an error or a lost response, repeated rows are not accepted, because a repeated row may have replaced a
-    // missing row (E5).
+    // After a lost response, repeated rows are not accepted, because a repeated row may hide a missing row (E5).
     if (hasLostStatus)
       return {
         ...again(

@@ -10,7 +10,7 @@ import type { PageRow } from '../../service/pages/page-row.ts';
 export type KnownRow = Pick<PageRow, 'bytes' | 'messageTimeMs' | 'messageId'>;
 
 export interface Duplicates {
-  /** False if rows arrived out of order. In that case, some repeated rows may be undetected. */
+  /** False if rows arrived out of order, so that repeated rows may have been overlooked. */
   readonly isSure: boolean;
   /** Stores a row. Returns true if the same row has been received before. */
   isDuplicate(row: KnownRow): boolean;

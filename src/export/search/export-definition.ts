@@ -20,7 +20,7 @@ export interface ExportRequest {
   readonly byReceiptTime: boolean;
   readonly autoParsingMode: ExportIdentity['autoParsingMode'];
   readonly results: ExportIdentity['results'];
-  /** True if the query must return messages. The default is true, except for exports of records. */
+  /** True if the query must return messages. The default is true, except for an export of aggregation records. */
   readonly requiresRawMessages?: boolean | undefined;
   readonly output: ExportOutput;
 }

@@ -9,8 +9,8 @@ import { withRetries } from './job-retries.ts';
 import type { JobSet, OpenWishes } from './job-set.ts';
 
 /**
- * Runs the aggregation `operators` on the rows that `order` selects. Rejects with the signal's reason, the service's
- * error, or the error `export.notCounted`.
+ * Runs the aggregation `operators` on the rows that `order` selects. Rejects with the signal's reason, with the
+ * service's error, or with `export.notCounted` if there is no reliable result.
  */
 export async function aggregate(
   order: JobOrder,

@@ -21,8 +21,8 @@ import type { SearchOrder, SearchTools } from './search-tools.ts';
 export type FileTools = Pick<SearchTools, 'destination' | 'definition' | 'writer' | 'log'>;
 
 /**
- * Maximum number of files that accept rows at the same time. Searches by receipt time need more open files, because
- * messages can arrive late.
+ * Maximum number of files that are open for rows at the same time. Searches by receipt time need several open files,
+ * because messages can arrive late and belong in the folder of an earlier day or hour.
  */
 const maxOpenParts = { byMessageTime: 2, byReceiptTime: 8 } as const;
 
@@ -65,7 +65,10 @@ export class IntervalFiles {
     return this.#parts.drained();
   }
 
-  /** Returns a receiver that writes all rows, except duplicates and rows outside the interval. */
+  /**
+   * Returns a receiver that writes the rows that the filter accepts. The filter rejects duplicates and rows outside the
+   * interval, for example.
+   */
   receiver(filter: RowFilter): RowReceiver {
     const folderOf = folderFinder(this.#tools.definition.identity);
     return {

@@ -42,7 +42,7 @@ interface Judged {
   readonly job: SearchJob;
   readonly reading: ResultReader;
   readonly end: SearchEnd;
-  /** Errors from the aggregation that counted the rows. */
+  /** Errors that the aggregation reported while it counted the rows. */
   errors: readonly string[];
 }
 
@@ -66,10 +66,10 @@ export class IntervalSearch implements RunningSearch {
   readonly #stop = new AbortController();
   readonly #cutShort = Promise.withResolvers<void>();
   #job: SearchJob | undefined;
-  /** Reports to other searches how long this search took. Undefined if planning created the search job. */
+  /** Tells other searches how long this search took. Undefined if planning created the search job. */
   #begun: BegunSearch | undefined;
   #reading: Staging | undefined;
-  /** True if a stored commit record may list the files. In that case, the files must not be removed. */
+  /** True if a stored commit record may list the files of this search. In that case, the files must not be removed. */
   #areFilesNamed = false;
 
   constructor(order: SearchOrder, tools: SearchTools, opened?: OpenedJob) {
@@ -117,13 +117,9 @@ export class IntervalSearch implements RunningSearch {
     this.#stop.abort(new DOMException('The search was stopped.', 'AbortError'));
   }
 
-  /**
-   * Ends the search job before it reaches the service's maximum duration of eight hours, and commits the rows found so
-   * far (E13).
-   */
+  /** Ends the search job before the service does so after eight hours, and commits the rows found so far (E13). */
   endAsCut(): void {
-    // A finished search job is not ended early, because it has already found all rows. Its errors must still be read
-    // (E5).
+    // A search job that has already found all rows is not ended early, because its errors must still be read (E5).
     if (this.#job?.progress.state === 'doneGatheringResults') return;
     this.#cutShort.resolve();
   }
@@ -181,8 +177,8 @@ export class IntervalSearch implements RunningSearch {
     const finishing = job.whenFinished(this.#stop.signal);
     const finished = await Promise.race([finishing, this.#cutShort.promise.then(() => undefined)]);
     finishing.catch(() => {});
-    // Ignores the duration of a job with a longer range than this interval, because this duration says nothing about
-    // shorter searches.
+    // If the job's range is longer than this interval, its duration is ignored, because it says nothing about shorter
+    // searches.
     if (finished && job.tookMs !== undefined && job.order.fromMs === this.fromMs)
       quirks.took(job.tookMs, finished.statuses);
     this.#begun?.ends();
@@ -198,8 +194,8 @@ export class IntervalSearch implements RunningSearch {
   #signOf(job: SearchJob, progress: JobProgress): CutSign | undefined {
     const { definition, quirks } = this.#tools;
     const sign = cutSign(progress, quirks.smallestLimit);
-    // The message limit does not apply to an aggregation. Its records are incomplete only if the search job ended
-    // early.
+    // The message limit does not apply to an aggregation. The records of an aggregation are incomplete only if its
+    // search job ended early.
     if (definition.identity.results === 'Records')
       return sign === 'forcePaused' || sign === 'timeOver' ? sign : undefined;
     return sign ?? (job.order.fromMs < this.fromMs ? 'beyondInterval' : undefined);
@@ -281,7 +277,7 @@ export class IntervalSearch implements RunningSearch {
    */
   async #searchDense(judged: Judged, verdict: Extract<Verdict, { kind: 'dense' }>): Promise<SearchResult> {
     const { fromMs, count } = verdict.record;
-    // Checks the limit on scanned bytes first, because searches by the last digits of message ids may scan many bytes.
+    // Searches by the last digits of message ids may scan many bytes, so the limit on scanned bytes is checked first.
     if (this.#tools.isScanLimitReached()) this.stop();
     this.#stop.signal.throwIfAborted();
     const closing = this.#jobs.close(judged.job);
@@ -341,7 +337,7 @@ export class IntervalSearch implements RunningSearch {
         return await commit(destination, definition.layout, record);
       } catch (thrown) {
         const isLasting = !mayPass(asLogfleetError(thrown));
-        // Reads the commit record back, because the destination may have stored it even though the write failed.
+        // Reads the commit record, because the destination may have stored it although the write failed.
         if (isLasting && tries === 1) this.#areFilesNamed = await this.#mayExist(record);
         if (isLasting || tries === commitTries) throw thrown;
         await sleep(clock, doubledMs(firstCommitDelayMs, tries - 1), this.#stop.signal);

@@ -23,7 +23,7 @@ export class JobPages {
   #readings = 1;
   /** Number of rows in the first page of the first read. */
   #firstPageRows: number | undefined;
-  /** Last row of the previous page if that page was short. Undefined if the page had as many rows as requested. */
+  /** Last row of the previous page if that page had fewer rows than requested. Undefined otherwise. */
   #shortEnd: Buffer | undefined;
 
   constructor(options: JobPagesOptions) {
@@ -35,7 +35,7 @@ export class JobPages {
     return this.#offset;
   }
 
-  /** Returns to the first row, so that all rows are read again. */
+  /** Makes the next read begin at the first row again. */
   beginAgain(): void {
     if (this.#offset > 0) this.#readings++;
     this.#offset = 0;
@@ -78,8 +78,8 @@ export class JobPages {
   }
 
   /**
-   * Returns true if rows changed their positions while the job's pages were being read (E9). To find out, requests the
-   * last row of a short page again, and compares it with the row received before.
+   * Returns true if rows changed their positions while the job's pages were being read (E9). As a test, requests the
+   * last row of a short page again, and compares it with the row that was received before.
    */
   async #hasMoved(offset: number): Promise<boolean> {
     const end = this.#shortEnd;
@@ -100,8 +100,8 @@ export class JobPages {
   }
 
   /**
-   * Number of rows to request for the next page. If the pages are read again, the first page is smaller than before, so
-   * that the page boundaries differ.
+   * Number of rows to request for the next page. When the pages are read again, the first page is smaller than before,
+   * which moves all page boundaries.
    */
   get #limit(): number {
     const isFirst = this.#offset === 0 && this.#readings > 1;

@@ -9,7 +9,7 @@ const retryDelayMs = 2_000;
 /**
  * Calls `attempt` until it succeeds. Resolves to the last result, or rejects with the last error or with the signal's
  * reason. An error that only a user can fix ends the attempts.
- * @param isRetried reports whether a result is followed by another attempt; the result of an error is undefined
+ * @param isRetried returns true if another attempt follows this result; called with undefined after an error
  */
 export async function withRetries<Result>(
   attempt: () => Promise<Result>,

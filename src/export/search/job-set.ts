@@ -12,7 +12,7 @@ export interface JobSetOptions {
   readonly jobs: SearchJobs;
   readonly quirks: ServiceQuirks;
   readonly clock: Clock;
-  /** Cancels the creation of a search job, even while it is waiting for a search-job slot. */
+  /** Cancels the creation of a search job, even while the creation is waiting for a search-job slot. */
   readonly signal: AbortSignal;
   readonly onProgress: () => void;
 }
@@ -20,7 +20,7 @@ export interface JobSetOptions {
 export interface OpenWishes {
   /** Maximum time in ms to wait for a free search-job slot. The default is no limit. */
   readonly turnMs?: number | undefined;
-  /** Expected duration in ms. The default is the duration of earlier jobs with the same purpose. */
+  /** Expected duration of the search job in ms. The default is the duration of earlier jobs with the same purpose. */
   readonly expectedMs?: number | undefined;
 }
 
@@ -76,7 +76,7 @@ export class JobSet {
     return job;
   }
 
-  /** Records the duration of a counting aggregation. It becomes the expected duration of the next one. */
+  /** Records how long a counting aggregation took. The next counting aggregation is expected to take as long. */
   counted(job: SearchJob): void {
     this.#options.quirks.countMs = job.tookMs;
   }

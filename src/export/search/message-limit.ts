@@ -1,6 +1,6 @@
 /**
  * Decides whether the service cut a search short at its message limit (E4). In case of doubt, a search counts as cut
- * short, because this only costs another search, whereas an overlooked cut would lose rows.
+ * short. This costs at most another search, but a cut that is overlooked would lose rows.
  */
 import type { TimeRange } from '../../base/time-range.ts';
 import type { JobProgress, MessageHistogram } from '../../service/jobs/job-gathering.ts';
@@ -17,7 +17,7 @@ export type CutSign =
    * ignores them.
    */
   | 'beyondInterval'
-  /** The number of rows has reached the smallest number at which the service has cut a search short. */
+  /** The number of rows is at least the smallest number at which the service has ever cut a search short. */
   | 'smallestLimit'
   /**
    * The number of rows is a multiple of 1,000. It may be the message limit, because most message limits are multiples
@@ -28,8 +28,8 @@ export type CutSign =
 export type CutFacts = Pick<JobProgress, 'state' | 'messageCount' | 'isLimitReached'>;
 
 /**
- * A row count may be the service's message limit if it is a multiple of `roundStep` and at least `minRound` (section
- * 10.2 of the service's specification).
+ * The service's message limit is usually a round number (section 10.2 of docs/service.md). A row count counts as round
+ * if it is a multiple of `roundStep`, and at least `minRound`.
  */
 const roundStep = 1_000;
 const minRound = 10_000;
@@ -81,8 +81,8 @@ export type Cut =
 
 export function cutOf({ fromMs, toMs }: TimeRange, { byReceiptTime, oldestMs, isDisordered }: RowOrder): Cut {
   const lastMs = toMs - 1;
-  // Result pages are ordered by message time, so a search by receipt time that was cut short may lack rows anywhere in
-  // its range.
+  // A search by receipt time that was cut short may lack rows anywhere in its range, because result pages are ordered
+  // by message time.
   const isUnordered = byReceiptTime || isDisordered || oldestMs === undefined;
   if (isUnordered && fromMs === lastMs) return { kind: 'dense', atMs: fromMs };
   if (isUnordered) return { kind: 'bisect', atMs: fromMs + Math.floor((toMs - fromMs) / 2) };

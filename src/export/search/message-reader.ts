@@ -38,7 +38,7 @@ export class MessageReader extends ResultReader {
   #counted: IndependentCount | undefined;
   #areBucketsUsed = false;
   #readings = 0;
-  /** Result of the previous read. Undefined if there was none, or if it read only some of the rows. */
+  /** Result of the previous read of all rows. Undefined if there was no such read. */
   #figuresBefore: RowFigures | undefined;
 
   constructor(options: MessageReaderOptions) {
@@ -86,8 +86,8 @@ export class MessageReader extends ResultReader {
   }
 
   /**
-   * Returns the start of the range to write if the service cut the search short. Older rows are left to the next
-   * search.
+   * Returns the start of the time range whose rows are written if the service cut the search short. Older rows are left
+   * to the next search.
    */
   async #beginOf(end: SearchEnd, oldestMs: number | undefined): Promise<number> {
     const { fromMs, toMs } = this.#options.order;
@@ -96,7 +96,7 @@ export class MessageReader extends ResultReader {
     const { messageCount } = end.progress;
     if (messageCount === 0) return fromMs;
     const lastMs = oldestMs ?? (await this.#pages.lastMs(messageCount));
-    // The pages lack the oldest row, so `judge` does not accept the rows of this read.
+    // The result pages lack the oldest row, so `judge` will not accept the rows of this read.
     if (lastMs === undefined) return fromMs;
     return Math.max(fromMs, Math.min(lastMs + 1, toMs - 1));
   }
@@ -123,7 +123,7 @@ export class MessageReader extends ResultReader {
 
   async #readPages(filter: RowFilter, files: IntervalFiles, { progress }: SearchEnd): Promise<void> {
     const { messageCount } = progress;
-    // Requests one row more than the counted number. If this row is also in the counted range, the count was too low.
+    // Requests one row more than were counted. If the additional row is in the counted range, the count was too low.
     const wanted = this.#isReadInPart ? Math.min(messageCount, (this.#counted?.rows ?? 0) + 1) : messageCount;
     await this.#pages.readTo(wanted, filter, files.receiver(filter));
   }

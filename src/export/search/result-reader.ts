@@ -32,7 +32,7 @@ export interface ReaderOptions {
 }
 
 export abstract class ResultReader {
-  /** Files with the rows that were read last. Undefined until the result pages have been read for the first time. */
+  /** Files that the latest read of the result pages has written. Undefined until the result pages have been read. */
   protected files: IntervalFiles | undefined;
 
   abstract readonly found: Findings;

@@ -1,4 +1,7 @@
-/** Decides which rows of a search are written, and counts them. `judge` uses these counts (E6). */
+/**
+ * Decides which rows of a search are written. Counts all rows, because `judge` decides by these counts whether the
+ * search is complete (E6).
+ */
 import { assert } from '../../base/assert.ts';
 import { failure } from '../../base/errors.ts';
 import type { TimeRange } from '../../base/time-range.ts';
@@ -30,8 +33,8 @@ export interface RowFigures {
   /** Number of rows whose time is exactly the (exclusive) end of the interval (E10). */
   readonly atEnd: number;
   /**
-   * Time of the first row outside the interval, or undefined if there is none. Rows exactly at the end of the interval
-   * are ignored.
+   * Time of the first row that was received from outside the interval, or undefined if there is none. A row exactly at
+   * the end of the interval is ignored.
    */
   readonly strayMs: number | undefined;
   /** Oldest time among the rows in the interval: message time, or receipt time for searches by receipt time. */
@@ -52,7 +55,7 @@ export interface RowFilterOptions {
   readonly interval: TimeRange;
   readonly byReceiptTime: boolean;
   readonly duplicates: Duplicates;
-  /** Rows older than this time are left to the next search (E4). Undefined if no rows are left to the next search. */
+  /** Rows older than this time are left to the next search (E4). Undefined if this search writes all its rows. */
   readonly writtenFromMs: number | undefined;
   /** Length in ms of the periods (time slices) in which rows are counted (E6). */
   readonly sliceMs: number;
@@ -68,7 +71,7 @@ export const noRows = {
 export class RowFilter {
   readonly #options: RowFilterOptions;
   readonly #figures = { ...noRows };
-  /** True as long as each row received from the current page has already appeared in an earlier page. */
+  /** True as long as all rows received from the current page have already appeared in earlier pages. */
   #isPageRepeated = true;
   /** Number of rows at the start of the current page that have already appeared in earlier pages. */
   repeatedAtStart = 0;
@@ -93,8 +96,8 @@ export class RowFilter {
   }
 
   /**
-   * Counts the repeated rows at the start of the current page as an overlap of two pages. Called if rows changed their
-   * positions after the previous page was read.
+   * Called if rows changed their positions after the previous page was read. Counts the repeated rows at the start of
+   * the current page as an overlap of the two pages, not as duplicates.
    */
   overlaps(): void {
     this.#figures.overlapping += this.repeatedAtStart;

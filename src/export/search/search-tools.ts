@@ -1,4 +1,4 @@
-/** Types for searching one interval: the input of a search and its possible results. */
+/** Types for the search of one interval: what it needs, and its possible results. */
 
 import type { Clock } from '../../base/clock.ts';
 import type { LogfleetError } from '../../base/errors.ts';
@@ -48,7 +48,7 @@ export interface SearchTools extends ExportTools {
   readonly describedFields: readonly DescribedField[];
   /** Finds misspelled names in `output.fields`. */
   readonly chosenFields: ChosenFields;
-  /** Returns the policy for incomplete intervals. Users may change this policy at any time. */
+  /** Returns the current policy for incomplete intervals, because users may change this policy at any time. */
   readonly incompletePolicy: () => 'Fail' | 'Keep';
   /** Returns the number of earlier searches that could not show that the interval is complete. */
   readonly failedBefore: (order: SearchOrder) => number;
@@ -62,7 +62,7 @@ export interface SearchTools extends ExportTools {
   readonly searchesAtOnce: () => number;
 }
 
-/** Search job that planning created. The job's time range may begin before the interval. */
+/** Search job that was created for planning. Its time range may begin before the interval that uses the job. */
 export interface OpenedJob {
   readonly job: SearchJob;
   /** Number of rows according to an aggregation (E6); undefined if not counted. */

@@ -20,7 +20,10 @@ export interface SearchFacts {
   readonly byReceiptTime: boolean;
   /** True if several searches of shorter time ranges find the same rows as a single search of the whole range (E8). */
   readonly isSplittable: boolean;
-  /** True if the searched range ends 1 ms earlier, because the service includes the end (E10). */
+  /**
+   * True if the searched range ends 1 ms before the interval, because the service also returns rows at the end of a
+   * range (E10).
+   */
   readonly isEndMoved: boolean;
   /** Sign that the service cut the search short; undefined if there is none. */
   readonly sign: CutSign | undefined;
@@ -31,15 +34,12 @@ export interface SearchFacts {
   readonly hasLostStatus: boolean;
   /** Result of the latest read; undefined before the first read. */
   readonly figures: RowFigures | undefined;
-  /**
-   * True if only the newest rows of the job were read. This is possible if an earlier count shows how many rows are
-   * needed.
-   */
+  /** True if only the newest rows of the job were read, because a count has shown how many rows are needed. */
   readonly isReadInPart: boolean;
   /** True if all rows of the job were read at least twice, with different page sizes. */
   readonly isReadAgain: boolean;
   readonly isReadTwice: boolean;
-  /** Earliest time of the rows to write if the service cut the search short. */
+  /** Rows before this time are not written, because the service cut the search short. */
   readonly writtenFromMs?: number;
   /** Number of rows according to a histogram or an aggregation. */
   readonly counted?: {
@@ -47,7 +47,7 @@ export interface SearchFacts {
     readonly rows: number;
     readonly source: Exclude<CountSource, 'Job'>;
   };
-  /** True if rows of incomplete intervals are also written. */
+  /** True if rows of incomplete intervals are committed too (`incompletePolicy: Keep`). */
   readonly keepsIncomplete: boolean;
   /** Number of earlier searches that did not prove the interval complete. */
   readonly failedBefore: number;
@@ -74,16 +74,15 @@ export type Verdict =
   /** The rows must be counted by an aggregation, because aggregations have no message limit. */
   | { readonly kind: 'count'; readonly interval: TimeRange }
   /**
-   * All rows of the search job must be read, even if they were read before. `anyOrder` means that each row is compared
-   * with all other rows to find duplicates (E9). `mayLeave` means that the oldest rows may be left to the next search
-   * (E4).
+   * All rows of the search job must be read, even if they were read before. With `anyOrder`, each row is compared with
+   * all other rows to find duplicates (E9). With `mayLeave`, the oldest rows may be left to the next search (E4).
    */
   | { readonly kind: 'read'; readonly anyOrder: boolean; readonly mayLeave: boolean }
   /** The interval must be searched again. `isFailure` is true if the finished search counts as failed. */
   | { readonly kind: 'searchAgain'; readonly isFailure: boolean; readonly message: string }
   /**
-   * The service includes the end of a range, although the end should be exclusive. The search is repeated with an end 1
-   * ms earlier (E10).
+   * The service also returns rows at the end of a range, although the end should be exclusive. The search is repeated
+   * with an end 1 ms earlier (E10).
    */
   | { readonly kind: 'endsInclusive' }
   /** The interval is halved. The newer half, which begins at `atMs`, is searched first. */
@@ -110,16 +109,16 @@ const statusLost = 'a status response for the search job was lost, and may have 
 export const searchesAgain = 1;
 
 /**
- * Returns true if the search returned a row at the end of the range, which shows that the service includes the end
- * (E10).
+ * Returns true if the search returned a row exactly at the end of the range. Such a row shows that the service includes
+ * the end (E10).
  */
 export function showsInclusiveEnd({ figures, results, isEndMoved }: SearchFacts): boolean {
   return results === 'Messages' && !isEndMoved && figures !== undefined && figures.atEnd > 0;
 }
 
 /**
- * Decides the next step for an interval after its search has ended. The first call for each search is made before its
- * rows are read.
+ * Decides the next step for an interval after its search has ended. Called first before the rows of the search are
+ * read.
  */
 export function judge(run: SearchFacts): Verdict {
   const { pendingErrors, sign, isSplittable, figures } = run;
@@ -135,12 +134,12 @@ export function judge(run: SearchFacts): Verdict {
   if (!figures) return judgeUnread(run, cut);
   const { received, written, outside, duplicates, left } = figures;
   assert(received === written + outside + duplicates + left, 'some rows of a search have not been counted');
-  // Rows at the exclusive end of the range also count towards the message limit, and towards limits in the query. If the
-  // searched range ends 1 ms earlier, the service returns rows of the interval in their place.
+  // Rows at the exclusive end of the range count towards the message limit, and towards limits in the query. If the
+  // searched range ends 1 ms earlier, the service returns rows of the interval instead.
   const mayDisplace = cut ? cut.kind !== 'at' : !isSplittable;
   if (mayDisplace && showsInclusiveEnd(run)) return { kind: 'endsInclusive' };
   const isWrong = countOutside(run, figures) > 0 || lacksRows(run, figures);
-  // The result pages may have been wrong, so the rows are reread with different page sizes.
+  // The result pages may have been wrong, so the rows are read again with different page sizes.
   if (isWrong && run.results === 'Messages' && !run.isReadAgain) return readingOf(run, figures.isDisordered);
   if (countOutside(run, figures) > 0) return judgeStrays(run, figures);
   if (cut?.kind === 'bisect') return cut;
@@ -158,9 +157,9 @@ export function judge(run: SearchFacts): Verdict {
 }
 
 /**
- * Returns the number of rows outside the searched range. Rows exactly at its end are ignored, because some services
- * include the end (E10). However, if the searched range already ends 1 ms earlier for this reason, these rows are
- * counted too.
+ * Returns the number of rows outside the searched range. Rows exactly at the end of the range are ignored, because some
+ * services include the end (E10). If the searched range has already been shortened by 1 ms for this reason, these rows
+ * are counted too.
  */
 export function countOutside({ isEndMoved }: Pick<SearchFacts, 'isEndMoved'>, { outside, atEnd }: RowFigures): number {
   return isEndMoved ? outside : outside - atEnd;
@@ -215,7 +214,7 @@ function judgeWhole(run: SearchFacts, figures: RowFigures): Verdict {
 
 function judgeUnread(run: SearchFacts, cut: Cut | undefined): Verdict {
   if (run.byReceiptTime && cut?.kind === 'bisect') return cut;
-  // If an aggregation is ended early, its results are wrong.
+  // The results of an aggregation that was ended early are wrong.
   const isKept = run.keepsIncomplete && !(run.sign === 'timeOver' && run.results === 'Records');
   const isLost = run.sign !== undefined && !run.isSplittable && !isKept;
   return isLost ? judgeUnsplittable(run, undefined) : readingOf(run, false);
@@ -253,8 +252,8 @@ function judgeDense(run: SearchFacts, figures: RowFigures, atMs: number): Verdic
   const record = recordOf(run, figures, atMs, counted);
   if (isAsCounted(run, figures, counted.rows)) return { kind: 'commit', record };
   if (run.hasLostStatus) return searchAgain(false, statusLost);
-  // The aggregation counted no more rows than the search job found, so one search can return all of them. Therefore,
-  // the search is repeated.
+  // The aggregation counted no more rows than the search job found. One search can return this number of rows, so the
+  // search is repeated.
   if (counted.rows <= run.jobCount) return again(run, 'CountDiffers', record, differenceOf(counted.rows, figures));
   const moment = isoText(atMs);
   const message = `the millisecond ${moment} has ${counted.rows} rows, but the search returned only ${figures.written} of them`;
@@ -269,8 +268,8 @@ function byCount(run: SearchFacts, figures: RowFigures, fromMs: number): Verdict
   const { toMs } = run.interval;
   const counted = countOf(run, fromMs);
   const differs = counted === undefined || !isAsCounted(run, figures, counted.rows) || !isEndShown(run, figures);
-  // Only some rows of the job were read. If they include duplicates, the last rows of the counted range may not have
-  // been read, so all rows are read now.
+  // Only some rows of the job were read. If these include duplicates, the last rows of the counted range may have been
+  // missed, so all rows are read now.
   if (counted && differs && run.isReadInPart) return readingOf(run, false);
   // A histogram may count duplicates, so an aggregation must count the rows.
   if (!counted || (differs && counted.source === 'Histogram')) return countingOf(run, figures, { fromMs, toMs });
@@ -280,16 +279,16 @@ function byCount(run: SearchFacts, figures: RowFigures, fromMs: number): Verdict
 }
 
 /**
- * Returns true if every row of the counted range has been read. This is certain if the job has no more rows, or if a
- * row before the counted range has also been read (E6).
+ * Returns true if it is certain that every row of the counted range has been read: either the job has no more rows, or
+ * a row before the counted range has also been read (E6).
  */
 function isEndShown({ isReadInPart, jobCount }: SearchFacts, { left, received }: RowFigures): boolean {
   return !isReadInPart || left > 0 || received >= jobCount;
 }
 
 /**
- * Returns the decision to count the rows by an aggregation. Counting closes the search job, so duplicates are first
- * confirmed by reading the rows a second time.
+ * Returns the decision to count the rows by an aggregation. Counting closes the search job. If there are duplicates,
+ * the rows are therefore read a second time first, to confirm the duplicates.
  */
 function countingOf(run: SearchFacts, figures: RowFigures, interval: TimeRange): Verdict {
   const hasTwins = figures.duplicatesOfWritten > 0 && !run.hasLostStatus;
