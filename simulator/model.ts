@@ -1,8 +1,8 @@
 /**
  * The simulated service without sockets, a clock or a disk. The caller passes in the time of each request.
  *
- * Time never goes backwards. The caller must call `finish` for each request, because the number of requests in flight
- * is limited.
+ * Time never goes backwards. The caller must call `finish` when a request has ended. Otherwise, the request would count
+ * as in flight forever, and the number of requests in flight is limited.
  */
 import { type Random, seededRandom } from '../src/base/random.ts';
 import { mergePatch } from './base/merge-patch.ts';
@@ -115,7 +115,7 @@ export class ServiceModel {
     this.#events.declare(scenario, startMs, startMs);
   }
 
-  /** Wall-clock time at the start, in ms since the epoch. */
+  /** Time at which the service started, in ms since the epoch. */
   get startMs(): number {
     return this.#startMs;
   }
@@ -184,8 +184,8 @@ export class ServiceModel {
   }
 
   /**
-   * Continues interrupted searches. The result states when this method must be called again: `now`, `later`, or
-   * `never`. After `never`, no call is needed until another search job is created.
+   * Continues interrupted searches. Returns when the caller must call this method again: `now`, `later` or `never`.
+   * `never` applies until another search job is created.
    */
   search(atMs: number): 'now' | 'later' | 'never' {
     const nowMs = this.advance(atMs);
@@ -300,7 +300,7 @@ export class ServiceModel {
     return errorResponse(refusal, this.#errorId(), this.#settings.errors);
   }
 
-  /** Returns a new error id. The service creates the same sequence of ids in each run of a scenario. */
+  /** Returns a new error id. Each run of a scenario creates the same sequence of error ids. */
   #errorId(): string {
     let rest = (++this.#errors * 2_654_435_761 + this.#settings.seed) % 2 ** 48;
     let text = '';

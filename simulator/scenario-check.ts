@@ -28,7 +28,7 @@ function validator(): ValidateFunction<Scenario> {
   return compiled;
 }
 
-/** Start time of the service if the caller does not provide one. Its value does not matter. */
+/** Start time of the service if the caller does not provide one. The checks give the same result for any start time. */
 const anyStartMs = Date.UTC(2026, 0);
 
 /** Returns all problems with a scenario. `startMs` is the time at which the service starts, in ms since the epoch. */
@@ -214,7 +214,10 @@ function eventProblems({ events = {}, ...scenario }: Scenario, startMs: number):
   });
 }
 
-/** Reports whether any collector in the scenario sends messages. Such a scenario must not have `logs`. */
+/**
+ * Reports whether any collector in the scenario sends messages. If so, the scenario must not have `logs`, which defines
+ * log messages from another source.
+ */
 export function shipsMessages({ groups = {}, collectors = {} }: Scenario): boolean {
   return [...Object.values(groups), ...Object.values(collectors)].some(
     ({ messagesPerMinute = 0 }) => messagesPerMinute > 0,

@@ -20,8 +20,8 @@ export interface EventContext {
 export class ScheduledEvents {
   readonly #world: EventContext;
   /**
-   * JSON of each event in the scenario, by event name. The events in a new scenario are compared with this JSON to
-   * detect changes.
+   * JSON of each event in the scenario, by event name. When the scenario changes, its events are compared with this
+   * JSON to find out which events have changed.
    */
   #declared = new Map<string, string>();
 

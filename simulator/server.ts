@@ -26,7 +26,7 @@ export interface ServerOptions {
 export interface SimulatorServer {
   readonly baseURL: string;
   readonly controlURL: string;
-  /** Returns the service's time in ms since the epoch, with fractions. It never goes backwards. */
+  /** Returns the service's time in ms since the epoch, with fractions. This time never goes backwards. */
   nowMs(): number;
   /** Closes all connections. Resolves when the port is free and the journal is complete. */
   close(): Promise<void>;
@@ -79,15 +79,15 @@ export async function startServer(options: ServerOptions): Promise<SimulatorServ
       server.close();
       for (const socket of sockets.values()) socket.destroy();
       await closed;
-      // Ends the requests in flight, so that they are written to the journal.
+      // Ends the requests in flight, because a request is written to the journal only when it ends.
       for (const token of inFlight) finish(token, false);
     },
   };
 }
 
-/** Maximum computing time that searches use between two requests, in estimated microseconds. */
+/** Maximum computing time, in estimated microseconds, that searches use before the server handles the next request. */
 const unitsPerTurn = 5_000;
-/** Time in ms for which background searches pause when all of them are on schedule. */
+/** Time in ms for which background searches pause when none of them is behind schedule. */
 const restMs = 50;
 
 /** Runs searches in short steps, so that requests do not have to wait for a search to end. */
@@ -130,7 +130,10 @@ function sendControl(model: ServiceModel, request: ServiceRequest, response: Ser
   response.end(body);
 }
 
-/** Calls `callback` with the request body: undefined if the body is too long, and empty if the body is not UTF-8. */
+/**
+ * Calls `callback` with the request body. Passes undefined if the body is too long, and `''` if the body is not valid
+ * UTF-8.
+ */
 function receive(request: IncomingMessage, callback: (body: string | undefined) => void): void {
   let pieces: Buffer[] = [];
   let bytes = 0;

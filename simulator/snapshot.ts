@@ -43,7 +43,7 @@ export interface TaskState {
 
 export interface JobSnapshot {
   readonly id: string;
-  /** State that the search job would have without faults. */
+  /** State of the search job. Faults that make the service report a different state are ignored. */
   readonly state: string;
   readonly messageCount: number;
   readonly recordCount: number;

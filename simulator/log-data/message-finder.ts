@@ -1,4 +1,7 @@
-/** Finds messages by applying a filter to one message after another. Stores the ranks of the matching messages. */
+/**
+ * Finds messages by applying a filter to one message after another. Stores the rank of each matching message, which is
+ * the number of newer messages.
+ */
 import type { MessageFilter, MessageRow } from '../query/row.ts';
 import type { Finder } from './data-search.ts';
 import { type Effort, unitsPerMessage } from './effort.ts';
@@ -14,7 +17,10 @@ export interface SearchedRows {
 /** Ranks (numbers of newer messages) of the messages found by a search. */
 export type MatchStore = Pick<RankChunks, 'size' | 'add' | 'each'>;
 
-/** Returns the rank (number of newer messages) of the next message, newest first, or -1 after the last message. */
+/**
+ * Returns the rank (number of newer messages) of the next message to examine. Messages are examined newest first.
+ * Returns -1 after the last message.
+ */
 export type NextRank = (effort: Effort) => number;
 
 export class MessageFinder implements Finder {

@@ -10,8 +10,8 @@ import type { FieldDescriptor } from './row.ts';
 /** Results of one aggregate function, one result per group of rows. Groups are numbered from 0. */
 export interface Accumulators {
   /**
-   * Adds a value to a group. `times` is the number of rows with this value. Must be called at least once for each
-   * group.
+   * Adds a value to a group. `times` is the number of rows with this value. `result` may be called only for groups to
+   * which a value has been added.
    */
   add(group: number, value: ScalarValue | undefined, times: number): void;
   result(group: number): string;

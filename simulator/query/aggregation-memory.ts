@@ -1,6 +1,6 @@
 /**
  * Limits the estimated total memory of all aggregations. An aggregation that exceeds the limit drops all its groups.
- * The most recently computed records are cached.
+ * The records of the most recently read aggregation are cached.
  */
 import type { RecordTable } from './aggregation.ts';
 
@@ -18,8 +18,8 @@ export class AggregationMemory {
   }
 
   /**
-   * Reserves memory. Returns false if the limit is exceeded. The memory is reserved even then, so the caller must
-   * always release it.
+   * Reserves memory, even if the limit is then exceeded. The caller must always release this memory. Returns false if
+   * the limit is exceeded.
    */
   take(bytes: number): boolean {
     this.#bytes += bytes;

@@ -3,7 +3,10 @@ import type { FieldDescriptor, MessageRow } from './row.ts';
 
 /** An aggregation, such as `count by host`. Its result covers all rows added so far. */
 export interface Aggregation {
-  /** Adds a row that represents `times` rows with equal values in all fields that the query reads. */
+  /**
+   * Adds `times` rows at once. `row` is one of them, and all of them have equal values in the fields that the query
+   * reads.
+   */
   add(row: MessageRow, times?: number): void;
   /** Error message if the aggregation exceeded its memory limit. In that case, the aggregation has no records. */
   readonly failure: string | undefined;
@@ -23,8 +26,8 @@ export interface RecordTable {
 export interface RecordStep {
   run(table: RecordTable): RecordTable;
   /**
-   * Returns how many of `count` records remain after this operator. The method is absent if the result depends on the
-   * values in the records.
+   * Returns the number of records that remain if this operator is applied to `count` records. The method is absent if
+   * this number depends on the values in the records.
    */
   countAfter?(count: number): number;
 }

@@ -28,7 +28,7 @@ export interface Grouping {
 const present = '';
 
 const maxGroups = 100_000;
-/** Approximate memory per group, in bytes, without its field values. */
+/** Approximate memory per group, in bytes. The values of the grouping fields are not included. */
 const groupBytes = 90;
 const keyBytes = 50;
 
@@ -161,7 +161,7 @@ export class GroupedRows implements Aggregation {
   }
 }
 
-/** Joins the values of a group's fields into one string, which is different for each group. */
+/** Joins the values of a group's grouping fields into one string. Different groups have different strings. */
 function identityOf(values: readonly string[]): string {
   const [only] = values;
   if (values.length === 1) return only as string;

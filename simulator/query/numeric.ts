@@ -1,8 +1,8 @@
 /** Field values, and how queries read them as numbers. Integers of any length are exact. Other numbers are doubles. */
 
 /**
- * Value of a field. A string that represents a safe integer may be stored as a number: `5` and `"5"` are the same
- * value.
+ * Value of a field. A string that consists of a safe integer, such as `"5"`, may also be stored as a number: `5` and
+ * `"5"` are the same value.
  */
 export type ScalarValue = string | number;
 
@@ -13,7 +13,7 @@ const integerForm = /^-?\d+$/;
 const decimalForm = /^-?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
 const digitZero = 0x30;
 const digitNine = 0x39;
-/** Maximum number of digits with which every integer is exact as a JavaScript number. */
+/** JavaScript numbers represent all integers with at most this number of digits exactly. */
 const safeLength = 15;
 /** Maximum length of a number in characters. A longer number is treated as text, because parsing it would be slow. */
 const maxDigits = 1_000;

@@ -16,15 +16,15 @@ import { parseSearch } from './search-expression.ts';
 const maxCharacters = 10_000;
 
 export interface Query {
-  /** Selects the messages that match the search expression and all `where` conditions that directly follow it. */
+  /** Selects the messages that match the search expression and all `where` conditions directly after the expression. */
   readonly filter: MessageFilter;
   /** Applies message operators, such as `parse`. */
   readonly transform?: Transform;
   /** Maximum number of messages that the query returns, set by a `limit` operator before any aggregation. */
   readonly messageLimit?: number;
   /**
-   * Creates the aggregation. All aggregations with the same `memory` share its limit. Absent if the query does not
-   * aggregate.
+   * Creates the aggregation. Absent if the query has no aggregation. Aggregations that are given the same `memory`
+   * share its memory limit.
    */
   readonly aggregate?: (memory?: AggregationMemory) => Aggregation;
   /** Lower-case names of all stored message fields that the query reads. */

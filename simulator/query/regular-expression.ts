@@ -1,7 +1,7 @@
 /**
  * Regular expressions for `parse regex`, in RE2 syntax.
  *
- * A search takes at most about a second, because long expressions are refused, and only the start of a long value is
+ * To limit the time of a search to about a second, long expressions are refused, and only the start of a long value is
  * searched.
  */
 import { RE2JS, RE2JSSyntaxException } from 're2js';
@@ -20,8 +20,8 @@ const maxSteps = 1_000;
  */
 const maxGroups = 50;
 /**
- * Maximum product of the number of characters searched and the number of steps in the compiled expression. A search
- * with this product takes about a second.
+ * Limits the time of a search to about a second. The number of characters searched, multiplied by the number of steps
+ * in the compiled expression, must not exceed this number.
  */
 const maxTries = 5_000_000;
 
@@ -34,7 +34,7 @@ export class RegularExpression {
   /** Named groups of the regular expression, in the order of their opening parentheses. */
   readonly groups: readonly NamedGroup[];
   readonly #program: RE2JS;
-  /** Position of each named group among all groups, including unnamed groups. */
+  /** Number of each named group. Unnamed groups are counted, too. */
   readonly #indices: readonly number[];
   readonly #seenCharacters: number;
 
@@ -63,8 +63,8 @@ export class RegularExpression {
   }
 
   /**
-   * Returns the texts captured by `groups` in the first match, or undefined if nothing matches. The text of a group
-   * that captured nothing is undefined.
+   * Returns the text that each of the `groups` captured in the first match. For a group that captured nothing, the text
+   * is undefined. Returns undefined if the expression does not match.
    */
   match(text: string): readonly (string | undefined)[] | undefined {
     const found: readonly (string | undefined)[] | null = this.#program.exec(startOf(text, this.#seenCharacters));
@@ -83,8 +83,8 @@ function compile(written: string, errorOf: (problem: string, part: string) => Qu
 }
 
 /**
- * Returns the position in the query of `part`, an invalid part of a regular expression. Returns undefined if `part`
- * occurs more than once, because its position would be ambiguous.
+ * Returns the position of `part` in the query. `part` is the invalid part of a regular expression. Returns undefined if
+ * the expression contains `part` more than once, because the position would be ambiguous.
  */
 function onlyPlaceOf(part: string, whole: string, start: number): number | undefined {
   const at = whole.indexOf(part);

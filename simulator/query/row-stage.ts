@@ -40,8 +40,8 @@ export class RowStage {
   #messageLimit: number | undefined;
 
   /**
-   * Creates a stage that applies `steps` to messages before the operators in the query. A step can, for example, add
-   * the fields of JSON messages.
+   * Creates a stage that first applies `steps` to each message, and then the operators in the query. A step can, for
+   * example, add the fields of JSON messages.
    */
   constructor(search: Predicate, steps: readonly RowStep[] = []) {
     this.#filter = search;
@@ -79,7 +79,7 @@ export class RowStage {
     return known?.fieldType ?? 'string';
   }
 
-  /** Returns the given names without the names of fields that operators added. */
+  /** Returns those of the given names that are not names of fields added by operators. */
   stored(lowerNames: Iterable<string>): readonly string[] {
     return [...lowerNames].filter((name) => !this.#added.has(name));
   }

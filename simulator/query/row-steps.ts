@@ -25,8 +25,8 @@ export interface RowStep {
   readonly drops: boolean;
   readonly hides?: boolean;
   /**
-   * Reports whether a field is visible after this operator has been applied. `before` says whether it was visible
-   * beforehand.
+   * Reports whether a field is visible after this operator. `before` is true if the field was visible before this
+   * operator.
    */
   shows(lowerName: string, before: boolean): boolean;
   /** Applies the operator to a message. Returns false if the operator drops the message. */
@@ -60,8 +60,8 @@ export function storedReads(steps: readonly RowStep[]): ReadonlySet<string> {
 }
 
 /**
- * Returns the operators that determine which messages remain: operators that drop messages, and operators whose added
- * fields are needed for this.
+ * Returns the operators that determine which messages remain: operators that drop messages, and operators that add
+ * fields needed for this decision.
  */
 export function stepsThatDrop(steps: readonly RowStep[]): readonly RowStep[] {
   const needed: RowStep[] = [];

@@ -24,8 +24,8 @@ export interface MessageRow {
 }
 
 /**
- * Selects messages. The result depends only on the fields in `reads`, so one call decides for all messages that have
- * equal values in these fields.
+ * Selects messages. The result depends only on the fields in `reads`, so it is the same for all messages with equal
+ * values in these fields.
  */
 export interface MessageFilter {
   /** Lower-case names of the fields read by the filter. */
@@ -45,7 +45,7 @@ export interface Transform {
    * it.
    */
   apply(row: MessageRow): MessageRow | undefined;
-  /** Filter that selects the messages kept by `apply`. Absent if `apply` keeps all messages. */
+  /** Selects the messages that `apply` does not drop. Absent if `apply` drops no messages. */
   readonly keepsRows?: MessageFilter;
   /** Fields that the operators add to every message. */
   readonly adds: readonly FieldDescriptor[];

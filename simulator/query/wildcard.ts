@@ -16,7 +16,9 @@ export function cutAtWildcards(written: string): Segments {
   return segments;
 }
 
-/** Returns the pattern as plain text: removes the backslashes of escapes, and keeps each wildcard as `*`. */
+/**
+ * Returns the pattern as plain text: removes the backslashes that escape characters, and keeps each wildcard as `*`.
+ */
 export function withoutWildcards(written: string): string {
   return cutAtWildcards(written).join('*');
 }

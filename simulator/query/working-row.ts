@@ -1,4 +1,7 @@
-/** A message on its way through the operators of a query. Parsed fields replace stored fields with the same name. */
+/**
+ * A message to which the operators of a query are being applied. Parsed fields replace stored fields with the same
+ * name.
+ */
 import type { ScalarValue } from './numeric.ts';
 import type { MessageRow } from './row.ts';
 
@@ -48,7 +51,10 @@ export class WorkingRow implements MessageRow {
     this.#parsed.push({ lowerName: name.toLowerCase(), name, value });
   }
 
-  /** Hides fields. `stored` and `parsed` return true for the stored and parsed fields that remain visible. */
+  /**
+   * Hides fields. `stored` returns true for each stored field that remains visible, and `parsed` does so for parsed
+   * fields.
+   */
   restrict(stored: Visibility, parsed: Visibility): void {
     this.#sees = stored;
     this.#parsed = this.#parsed.filter(({ lowerName }) => parsed(lowerName));

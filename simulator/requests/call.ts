@@ -47,7 +47,7 @@ export interface PreparedCall {
   readonly operation: SimulatedOperation;
   /** Collector of the upgrade task that the request creates or reads. */
   readonly collector?: SimulatedCollector | undefined;
-  /** Collector id in the request body. The collector need not exist. */
+  /** Collector id in the request body. A collector with this id may not exist. */
   readonly collectorId?: string | undefined;
   readonly jobId?: string;
   readonly searchText?: string | undefined;

@@ -52,6 +52,6 @@ export interface JournalEntry {
   readonly collectorId: string | null;
   /** Id, in decimal digits, of the upgrade task that the request created. It is set even if the response was lost. */
   readonly taskId: string | null;
-  /** Id of the search job that the request created or referred to. The job need not exist. */
+  /** Id of the search job that the request created or referred to. A job with this id may not exist. */
   readonly jobId: string | null;
 }

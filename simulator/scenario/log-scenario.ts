@@ -21,7 +21,7 @@ export interface LogScenario {
   /** Number of generated messages, in total (`messages`) or per second (`perSecond`). */
   readonly messages?: number;
   readonly perSecond?: number;
-  /** Milliseconds for which the scenario sets an exact number of messages. */
+  /** Times at which the scenario generates a given number of messages, all within the same millisecond. */
   readonly dense?: readonly DenseScenario[];
   /** Groups of generated messages with the same time. */
   readonly crowds?: { readonly share?: number; readonly count?: number };

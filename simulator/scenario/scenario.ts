@@ -22,7 +22,7 @@ export type SimulatedOperation = (typeof operations)[number];
 
 export interface Scenario {
   readonly seed?: number;
-  /** Factor by which upgrades and searches run faster than in real time. */
+  /** Number by which the durations of upgrades and searches are divided, so that they run faster than in real time. */
   readonly timeScale?: number;
   /** Base paths of the service. The simulator prints the first one at startup. */
   readonly basePaths?: readonly string[];
@@ -54,11 +54,14 @@ export interface Scenario {
 export interface UserScenario {
   /** Access keys by access ID. Each key has a separate limit on concurrent requests. */
   readonly keys: Readonly<Record<string, string>>;
-  /** Operations that the user must not use. Requests for them get status 403. `true` forbids all operations. */
+  /**
+   * Operations that the user has no permission for. Requests for these operations get status 403. `true` means all
+   * operations.
+   */
   readonly forbidden?: boolean | readonly SimulatedOperation[];
   /** Collector groups that the user can see. Default: all groups. */
   readonly groups?: readonly string[];
-  /** The user's organisation. All users without this member belong to the same organisation. */
+  /** The user's organisation. All users for which the scenario sets no organisation belong to the same one. */
   readonly organisation?: string;
 }
 
@@ -131,11 +134,14 @@ export interface CollectorProperties {
 export interface CollectorGroup extends CollectorProperties {
   readonly count: number;
   /**
-   * Pattern for the names of the group's collectors. In this pattern, `#` characters stand for the digits of the
-   * collector's number. Default: the group's name and four digits.
+   * Pattern for the names of the group's collectors. Its `#` characters are replaced with the digits of the collector's
+   * number. Default: the group's name and four digits.
    */
   readonly name?: string;
-  /** Versions that the group's collectors run, assigned to the collectors in rotation. */
+  /**
+   * Versions that the group's collectors run. The first collector gets the first version, and so on. After the last
+   * version, the list starts again.
+   */
   readonly versions?: readonly string[];
 }
 
@@ -144,21 +150,21 @@ export interface UpgradeScenario {
   readonly duration?: DurationRange;
   readonly increments?: number;
   /**
-   * Time for which an upgrade task has status 0 (`notStartedFor`), and then status 1 (`pendingFor`). Each time is at
-   * most a third of the upgrade's duration.
+   * Times for which an upgrade task has status 0 (`notStartedFor`) and then status 1 (`pendingFor`). Each of the two
+   * times is at most a third of the upgrade's duration.
    */
   readonly notStartedFor?: string;
   readonly pendingFor?: string;
   /** Age at which an unfinished upgrade task fails. The collector may still complete the upgrade later. */
   readonly timeout?: string;
   /**
-   * Delay until an accepted upgrade task prevents other tasks for the same collector. Before this delay has passed, the
-   * service accepts another task. Afterwards, it refuses other tasks with the error `collector.in.upgrading`.
+   * Time, after the service accepts an upgrade task, for which it still accepts another task for the same collector.
+   * Afterwards, it refuses other tasks with the error `collector.in.upgrading`.
    */
   readonly lockDelay?: string;
   /**
-   * When the service accepts the collector's next upgrade: at the end of the current upgrade, or at the timeout of the
-   * current upgrade task.
+   * When the service accepts another upgrade task for the collector: after the `end` of the current upgrade, or after
+   * the `timeout` of the current upgrade task.
    */
   readonly lockUntil?: 'end' | 'timeout';
   /** Whether the service accepts or refuses an upgrade to the version that the collector is already running. */
@@ -190,7 +196,8 @@ export interface OutcomeScenario {
    */
   readonly duration?: DurationRange;
   /**
-   * Number of upgrades of each collector, counted from the first, that can have this outcome. Default: all upgrades.
+   * Limits the outcome to the first upgrades of each collector. For example, with 2, only the first two upgrades of a
+   * collector can have this outcome. Default: all upgrades.
    */
   readonly attempts?: number;
   /** Build to which the outcome is limited. Upgrades to other builds do not have the outcome. */
@@ -259,7 +266,7 @@ export type FaultKind = (typeof faultKinds)[number];
 export interface FaultScenario {
   readonly kind: FaultKind;
   /**
-   * Whether the service carries out the request even though its response is faulty. The default depends on the kind of
+   * Whether the service carries out the request although the response is faulty. The default depends on the kind of
    * fault.
    */
   readonly effect?: boolean;
@@ -271,11 +278,15 @@ export interface FaultScenario {
    */
   readonly collectors?: readonly string[];
   /**
-   * Wildcard patterns. The fault applies only to requests about search jobs whose query matches one of the patterns.
+   * Wildcard patterns for queries. The fault applies only to requests about search jobs whose query matches one of
+   * these patterns.
    */
   readonly queries?: readonly string[];
   readonly probability?: number;
-  /** Numbers of the requests that the fault affects. Only requests that match the fault are counted, starting at 1. */
+  /**
+   * Numbers of the requests that the fault affects, for example 1 for the first request. Only requests that match the
+   * fault are counted.
+   */
   readonly nth?: readonly number[];
   readonly times?: number;
   /** Period in which the fault applies. `from` and `until` are durations measured from the start of the service. */
@@ -297,8 +308,8 @@ export interface FaultScenario {
    */
   readonly to?: string;
   /**
-   * Delay for faults of kind `lag`. During this time, changes do not appear in the collector list, or new search jobs
-   * are unknown to the service.
+   * Delay for faults of kind `lag`. Changes appear in the collector list only after this delay, and the service does
+   * not know a new search job before this delay has passed.
    */
   readonly lag?: string;
   /** State of the search job, for faults of kind `unknownState`. */
@@ -320,7 +331,7 @@ export interface EventScenario {
    * tool.
    */
   readonly upgrade?: { readonly toVersion: string; readonly duration?: string };
-  /** Version that the collectors run after the event, as if it had been installed manually. */
+  /** Version that the collectors run after the event, as if a person had installed this version on them. */
   readonly setVersion?: string;
   /** Merge patch that the event applies to the scenario. */
   readonly patch?: Scenario | Readonly<Record<string, unknown>>;

@@ -6,7 +6,10 @@ import { duration, durationRange, flag, listOf, object, oneOf, positive } from '
 export interface SearchScenario {
   /** Time that a search job spends in the state GATHERING RESULTS. */
   readonly duration?: DurationRange;
-  /** Length of the time range that a search job searches per second. If it is set, `duration` is ignored. */
+  /**
+   * Speed of a search job: the length of the time range that it searches per second. If this speed is set, `duration`
+   * is ignored.
+   */
   readonly rangePerSecond?: string;
   /** Time that a search job spends in the state NOT STARTED. */
   readonly notStartedFor?: string;
@@ -16,7 +19,9 @@ export interface SearchScenario {
   readonly histogramFirst?: boolean;
   /** Maximum number of messages that a search without an aggregation can return. */
   readonly messageLimit?: number;
-  /** Maximum number of messages that a search examines individually. */
+  /**
+   * Maximum number of messages that a search examines one by one. A search that reaches this limit ends with an error.
+   */
   readonly scanLimit?: number;
   /** Maximum total memory of all aggregations, in MB. */
   readonly aggregationMb?: number;
@@ -38,7 +43,7 @@ export interface SearchScenario {
   /** Whether a search job finds only messages received before the job was created. */
   readonly onlyReceived?: boolean;
   /**
-   * Which search-job requests must have a time zone: all requests (`required`), or only requests with local times
+   * Which requests for new search jobs must have a time zone: all of them (`required`), or only those with local times
    * (`whereUsed`).
    */
   readonly timeZone?: 'required' | 'whereUsed';
@@ -59,19 +64,26 @@ export interface CookieScenario {
 }
 
 export interface StatusScenario {
-  /** Whether the `warning` member of a status contains the notice about cookies. Otherwise, the member is empty. */
+  /**
+   * Whether the `warning` member of a search job's status contains the notice about cookies. Otherwise, this member is
+   * empty.
+   */
   readonly cookieNotice?: boolean;
-  /** Whether a status contains the undocumented members `searchedTimeRange`, `timeElapsed` and `logLevel`. */
+  /**
+   * Whether the status of a search job contains the undocumented members `searchedTimeRange`, `timeElapsed` and
+   * `logLevel`.
+   */
   readonly extraMembers?: boolean;
   /** Width of a histogram bucket. By default, the simulator chooses the width. */
   readonly bucketLength?: string;
   /**
-   * Whether a status contains only histogram buckets that no earlier status contained (`new`), or all buckets (`all`).
+   * Which histogram buckets the status of a search job contains: all buckets (`all`), or only those that no earlier
+   * status contained (`new`).
    */
   readonly buckets?: 'new' | 'all';
   /**
-   * Whether a status contains only errors and warnings that no earlier status contained (`new`), or all errors and
-   * warnings (`all`).
+   * Which errors and warnings the status of a search job contains: all of them (`all`), or only those that no earlier
+   * status contained (`new`).
    */
   readonly pending?: 'new' | 'all';
 }

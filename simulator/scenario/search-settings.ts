@@ -22,7 +22,10 @@ type Switches = Pick<
 
 export interface SearchSettings extends Required<Switches> {
   readonly duration: Span;
-  /** Length in ms of the time range that a search job searches per second. If it is set, `duration` is ignored. */
+  /**
+   * Speed of a search job: the length, in ms, of the time range that it searches per second. If this speed is set,
+   * `duration` is ignored.
+   */
   readonly rangePerSecondMs: number | undefined;
   readonly notStartedForMs: number;
   readonly subqueriesForMs: number;

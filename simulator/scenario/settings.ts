@@ -34,7 +34,7 @@ export interface BuildSettings {
   readonly latest: boolean;
 }
 
-/** Effect of a build on the messages from its collectors. Both members are fractions from 0 to 1. */
+/** Effect of a build on the messages of the collectors that run the build. Each value is a fraction from 0 to 1. */
 export type ShippingFault = Required<Pick<BuildScenario, 'stopsShipping' | 'drops'>>;
 
 export interface UpgradeOutcome extends Required<Pick<OutcomeScenario, 'share' | 'end' | 'message'>> {
@@ -86,8 +86,8 @@ export interface Settings {
   readonly task: Required<TaskScenario>;
   readonly limits: Required<Omit<LimitScenario, 'retryAfter'>> & { readonly retryAfter: number | undefined };
   /**
-   * Maximum number of active search jobs, by organisation. The common maximum applies to organisations that are not
-   * listed.
+   * Maximum number of active search jobs, by organisation. For organisations that are not in this map,
+   * `limits.activeJobs` applies.
    */
   readonly activeJobs: ReadonlyMap<string, number>;
   readonly errors: Required<ErrorScenario>;
@@ -110,7 +110,7 @@ const upgradeDefaults: UpgradeSettings = {
   outcomes: [],
 };
 
-/** Credentials of the only user if the scenario defines no users. */
+/** Credentials if the scenario defines no users. There is then only one user. */
 export const defaultCredentials = { accessId: 'simulator', accessKey: 'simulator-key' } as const;
 
 export function settingsOf(scenario: Scenario): Settings {

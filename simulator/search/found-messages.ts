@@ -69,8 +69,8 @@ export function parsedMessages(
 }
 
 /**
- * Fields that the query parsed from some of the messages on a page. All other messages on the page show these fields
- * with the value `""`.
+ * Fields that the query parsed from only some of the messages on a page. The page shows these fields with the value
+ * `""` in all its other messages.
  */
 class AddedFields {
   readonly #stored: ReadonlySet<string>;
@@ -101,7 +101,8 @@ class AddedFields {
   }
 
   /**
-   * Returns the number of bytes by which a page of `rows` messages grows when missing fields are added as empty fields.
+   * Returns the number of bytes by which a page grows when each of its messages gets an empty value for each field that
+   * it lacks. `rows` is the number of messages on the page.
    */
   fillBytes(rows: number): number {
     let bytes = this.#counts.size > 0 ? -this.#bare : 0;

@@ -1,10 +1,10 @@
 /**
- * Search job ids: 16 hexadecimal digits, computed from a counter. The service can therefore recognize earlier ids
- * without storing them.
+ * Computes search job ids of 16 hexadecimal digits from a counter. An id can be converted back to its counter value, so
+ * the service recognizes earlier ids without storing them.
  */
 
 const mask = 2n ** 64n - 1n;
-/** Factor that makes ids look random. It is odd, so that an id can be converted back to its counter value. */
+/** Factor that makes ids look random. An id can be converted back to its counter value only if this factor is odd. */
 const factor = 0x9e3779b97f4a7c15n;
 const inverse = inverseOf(factor);
 
@@ -14,7 +14,10 @@ export function jobIdOf(number: number, seed: number): string {
   return mixed.toString(16).toUpperCase().padStart(16, '0');
 }
 
-/** Returns the number of a search job, or undefined if the id is impossible. The job need not exist. */
+/**
+ * Returns the number of the search job with the given id. A job with this id may not exist. Returns undefined if no job
+ * can ever have this id.
+ */
 export function jobNumberOf(id: string, seed: number): number | undefined {
   if (!/^[0-9A-F]{16}$/.test(id)) return undefined;
   const number = (BigInt(`0x${id}`) * inverse - shiftOf(seed)) & mask;

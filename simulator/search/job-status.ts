@@ -1,4 +1,7 @@
-/** Renders the status of a search job. Errors and warnings in the status are then considered reported. */
+/**
+ * Renders the status of a search job. Records that the errors and warnings in this status have been reported to the
+ * client.
+ */
 import type { SearchSettings } from '../scenario/search-settings.ts';
 import type { SimulatedSearchJob } from './search-job.ts';
 
@@ -6,7 +9,9 @@ import type { SimulatedSearchJob } from './search-job.ts';
 export const cookieNotice =
   'The 404 Error status means the job was not found, or that the cookies of its creation were not sent back.';
 
-/** Renders the status of a search job. If `state` is given, it replaces the job's real state. */
+/**
+ * Renders the status of a search job. If `state` is given, the status shows `state` instead of the job's real state.
+ */
 export function renderStatus(job: SimulatedSearchJob, atMs: number, settings: SearchSettings, state?: string): string {
   const { extraMembers, pending, cookieNotice: hasNotice } = settings.status;
   const trueState = job.stateAt(atMs, settings);

@@ -37,7 +37,7 @@ const namesByMember: Readonly<Record<string, string>> = {
   'receipt.lateMs': 'receipt.lateFor',
 };
 
-/** Returns problems with `logs` that the schema cannot detect. */
+/** Returns the problems in the scenario's `logs` that the schema cannot detect. */
 export function logProblems(logs: LogScenario, startMs: number): ScenarioProblem[] {
   const { files, messages, perSecond } = logs;
   if (files) {

@@ -50,7 +50,8 @@ export interface RecordPageRequest {
   readonly offset: number;
   readonly limit: number;
   /**
-   * Whether to return wrong numbers, so that tests detect clients that use the records of an unfinished aggregation.
+   * Whether to return wrong numbers while the aggregation is unfinished. The wrong numbers let tests detect clients
+   * that use such records.
    */
   readonly isWrong: boolean;
   /** Whether to write large numbers with an exponent, such as `1.788E12`. */
@@ -72,7 +73,7 @@ export function renderRecords({ fields, records }: RecordTable, request: RecordP
 
 const minScientific = 1e7;
 
-/** Renders a value in a record. On request, makes a number wrong, or writes it with an exponent. */
+/** Renders a value in a record. If the request asks for this, makes a number wrong, or writes it with an exponent. */
 function figureOf(text: string, { isWrong, isScientific }: RecordPageRequest): string {
   const exact = Number(text);
   if (text === '' || !Number.isFinite(exact)) return text;

@@ -28,7 +28,7 @@ export interface NewJob {
   readonly id: string;
   readonly user: string;
   readonly organisation: string;
-  /** Session whose cookies are required in requests for the job. */
+  /** Cookie session of the job. Requests for the job must send the cookies of this session. */
   readonly session: number;
   readonly definition: SearchDefinition;
   readonly schedule: SearchSchedule;

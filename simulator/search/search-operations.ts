@@ -172,7 +172,10 @@ export class SearchOperations {
     return job;
   }
 
-  /** Finds the search job for a request. The request keeps the job alive. */
+  /**
+   * Finds the search job to which a request refers. The request also keeps the job from being cancelled for lack of
+   * requests.
+   */
   #find(
     id: string,
     { key, settings, atMs, request, fault }: ServiceCall,

@@ -22,7 +22,7 @@ export interface ResultOptions {
   readonly receivedByMs: number;
   /** Width of a histogram bucket in ms. By default, the simulator chooses the width. */
   readonly bucketMs: number | undefined;
-  /** Whether the histogram is completed before the search has found all messages. */
+  /** Whether the histogram is completed early, before the search has found all messages. */
   readonly histogramFirst: boolean;
   /** Computing time available to the search. */
   readonly effort: Effort;
@@ -55,8 +55,8 @@ export class SearchResults {
   }
 
   /**
-   * Continues the search back to `reachedMs`, and counts histogram buckets back to `histogramReachedMs`. Returns false
-   * if the computing time runs out first.
+   * Continues the search, which runs backwards in time, to `reachedMs`, and the count of the histogram buckets to
+   * `histogramReachedMs`. Returns false if the computing time runs out before that.
    */
   advance(reachedMs: number, histogramReachedMs: number): boolean {
     const counting = this.#histogramSearch;
@@ -116,8 +116,8 @@ export class SearchResults {
   }
 
   /**
-   * The message limit at which the search ended: the service's limit, or the limit set by a `limit` operator in the
-   * query. Undefined if the search has not reached a limit.
+   * Limit on the number of messages at which the search ended: the limit of the `service`, or the limit that a `limit`
+   * operator in the `query` sets. Undefined if the search has reached no limit.
    */
   get fullBy(): 'service' | 'query' | undefined {
     if (this.messages < this.#maxMessages) return undefined;
@@ -160,7 +160,10 @@ function filterOf({ filter, transform }: Query): MessageFilter {
   return { reads, cost, matches: (row) => filter.matches(row) && keepsRows.matches(row) };
 }
 
-/** Reports whether the service has received all messages of the range, so that receipt times need not be checked. */
+/**
+ * Reports whether the service has certainly received all messages of the range. In that case, the search need not check
+ * receipt times.
+ */
 function areAllReceived({ data, range, receivedByMs }: ResultOptions): boolean {
   const { maxDelayMs = Number.POSITIVE_INFINITY } = data;
   const longestMs = range.byReceiptTime ? 0 : maxDelayMs;

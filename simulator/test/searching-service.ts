@@ -63,7 +63,7 @@ export class RequestedJob {
     this.#options = options;
   }
 
-  /** Sends a request for the search job. `under` is the path after the job id. */
+  /** Sends a request about the search job. `under` is the part of the path after the job's id. */
   ask(method: string, under = '', cookie: string | undefined = this.cookie): ReceivedReply {
     const headers = cookie === '' ? {} : { cookie };
     return this.#service.call(method, `${jobs}/${this.id}${under}`, { ...this.#options, headers });

@@ -22,7 +22,10 @@ const success: UpgradeOutcome = {
 export interface NewTask {
   readonly collector: SimulatedCollector;
   readonly toVersion: string;
-  /** An upgrade started by another tool, which always succeeds. Absent if a client request started the upgrade. */
+  /**
+   * Present if another tool started the upgrade. Such an upgrade always succeeds. Absent if a client request started
+   * the upgrade.
+   */
   readonly foreign?: { readonly durationMs: number | undefined };
 }
 
@@ -92,7 +95,8 @@ export class Upgrades {
   #endOnCollector(task: SimulatedTask, atMs: number): void {
     const { collector } = task;
     if (!collector.now.present) {
-      // An absent collector is not upgraded. Its task times out, but other tasks may start once the collector is back.
+      // A collector that has left the fleet is not upgraded. Its task times out, but new tasks may start once the
+      // collector is back.
       release(task);
       return;
     }

@@ -1,8 +1,9 @@
 /**
- * Converts the rank of a generated message (the number of newer messages) to its time, and vice versa.
+ * Computes the times of generated messages from their ranks, and vice versa. The rank of a message is the number of
+ * newer messages.
  *
- * Time is divided into spans, and each span into message blocks. All blocks in a span have the same number of messages,
- * except that the oldest block may have fewer.
+ * Time is divided into spans, and each span into message blocks. All blocks in a span have the same number of messages.
+ * Only the oldest block may have fewer.
  */
 import type { Layout, Layouts } from './layouts.ts';
 import { type MadeUpSettings, otherMessages } from './made-up-settings.ts';
@@ -50,8 +51,8 @@ export class MessageBlock {
   readonly #span: MessageSpan;
   readonly #inSpan: number;
   /**
-   * Factor for the relative ages of the block's messages. It is 1 in a full block. In a block with fewer messages, it
-   * scales the ages to the shorter time that the block covers.
+   * Factor by which the relative ages of the block's messages are multiplied. The factor is 1 for a full block. For a
+   * block with fewer messages it is smaller, because the block covers a shorter time.
    */
   readonly #narrowing: number;
 
@@ -141,7 +142,7 @@ export class MessageTimeline {
     const blocks = Math.ceil(span.rows / rows);
     let block = Math.min(blocks - 1, Math.floor((span.toMs - timeMs) / span.blockMs));
     const newestOf = (number: number) => this.timeOf(span.firstRank + number * rows);
-    // Times are rounded, so the computed block may be off by one. The loops correct this error.
+    // Times are rounded, so the computed index of the block can be one too low or too high. These loops correct it.
     while (block > 0 && newestOf(block) < timeMs) block--;
     while (block < blocks - 1 && newestOf(block + 1) >= timeMs) block++;
     const { firstRank, endRank } = this.block(span.firstRank + block * rows);
@@ -175,8 +176,8 @@ export class MessageTimeline {
   }
 
   /**
-   * Returns the rank (number of newer messages) that follows `blocks` consecutive message blocks. The first of these
-   * blocks contains the message with the rank `rank`.
+   * Skips `blocks` message blocks, beginning with the block that contains the message with the rank `rank`. Returns the
+   * rank (number of newer messages) of the first message after these blocks.
    */
   blockEnd(rank: number, blocks: number): number {
     const span = this.#spanOf(rank);

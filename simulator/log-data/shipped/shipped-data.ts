@@ -89,7 +89,7 @@ function* latestFirst(
   return undefined;
 }
 
-/** Stores a match as its rank, which is how many messages are newer. Used if there are few matches, far apart. */
+/** Stores the rank (number of newer messages) of each matching message. Used if there are few matches, far apart. */
 class RankList implements MatchStore {
   readonly #ranks: number[] = [];
   #isSorted = true;
@@ -189,7 +189,7 @@ class StreamFinder implements Finder {
   }
 
   /**
-   * Returns a search that examines messages one by one. The returned search has already examined the range back to
+   * Returns a search that examines messages one by one. This search has already examined all messages at or after
    * `reachedMs`.
    */
   #examined(): MessageFinder {

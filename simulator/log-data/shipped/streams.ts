@@ -96,8 +96,8 @@ export class Stream {
   }
 
   /**
-   * Returns the number of messages in a quarter of an hour. It is randomly rounded up or down, so that even a low rate
-   * has the correct mean.
+   * Returns the number of messages that the collector sends in a quarter of an hour. The number is randomly rounded up
+   * or down, so that its mean is correct even at a low rate.
    */
   #perSlot(slot: number, { perMinute, dailyRhythm }: ShippingRate): number {
     const day = (slot * slotMs) / dayMs;

@@ -12,14 +12,14 @@ export interface LinePlace {
   readonly file: string;
   /** Number of the line in its file, counted from 1. */
   readonly number: number;
-  /** Index among the messages in all files, counted from 0. */
+  /** Index of the message among the messages of all files, counted from 0. */
   readonly index: number;
 }
 
 const messagesPerBlock = 1_000;
 const ids = new MessageIds(0);
 
-/** Returns the line's value for a field, or the field's default value if the line does not have the field. */
+/** Returns the value of a field in a line. If the line does not have the field, returns the field's default value. */
 export function filledIn(line: LogLine, place: LinePlace, name: string): string {
   const given = line.given.get(name);
   if (given !== undefined) return given;

@@ -29,7 +29,10 @@ export function scanObject(text: string): JsonScan {
   return scanner.peek() === '' ? { members } : scanner.expected('the end of the line');
 }
 
-/** Reads JSON from left to right. If there is an error, a method returns its position and what was expected there. */
+/**
+ * Reads JSON from left to right. If the JSON is invalid, a method returns the position of the error and what was
+ * expected there.
+ */
 class Scanner {
   readonly #text: string;
   #at = 0;

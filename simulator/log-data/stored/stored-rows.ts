@@ -19,7 +19,7 @@ export interface StoredMessage {
 
 const chunkBytes = 4 * 1024 * 1024;
 
-/** Columns of a table of the stored messages. Each column has one value per message. */
+/** The stored messages as a table with one row per message. Each array is a column of the table. */
 class Columns {
   readonly messageTimesMs: number[] = [];
   readonly receiptTimesMs: number[] = [];

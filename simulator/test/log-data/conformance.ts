@@ -44,7 +44,9 @@ export function describeLogData(name: string, { data, fromMs, toMs }: DataSample
   const all = messagesOf(data, fromMs, toMs);
   const inside = fc.integer({ min: fromMs - 1_000, max: toMs + 1_000 });
   const ownTimes = fc.constantFrom(...all.flatMap(({ row }) => [row.messageTimeMs, row.receiptTimeMs]));
-  /** Generates random times. Many of them are the time of a message, or one millisecond later. */
+  /**
+   * Generates random times. Many of these times are the exact time of a message, or one millisecond after a message.
+   */
   const time = fc.oneof(
     inside,
     ownTimes,

@@ -228,7 +228,7 @@ describe('a file', () => {
   });
 });
 
-/** Splits `bytes` into chunks that share the same memory, so each chunk is overwritten by the next. */
+/** Splits `bytes` into chunks. Each chunk overwrites the previous chunk, because all chunks use the same memory. */
 function* piecesOf(bytes: Buffer, lengths: readonly number[]): Generator<Uint8Array> {
   const memory = Buffer.alloc(Math.max(...lengths));
   for (let start = 0, turn = 0; start < bytes.length; turn++) {

@@ -285,7 +285,7 @@ describe('an aggregation that exceeds its memory limit', () => {
   });
 });
 
-/** Computes an aggregation in the simplest way, as the expected result. */
+/** Computes the expected result of an aggregation in the simplest way. */
 function model(rows: readonly RecordFields[], keys: readonly string[]): readonly (readonly string[])[] {
   const groups = Map.groupBy(rows, (row) => JSON.stringify(keys.map((key) => row[key] ?? '')));
   const records = [...groups].map(([id, members]) => {

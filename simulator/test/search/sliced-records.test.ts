@@ -1,4 +1,4 @@
-/** Tests that counting the messages in a time slice together gives the same records as counting them individually. */
+/** Tests that counting all messages of a time slice at once gives the same records as counting them one by one. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Effort } from '../../log-data/effort.ts';
