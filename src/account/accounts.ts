@@ -54,8 +54,8 @@ const secretMaxAgeMs = 60_000;
  */
 const idleMs = hourMs;
 /**
- * Time in ms for which the rejection of an access key still counts after its delay has ended. If the service rejects
- * the key again within this time, the next delay is longer.
+ * After the service rejects an access key, logfleet waits before it sends the key again. If the key is rejected again
+ * within this time (in ms) after the wait, the next wait is longer.
  */
 const recheckMs = 60_000;
 
@@ -68,7 +68,10 @@ export interface AccountsOptions extends Omit<Ports, 'random'> {
   readonly shares?: WorkerShares;
   /** Request limits of this process if it is a worker. */
   readonly limits?: RequestLimits;
-  /** User to whose limits a worker's share belongs. The credentials of other users are rejected (B8). */
+  /**
+   * In a worker: the only user whose credentials may be used. The worker's request limits are a share of this user's
+   * limits (B8).
+   */
   readonly onlyUser?: string;
 }
 
@@ -86,7 +89,7 @@ interface Shared {
  */
 interface KeyRejection {
   /**
-   * Number of earlier rejections of the same key. A rejection that arrives during the delay after another is not
+   * Number of earlier rejections of the same key. A rejection during the delay after an earlier rejection is not
    * counted.
    */
   readonly earlier: number;
@@ -169,16 +172,16 @@ export class Accounts {
     const { untilMs = Number.NEGATIVE_INFINITY, earlier = 0 } = shared.refusal ?? {};
     // Several requests may have been in flight when the service rejected the key. Their rejections count as one.
     if (nowMs < untilMs) return shown;
-    // The number of rejections increases only if the key is rejected again soon after the delay. A later rejection
-    // starts a new count, because the service must have accepted the key in the meantime.
+    // A rejection soon after the delay increases the number of rejections. A later rejection starts a new count,
+    // because the service must have accepted the key in the meantime.
     const repeated = nowMs < untilMs + recheckMs ? earlier + 1 : 0;
     shared.refusal = { earlier: repeated, untilMs: nowMs + retryDelayMs(shown, repeated) };
     return shown;
   }
 
   /**
-   * Returns the time, in ms, until this Secret's rejected access key may be sent again. Returns Infinity if the key is
-   * not currently rejected.
+   * Returns the time, in ms, until this Secret's rejected access key may be sent again. Returns Infinity if the key has
+   * not been rejected, or may already be sent again.
    */
   refusedForMs(key: ResourceKey): number {
     const { untilMs = 0 } = this.#entries.get(keyText(key))?.shared?.refusal ?? {};

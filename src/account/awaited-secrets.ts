@@ -88,7 +88,9 @@ export class AwaitedSecrets {
   }
 
   /**
-   * Calls `wake` once, when one of the given Secrets changes. If any Secret has changed since the caller read the property `changes`, calls `wake` immediately. Each call replaces the resource's earlier wait. A call with an empty list only ends the earlier wait.
+   * Calls `wake` once, when one of the given Secrets changes. If any Secret has changed since the caller read the
+   * property `changes`, calls `wake` immediately. Each call to `wait` replaces the resource's earlier wait. A call with
+   * an empty list of Secrets only ends the earlier wait.
    * @param changes value of the property `changes` that the caller read before it read the Secrets
    */
   wait(waiter: string, secrets: readonly ResourceKey[], changes: number, wake: () => void): void {

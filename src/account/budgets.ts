@@ -41,8 +41,8 @@ export class Budgets {
   readonly #options: BudgetsOptions;
   readonly #users = new Map<string, UserBudget>();
   /**
-   * Budgets of all users so far. The budget of a user without a Secret is kept, because the service still counts the
-   * user's last requests when another Secret of the user is read.
+   * Budgets of all users that have ever had a Secret. If a user gets another Secret soon after the last one was
+   * deleted, the service still counts the user's earlier requests, so the budget is kept.
    */
   readonly #budgets = new Map<string, RequestBudget>();
 
@@ -61,8 +61,8 @@ export class Budgets {
   }
 
   /**
-   * Sets the limits of each user's budget to the smallest limits in the user's Secrets. The metrics no longer include a
-   * user who has neither a Secret nor requests in flight.
+   * Sets the limits of each user's budget to the smallest limits in the user's Secrets. A user who has neither a Secret
+   * nor requests in flight is removed from the metrics.
    * @param leaving credentials that are no longer in any Secret, but that still have requests in flight; their limits
    * apply only if the user has no other Secret
    */

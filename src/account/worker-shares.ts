@@ -29,8 +29,8 @@ export interface ShareSize {
 /**
  * Divides a user's request limits among workers. Returns undefined if the limits are too small for even one worker.
  *
- * The rate of a share is a whole number, because a process with a lower rate can still send one request in any second.
- * Several such processes together could exceed the limit in the same second.
+ * The rate of a share is a whole number of requests per second. A process with a rate below 1 could still send one
+ * request in any second, so several such processes could together exceed the limit in the same second.
  */
 export function shareSize(limits: RequestLimits): ShareSize | undefined {
   const rate = Math.floor(limits.requestsPerSecond) - operatorMinimum.requestsPerSecond;
@@ -57,7 +57,7 @@ export function limitsWithout(limits: RequestLimits, shares: readonly HeldShare[
   };
 }
 
-/** Returns the request limits minus these shares. The results may be negative. */
+/** Returns what is left of the request limits after the shares are subtracted. The results may be negative. */
 function freeOf(limits: RequestLimits, shares: readonly HeldShare[]): RequestLimits {
   let { requestsPerSecond, maxConcurrentRequests } = limits;
   for (const { workers, share } of shares) {
@@ -131,7 +131,7 @@ export class WorkerShares {
     return this.#entries.get(job)?.held;
   }
 
-  /** Reports whether Jobs of an export use request limits. Ignores the Job `except`. */
+  /** Reports whether request limits are reserved for Jobs of an export. Ignores the Job `except`. */
   isHeldBy(exportUid: string, except: string): boolean {
     return [...this.#entries].some(([job, entry]) => entry.exportUid === exportUid && job !== except);
   }
@@ -178,7 +178,7 @@ export class WorkerShares {
   }
 }
 
-/** Reports whether the operator keeps enough of the request limits for itself while workers use these shares. */
+/** Reports whether enough of the request limits is left for the operator if workers use these shares. */
 function fits(limits: RequestLimits, shares: readonly HeldShare[]): boolean {
   const { requestsPerSecond, maxConcurrentRequests } = freeOf(limits, shares);
   return (

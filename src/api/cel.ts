@@ -69,7 +69,7 @@ function visit(place: ValuePlace, examine: (place: ValuePlace) => void): void {
   }
 }
 
-/** Size in bytes. In CEL rules, this class stands in for the `Quantity` type of API servers. */
+/** A quantity of bytes, such as `1Gi`. CEL rules use this class in place of the API server's type `Quantity`. */
 class Quantity {
   readonly bytes: number;
 

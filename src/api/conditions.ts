@@ -129,9 +129,7 @@ export const reasons = {
   resultsMissing: 'ResultsMissing',
   /** The log service returned no reliable count for an interval (E6). */
   countMissing: 'CountMissing',
-  /**
-   * The log service is running its maximum number of search jobs, and it has been a long time since any of them ended.
-   */
+  /** The log service is running its maximum number of search jobs, and none of them has ended for a long time. */
   jobsExhausted: 'JobsExhausted',
   /** The destination accepted data too slowly, so logfleet stopped the download of a page. */
   destinationSlow: 'DestinationSlow',
@@ -165,18 +163,22 @@ export const reasons = {
   collectorsRefused: 'CollectorsRefused',
   /** The log service does not offer the target version. The message lists the available builds. */
   versionNotOffered: 'VersionNotOffered',
-  /** The ledger cannot be stored, because another program owns an object or file with the ledger's name. */
+  /**
+   * The ledger (stored rollout state) cannot be written, because another program owns an object or file with its name.
+   */
   ledgerForeign: 'LedgerForeign',
   /** The ledger (stored rollout state) is damaged, or another program has changed it. */
   ledgerUnreadable: 'LedgerUnreadable',
   /**
-   * The status shows a rollout, but the rollout's ledger is missing. The operator might lack permission to read the
-   * ledger.
+   * The status shows a rollout, but the rollout's stored state (the ledger) is missing. The operator might lack
+   * permission to read the ledger.
    */
   ledgerMissing: 'LedgerMissing',
-  /** The CRDs are older than the operator, so the API server does not know the kind Ledger. */
+  /**
+   * The CRDs are older than the operator, so the API server does not know the kind Ledger, which stores rollout state.
+   */
   ledgerNotInstalled: 'LedgerNotInstalled',
-  /** The ledger is too full to store another upgrade attempt, so no upgrade can start (U1). */
+  /** The ledger (stored rollout state) has no space for another upgrade attempt, so no upgrade can start (U1). */
   ledgerFull: 'LedgerFull',
   /** logfleet could not check that an interval is complete, and `incompletePolicy` is `Fail` (E6). */
   intervalIncomplete: 'IntervalIncomplete',
@@ -202,7 +204,9 @@ export const reasons = {
   userChanged: 'UserChanged',
   /** The operator has no volume with the name given in `destination.volume`. */
   volumeNotFound: 'VolumeNotFound',
-  /** The export names no Secret for its store, and the operator may not use its own credentials. */
+  /**
+   * The export names no Secret for its object store, and exports are not allowed to use the operator's own credentials.
+   */
   ambientCredentialsNotAllowed: 'AmbientCredentialsNotAllowed',
   /** The root directory or bucket of the destination does not exist. */
   destinationNotFound: 'DestinationNotFound',
@@ -254,7 +258,7 @@ export const reasons = {
   outage: 'Outage',
 
   // Reason of the condition OtherOperator=True.
-  /** Operators in two namespaces manage the same resource. Only the operator with the earliest `since` acts. */
+  /** Operators in two namespaces manage the same resource. Only the operator that has managed it for longer acts. */
   otherOperator: 'OtherOperator',
 
   // Reason of the condition Overlapping=True.

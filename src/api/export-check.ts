@@ -38,7 +38,10 @@ const usualDelayMs = 60_000;
  */
 const shortestUsefulTtlSeconds = 60;
 
-/** Returns errors and warnings about an export's spec. Without `wallMs`, skips checks that depend on the time. */
+/**
+ * Returns errors and warnings about an export's spec. Without the current time `wallMs`, skips checks that depend on
+ * it.
+ */
 export function checkExport(spec: WrittenExportSpec, wallMs?: number): readonly Finding[] {
   return [
     ...checkTimes(spec, wallMs),

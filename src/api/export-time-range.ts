@@ -96,8 +96,8 @@ function zoneOf({ timeZone: name }: TimeRangeText): Zone | undefined {
 }
 
 /**
- * Problem with the start or the end of a time range. If a different field must be corrected, such as `timeZone`,
- * `member` names that field.
+ * Problem with the start or the end of a time range. `member` is present only if another field must be corrected, such
+ * as `timeZone`.
  */
 type InstantProblem = Explanation & Partial<TimeRangeProblem>;
 
@@ -108,8 +108,8 @@ const forms =
 /** A time in milliseconds with at most 15 digits. A double-precision number represents such times exactly. */
 const millisecondsForm = /^\d{1,15}$/;
 /**
- * A number with ten digits is probably a time in seconds, between the years 2001 and 2286. As milliseconds, it would be
- * in early 1970.
+ * A number with ten digits. The user probably wrote a time in seconds, between the years 2001 and 2286. In
+ * milliseconds, the number would be a time in early 1970.
  */
 const secondsForm = /^\d{10}$/;
 const dateTimeForm = /^(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)?$/;
@@ -179,7 +179,7 @@ export function partitionProblem(
   if (count <= maxPartitions) return undefined;
   const coarser = partitionBy === 'Hour' ? 'set partitionBy: Day, or export' : 'export';
   return {
-    problem: `the range has ${count} partitions, more than ${maxPartitions}`,
+    problem: `the time range has ${count} partitions, but at most ${maxPartitions} are allowed`,
     remedy: `${coarser} a shorter range`,
   };
 }

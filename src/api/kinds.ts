@@ -1,6 +1,6 @@
 /**
- * The kinds of resources that users write. The types ensure that a table with one entry per kind compiles only if it
- * contains every kind.
+ * The kinds of resources that users write. Tables with one entry per kind have these types, so that a table without an
+ * entry for some kind does not compile.
  */
 import { annotations } from './annotations.ts';
 import type { CollectorVersionPolicySpec, CollectorVersionPolicyStatus } from './generated/collector-version-policy.ts';

@@ -32,7 +32,7 @@ interface Placed {
 }
 
 /**
- * Validates all manifests. Without `wallMs`, skips checks that depend on the time.
+ * Validates all manifests. Without the current time `wallMs`, skips checks that depend on it.
  * @param checkSecret checks a Secret with credentials for the log service
  */
 export function checkManifests(

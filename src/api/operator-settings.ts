@@ -18,7 +18,7 @@ export interface Pause {
   readonly oddValue: string | undefined;
 }
 
-/** Interprets a value of `paused`. Returns undefined if the value pauses nothing. */
+/** Interprets the value of the setting `paused`. Returns undefined if this value does not pause the operator. */
 export function readPause(value: unknown): Pause | undefined {
   const text = String(value ?? '').trim();
   if (text === '' || text === 'false') return undefined;
@@ -26,8 +26,8 @@ export function readPause(value: unknown): Pause | undefined {
 }
 
 /**
- * Returns the text that follows "paused by" in a message and that names the ConfigMap. Returns undefined if the
- * ConfigMap pauses nothing.
+ * Returns a text that names the ConfigMap, for a message in which this text follows "paused by". Returns undefined if
+ * the ConfigMap does not pause the operator.
  */
 export function pausedByConfigMap(value: unknown, place: string): string | undefined {
   const pause = readPause(value);

@@ -15,7 +15,9 @@ interface WrittenPolicySpec extends WrittenRollout {
   readonly exclude?: readonly CollectorSelector[] | null;
 }
 
-/** Returns errors and warnings about a policy's spec. Without `wallMs`, skips checks that depend on the time. */
+/**
+ * Returns errors and warnings about a policy's spec. Without the current time `wallMs`, skips checks that depend on it.
+ */
 export function checkPolicy(spec: WrittenPolicySpec, wallMs?: number): readonly Finding[] {
   return [
     ...checkTarget(spec.target),
@@ -112,7 +114,7 @@ function* checkFieldValue(field: string, value: string, path: JsonPath): Generat
       problem: `${JSON.stringify(value)} is compared literally`,
       remedy: isName
         ? 'move it to matchNames, which takes globs'
-        : 'use the whole value, because only matchNames takes globs',
+        : 'write the whole value, because only matchNames takes globs',
     });
   }
 }

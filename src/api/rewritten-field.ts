@@ -10,12 +10,12 @@ import type { Explanation } from './finding.ts';
 /** Source of a regular expression for the fields that an export needs to check its rows. */
 const provingFields = '_messagetime|_messageid|_receipttime';
 const isProvingField = new RegExp(`^(?:${provingFields})$`, 'i');
-/** Source of a regular expression that matches the whole name of a field that an export needs. */
+/** Source of a regular expression that matches the whole name of a field that an export needs to check its rows. */
 const provingName = `(${provingFields})(?![\\w.-])`;
 
 /**
- * Returns, in lower case, the first field that an export needs but the query overwrites or hides. Returns undefined if
- * there is none.
+ * Returns the first field that the query overwrites or hides, although an export needs this field to check its rows.
+ * The returned name is in lower case. Returns undefined if there is no such field.
  */
 export function rewrittenField(query: string): string | undefined {
   const [, ...operators] = operatorsOf(query);
@@ -28,21 +28,22 @@ export function rewrittenField(query: string): string | undefined {
 
 interface OperatorText {
   /**
-   * Text of one query operator. Each quoted string is replaced with a space, unless it is the name of a needed field.
+   * Text of one query operator. Each quoted string is replaced with a space, unless it is the name of a field that an
+   * export needs to check its rows.
    */
   readonly outside: string;
   readonly texts: readonly string[];
 }
 
 /**
- * Character before and after the index that replaces a quoted text. It is in a private-use area of Unicode, so queries
- * do not contain it.
+ * Each quoted text in a query is replaced with its index between two of these characters. The character is in a
+ * private-use area of Unicode, so queries do not contain it.
  */
 const mark = '\uE000';
 const markedText = new RegExp(`${mark}(\\d+)${mark}`, 'g');
 /**
- * Matches the index that replaces a quoted text, with its marks. Also matches a `%` before the first mark, because `%`
- * introduces a quoted field name.
+ * Matches the index that replaces a quoted text, with the mark on each side. Also matches a `%` before the first mark,
+ * because `%` introduces a quoted field name.
  */
 const markedName = new RegExp(`%?${mark}(\\d+)${mark}`, 'g');
 const quotedForm = /"((?:[^"\\]|\\[\s\S])*)"/g;
@@ -63,20 +64,20 @@ function operatorsOf(query: string): readonly OperatorText[] {
 }
 
 /**
- * Returns the needed field that an operator overwrites after `as` or `extract`, for example in `parse "time=*" as
- * _messagetime`.
+ * Returns the field that an operator overwrites after `as` or `extract`, for example in `parse "time=*" as
+ * _messagetime`, if an export needs this field to check its rows.
  */
 function aliasIn(outside: string): string | undefined {
   return new RegExp(`\\b(?:as|extract) (?:[\\w.-]* ?, ?)*['\`%]?${provingName}`, 'i').exec(outside)?.[1];
 }
 
-/** Returns the needed field that an operator such as `fields - _messageid` hides. */
+/** Returns the field that an operator such as `fields - _messageid` hides, if an export needs this field. */
 function hiddenIn(outside: string): string | undefined {
   const [, names = ''] = /^fields ?-(.*)$/i.exec(outside) ?? [];
   return new RegExp(`(?<![\\w.])${provingName}`, 'i').exec(names)?.[1];
 }
 
-/** Returns the field that an operator such as `json "_messagetime"` creates. */
+/** Returns the field that an operator such as `json "_messagetime"` overwrites, if an export needs this field. */
 function keyIn(outside: string): string | undefined {
   if (!/^(?:json|keyvalue|kv|lookup)\b/i.test(outside) || / as /i.test(outside)) return undefined;
   const keys = outside.replace(/\bfield ?= ?[\w.-]+/i, '').replace(/ from .*/i, '');
@@ -84,15 +85,15 @@ function keyIn(outside: string): string | undefined {
 }
 
 /**
- * Returns the needed field that a named group of a regular expression overwrites, for example in `parse regex
- * "(?<_messagetime>\d+)"`.
+ * Returns the field that a named group of a regular expression overwrites, for example in `parse regex
+ * "(?<_messagetime>\d+)"`, if an export needs this field to check its rows.
  */
 function groupIn(texts: readonly string[]): string | undefined {
   const group = new RegExp(`\\(\\?P?[<'](${provingFields})[>']`, 'i');
   return texts.map((text) => group.exec(text)?.[1]).find((field) => field !== undefined);
 }
 
-/** Explains to users why a query must not overwrite or hide a needed field. */
+/** Explains to users why a query must not overwrite or hide a field that exports need. */
 export function rewrittenProblem(field: string): Explanation {
   const problem = `the query overwrites or hides the field ${field}, but logfleet needs this field to prove that no row is missing`;
   return { problem, remedy: 'use another name for the new field' };

@@ -53,7 +53,10 @@ const shortestUsefulStartMs = 10 * 60_000;
 const stagesPath: JsonPath = ['spec', 'strategy', 'stages'];
 const policyPath: JsonPath = ['spec', 'failurePolicy'];
 
-/** Returns errors and warnings about rollout settings. Without `wallMs`, past exclusions are not reported. */
+/**
+ * Returns errors and warnings about rollout settings. Without the current time `wallMs`, past exclusions are not
+ * reported.
+ */
 export function* checkRollout(spec: WrittenRollout, wallMs: number | undefined): Generator<Finding> {
   const stages = spec.strategy?.stages ?? [];
   yield* checkStages(stages);
@@ -113,7 +116,7 @@ function* checkAnalysis({ messages }: Written<StageAnalysis>, path: JsonPath): G
   const { duration, minRatio }: Written<MessageAnalysis> = messages ?? {};
   if (isWritten(duration) && (parseDuration(duration) ?? Number.POSITIVE_INFINITY) < shortestUsefulAnalysisMs) {
     yield warning([...path, 'duration'], 'Risky', {
-      problem: `${duration} is too short: a collector that normally pauses between messages seems to send too few messages`,
+      problem: `an analysis of ${duration} is too short: a healthy collector that pauses between messages could count as a failure`,
       remedy: 'use 10m or more',
     });
   }
@@ -125,7 +128,7 @@ function* checkAnalysis({ messages }: Written<StageAnalysis>, path: JsonPath): G
   }
 }
 
-/** Reports whether `stages` already select every collector, so a later stage gets none. */
+/** Reports whether these stages together select every collector, so that no collector is left for a later stage. */
 function takeAll(stages: readonly WrittenStage[]): boolean {
   const percent = stages.reduce((sum, { size }) => sum + (typeof size === 'string' ? Number.parseFloat(size) : 0), 0);
   const takesRest = ({ size, selector }: WrittenStage) =>
@@ -234,7 +237,7 @@ function* checkWindow(
   const leftMs = (parseDuration(duration ?? '') ?? 0) - (cutoffMs ?? 0);
   if (leftMs <= 0 || leftMs >= shortestUsefulStartMs) return;
   yield warning([...path, 'duration'], 'Risky', {
-    problem: `upgrades can start only in the first ${renderDuration(leftMs)} of the maintenance window, because cutoff allows no start near its end`,
+    problem: `upgrades can start only in the first ${renderDuration(leftMs)} of the maintenance window, because cutoff prevents later starts`,
     remedy: 'use a longer duration',
   });
 }

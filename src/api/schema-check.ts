@@ -63,7 +63,10 @@ function isDateTime(text: string): boolean {
   return date.getUTCMonth() === Number(month) - 1 && date.getUTCDate() === Number(day);
 }
 
-/** Converts a CRD's schema to JSON Schema. An object whose fields are listed may not have other fields. */
+/**
+ * Converts a CRD's schema to JSON Schema. If a schema lists the fields of an object, the result does not allow other
+ * fields.
+ */
 function toJsonSchema(schema: StructuralSchema): object {
   return JSON.parse(JSON.stringify(schema), (_, value: StructuralSchema | null) => {
     if (value?.['x-kubernetes-int-or-string'] === true) return { ...value, type: ['integer', 'string'] };
@@ -201,8 +204,8 @@ function howToType(schema: StructuralSchema, value: unknown, path: JsonPath): st
 }
 
 /**
- * Returns user-facing text that explains how to write a list. `item` is the value that the user wrote instead of a
- * list. Unless items must be objects, the text shows this value as an item.
+ * Returns user-facing text that explains how to write a list. `item` is the single value that the user wrote instead of
+ * a list. If the schema has no example, and items need not be objects, the text shows a list with this value.
  */
 function howToList({ example, items }: StructuralSchema, item: string | undefined): string {
   if (example !== undefined) return `use a list, for example ${flowText(example)}`;

@@ -11,7 +11,9 @@ export type Splittability =
       readonly isSplittable: false;
       /** Reason why the query cannot be split, as a sentence without a full stop. */
       readonly reason: string;
-      /** True if the query could be split without its operators that select or sort rows, such as `limit`. */
+      /**
+       * True if operators that select or sort rows, such as `limit`, are the only reason why the query cannot be split.
+       */
       readonly onlyChooses: boolean;
     };
 
@@ -35,7 +37,7 @@ function problemOf(query: string, overlooked?: RegExp): string | undefined {
   // If it is ambiguous where quotes begin and end, the whole query is searched for operators, including quoted text.
   const text = doubts.some((doubt) => doubt.test(quotes.outside)) ? query : quotes.outside;
   if (text.includes('['))
-    return 'a part of the query may be a subquery, which would run for the time range of each search instead of the whole time range';
+    return 'the query may contain a subquery, which would run for the time range of each search instead of the whole time range';
   const [, ...operators] = text.split('|');
   for (const operator of operators) {
     const problem = overlooked?.test(operator.trim()) ? undefined : operatorProblem(operator.trim());

@@ -116,8 +116,8 @@ function nameWithin(value: unknown): string | undefined {
 }
 
 /**
- * Returns all errors and warnings about a resource. With `previous`, validates an update. Without `wallMs`, skips
- * checks that depend on the time.
+ * Returns all errors and warnings about a resource. If `previous`, the resource before an update, is given, also
+ * validates the update. Without the current time `wallMs`, skips checks that depend on it.
  */
 export function validateResource(
   kind: KindName,

@@ -1,6 +1,7 @@
 /**
- * Cron schedules: minute, hour, day of month, month, day of week. The library Croner finds the days, in UTC.
- * `time-zone.ts` converts the local times, because logfleet does not handle clock changes in the same way as Croner.
+ * Cron schedules: minute, hour, day of month, month, day of week. The library Croner finds the days on which a schedule
+ * fires, and ignores time zones. `time-zone.ts` converts the local times of these days, because logfleet and Croner
+ * handle clock changes differently.
  */
 import { Cron, CronPattern } from 'croner';
 import { dayMs, minuteMs } from './time-units.ts';

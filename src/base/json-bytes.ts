@@ -49,7 +49,7 @@ export const hexDigit: Uint8Array = marked('0123456789abcdefABCDEF');
 
 /**
  * Returns the index of the first quote, backslash or control character at or after `from`. Returns `end` if there is
- * none. Reads four bytes at a time, so `view` must cover the same bytes as `bytes`.
+ * none. `view` must cover the same bytes as `bytes`, because it is used to read four bytes at a time.
  */
 export function plainEnd(bytes: Uint8Array, view: DataView, from: number, end: number): number {
   let at = from;
@@ -64,8 +64,8 @@ export function plainEnd(bytes: Uint8Array, view: DataView, from: number, end: n
 }
 
 /**
- * Returns a word that marks each quote, backslash and byte below 0x20 by the highest bit of that byte. Only the lowest
- * set bit is reliable, because the borrow of a subtraction can also set higher bits.
+ * Finds quotes, backslashes and bytes below 0x20 among the four bytes of a word. Sets the highest bit of each such byte
+ * in the result. Only the lowest set bit is reliable, because a subtraction can also set bits of higher bytes.
  */
 function marksIn(word: number): number {
   // The XOR swaps the codes of the quote (0x22) and the space (0x20). The quote and all control characters are then

@@ -1,4 +1,4 @@
-/** Interface for structured logs, in which each line has a constant message and fields. */
+/** Interface for structured logs. Each line has a constant message, and fields with the variable data. */
 
 export type LogFields = Readonly<Record<string, unknown>>;
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';

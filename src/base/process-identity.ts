@@ -1,6 +1,7 @@
 /**
  * Identity of a process across machines, containers and reboots. A pid alone is not enough, because pids are reused,
- * and each container has its own pids. Only a process with the same `scope` can check whether a pid is in use.
+ * and each container has its own pids. Only a process on the same machine, in the same boot and pid namespace
+ * (`scope`), can check whether a pid is in use.
  */
 import { readFile, readlink } from 'node:fs/promises';
 import { hostname as machineName } from 'node:os';

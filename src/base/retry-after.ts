@@ -2,7 +2,7 @@
 
 /**
  * Parses a `Retry-After` header. Returns the wait in ms, at most `longestMs`, or undefined if the header is missing or
- * invalid. `nowMs` is the wall-clock time. If it is NaN, a date is invalid.
+ * invalid. `nowMs` is the wall-clock time. If `nowMs` is NaN, a header with a date counts as invalid.
  */
 export function parseRetryAfter(header: string | undefined, nowMs: number, longestMs: number): number | undefined {
   const text = header?.trim();

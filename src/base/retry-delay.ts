@@ -25,8 +25,8 @@ export function isRefusal(error: LogfleetError | undefined): boolean {
 }
 
 /**
- * Returns the delay in ms until a resource with this error is checked again. The delay is short if the error reports a
- * rejected access key, and this key may now be sent again.
+ * Returns the delay in ms until logfleet works on a resource with this error again. If the error reports a rejected
+ * access key, and this key may now be sent again, the delay is short.
  * @param heldForMs time in ms for which a rejected access key must not be sent, or Infinity if no key is rejected
  */
 export function holdMs(error: LogfleetError | undefined, heldForMs: number): number {
@@ -58,7 +58,7 @@ export class FailureRecord {
   }
 
   /**
-   * Records a failure, and returns the delay in ms before the next request.
+   * Records a failed request. Returns the delay in ms before the next request.
    * @param shown error that the property `error` returns after this call
    */
   failed(error: LogfleetError, nowMs: number, shown = error): number {
@@ -85,9 +85,9 @@ export class FailureRecord {
 }
 
 /**
- * Returns the number of failures from which to compute the next delay. This number is `count`, or 0 if the service
- * refused the credentials for the first time. The service sometimes refuses valid credentials (section 10.1 of
- * docs/service.md).
+ * Returns the number of earlier failures from which the next delay is computed. If the service has now refused the
+ * credentials for the first time, this number is 0, because the service sometimes refuses valid credentials (section
+ * 10.1 of docs/service.md). Otherwise, the number is `count`.
  */
 export function countBefore(error: LogfleetError, before: LogfleetError | undefined, count: number): number {
   return isRefusal(error) && !isRefusal(before) ? 0 : count;
@@ -112,8 +112,8 @@ export function requestedDelayMs({ handling }: LogfleetError): number {
 }
 
 /**
- * Returns the delay in ms. The delay is one second after the first failure, and doubles after each further failure, up
- * to `longestMs`.
+ * Returns the delay in ms before a retry: one second after the first failure, and twice as long after each further
+ * failure, but at most `longestMs`.
  */
 export function backoffMs(failures: number, longestMs = longestRetryMs): number {
   return doubledMs(firstRetryMs, failures, longestMs);

@@ -8,8 +8,8 @@ import { dayMs, hourMs } from './time-units.ts';
 /** Maximum number of cached time zones. */
 const maxZones = 1_000;
 /**
- * Distance in ms from a local time to an earlier and a later time whose UTC offsets are compared. If the two offsets
- * differ, clocks change near the local time.
+ * To find out whether clocks change near a local time, the UTC offsets this many ms before and after the local time are
+ * compared. If the two offsets differ, clocks change near that time.
  */
 const changeDistanceMs = 36 * hourMs;
 /** Maximum number of days in each cache of a time zone. A cache that reaches this size is cleared. */

@@ -35,7 +35,7 @@ export interface CommandDefinition {
   readonly description: string;
   readonly arguments?: readonly Argument[];
   readonly flags?: readonly Option[];
-  /** Returns additional flags. Their defaults depend on the output, such as whether stderr is a terminal. */
+  /** Returns the flags whose defaults depend on the output, for example on whether stderr is a terminal. */
   readonly outputFlags?: (context: CommandContext) => readonly Option[];
   /** Help text that follows the flags. It begins and ends with a line break. */
   readonly help?: string;
@@ -68,7 +68,7 @@ function switchCommand(name: 'pause' | 'resume', description: string): CommandDe
       flag('--all', 'All resources that the operator manages, in all namespaces.'),
       flag(
         '--operator-namespace <namespace>',
-        'Namespace of the operator to which --all applies (default: the namespace of the working operator or, if none is working, of the only Lease).',
+        'Namespace of the operator that --all pauses or resumes (default: the namespace with a running operator or, if none is running, the only namespace with the Lease of an operator).',
       ),
     ],
     examples: [...common.examples, `${name} sx/errors -n logging`, `${name} --all`],
@@ -427,7 +427,7 @@ Credentials for object stores come from the environment:
       flag('--client', 'Print only the version of the program.'),
       flag(
         '--operator-namespace <namespace>',
-        'Namespace of the operator (default: all namespaces with a working operator or, if none is working, with a Lease).',
+        'Namespace of the operator (default: all namespaces with a running operator or, if none is running, all namespaces with the Lease of an operator).',
       ),
     ],
     examples: ['version', 'version --client'],

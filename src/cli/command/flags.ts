@@ -142,9 +142,9 @@ export function oneOf(flags: string, help: string, choices: readonly string[], f
 }
 
 /**
- * Defines an argument such as `cvp/production`. `ofKinds` are the kinds that the command accepts. Shells complete
- * `cvp/` from the argument's choices. The parser accepts any text, because the command itself checks the kind and the
- * name.
+ * Defines an argument such as `cvp/production`. `ofKinds` are the kinds that the command accepts. Shells use the
+ * argument's choices to complete `cvp/`. The parser accepts any text, because the command itself checks the kind and
+ * the name.
  */
 export function resourceArgument(ofKinds: readonly KindName[], name = '<KIND/NAME>'): Argument {
   return new Argument(name).choices(ofKinds.map((kind) => `${kinds[kind].shortName}/`)).argParser((text) => text);

@@ -1,4 +1,4 @@
-/** Reports files that cannot be read as errors in the arguments of a command. */
+/** Turns the error of a file that cannot be read into an error in the arguments of the command. */
 import { systemCode } from '../../base/errors.ts';
 import { UsageError } from './usage-error.ts';
 

@@ -201,8 +201,8 @@ function wordingOf(sink: ExportSink | undefined): ExportWording {
 
 const ports = { clock: systemClock, random: systemRandom };
 /**
- * Options for messages that advise a change to the manifest. Commands such as `logfleet resume` cannot change an export
- * in this process.
+ * With these options, messages advise a change to the manifest instead of a command. Commands such as `logfleet resume`
+ * have no effect on an export in this process.
  */
 const stepOptions: StepOptions = { byManifest: true };
 

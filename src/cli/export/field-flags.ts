@@ -15,7 +15,7 @@ export const storePath = 'spec.destination.s3.';
 
 /**
  * Defines the command-line flag for one field of an export's spec. The field determines the name of the flag, such as
- * `--time-zone` for `timeRange.timeZone`. `value` is the placeholder in the help text.
+ * `--time-zone` for `timeRange.timeZone`. `value` is the placeholder for the flag's value in the help text.
  */
 function field(
   path: string,
@@ -79,7 +79,7 @@ export const fieldFlags: readonly FieldFlag[] = [
   choice(
     'incompletePolicy',
     '<policy>',
-    'Fail the export if rows may be missing, or keep its rows and mark it as incomplete',
+    'What to do if rows may be missing: fail the export, or keep its rows and mark it as incomplete',
     ['Fail', 'Keep'],
   ),
   choice(

@@ -81,8 +81,8 @@ async function readBytes(file: string, start: number, end: number): Promise<Uint
 class RecordSplitter {
   readonly #countsQuotes: boolean;
   /**
-   * True if the earliest byte that has been read so far is inside quotes. Quotes come in pairs, so they can be counted
-   * from the end of the file.
+   * True if the byte that was read last is inside quotes. Quotes come in pairs, so they can be counted backwards from
+   * the end of the file.
    */
   #isQuoted = false;
   /** End of a record whose beginning has not been read yet. */
@@ -93,8 +93,8 @@ class RecordSplitter {
   }
 
   /**
-   * Takes the chunk that ends where the chunk of the previous call begins. Returns the records whose bytes have all
-   * been read.
+   * Takes the chunk that precedes the chunk of the previous call. Returns the records that have now been read
+   * completely.
    */
   before(piece: Uint8Array): Uint8Array {
     const records: Uint8Array[] = [];

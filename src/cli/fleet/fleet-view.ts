@@ -81,7 +81,7 @@ interface VersionShare {
   /** Version that the collectors run. Undefined for hosted collectors, which have no version. */
   readonly version: string | undefined;
   readonly count: number;
-  /** Fraction of the collectors that are shown, from 0 to 1. */
+  /** Fraction of the displayed collectors that run this version, from 0 to 1. */
   readonly share: number;
 }
 

@@ -92,7 +92,8 @@ function screenPresenter(
     if (resources === undefined) return;
     const nowMs = clock.now();
     const outdated =
-      trouble && `View out of date for ${renderAge(nowMs - trouble.sinceMs)}, trying again: ${trouble.message}`;
+      trouble &&
+      `This view has been out of date for ${renderAge(nowMs - trouble.sinceMs)}. Trying again: ${trouble.message}`;
     const notes = [outdated, idleNote].filter((note) => note !== undefined).map(printable);
     screen.draw([...notes, ...render(resources, nowMs)]);
   };

@@ -71,7 +71,10 @@ export class LiveOperator {
 }
 
 interface ShownHost {
-  /** Host of the operator. Each change that the operator makes also updates the live view. */
+  /**
+   * Host through which the operator accesses the resources. Each change that the operator makes also updates the live
+   * view.
+   */
   readonly host: Host;
   /**
    * Shows the stored status of every resource. Call it only after all work has ended, because a stored status may be

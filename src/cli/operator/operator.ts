@@ -29,7 +29,7 @@ export interface OperatorOptions extends Ports, Pick<PolicyReconcilerOptions, 'd
   readonly settings?: Partial<PolicySettings>;
   /** Request limits of this process. Default: the limits of the log service. */
   readonly limits?: RequestLimits;
-  /** Only user whose credentials this process may use, if it is a worker (B8). */
+  /** In a worker: the only user whose credentials this process may use (B8). */
   readonly onlyUser?: string;
   readonly exports?: Partial<
     Pick<ExportReconcilerOptions, 'places' | 'settings' | 'writer' | 'openDestination' | 'wording' | 'worker'>
@@ -57,7 +57,7 @@ export class Operator {
     this.#options = options;
     const { host, connect, clock, random, log, metrics } = options;
     metrics
-      .gauge('logfleet_build_info', 'The label contains the version of logfleet. The value is always 1.', ['version'])
+      .gauge('logfleet_build_info', 'Version of logfleet, as a label. The value is always 1.', ['version'])
       .set({ version: packageVersion() }, 1);
     notificationCounter(metrics);
     const ports = { clock, random, log, metrics, leadership: host.leadership };

@@ -55,7 +55,7 @@ function retryRuns(schedule: SearchExportSchedule, options: TargetOptions, clock
   const noun = stalled === 0 ? 'failed run' : 'failed or stalled run';
   const count = failed + stalled;
   const again = count === 0 ? 'no run has failed.' : `the schedule exports ${counted(count, noun)} again.`;
-  const records = 'If records of complete runs are missing, logfleet writes them again.';
+  const records = 'If the record file of a complete run is missing, logfleet writes this file again.';
   return {
     annotation: { name: annotations.requestedAt, value: isoText(clock.now()) },
     report: `${again} ${records}${renderPaused(schedule, options)}`,

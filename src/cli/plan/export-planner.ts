@@ -63,9 +63,15 @@ export interface PlannedSearches extends ExportForecast {
   readonly jobs: number;
   readonly parallelism: number;
   readonly requestsPerSecond: number;
-  /** Maximum request rate of several such exports at the same time: in Kubernetes Jobs, the rate of all shares (B8). */
+  /**
+   * Maximum total request rate if several such exports run at the same time. In Kubernetes Jobs, this is the sum of the
+   * rates of all shares (B8).
+   */
   readonly jointRequestsPerSecond: number;
-  /** Number of shares of the user's request limits for Kubernetes Jobs. Undefined if the operator runs the export. */
+  /**
+   * Number of shares into which the user's request limits are divided for Kubernetes Jobs. Undefined if the operator
+   * itself runs the export.
+   */
   readonly shares: number | undefined;
   /** Number of bytes that the planned searches will scan. Undefined if unknown. */
   readonly bytesToScan: number | undefined;
@@ -91,8 +97,8 @@ const retryMs = 2_000;
 export const clockMarginMs = 2_000;
 
 /**
- * Approximate number of requests for planning an export. They are left out of the estimated duration, because they have
- * already been sent.
+ * Approximate number of requests that planning an export takes. The estimated duration does not include these requests,
+ * because they have already been sent.
  */
 const requestsOfPlanning = 6;
 
@@ -203,7 +209,10 @@ function ratesOf({ spec }: SearchExport, limits: RequestLimits): RequestRates {
   };
 }
 
-/** Returns why the request limits are too low for the export's Kubernetes Job, or undefined if they are not. */
+/**
+ * Returns why the request limits are too low for the export's Kubernetes Job. Returns undefined if they are high
+ * enough.
+ */
 function shareProblemOf({ spec }: SearchExport, limits: RequestLimits): string | undefined {
   if (spec.execution.mode !== 'Job') return undefined;
   const wanted = wantedShare(spec, limits);
@@ -261,7 +270,7 @@ function rowsOf(segments: ExportForecast['segments']): number {
 type SearchFigures = Omit<PlannedSearches, 'hindrances'>;
 
 interface Circumstances extends Pick<ExportPlanningOptions, 'pausedBy' | 'clock'> {
-  /** Reason why the request limits are too low for the export's Kubernetes Job. Undefined if they are not. */
+  /** Reason why the request limits are too low for the export's Kubernetes Job. Undefined if they are high enough. */
   readonly shareProblem: string | undefined;
 }
 

@@ -120,7 +120,7 @@ describe('an export is warned about', () => {
     [
       'a subquery (E8)',
       { query: '_id in [subquery: x]' },
-      'spec.query: a part of the query may be a subquery.*as many rows as the service allows',
+      'spec.query: the query may contain a subquery.*as many rows as the service allows',
     ],
     ['records without an aggregation', { results: 'Records' }, 'spec.results: the query has no aggregation'],
     [

@@ -91,7 +91,7 @@ describe('rollouts: settings that an API server accepts but that are probably mi
     [
       'a message analysis that is too short for pauses',
       stages({ name: 'rest', soakDuration: '35m', analysis: { messages: { duration: '9m' } } }),
-      'warning spec.strategy.stages[0].analysis.messages.duration: 9m is too short: a collector that normally pauses between messages seems to send too few messages; use 10m or more',
+      'warning spec.strategy.stages[0].analysis.messages.duration: an analysis of 9m is too short: a healthy collector that pauses between messages could count as a failure; use 10m or more',
     ],
     [
       'a message analysis that tolerates no decrease',
@@ -193,12 +193,12 @@ describe('rollouts: settings that an API server accepts but that are probably mi
     [
       'a window with hardly any usable time',
       maintenance({ windows: [{ schedule: '0 22 * * *', duration: '31m' }] }),
-      'warning spec.maintenance.windows[0].duration: upgrades can start only in the first 1m of the maintenance window, because cutoff allows no start near its end; use a longer duration',
+      'warning spec.maintenance.windows[0].duration: upgrades can start only in the first 1m of the maintenance window, because cutoff prevents later starts; use a longer duration',
     ],
     [
       'a window with hardly any time before a custom cutoff',
       maintenance({ windows: [{ schedule: '0 22 * * *', duration: '1h' }], cutoff: '50m1s' }),
-      'warning spec.maintenance.windows[0].duration: upgrades can start only in the first 9m59s of the maintenance window, because cutoff allows no start near its end; use a longer duration',
+      'warning spec.maintenance.windows[0].duration: upgrades can start only in the first 9m59s of the maintenance window, because cutoff prevents later starts; use a longer duration',
     ],
     [
       'a cutoff that is shorter than an upgrade',
