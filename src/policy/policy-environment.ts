@@ -18,8 +18,8 @@ export interface PolicyEnvironment extends BindingEnvironment {
 }
 
 /**
- * Endings that can replace the ending `updated` after an attempt has ended. The metric does not count them, because the
- * attempt has already been counted.
+ * Outcomes that can later replace the outcome `updated` of an upgrade attempt. The metric ignores these outcomes,
+ * because it has already counted the attempt as `updated`.
  */
 const endsLater: ReadonlySet<EndingKind> = new Set(['died', 'left']);
 

@@ -99,7 +99,8 @@ export class PolicyReconciler implements Reconciler {
     const gathered = 'kind' in bound ? bound : gatherer.gather(policy, bound);
     if (onGathered) {
       onGathered(policy, gathered);
-      // Without a decision, nothing else reconciles the policy once the other policies have claimed their collectors.
+      // This process makes no decisions, so it must ask to be called again when the other policies have claimed their
+      // collectors.
       if (gathered.kind === 'ready' && gathered.awaitsClaims) {
         this.#environment.turns.wait(runtime.owner, gathered.bound.account.serviceId);
       }

@@ -21,7 +21,7 @@ import { contains, coveredUntil, union, without } from './time-spans.ts';
  */
 export type RunState = 'Active' | 'Stalled' | 'Failed' | 'Complete' | 'Deleting';
 
-/** Run of a schedule: a SearchExport that exists, or one that the schedule's status announces (S6). */
+/** Run of a schedule: a SearchExport that exists, or that the schedule's status announces before it exists (S6). */
 export interface Run {
   readonly name: string;
   readonly span: TimeRange;
@@ -80,13 +80,13 @@ export interface ScheduleSnapshot {
 
 export interface ScheduleDecision {
   /**
-   * Complete runs that need a schedule record. A run that the status does not show as exported is recorded again,
-   * because the existing record can be that of another schedule.
+   * Complete runs that need a schedule record. If the status does not show the run as exported, the run is recorded
+   * again, because the existing record may belong to another schedule.
    */
   readonly record: readonly Run[];
   /**
-   * Failed and stalled runs to delete before the status is written, because the user has requested a retry. Contains no
-   * run whose time range is exported.
+   * Failed and stalled runs to delete before the status is written, because the user has requested a retry. Runs whose
+   * time range is already exported are left out.
    */
   readonly repeat: readonly Run[];
   /** Old runs to delete after the status is written. */
@@ -99,7 +99,7 @@ export interface ScheduleDecision {
   readonly taken: readonly string[];
   /** Number of due runs that do not exist yet, including the runs in `create`. Counting stops at `maxCounted`. */
   readonly pending: number;
-  /** Unfinished runs, which `maxActive` limits. Contains no run whose time range is exported. */
+  /** Unfinished runs, which `maxActive` limits. Runs whose time range is already exported are left out. */
   readonly unfinished: readonly Run[];
   /** Time up to which everything since the start of the schedule is exported. */
   readonly coveredUntilMs: number;
@@ -136,7 +136,8 @@ export function decideSchedule(snapshot: ScheduleSnapshot): ScheduleDecision {
   const coveredUntilMs = coveredUntil(covered, startMs);
   const unfinished = open.filter((run) => isUnfinished(run) && !repeat.includes(run) && run.span.toMs <= nowMs);
   const active = unfinished.length;
-  // A stalled run must not prevent the export of the newest logs.
+  // If all active runs are stalled, one more run may be created for the newest time range, so that the newest logs are
+  // exported.
   const hasExtraSlot =
     active === maxActive &&
     creatable[0]?.toMs === dueTime.untilMs &&

@@ -3,8 +3,8 @@
  * if the process ends between two writes (S6).
  *
  * The status names a run before the run is created. Status writes use an optimistic lock, so a process with outdated
- * data announces no runs. A new leader first lists schedules and runs again, because it creates runs that are already
- * announced without writing the status.
+ * data announces no runs. A new leader first lists the schedules and runs again, because the creation of runs that are
+ * already announced needs no status write.
  */
 import type { Accounts } from '../account/accounts.ts';
 import { shareSize } from '../account/worker-shares.ts';
@@ -234,7 +234,8 @@ export class ScheduleRuntime {
       const account = await accounts.resolve({ namespace, name: credentialsSecretRef.name });
       return maxRunningOf(spec, shareSize(accounts.limitsOf(account))?.workers ?? 0);
     } catch (error) {
-      // The runs need the same Secret, so they report this problem.
+      // An unusable Secret is not reported here, because the runs need the same Secret, and report the problem
+      // themselves.
       if (error instanceof LogfleetError && error.handling.kind !== 'bug') return maxRunningOf(spec);
       throw error;
     }
@@ -257,7 +258,7 @@ export class ScheduleRuntime {
   #read(resource: SearchExportSchedule, calendar: TickCalendar): Promise<StoredSchedule> {
     const { startMs: fallbackMs } = scheduleTimes(resource, rangeOf(resource.spec), calendar);
     return this.#withDestination(resource, async (destination, layout) => {
-      // If the spec has a start, the stored start is not needed. It might be unreadable, for example because it is
+      // If the spec has a start, the stored start is not read. The file might be unreadable, for example because it is
       // archived.
       const isGiven = resource.spec.startTime !== undefined;
       const isKnown = resource.status?.startTime !== undefined;
@@ -329,7 +330,7 @@ export class ScheduleRuntime {
     for (const name of this.#created.keys()) if (names.has(name)) this.#created.delete(name);
     const failed = new Set(resource.status?.gaps?.map(({ run }) => run));
     const announced = (resource.status?.runs ?? []).filter(isUnfinished).map(({ name }) => name);
-    // A user can delete the status before the cache contains a created run.
+    // If a user deletes the status before the cache contains a created run, only `#created` still names this run.
     const wanted = [...new Set([...announced, ...this.#created.keys()])]
       .filter((name) => !names.has(name) && !failed.has(name) && !this.#isTaken(name))
       .flatMap((name) => readRunTimes(name.slice(this.#owner.name.length + 1)) ?? [])

@@ -103,7 +103,7 @@ function latestRuns(shown: readonly RunStatus[], existing: readonly Run[]): read
   return newestFirst.filter((run) => kept.has(run));
 }
 
-/** Returns the order in which runs are left out of the status: runs with higher numbers are left out first. */
+/** Returns a run's rank. If there are too many runs, those with the highest rank are left out of the status first. */
 function dropOrder(run: RunStatus): number {
   if (!hasEnded(run)) return 0;
   return run.incomplete ? 1 : 2;

@@ -1,6 +1,7 @@
 /**
- * A policy's ledger in the memory of this process. Each decision stores its changes to the ledger. After a failed
- * write, the caller must call `forget`, because the ledger in memory may differ from the stored ledger.
+ * A policy's ledger (its record of upgrade attempts) in the memory of this process. Each decision stores its changes to
+ * the ledger. After a failed write, the caller must call `forget`, because the ledger in memory may then differ from
+ * the stored ledger.
  */
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import { assert } from '../../base/assert.ts';
@@ -48,7 +49,7 @@ export class PolicyLedger {
   }
 
   /**
-   * Reports whether a new rollout must begin, because the target has changed, or because the status shows a later
+   * Reports whether a new rollout must begin: either the target has changed, or the policy's status shows a later
    * rollout than the ledger.
    */
   isBehind({ status }: CollectorVersionPolicy, target: string): boolean {
@@ -84,7 +85,7 @@ export class PolicyLedger {
     const { clock, owner } = this.#options;
     const nowMs = clock.monotonic();
     let ledger = await this.#file.load(nowMs);
-    // If no ledger is stored, and the status shows that none was needed, the header is built from the status (U1).
+    // If no ledger is stored because none was needed, the ledger's header is built from the policy's status (U1).
     const header = ledger ? undefined : headerFromStatus(policy, clock.now());
     if (header) ledger = new Ledger(header);
     this.#stored = ledger ? 'read' : 'missing';
@@ -109,8 +110,8 @@ export class PolicyLedger {
   ): Ledger {
     const { clock } = this.#options;
     const before = this.#ledger?.header;
-    // If the stored ledger belongs to another service, the rollouts in the status may also belong to that service.
-    // These rollouts are ignored.
+    // If the stored ledger belongs to another service, the rollouts in the policy's status may also belong to that
+    // service, and are ignored.
     const isReported = before !== undefined || this.#stored === 'missing';
     const shown = isReported ? shownHistory(policy.status, before) : [];
     const beginning = { service: account.serviceId, target, counts, shown, wallMs: clock.now() };
@@ -145,8 +146,8 @@ export class PolicyLedger {
     try {
       await this.#file.save(ledger, changes, started);
     } catch (error) {
-      // The decision may have taken over upgrades of deleted policies from the ownership table. The write failed, so
-      // these upgrades return to the table, and the next decision takes them over.
+      // The ledger could not be stored. If the decision had taken over running upgrades of deleted policies from the
+      // ownership table, these upgrades return to the table, and the next decision takes them over.
       for (const [id, orphan] of adopted) if (orphan) ownership.began(id, orphan);
       throw error;
     }

@@ -57,7 +57,8 @@ export function nextRollout(
     startedAtMs: wallMs,
     completedAtMs: undefined,
     attempts: before?.attempts ?? 0,
-    // Keeps the digest of the earlier selector, because running upgrades may have been started for that selector (U12).
+    // Keeps the digest of the earlier selector, because upgrades that were started with that selector may still be
+    // running (U12).
     ...(before?.selection !== undefined && { selection: before.selection }),
     tally: { ...emptyTally, number: 0 },
     history: shown.reduceRight(withHistory, before ? historyAfter(before, counts, wallMs) : []),
@@ -76,20 +77,21 @@ function takeUp(header: LedgerHeader): LedgerHeader {
   return {
     ...header,
     ...(oldest && { unproven: true, unprovenSinceMs: oldest.startedAtMs }),
-    // A new rollout does not continue a rollback, so every stop except an abort becomes a stop for failures.
+    // A new rollout does not continue the rollback of an earlier rollout. An abort remains an abort. Every other stop
+    // becomes a stop for failures.
     ...(stop && { stop: { ...stop, kind: stop.kind === 'abort' ? 'abort' : 'failures' } }),
   };
 }
 
 /**
- * Returns the stop that a new rollout takes over from an earlier rollout to the same version. Returns undefined if the
- * earlier rollout was not stopped.
+ * If an earlier rollout to the same version was stopped, returns the stop that the new rollout takes over. Otherwise
+ * returns undefined.
  */
 function stopOf({ id, outcome, startedAtMs, endedAtMs, stop }: RolloutHistory): RolloutStop | undefined {
   const kind = stop?.kind ?? stopKinds[outcome];
   if (kind === undefined) return undefined;
-  // The earlier rollout had taken over this stop from another rollout, so the message already names the rollout that
-  // was stopped first.
+  // If the earlier rollout had itself taken over this stop, the message already names the rollout that was stopped
+  // first.
   if (stop && stop.atMs < startedAtMs) return stop;
   const reported = `The earlier rollout ${id} to the same target version was ${stopWords[kind]}`;
   if (!stop) return { kind, message: reported, atMs: endedAtMs };

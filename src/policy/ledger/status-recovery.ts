@@ -64,10 +64,10 @@ function entryOf(task: TaskSample, known: Entry | undefined, nowMs: number): Ent
 }
 
 /**
- * Adds to the ledger header what only the policy's status contains (U1).
+ * Adds data to the ledger header that only the policy's status contains (U1).
  * - If the status shows a stop, the rollout is stopped. The current annotations count as already applied, so that a
  *   retry requested before the stop does not resume the rollout.
- * - If the status shows a started stage that the ledger does not contain, every stage must soak again.
+ * - If the status shows a started stage or a soak that the ledger does not contain, every stage must soak again.
  * @param written header that this process stored last, if any
  */
 export function adoptRolloutState(
@@ -98,8 +98,8 @@ export function adoptLostRolloutState(
 }
 
 /**
- * Returns the ledger header with the stop that the status shows, if any. If the status shows a stage that is not in the
- * ledger, every stage must soak again.
+ * Returns the ledger header with the stop that the status shows, if any. If the status shows a stage or a soak that is
+ * not in the ledger, every stage must soak again.
  */
 function withShownState(status: CollectorVersionPolicyStatus, header: LedgerHeader): LedgerHeader {
   const { rollout } = status;
@@ -116,7 +116,8 @@ export function shownHistory(
   before: LedgerHeader | undefined,
 ): readonly RolloutHistory[] {
   const known = before?.rolloutNumber ?? 0;
-  // If the status shows that the rollout in the ledger was stopped, the ledger comes from an older backup.
+  // If the history in the status lists the ledger's current rollout as stopped, rolled back or aborted, the ledger
+  // comes from an older backup.
   const isMissing = ({ id, outcome }: ShownRollout) =>
     rolloutNumber(id) > known || (id === before?.rolloutId && outcome !== 'Completed' && outcome !== 'Superseded');
   return (status?.history ?? []).filter(isMissing).map(endedRollout);
@@ -129,8 +130,8 @@ function endedRollout({ startTime, completionTime, actions: _, ...shown }: Shown
 type ShownRollout = NonNullable<CollectorVersionPolicyStatus['history']>[number];
 
 /**
- * Returns the stop that the status shows but the ledger lacks. Returns undefined if a user has retried the rollout
- * since the stop.
+ * If the status shows that the rollout was stopped, but the ledger does not, returns this stop. Returns undefined if a
+ * user has retried the rollout since then.
  */
 function shownStop(
   { rollout }: CollectorVersionPolicyStatus,
@@ -140,7 +141,7 @@ function shownStop(
   if (!stopped || stop) return undefined;
   const { reason, message, time, stage } = stopped;
   const atMs = Date.parse(time);
-  // A user's retry has already ended a stop that is not newer than `liftedAtMs`.
+  // `liftedAtMs` is the time of the last stop that a user's retry has ended. A stop that is not newer has ended, too.
   if (handled?.liftedAtMs !== undefined && atMs <= handled.liftedAtMs) return undefined;
   return { kind: stopKinds[reason], message, atMs, ...(stage === undefined ? {} : { stage }) };
 }
@@ -154,7 +155,8 @@ function isStageLost({ stages = [] }: CollectorVersionPolicyStatus, { stages: kn
   });
 }
 
-// The stop of an inconclusive stage is restored as a stop for failures, because the restored header lacks that stage.
+// The restored ledger header lacks the inconclusive stage, so the stop of that stage is restored as a stop for
+// failures.
 const stopKinds = {
   RolloutStopped: 'failures',
   StageInconclusive: 'failures',

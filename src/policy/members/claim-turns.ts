@@ -8,8 +8,8 @@
  *      └► exempt ◄──┘
  * ```
  *
- * A policy with a problem, such as a missing Secret, is exempt: other policies do not wait for its claims. A policy is
- * no longer exempt once it changes or its problem is solved.
+ * A policy with a problem, such as a missing Secret, is exempt: other policies do not wait for its claims. A policy
+ * stops being exempt when it changes or when its problem is solved.
  */
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import { keyText } from '../../base/key-text.ts';
@@ -46,7 +46,7 @@ export class ClaimTurns {
   readonly #unusable = new Set<string>();
   /** Policies that wait for other policies, by hostname of the service and by name of the policy. */
   readonly #waiters = new Map<string, Map<string, ResourceKey>>();
-  /** True once all policies that already existed have been registered. */
+  /** True once all policies that exist at the start have been registered. */
   #isListed = false;
 
   constructor(options: ClaimTurnsOptions) {
@@ -91,8 +91,8 @@ export class ClaimTurns {
 
   /**
    * Lets other policies continue without waiting for a policy that has a problem and cannot claim its collectors.
-   * @param listing collector list that cannot be read, if this is the problem; after a successful read, other policies
-   * wait for the policy again
+   * @param listing the collector list, if the problem is that it cannot be read. After the next successful read, other
+   * policies wait for this policy again.
    */
   exempt({ metadata }: CollectorVersionPolicy, listing?: FailingListing): void {
     const { uid, generation } = metadata;
@@ -107,7 +107,7 @@ export class ClaimTurns {
   }
 
   /**
-   * Records that the policy can use its service again. In that case, all exempt policies try once more to claim their
+   * Records that the policy can use its service again. All exempt policies then try once more to claim their
    * collectors.
    */
   usable(uid: string): void {

@@ -42,8 +42,8 @@ export class MemberIndexCache {
   }
 
   /**
-   * Index of collectors from the last decision. Undefined if there is no such index, or if the next decision must build
-   * a new one.
+   * Index of collectors from the last decision. Undefined before the first decision, or if the next decision must build
+   * a new index.
    */
   get known(): PolicyMemberIndex | undefined {
     return this.#isOutdated ? undefined : this.#members?.index;
@@ -113,7 +113,7 @@ export interface ClaimedMembersOptions extends MemberIndexOptions {
 export class ClaimedMembers {
   readonly index: PolicyMemberIndex;
   readonly #options: ClaimedMembersOptions;
-  /** Collectors that no longer belong to the policy but are still in the ledger. */
+  /** Collectors that no longer belong to the policy, but are still in its ledger. */
   readonly #former = new SparseSet<string>();
   #isNew = true;
 

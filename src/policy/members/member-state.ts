@@ -51,7 +51,7 @@ export interface MemberInput {
   readonly busyElsewhere: boolean;
   /** True if the collector reached the target version in this rollout, and later left that version (U8). */
   readonly drifted: boolean;
-  /** True if the policy has stages, but no stage takes the collector. */
+  /** True if the policy has stages, but no stage may choose the collector. */
   readonly unstaged: boolean;
   /** True if a maintenance window needs the collector's time zone, but the collector reports none or an unknown one. */
   readonly zoneless: boolean;
@@ -74,9 +74,9 @@ export function memberStateOf(input: MemberInput, context: MemberContext): Membe
   // the cause.
   if (ending?.kind === 'died' && !input.drifted) return 'failed';
   const hasLeft = input.drifted || wasUpdated(ending, context);
-  // A collector that is offline after a failed attempt, or after it left the target version in its stage, counts as
-  // failed, because the upgrade may be the cause (R5). But with `offlinePolicy: Wait`, its stage waits for the collector
-  // and retries the upgrade.
+  // An offline collector counts as failed if its last attempt failed, or if it left the target version in its stage,
+  // because the upgrade may be the reason why it is offline (R5). With `offlinePolicy: Wait`, the stage waits for the
+  // collector instead, and then retries the upgrade.
   if (isOffline(row, ending)) {
     const hasFailure = used > 0 && (!hasLeft || ending?.kind === 'left');
     const isAwaited = context.offlinePolicy === 'Wait' && used <= context.retryLimit;
@@ -129,8 +129,8 @@ export function skipReason(input: MemberInput, context: MemberContext): SkipReas
 }
 
 /**
- * Reports whether an unlisted collector needs another upgrade. Such an upgrade cannot start, because no list shows the
- * collector's version (U7).
+ * Reports whether a collector that is missing from the service's list needs another upgrade. The upgrade cannot start,
+ * because no list shows the collector's version (U7).
  */
 function isWaitingUnseen(entry: Entry | undefined, { retryLimit }: MemberContext): boolean {
   const ending = entry?.ending;
@@ -161,7 +161,7 @@ export function isUpdatedAfterFailure(
 ): boolean {
   if (!entry || entry.open || entry.isRollback || !isAtTarget(row, context)) return false;
   const { ending, used } = entry;
-  // The service may also have refused a retry, because the collector was offline.
+  // After a failed upgrade, the service may have refused the retry because the collector was offline.
   const isFailure = hasFailed(ending) || ending?.kind === 'left' || (ending?.kind === 'offline' && used > 0);
   return isFailure && isUpdated(row, ending, context);
 }

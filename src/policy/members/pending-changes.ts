@@ -1,5 +1,5 @@
 /**
- * Ledger changes that a decision has made but that have not been stored yet. The methods return values as if these
+ * Changes to the ledger that a decision has made, but that are not stored yet. The methods return values as if these
  * changes were already stored.
  */
 import {
@@ -20,7 +20,8 @@ export class PendingChanges {
   readonly #memberIndex: MemberView;
   readonly #changes = new Map<string, Entry | undefined>();
   /**
-   * Changes to the numbers of ended and failed upgrades, by stage index. The key `undefined` means the whole rollout.
+   * Changes to the numbers of ended and failed upgrades, by stage index. The key `undefined` stands for the whole
+   * rollout.
    */
   readonly #tallies = new Map<number | undefined, Tally>();
   /** Indexes of the stages in which an upgrade succeeded. */
@@ -110,7 +111,7 @@ export class PendingChanges {
     for (const id of this.#changes.keys()) {
       if (!isIn(id)) continue;
       const before = this.#memberIndex.member(id)?.memberState;
-      // A collector that was not in the policy is in none of the counts.
+      // A collector that did not belong to the policy before is not in any of the counts.
       if (before === undefined) continue;
       counts[before]--;
       const after = this.stateOf(id);

@@ -51,7 +51,7 @@ export class PendingOrder {
     this.#returned.delete(id);
   }
 
-  /** Removes collectors at the start of the list that are no longer pending, so that `upTo` need not read them. */
+  /** Skips the collectors at the start of the list that are no longer pending, so that `upTo` need not check them. */
   trim(memberOf: MemberOf): void {
     for (const id of this.#returned) if (!isPending(memberOf(id))) this.#returned.delete(id);
     const sorted = this.#sorted;

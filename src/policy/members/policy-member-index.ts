@@ -88,7 +88,7 @@ export class PolicyMemberIndex {
   readonly #stageCounts = new SparseMap<number, MutableCounts>();
   /** For each stage that has not started, a function that reports whether the stage may choose a collector. */
   #stageFilters: readonly ((row: Row | undefined) => boolean)[] = [];
-  /** Stage index of the collectors that are in no started stage's list. */
+  /** Stage index of the collectors that no started stage has chosen. */
   #unlisted = noStage;
   #started = -1;
   /** Pending collectors in the order of their upgrades. Undefined until they are sorted. */
@@ -246,8 +246,8 @@ export class PolicyMemberIndex {
   }
 
   /**
-   * Returns the state that the collector would have with this ledger entry. Returns undefined if, with this entry, the
-   * collector would not belong to the policy.
+   * Returns the state that the collector would have with this ledger entry. Returns undefined if the collector would
+   * then not belong to the policy.
    */
   stateOf(id: string, entry: Entry | undefined): MemberState | undefined {
     return this.#membership(id, entry) === 'none' ? undefined : memberStateOf(this.#input(id, entry), this.context);
@@ -375,9 +375,8 @@ export class PolicyMemberIndex {
   }
 
   /**
-   * Returns the earliest monotonic time in ms at which a listing can show the result of an upgrade that another policy
-   * or program has started. Returns undefined if there is no such upgrade, or if a listing already shows its result (U8,
-   * U13).
+   * If another policy or program has upgraded the collector, returns the monotonic time in ms from which a listing can
+   * show the result. Returns undefined if there is no such upgrade, or if a listing already shows its result (U8, U13).
    */
   unseenSinceMs(id: string, entry: Entry | undefined): number | undefined {
     const { listing, ownership, policy, settings } = this.#options;

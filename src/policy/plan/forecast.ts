@@ -80,7 +80,7 @@ export interface Forecast {
 
 export interface ForecastRequests {
   readonly posts: number;
-  /** Number of reads of upgrade tasks and single list pages. */
+  /** Number of requests that read an upgrade task or a single page of the collector list. */
   readonly reads: number;
   /** Number of requests that read the whole collector list or the list of builds. */
   readonly sweeps: number;

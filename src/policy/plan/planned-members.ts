@@ -71,7 +71,7 @@ export function planMembers(
     const stage = getOrAdd(stages, stageOf(id), emptyStage);
     stage.counts[memberState]++;
     if (memberState === 'inProgress') stage.inFlight.push(entry?.open?.startedAtMs ?? wallMs);
-    // Collectors that are upgraded again, for example after a failed upgrade, come first.
+    // Collectors that must be upgraded again, for example after a failed upgrade, come first in the plan.
     else if (isGoingOn(memberState) || (memberState === 'pending' && memberIndex.member(id)?.memberState !== 'pending'))
       first.push(id);
     const reason = memberState === 'skipped' ? memberIndex.skipReason(id, entry) : leftOutReasons[memberState];

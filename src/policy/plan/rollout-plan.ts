@@ -39,7 +39,7 @@ export interface RolloutPlan {
   readonly maxInProgress: number;
   readonly requestsPerSecond: number;
   readonly upgrade: UpgradeLength;
-  /** Expected times and numbers of requests. Undefined if no more upgrades start. */
+  /** Expected times and numbers of requests. Undefined if the rollout is stopped. */
   readonly forecast: Forecast | undefined;
   /** Sentences that tell the user why no upgrade starts, or what needs attention. */
   readonly hindrances: readonly string[];

@@ -73,7 +73,7 @@ export function applyAnnotations(
     const after = { ...note(before, 'Retry', annotations.retry), handled: { ...before.handled, retry, ...lifted } };
     return withNewTally(withoutStop(retried(after, policy, wallMs)));
   };
-  // If both annotations are new, the newer one is applied last. If a time is missing, the abort takes precedence.
+  // The newer of an abort and a retry is applied last. If either of them has no time, the abort is applied last.
   header = timeOf(retry) > timeOf(abort) ? goingOn(aborted(header)) : aborted(goingOn(header));
   return { header, retried: retry !== undefined };
 }
@@ -117,8 +117,8 @@ function authorAndTime(metadata: ObjectMeta, annotation: string, wallMs: number)
 }
 
 /**
- * Adds an action to the header. If there are too many, drops an older pause or, if there is none, another older action.
- * The values of the other actions show which annotations have been applied before.
+ * Adds an action to the header. If the header then has too many actions, drops an older pause or, if there is none,
+ * another older action. The remaining actions show which annotations have been applied before.
  */
 function noted(header: LedgerHeader, action: ActionRecord): LedgerHeader {
   const actions = [...(header.actions ?? []), action];

@@ -15,7 +15,7 @@ import type { WaitCause } from './wait-cause.ts';
 
 /** Collectors that this policy selects but that belong to other policies. */
 export interface Overlap {
-  /** Other policy (namespace/name) that owns the largest number of these collectors. */
+  /** Other policy (namespace/name) that owns the largest number of the overlapping collectors. */
   readonly winner: string;
   readonly collectors: number;
 }
@@ -56,10 +56,10 @@ export interface Observation {
   /** True if a ledger is stored for this policy, as far as this process knows. */
   readonly isLedgerWritten: boolean;
   readonly typicalMs: number | undefined;
-  /** True if the status may be written now, even though only its counts may have changed. */
+  /** True if the status may be written now even if only its counts have changed. */
   readonly areFiguresDue: boolean;
   readonly overlap: Overlap | undefined;
-  /** Name of the setting that pauses all policies of this operator; undefined if no setting does so. */
+  /** Name of the setting that pauses all policies of this operator. Undefined if they are not paused. */
   readonly pausedForAll: string | undefined;
   /** Reason why no policy may start upgrades, such as an unusable manifest (D1). */
   readonly upgradesBlocked?: string | undefined;

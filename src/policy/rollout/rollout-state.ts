@@ -54,8 +54,8 @@ import type { WaitCause } from './wait-cause.ts';
 export interface Gate {
   readonly cause: WaitCause;
   /**
-   * Reason of the `Ready` condition while the rollout is waiting and no upgrade is running. Undefined if the default
-   * reason for a wait applies.
+   * Reason of the `Ready` condition while the rollout is waiting and no upgrade is running. If it is undefined, the
+   * condition shows the default reason.
    */
   readonly reason: string | undefined;
   /** Wall-clock time in ms at which the wait ends, if known. */
@@ -69,7 +69,7 @@ interface EvaluatedStages {
   readonly header: LedgerHeader;
   /** Index of the active stage, if any. */
   readonly current: number | undefined;
-  /** Stage that will start next but must still wait, although the stage before it has ended. */
+  /** Next stage, if it must still wait although the stage before it has ended. */
   readonly next?: Stage;
   /** Collectors of the stage that this decision starts. */
   readonly started?: readonly string[];
@@ -77,8 +77,8 @@ interface EvaluatedStages {
   /** Messages that must be counted now, for the stage's analysis or for the check after a rollback. */
   readonly analysis?: AnalysisOrder;
   /**
-   * Earliest wall-clock time in ms at which the collector list may be read at the end of the soak. The stage waits for
-   * this read.
+   * At the end of a soak, the stage waits for a read of the collector list. This is the earliest wall-clock time in ms
+   * for that read.
    */
   readonly sweepFromMs?: number;
 }
@@ -86,7 +86,10 @@ interface EvaluatedStages {
 export interface RolloutState extends EvaluatedStages {
   /** True if every stage has started. Until then, late joiners are not upgraded. */
   readonly isLastStarted: boolean;
-  /** Exceeded `maxFailures` of a rollout that continues anyway; undefined if none is exceeded, or after a stop. */
+  /**
+   * The `maxFailures` that is exceeded although the rollout continues. Undefined if none is exceeded, or if the rollout
+   * is stopped.
+   */
   readonly excess: Excess | undefined;
   /** Current number of failures of the stopped stage or rollout. */
   readonly failedNow: number | undefined;
@@ -101,7 +104,7 @@ export interface RolloutState extends EvaluatedStages {
 export interface Evaluation {
   /** Ledger header after the annotations were applied. */
   readonly header: LedgerHeader;
-  /** True if this decision applied a user's retry. In that case, only a later decision starts the next stage. */
+  /** True if this decision applied a user's retry. Such a decision does not start a stage. */
   readonly retried: boolean;
   /** True if the policy may start upgrades now. */
   readonly mayStart: boolean;
@@ -132,8 +135,9 @@ export function evaluate(input: DecideInput, pending: PendingChanges, evaluation
 }
 
 /**
- * Reports whether each stage of the rollout has ended, or has not started and would choose no collector. Whatever the
- * `offlinePolicy`, an offline collector counts, because it may come back online. Returns true if there are no stages.
+ * Reports whether each stage of the rollout has ended, or has not started and would choose no collector. A stage that
+ * would choose only offline collectors has not ended, because they may come back online. Returns true if there are no
+ * stages.
  */
 export function areStagesEnded(
   spec: CollectorVersionPolicySpec,
@@ -144,7 +148,8 @@ export function areStagesEnded(
   const waiting = waitingStages(spec, header);
   if (waiting.length === 0) return true;
   if (heldUpBy(pending.counts(), spec) > 0) return false;
-  // A collector that already runs an unproven target must still soak (R6).
+  // If the target is unproven, for example because an earlier rollout to it was stopped, collectors that already run
+  // the target must still soak (R6).
   const left = [...pending.candidates()].filter(({ memberState }) => header.unproven || memberState !== 'updated');
   return waiting.every((stage) => !hasMember(stage, left, { ...spec, offlinePolicy: 'Wait' }));
 }
@@ -179,8 +184,8 @@ function judge(
 }
 
 /**
- * Returns the stop for an exceeded `maxFailures`, or undefined if the rollout continues. A completed rollout is not
- * rolled back, because its collectors are in use.
+ * Returns the stop for a rollout or stage that exceeds `maxFailures`, or undefined if the rollout continues. A
+ * completed rollout is not rolled back, because its collectors are in use.
  */
 function stopFor(
   { failurePolicy }: CollectorVersionPolicySpec,
@@ -410,7 +415,8 @@ class StageProgress {
         sweepFromMs: soakedMs,
       };
     }
-    // A stage waits while a collector that no longer runs the target version must be upgraded again. A stage with a fixed list of collectors also waits while one of them is being upgraded or has an upgrade that will be retried.
+    // A stage waits for collectors that left the target version and must be upgraded again. A stage with a fixed list
+    // of collectors also waits for upgrades that are running or will be retried.
     const busy = counts.drifting + (members === undefined ? 0 : counts.inProgress + counts.retrying);
     return busy > 0 ? { gate: gate({ kind: 'stageEnd', stage: name, offline: 0 }, reasons.rollingOut) } : undefined;
   }

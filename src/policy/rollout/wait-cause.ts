@@ -17,7 +17,7 @@ export type WaitCause =
         | 'shutdown'
         | 'ledgerFull';
     }
-  /** A setting pauses all policies, or only this one. `by` is text that follows "paused by". */
+  /** All policies, or only this one, are paused. `by` is the text after "paused by" in the message. */
   | { readonly kind: 'pausedForAll'; readonly by: string }
   | { readonly kind: 'paused'; readonly by: string }
   /** Another policy has not yet reported which collectors it selects (U13). */
@@ -35,7 +35,10 @@ export type WaitCause =
   | { readonly kind: 'soak'; readonly stage: string; readonly soakMs: number }
   /** A listing after the soak must confirm that no collector went offline. */
   | { readonly kind: 'soakListing'; readonly stage: string }
-  /** `error` is the message of the error that prevents the analysis, if any. */
+  /**
+   * The stage's message analysis has no result yet. `error` is the message of the error that prevents the analysis, if
+   * any.
+   */
   | { readonly kind: 'analysis'; readonly stage: string; readonly error?: string }
   /**
    * A user must examine the stage's failures, because no `maxFailures` applies. `analysis` is the stage's message

@@ -94,7 +94,7 @@ const maxCachedMs = dayMs;
  * as their time zone.
  */
 const maxZones = 1_000;
-/** Maximum number of time ranges that are checked in a search for a window that is longer than the cutoff. */
+/** Maximum number of time ranges that are checked to find a window that is longer than the cutoff. */
 const maxTries = 400;
 
 /**

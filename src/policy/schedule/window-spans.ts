@@ -21,11 +21,11 @@ const always: TimeRange = { fromMs: -Infinity, toMs: Infinity };
 
 /** Maximum time in ms by which a clock change can move the opening of a window. */
 const longestChangeMs = dayMs;
-/** Length in ms beyond which a time range counts as endless. */
+/** A time range that is longer than this, in ms, counts as endless. */
 const endlessMs = 400 * dayMs;
 /**
- * Length in ms of the first period in which the start of a time range is searched for. Each later period is twice as
- * long.
+ * How far back, in ms, the first search for the start of a time range looks. Each further search looks back twice as
+ * far.
  */
 const firstLookbackMs = hourMs;
 const maxLookbackMs = 2 ** 14 * firstLookbackMs;
@@ -76,7 +76,7 @@ export function spanStart(openings: readonly Opening[], atMs: number): number {
   return atMs - maxLookbackMs;
 }
 
-/** Yields the times at which the given maintenance window is open, in order. Leaves out those that end by `afterMs`. */
+/** Yields the times at which the given maintenance window is open, in order. Leaves out times before `afterMs`. */
 function* spansOf({ schedule, durationMs, daySpans, zone }: Opening, afterMs: number): Generator<TimeRange, undefined> {
   // Local times that replace opening times skipped by a clock change.
   const moved: number[] = [];

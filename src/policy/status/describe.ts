@@ -35,7 +35,10 @@ export interface EssentialsInput {
   readonly health: Health;
   readonly counts: Counts;
   readonly overlap: Overlap | undefined;
-  /** Reason why the rollout is waiting, worded to follow "waiting for". Undefined if the rollout is not waiting. */
+  /**
+   * Text after "waiting for" in the message that says why the rollout is waiting. Undefined if the rollout is not
+   * waiting.
+   */
   readonly waitingFor: string | undefined;
   readonly state: RolloutState;
   /** Maintenance window that is open or opens next. */
@@ -128,8 +131,8 @@ export function findOverlap(memberIndex: MemberView, ownership: Ownership): Over
 
 /**
  * Returns the conditions that show a policy's health, and whether other policies own some of the selected collectors.
- * @param overlap `unread` if the collectors have not been read yet; in that case, the condition `Overlapping` is kept
- * unless the policy was edited (H1)
+ * @param overlap `unread` if the collectors have not been read yet. The condition `Overlapping` then stays, unless the
+ * policy was edited (H1).
  */
 export function describeVerdict(
   before: Partial<ShownHealth> | undefined,

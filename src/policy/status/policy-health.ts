@@ -47,8 +47,8 @@ export interface RolloutWait {
   /** Text that follows "waiting for" in the status message. */
   readonly waitingFor: string;
   /**
-   * Reason of the `Ready` condition while the rollout is waiting and no upgrade is running. Undefined if the default
-   * reason for a wait applies.
+   * Reason of the `Ready` condition while the rollout is waiting and no upgrade is running. If it is undefined, the
+   * condition shows the default reason.
    */
   readonly reason: string | undefined;
 }
@@ -229,8 +229,8 @@ function observing({ spec, fleet, targetVersion }: HealthInput): Health | undefi
 const observesOnly = 'spec.mode is Observe, so no upgrade starts.';
 
 /**
- * Returns the health of a policy whose searches for a message analysis are failing, and undefined for any other policy.
- * If the user must act, the policy is stalled. Otherwise, the failure counts as an outage of the service (H2).
+ * If the searches for a message analysis fail, returns the health of the policy. Otherwise returns undefined. If the
+ * user must act, the policy is stalled. Otherwise, the failure counts as an outage of the service (H2).
  */
 function analysisUnavailable({ fleet, targetVersion, state }: HealthInput): Health | undefined {
   const gate = state?.gate;
@@ -240,8 +240,8 @@ function analysisUnavailable({ fleet, targetVersion, state }: HealthInput): Heal
 }
 
 /**
- * Returns the health if a stage with failures waits for the user because the spec sets no `maxFailures`, and otherwise
- * undefined (R5).
+ * If a stage with failures waits for a user, because the spec sets no `maxFailures`, returns the health of the policy.
+ * Otherwise returns undefined (R5).
  */
 function heldByFailures({ fleet, targetVersion, state }: HealthInput): Health | undefined {
   const gate = state?.gate;
@@ -270,7 +270,10 @@ function rollingOut({ fleet, targetVersion, wait, spec, state }: HealthInput): H
   return { ...atWork, reason, message };
 }
 
-/** Returns the health if a stage waits even though all collectors run the target version, and otherwise undefined. */
+/**
+ * If a stage waits even though all collectors run the target version, returns the health of the policy. Otherwise
+ * returns undefined.
+ */
 function soaking({ fleet, targetVersion, wait, state }: HealthInput): Health | undefined {
   const { reason } = wait ?? {};
   if (!fleet || !wait || reason === undefined || !stageReasons.has(reason)) return undefined;
@@ -313,8 +316,8 @@ function collectorsFailed(input: HealthInput): Health | undefined {
 }
 
 /**
- * Returns the health of a policy if all collectors were upgraded, but too many of them sent too few messages. Returns
- * undefined otherwise.
+ * If all collectors were upgraded, but too many of them sent too few messages, returns the health of the policy.
+ * Otherwise returns undefined.
  */
 function wentQuiet({ state }: HealthInput): Health | undefined {
   const { excess, header } = state ?? {};

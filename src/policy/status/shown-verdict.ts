@@ -47,7 +47,7 @@ const ofTheHost: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Reports whether the conditions in the status count as correct, because no newer data contradicts them.
+ * Reports whether the conditions in the status may still be correct, because no newer data contradicts them.
  * @param found health that this process computed without reading the collectors
  */
 export function stillHolds(

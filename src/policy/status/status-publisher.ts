@@ -64,7 +64,7 @@ export class StatusPublisher extends StatusWriter<'CollectorVersionPolicy'> {
   }
 }
 
-/** Returns the rollout without its estimated end and the reason of its wait. */
+/** Returns the rollout without its estimated end, and without the reason why it is waiting. */
 function withoutForecast({ estimatedCompletionTime: _, waitingFor: __, ...rollout }: Rollout): Rollout {
   return rollout;
 }
@@ -94,7 +94,10 @@ export function verdicts(status: Essentials): unknown {
   return { observedGeneration, noLedgerFor, lastHandledReconcileAt, targetVersion, begun, history, nextWindow, found };
 }
 
-/** Returns the target, rollout, stop and stage that a state of the policy is about. */
+/**
+ * Returns texts that distinguish two states with the same reason: the target, the rollout, its stop, and the stage that
+ * needs an approval.
+ */
 function stateDetails(status: CollectorVersionPolicyStatus): readonly string[] {
   const { targetVersion, rollout } = status;
   return [targetVersion, rollout?.id, rollout?.stopped?.time, awaitingStage(status)].filter(
@@ -106,7 +109,10 @@ function awaitingStage({ stages }: CollectorVersionPolicyStatus): string | undef
   return stages?.find(({ state }) => state === 'AwaitingApproval')?.name;
 }
 
-/** If a collector comes back online after a rollback, it is rolled back, too. This is no second stop of the rollout. */
+/**
+ * If a collector comes back online after a rollback, it is rolled back, too. The status then shows `RollingBack` again,
+ * but this does not count as another stop of the rollout.
+ */
 const interruption = { reason: reasons.rollingBack, of: reasons.rolledBack };
 
 const rules = { kind: 'CollectorVersionPolicy', verdicts, differs, stateDetails, interruption } as const;

@@ -8,7 +8,7 @@ import type { WaitCause } from '../rollout/wait-cause.ts';
 
 type Cause<Kind> = Extract<WaitCause, { readonly kind: Kind }>;
 
-/** Text of each kind of cause. A function renders a kind with fields. */
+/** Text for each kind of cause. If a kind has fields, a function inserts them into the text. */
 const texts: { readonly [Kind in WaitCause['kind']]: string | ((cause: Cause<Kind>) => string) } = {
   unusableManifest: 'a user to correct or delete the unusable manifest',
   pausedForAll: ({ by }) => `a user to resume all policies, which are paused by ${by}`,

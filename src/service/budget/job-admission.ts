@@ -21,7 +21,7 @@ export class JobAdmission {
   readonly #sustainable: () => number;
   readonly #waiting = new Set<() => void>();
   #active = 0;
-  /** Limit on active search jobs right after a job was last rejected. Infinity if no job has been rejected. */
+  /** Limit on active search jobs that was set when a job was last rejected. Infinity if no job has been rejected. */
   #base = Number.POSITIVE_INFINITY;
   #refusedAtMs = Number.NEGATIVE_INFINITY;
   #timer: Timer | undefined;

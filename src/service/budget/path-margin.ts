@@ -37,7 +37,7 @@ export const marginBounds = {
 const riseWeight = 1 / 8;
 const fallWeight = 1 / 32;
 /**
- * After each response other than a 429, the time that 429 responses have added is multiplied by this factor. 35
+ * After each response other than a 429, the time that 429 responses have added is multiplied by this factor, so 35
  * responses halve that time.
  */
 const cautionDecay = 0.98;
@@ -90,13 +90,13 @@ export class PathMargin {
     return lateMs;
   }
 
-  /** Stores a round-trip time. Returns by how many ms it exceeds the shortest recent round-trip time. */
+  /** Stores a round-trip time. Returns the number of ms by which it exceeds the shortest recent round-trip time. */
   lateness(kind: Kind, roundTripMs: number, sentAtMs: number): number {
     this.#renew(kind, roundTripMs, sentAtMs + roundTripMs);
     return this.latenessNow(kind, roundTripMs);
   }
 
-  /** Returns by how many ms a round-trip time exceeds the shortest one measured so far. */
+  /** Returns the number of ms by which a round-trip time exceeds the shortest one measured so far. */
   latenessNow(kind: Kind, roundTripMs: number): number {
     const baseline = this.#baselines.get(kind);
     if (!baseline) return roundTripMs;

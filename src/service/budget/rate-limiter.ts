@@ -1,8 +1,8 @@
 /**
  * Limits how often requests start, so that the service never receives too many in one second (B1, B5).
  *
- * A request counts against the rate until one second after its latest possible arrival at the service. It has certainly
- * arrived when:
+ * A request counts against the rate until one second after its latest possible arrival at the service. A request has
+ * certainly arrived as soon as one of the following happens:
  * - its response arrives, or its connection ends;
  * - another request, sent to the same origin at least `marginBounds.maxMs` later, gets its response;
  * - a handshake with the same origin, begun at least `marginBounds.maxMs` later, completes (`Path.probe`).
@@ -126,8 +126,8 @@ export class RateLimiter {
   }
 
   /**
-   * Returns the sent requests for which a test connection is useful now. They may not have arrived yet, and a completed
-   * handshake would prove that they have.
+   * Returns the sent requests that may not have arrived yet, and for which a test connection is useful now. A completed
+   * handshake would prove that these requests have arrived.
    */
   doubtful(nowMs: number): readonly Reservation[] {
     return this.#live.filter((reservation) => this.#doubtAtMs(reservation) <= nowMs);
@@ -180,7 +180,7 @@ export class RateLimiter {
   }
 
   /**
-   * Returns the earliest time at which fewer than `starts` requests count against the rate, so one more request may be
+   * Returns the earliest time at which fewer than `starts` requests count against the rate, and one more request may be
    * sent.
    */
   #freeAtMs(reservations: readonly Reservation[], { starts, periodMs }: RequestPace, nowMs: number): number {

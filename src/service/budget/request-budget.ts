@@ -255,8 +255,8 @@ export class RequestBudget {
 
   /**
    * Returns the network path for the next test connection. `own` is the path of the request that may not have arrived,
-   * or undefined for any path. Its client may have been closed since then, for example because a Secret has changed. So
-   * after a failed test connection, the paths of waiting requests are used in turn.
+   * or undefined for any path. The client that sent this request may have been closed since then, for example because a
+   * Secret has changed. Therefore, after a failed test connection, the paths of waiting requests are used in turn.
    */
   #probePath(own: Path | undefined): Path | undefined {
     if (own && this.#failedProbes === 0) return own;

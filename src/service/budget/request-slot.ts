@@ -27,13 +27,16 @@ export interface Path {
 
 export interface SlotRequest {
   readonly class: RequestClass;
-  /** Network path of the request. The budget probes it to find out whether earlier requests have arrived (B1). */
+  /**
+   * Network path of the request. The budget opens test connections on this path to find out whether earlier requests
+   * have arrived (B1).
+   */
   readonly path?: Path | undefined;
   /** Monotonic time in ms at which the request is due. Default: now. */
   readonly dueMs?: number | undefined;
   /**
-   * True if the request asks for the status of a search job. If cancelled, a status request counts as concurrent for a
-   * shorter time than other requests (B2).
+   * True if the request asks for the status of a search job. After it has been cancelled, a status request counts as
+   * concurrent for a shorter time than other requests (B2).
    */
   readonly isPoll?: boolean | undefined;
   /** Cancels the wait for permission. `acquire` then rejects with the signal's reason. */

@@ -1,8 +1,10 @@
 /**
- * Chooses the class of the next request: keep-alives of search jobs first, then page reads (B3).
+ * Chooses the class of the next request: keep-alives of search jobs first, then page reads and the creation of upgrade
+ * tasks (B3).
  *
- * If both are waiting, page reads get slightly more than half of the requests, unless the service is about to cancel a
- * search job. A request of any class that has waited longer than `promotedAfterMs` is sent soon.
+ * If keep-alives and page reads are both waiting, page reads get slightly more than half of the requests, unless the
+ * service is about to cancel a search job. A request of any class that has waited longer than `promotedAfterMs` is sent
+ * soon.
  */
 import type { RequestClass } from './request-slot.ts';
 

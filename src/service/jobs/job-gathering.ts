@@ -59,7 +59,7 @@ export class JobGathering {
 
   /**
    * Returns the fraction of the time range that the search has covered (0 to 1), or undefined if unknown. The search
-   * runs backwards in time, so the oldest histogram bucket shows how far it has come.
+   * runs backwards in time, so the oldest histogram bucket shows how far the search has come.
    */
   doneShare({ fromMs, toMs }: TimeRange): number | undefined {
     const { reachedMs } = this.#histogram;
@@ -154,8 +154,8 @@ interface BucketCounts {
  */
 export class JobHistogram {
   /**
-   * Message counts by bucket start and bucket length. The length is part of the key, because the service may change it
-   * during a search.
+   * Message counts by bucket start and bucket length. The length is part of the key, because the service may change the
+   * bucket length during a search.
    */
   readonly #counts = new Map<string, BucketCounts>();
   #reachedMs: number | undefined;

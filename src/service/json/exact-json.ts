@@ -17,8 +17,8 @@ const parseWithSource = JSON.parse as (text: string, reviver: SourceReviver) => 
 function keepWhole(_key: string, value: unknown, context: ReviverContext): unknown {
   const source = context.source;
   if (typeof value !== 'number' || source === undefined || !largeIntegerForm.test(source)) return value;
-  // BigInt creates a new string. `source` is a substring of the page, so it would keep the text of the whole page in
-  // memory.
+  // The result is a new string. Returning `source` would keep the text of the whole page in memory, because `source` is
+  // a substring of it.
   return BigInt(source).toString();
 }
 

@@ -66,7 +66,7 @@ export class JsonReader {
 
   readonly #maxDepth: number;
   readonly #complain: Complain;
-  /** One byte for each open object and array: 1 for an object, otherwise 0. */
+  /** One byte for each open object and array: 1 for an object, 0 for an array. */
   readonly #isObject: Uint8Array;
   /** Number of open objects and arrays. */
   #depth = 0;

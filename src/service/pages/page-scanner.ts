@@ -94,7 +94,8 @@ export class PageScanner {
     chunk.copy(this.#carry, carried, at, at + added);
     this.#reader.take(this.#carry, carried, length, this.#received + at - carried);
     this.#reading.next();
-    // The incomplete row or string begins at index 0. A row or string that begins later is completely in the chunk.
+    // If bytes from index 0 must be kept, the row or string from the earlier chunk is still incomplete. A row or string
+    // that begins later lies completely in this chunk.
     const isIncomplete = this.#reader.kept === 0;
     if (isIncomplete) this.#content.checkLength(0, length);
     this.#carried = isIncomplete ? length : 0;

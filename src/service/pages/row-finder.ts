@@ -28,7 +28,7 @@ export class RowFinder {
    * decode.
    */
   readonly #named: (FieldValue | undefined)[] = [];
-  /** Index of the field after the one at which `find` stopped. */
+  /** Index of the field that follows the field at which `find` stopped. */
   #nextMember = 0;
 
   constructor(fields: RowFields) {

@@ -17,7 +17,7 @@ export interface Call extends CallOptions {
   readonly path: string;
   /** Request body, as JSON text. */
   readonly body?: string;
-  /** Called after a request that failed, but that the service may have carried out nevertheless. */
+  /** Called if a request fails, but the service may have carried it out nevertheless. */
   readonly mayHaveActed?: (() => void) | undefined;
   /** Class of the request. Default: the operation's class. */
   readonly requestClass?: RequestClass | undefined;

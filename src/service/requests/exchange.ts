@@ -140,7 +140,8 @@ export class Exchange {
     if (!(error instanceof ServiceError)) return false;
     const { failure } = error;
     this.#count(call, failure);
-    // The next request asks the configured address again, which may no longer redirect requests to this address.
+    // The configured address may no longer redirect requests to the address that failed, so the next request is sent to
+    // the configured address.
     if (isAddressWrong(error) && !call.session?.address) this.#address = this.#options.address;
     if (error.effect === 'unknown') call.mayHaveActed?.();
     const seen = (timesSeen.get(failure) ?? 0) + 1;
@@ -373,10 +374,7 @@ function valuesOf(cookie = ''): readonly string[] {
     .filter((value) => value.length >= 6);
 }
 
-/**
- * Describes the problem with a response that is encoded, for example compressed. Returns undefined if it is not
- * encoded.
- */
+/** If the response is encoded, for example compressed, describes this problem. Otherwise returns undefined. */
 function encodingProblem({ headers }: Pick<ResponseHead, 'headers'>): string | undefined {
   const encoding = headers.get('content-encoding')?.trim().toLowerCase() ?? '';
   if (encoding === '' || encoding === 'identity') return undefined;

@@ -10,7 +10,7 @@ import type { jobMissings } from './request-failure.ts';
  * docs/service.md).
  */
 const replicaGraceMs = 10_000;
-/** Time in ms that replaces `replicaGraceMs` once a response has shown that one replica knows the job. */
+/** Same as `replicaGraceMs`, in ms, if a response has shown that at least one replica knows the job. */
 const heardReplicaGraceMs = 4_000;
 /** Time in ms without requests after which the service may have cancelled a job (section 3.1 of docs/service.md). */
 const silenceMs = 20_000;
@@ -57,8 +57,8 @@ export function missingJob(facts: JobFacts): MissingJob {
   const isHeard = heardAtMs !== undefined;
   const ageMs = sentAtMs - createdAtMs;
   const silentMs = sentAtMs - (heardAtMs ?? createdAtMs);
-  // Checks redirects first. After a redirect, the response may come from another service, which cannot know whether the
-  // job exists.
+  // Redirects are checked first: after a redirect, the response may come from another service, which cannot know
+  // whether the job exists.
   if (facts.isAstray && hadCookie && !hasCookie) {
     return {
       failure: 'jobCookieMissing',

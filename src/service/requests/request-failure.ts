@@ -52,7 +52,10 @@ export interface Treatment {
   readonly again: number;
 }
 
-/** Effect, handling and retries for one failure. `of` contains the values that are different for some operations. */
+/**
+ * Effect, handling and retries for one failure. If some operations need other values, `of` contains these values by
+ * operation.
+ */
 type TreatmentRow = Treatment & { readonly of?: { readonly [O in Operation]?: Partial<Treatment> } };
 
 /** Treatment of a failed request that had no effect, and that may succeed later. */

@@ -66,8 +66,8 @@ const knownCodes: readonly string[] = [
 const maxCodeLength = 300;
 
 /**
- * Returns the known error code that `code` ends with, or that ends with `code`. Returns `code` in lower case if no
- * known code matches, or if several known codes end with `code`.
+ * Returns the known error code that matches `code`: either `code` ends with the known code, or the known code ends with
+ * `code`. Returns `code` in lower case if no known code matches, or if several known codes end with `code`.
  */
 export function normalizeServiceCode(code: string): string {
   const text = code.trim().toLowerCase();
