@@ -35,7 +35,7 @@ function upgradedEdge(): AnyResource {
   return shownResource({ kind: 'CollectorVersionPolicy', name: 'edge', namespace: 'network', status });
 }
 
-/** Returns the examples after the rollout of the policy `edge`. */
+/** Returns the example resources, with the policy `edge` as it is after its rollout. */
 function examplesAfterRollout(): readonly AnyResource[] {
   return [...examples().filter((each) => !isEdge(each)), upgradedEdge()];
 }

@@ -202,7 +202,7 @@ describe.each(installs)('under the RBAC of %s', (way) => {
       'logfleet.dev/approve': { by: 'kubectl-annotate', atMs: expect.any(Number) },
       'logfleet.dev/abort': { by: 'logfleet-cli', atMs: expect.any(Number) },
     });
-    // The API server rounds times down to whole seconds, so the annotation can seem older than it is.
+    // The API server rounds the annotation's time down to a whole second, so this time may be earlier than `before`.
     expect(writers?.['logfleet.dev/approve']?.atMs).toBeGreaterThan(before - 2_000);
   });
 

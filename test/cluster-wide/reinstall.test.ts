@@ -36,7 +36,7 @@ class Helm implements Installer {
     this.#values = { namespaces: [namespace], exportVolume: { enabled: true } };
   }
 
-  /** Takes over the objects of a kustomization, as docs/upgrade.md says. */
+  /** Makes Helm take over the objects of a kustomization, as described in docs/upgrade.md. */
   async adopt(directory: string, values: object): Promise<void> {
     const flags = ['--server-side', '--field-manager=helm', '--force-conflicts'];
     expect(await kubectl(['apply', '-k', directory, ...flags])).toMatchObject({ status: 0 });
@@ -63,7 +63,7 @@ class Helm implements Installer {
   }
 }
 
-/** Installs a kustomization with kubectl. As docs/uninstall.md says, removes the volume from it before deleting it. */
+/** Installs and deletes a kustomization with kubectl. Keeps the volume, as described in docs/uninstall.md. */
 class Kustomize implements Installer {
   readonly namespace: string;
 

@@ -81,8 +81,8 @@ describe('the chart renders the objects of', () => {
     const namespaced = { crds: { install: false }, namespaces: ['logging'] };
     const ours = comparable(await renderChart({ ...namespaced, ...values }, 'logging'));
     const text = JSON.stringify(comparable(await kustomized('namespaced', components)));
-    // The kustomize base takes this environment variable from the pod's `metadata.namespace`, because kustomize cannot
-    // insert the namespace as a value. The chart can insert it.
+    // The kustomize base takes the namespace from the pod's `metadata.namespace`, because kustomize cannot insert the
+    // namespace as a value. The chart inserts it as a value.
     const named = text.replace(
       '{"name":"LOGFLEET_NAMESPACES","valueFrom":{"fieldRef":{"fieldPath":"metadata.namespace"}}}',
       '{"name":"LOGFLEET_NAMESPACES","value":"logging"}',
@@ -162,13 +162,13 @@ interface ValuesSchema {
 const schema: ValuesSchema = JSON.parse(readFileSync(join(chart, 'values.schema.json'), 'utf8'));
 const defaults = parse(readFileSync(join(chart, 'values.yaml'), 'utf8'));
 
-/** A chart setting that contains no other settings. `path` is its path in `values.yaml`. */
+/** A chart setting that is not a group of settings. `path` is its path in `values.yaml`. */
 interface Leaf {
   readonly path: readonly string[];
   readonly schema: ValuesSchema;
 }
 
-/** All chart settings that contain no other settings, without those that only Helm and parent charts use. */
+/** All chart settings that are not groups of settings, except settings that only Helm and parent charts use. */
 const leaves = leavesOf(schema).filter(({ path: [first = ''] }) => !['enabled', 'global'].includes(first));
 
 function leavesOf(schema: ValuesSchema, path: readonly string[] = []): readonly Leaf[] {

@@ -63,7 +63,7 @@ test.concurrent('a paused export lets running searches end, and resumes without 
   await namespace.kubectl(['annotate', 'sx', 'audit', 'logfleet.dev/paused=true']);
   const paused = await namespace.exportReason('audit', 'Paused');
   expect(conditionOf(paused, 'Ready')?.status).toBe('Unknown');
-  // A search that has started can still be waiting for its turn to create its job.
+  // A running search may not have created its search job yet, so the test also waits until no search is running.
   const hasSearch = (each: SearchExport) => conditionOf(each, 'Ready')?.message.includes('running search') ?? true;
   await namespace.exportUntil('audit', (each) => each.status?.jobs?.length === 0 && !hasSearch(each));
   const created = () => tenant.journal().filter(({ operation }) => operation === 'createJob').length;

@@ -118,7 +118,8 @@ test.concurrent('logfleet version shows the version that the leader wrote to its
   await operator();
   await untilLeaderWorks(namespace);
   const flags = ['--operator-namespace', namespace.name, '--kubeconfig', controlPlane().adminKubeconfig];
-  // On a busy machine, the leader may renew its lease so late that the command does not count it as working.
+  // On a busy machine, the leader may renew its lease late. The command then does not show the leader, so it is
+  // repeated.
   const version = () => runToEnd(['version', ...flags]);
   const shown = expect.stringContaining(`operator ${packageVersion()} in namespace ${namespace.name}\n`);
   await expect.poll(version).toMatchObject({ stdout: shown, stderr: '' });
@@ -432,7 +433,6 @@ describe.concurrent('a policy continues by itself after the correction of', () =
   });
 });
 
-/** Returns the cells of a table whose columns are separated by at least two spaces. */
 /** Waits until the operator holds its Lease, which the installation creates without a holder. */
 async function untilLeaderWorks(namespace: Namespace): Promise<void> {
   const version = `jsonpath={.metadata.annotations.logfleet\\.dev/operator-version}=${packageVersion()}`;

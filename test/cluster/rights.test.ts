@@ -213,12 +213,15 @@ test.each(uiRights())('logfleet ui needs the right to $verb $resource', async ({
   expect(await ended).toBe(0);
 });
 
-/** Returns the directory of a kustomization that installs `manifests/namespaced` with these components. */
+/** Returns the directory of a kustomization that installs `manifests/namespaced` with the given components. */
 const namespaced = (namespace: string, components: readonly string[] = []) =>
   kustomization({ namespace, resources: ['namespaced'], components });
 
 describe('a namespace admin', () => {
-  /** Creates a namespace, and a user who has the ClusterRole `admin` in it and in the namespaces `others`. */
+  /**
+   * Creates a namespace and a user. The user has the ClusterRole `admin` in the new namespace and in the namespaces
+   * `others`.
+   */
   async function adminOfNew(others: readonly string[] = [], ours: readonly string[] = userRoles) {
     const namespace = await createNamespace('rights');
     const admin = await user(namespace, 'admin', await aggregated('admin', ours), others);

@@ -70,7 +70,7 @@ describe('4.6 list upgradable collectors', () => {
 
   test.for(members)('%s is a %s (2.7)', async ([member, type], { skip }) => {
     const { collectors } = (await get(service, '/collectors')).json;
-    // A real deployment may omit this field from some or all collectors.
+    // On a real deployment, some or all collectors may lack the field.
     const values = collectors.flatMap((collector: Record<string, unknown>) => collector[member] ?? []);
     expectThere(skip, values.length > 0, 'collectors with this member');
     if (member !== 'links') for (const value of values) expect(typeof value).toBe(type);
@@ -176,8 +176,8 @@ describe('4.8 status of a task', () => {
   });
 });
 
-// These tests must run before the tests that start upgrades, because the service might refuse their requests while an
-// upgrade is running.
+// The tests of rejected upgrade tasks must run before the tests that start upgrades, because a running upgrade might
+// change the service's responses.
 describe('7.5 rejected tasks', () => {
   test('400 collector.invalid without a collector', async () => {
     const body = JSON.stringify({ toVersion: await latestBuild(service) });

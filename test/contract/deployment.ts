@@ -18,8 +18,8 @@ import { HttpsClient, type Received, type SendOptions } from './https-client.ts'
 const env = (name: string) => process.env[`LOGFLEET_CONTRACT_${name}`] || undefined;
 
 /**
- * Whether the contract tests run on the simulator. Only the simulator can show all specified behaviour; a real
- * deployment cannot.
+ * True if the contract tests run on the simulator. Unlike a real deployment, the simulator can show all specified
+ * behaviour.
  */
 export const onSimulator = env('BASE_URL') === undefined;
 

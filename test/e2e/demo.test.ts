@@ -18,7 +18,7 @@ let stdout = '';
 beforeEach(async () => {
   temporary = await mkdtemp(join(tmpdir(), 'logfleet-demo-test-'));
   stdout = '';
-  // The user's environment variables do not affect the demo.
+  // The demo must ignore logfleet's settings in the user's environment variables.
   const env = { ...process.env, TMPDIR: temporary, LOGFLEET_COLLECTORS: '7', LOGFLEET_WATCH: 'true' };
   demo = spawn(process.execPath, ['demo/main.ts'], { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] });
   demo.stdout?.setEncoding('utf8').on('data', (text: string) => {
@@ -75,7 +75,7 @@ describe('the demo', () => {
     expect(row('1 × The installer')).toMatch(/^1 × The installer ended with exit code 1603\. \(legacy-b/);
     expect(row('○ offline 12')).toBeDefined();
     expect(row('- skipped 5 5 × HostedCollector')).toBeDefined();
-    // The first rollout stops after three upgrades. The second rollout upgrades 43 collectors.
+    // The first rollout stops after three upgrade tasks. The second rollout creates 43 upgrade tasks.
     expect(row('46 upgrade tasks')).toBe('46 upgrade tasks, 3 of them failed.');
     // The numbers of requests vary: on a busy machine, the service refuses some requests, and the operator repeats
     // them.

@@ -202,8 +202,8 @@ describe.concurrent('user actions', () => {
     expect(paused.stdout).toMatch(/^cvp\/production in namespace logging: paused[;.]/);
     await program.line(/Paused/);
     const atPause = (await tenant.tasks()).length;
-    // Waits until the operator has read the builds again. If the policy were not paused, the operator would have
-    // started another upgrade by then.
+    // Waits until the operator has read the list of builds again. By then, an operator that ignored the pause would
+    // have started another upgrade.
     const reads = tenant.journal().filter(({ operation }) => operation === 'listBuilds').length;
     await tenant.journalUntil(
       (journal) => journal.filter(({ operation }) => operation === 'listBuilds').length > reads,

@@ -100,7 +100,7 @@ test('SIGINT ends a command that is reading standard input', async () => {
     stdio: ['pipe', 'ignore', 'inherit'],
   });
   child.stdin.on('error', () => {});
-  // A pipe has room for less than this, so the write ends only after the command has begun to read.
+  // A pipe cannot hold 4 MB, so the write ends only after the command has begun to read.
   await new Promise((resolve) => child.stdin.write(Buffer.alloc(4 * 1024 * 1024), resolve));
   child.kill('SIGINT');
   expect(await once(child, 'exit')).toEqual([130, null]);

@@ -186,7 +186,7 @@ describe('the npm package', () => {
   test('has at most 5 MB of code, not counting the object store clients', () => {
     const dist = join(dirname(launcher), '../dist');
     const reached = new Set(['main.js']);
-    // The loop also visits names that are added while it is running.
+    // The loop also visits the names that it adds to the set.
     for (const name of reached) {
       for (const [, next = ''] of readFileSync(join(dist, name), 'utf8').matchAll(/["']\.\/([\w.-]+\.js)["']/g)) {
         if (!storeClient.test(next)) reached.add(next);
@@ -297,7 +297,10 @@ test('docker build makes a layer with only what the operator needs, from the fil
   expect(stdout).toMatch(/^logfleet \d+\.\d+\.\d+ \(node /);
 });
 
-/** Copies the files that .dockerignore admits to a new folder, with the installed npm packages, and returns its path. */
+/**
+ * Copies the files that .dockerignore does not exclude, and the installed npm packages, to a new folder. Returns its
+ * path.
+ */
 function buildContext(): string {
   const context = join(directory, 'context');
   const [everything, ...rules] = readFileSync(join(root, '.dockerignore'), 'utf8').trim().split('\n');
