@@ -1,22 +1,22 @@
-/** Stores observed behaviour of the service where the service's specification allows several variants. */
+/** Stores what logfleet has observed about the service, because the service's specification leaves it open. */
 import { getOrAdd } from '../../base/get-or-add.ts';
 import type { JobProgress } from '../../service/jobs/job-gathering.ts';
 import { smallestLimitAfter } from './message-limit.ts';
 
 /**
- * Factor that lowers the expected duration of a search. It applies if a search had already ended when its status was
- * first requested. Such a search was probably shorter than expected.
+ * Factor by which the expected duration of a search is multiplied if the last search had already ended when its status
+ * was first requested. That search was probably shorter than expected.
  */
 const soonerRatio = 0.99;
 
-/** Maximum error in ms of the `Date` header, which has a resolution of one second. */
+/** Maximum error in ms of the time in a `Date` header, which is rounded to whole seconds. */
 export const dateRoundingMs = 1_500;
 
-/** A search whose job is about to be created, and the expected duration of the search. */
+/** Search whose search job is about to be created, with the expected duration of the search. */
 export interface BegunSearch {
   /** Expected duration of the search in ms. Undefined until an earlier search has ended. */
   readonly expectedMs: number | undefined;
-  /** Resolves when the first search has ended, so that the usual duration of a search is known. */
+  /** Resolves when the first search has ended. The usual duration of a search is then known. */
   readonly shown?: Promise<void>;
   /** Must be called when this search has ended. */
   readonly ends: () => void;
@@ -24,8 +24,8 @@ export interface BegunSearch {
 
 export class ServiceQuirks {
   /**
-   * True if the service returns rows at the end of a range, although the end should be exclusive. In that case, the
-   * time ranges of later searches end 1 ms earlier (E10).
+   * True if a search also returns the rows at the end of its time range, although the end should not belong to the
+   * range. In that case, logfleet ends the ranges of later searches 1 ms earlier (E10).
    */
   isEndInclusive = false;
   /** Duration in ms of the latest aggregation that counted rows; undefined until one has ended. */

@@ -3,7 +3,7 @@ import type { TimeRange } from '../../base/time-range.ts';
 import { dayMs, hourMs, minuteMs, secondMs } from '../../base/time-units.ts';
 import { maxPageRows } from '../../service/jobs/search-service.ts';
 
-/** Possible lengths of a period. Each divides a day into equal periods. */
+/** Possible lengths of a period. Each length divides a day without a remainder. */
 const lengths = [
   { suffix: 'ms', unitMs: 1, counts: [1, 2, 5, 10, 20, 50, 100, 200, 500] },
   { suffix: 's', unitMs: secondMs, counts: [1, 2, 5, 10, 15, 30] },

@@ -1,6 +1,6 @@
 /**
- * Decides how long a restarted process keeps the conditions in the status. The process must read the destination before
- * it can replace them.
+ * Decides how long a restarted process keeps the conditions that an earlier process wrote to an export's status. The
+ * new process must read the destination before it can replace these conditions.
  */
 import { findCondition, reasons } from '../../api/conditions.ts';
 import type { SearchExport } from '../../api/kinds.ts';
@@ -19,7 +19,7 @@ const ofSpecAndSecrets: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Reasons of conditions that end only after a success. The status keeps these conditions until this process has
+ * Reasons of conditions that end only after a success. The status keeps such a condition until this process has
  * committed an interval.
  */
 const ofAnInterval: ReadonlySet<string> = new Set([

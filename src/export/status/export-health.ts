@@ -88,8 +88,8 @@ const noteworthyBehindMs = 60_000;
 const namedFields = 3;
 
 /**
- * Reports a finished export as failed if it has incomplete intervals and the user has since changed `incompletePolicy`
- * to `Fail`.
+ * Reports an export as failed if it ended with incomplete intervals, and the user has changed `incompletePolicy` to
+ * `Fail` since then.
  */
 function unwantedIncomplete({ view, limits, wording }: ExportHealthInput): ExportHealth | undefined {
   if (!view?.manifest || view.manifest.manifest.complete || limits?.incompletePolicy !== 'Fail') return undefined;
@@ -101,8 +101,8 @@ function unwantedIncomplete({ view, limits, wording }: ExportHealthInput): Expor
 }
 
 /**
- * Returns the end of a sentence about the rows of a complete export, naming the check that the rows have passed. If
- * there are several checks, names the weakest (E6).
+ * Returns the end of a sentence about the rows of a complete export. It names the check that the rows have passed, or
+ * the weakest check if the rows have passed different checks (E6).
  */
 function proofText(level: Exclude<ProofLevel, 'None'>, { rowsGoTo }: ExportWording): string {
   if (level === 'Search') return ', as many rows as the searches reported';
@@ -132,7 +132,7 @@ function writtenText({ manifest: { totals } }: StoredManifest, { rowsGoTo }: Exp
   return `${groupedText(rows)} ${wordFor(rows, 'row is', 'rows are')} in ${counted(files, 'file')}`;
 }
 
-/** Returns a sentence about files that cannot be removed, or an empty string if there are none. */
+/** Returns a sentence about unneeded files that cannot be removed yet, or an empty string if there are none. */
 function lockedText({ lockedFiles: count }: WorkView, wording: ExportWording): string {
   if (count === 0) return '';
   const files = counted(count, 'unneeded file');
@@ -189,7 +189,8 @@ function hindered({ problem }: ExportHealthInput): ExportHealth | undefined {
 }
 
 /**
- * Error codes of failures that require another SearchExport, because the query and the time range cannot be changed.
+ * Error codes of failures after which the user must create another SearchExport, because the query and the time range
+ * of a SearchExport cannot be changed.
  */
 const needsAnother: ReadonlySet<string> = new Set([
   ...['export.countRefused', 'export.receiptTimeMissing'],
@@ -272,7 +273,7 @@ function adviceFor(intervals: readonly Unproven[], wording: ExportWording): stri
   const where = wording.startedAs === 'resource' ? ' in another SearchExport' : '';
   const has = (...reasons: readonly Shortcoming[]) => intervals.some(({ reason }) => reasons.includes(reason));
   if (has('CountDiffers', 'DigestDiffers', 'RowsOutside', 'MillisecondTooDense')) return `${keep}, or ${again}.`;
-  // Another search of the same range would be cut short too.
+  // Another search does not help, because the service would also cut a second search of the same range short.
   if (has('LimitReached')) return `${keep}, or export a smaller range${where}.`;
   // `incompletePolicy: Keep` does not help if the query has an aggregation, because the results of an aggregation that
   // ended early are never written (E5).

@@ -6,8 +6,8 @@ export interface PaceSample {
   /** Fraction of the export's searches that have ended, from 0 to 1. */
   readonly searchedRatio: number;
   /**
-   * Expected duration in ms of the comparison with the service's counts after the searches (digest, E6). It is 0 if no
-   * comparison is needed, and undefined if unknown.
+   * Expected duration in ms of the digest, which compares the written rows with the service's counts after the searches
+   * (E6). It is 0 if no digest is needed, and undefined if unknown.
    */
   readonly digestMs: number | undefined;
   readonly rows: number;
@@ -24,7 +24,7 @@ export interface Pace {
 
 const rateSpanMs = 60_000;
 const estimateSpanMs = 600_000;
-/** Minimum time in ms between the two samples used for a rate. */
+/** Minimum time in ms between the two samples from which a rate is computed. */
 const minSpanMs = 5_000;
 /** Minimum time in ms between consecutive samples. */
 const spacingMs = 2_000;

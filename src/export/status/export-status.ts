@@ -43,7 +43,7 @@ export interface ExportStatusInput {
   readonly wallMs: number;
 }
 
-/** Builds the status fields whose changes are written immediately. */
+/** Builds the status fields that are written immediately when they change. */
 export function describeExportEssentials(input: ExportStatusInput): SearchExportStatus {
   const { resource, before, health, startedAtMs, definition, view, wallMs } = input;
   const now = isoSeconds(statusTimeMs(resource.metadata, wallMs));
@@ -59,7 +59,7 @@ export function describeExportEssentials(input: ExportStatusInput): SearchExport
     observedGeneration: resource.metadata.generation,
     ...echoOfRequest(resource),
     startTime: isoSeconds(startedAtMs),
-    // The status keeps the completion time that it already shows for this result.
+    // If the status already shows this result, its completion time does not change.
     ...(end && { completionTime: (findCondition(before?.conditions, end) && before?.completionTime) ?? now }),
     ...(definition && { timeRange: describeRange(definition), fingerprint: definition.fingerprint }),
     ...(location === undefined ? {} : { location: bounded(location, maxUrl) }),
@@ -94,7 +94,7 @@ function describeManifest({ url, sha256, manifest }: StoredManifest): ManifestSt
   return { url: bounded(url, maxUrl), sha256, rows, files, bytes, complete: manifest.complete, proof };
 }
 
-/** An export continues with other intervals, although one of its intervals waits for a person. */
+/** While one interval waits for a person, the export continues with its other intervals. */
 const interruption = { reason: reasons.exporting, of: reasons.intervalIncomplete };
 
 /** Returns the writer for an export's status. */

@@ -44,7 +44,10 @@ export function describeState(state: DecidedState, facts: ViewFacts) {
 }
 
 interface Described extends Pick<WorkView, 'stage' | 'progress' | 'intervals' | 'waitsFor'> {
-  /** Times in ms until the state may change without an event. Times that have already passed are negative. */
+  /**
+   * Times in ms after which the state of the work may change even if no event occurs. A time that has already passed is
+   * negative.
+   */
   readonly delaysMs: readonly number[];
 }
 
@@ -53,8 +56,8 @@ function describeKind(state: DecidedState, facts: ViewFacts): Described {
   const deadlineDelayMs = (limits.deadlineMs ?? Number.POSITIVE_INFINITY) - now.wallMs;
   switch (state.kind) {
     case 'loading': {
-      // The export may already be complete, which is not known until the destination has been read. So a deadline that
-      // has passed is reported only if reading has failed.
+      // Until the destination has been read, it is unknown whether the export is already complete. Therefore, a
+      // deadline that has passed is reported only if the read has failed.
       const waitsFor = facts.lastError && isOver(limits, now.wallMs) ? ({ kind: 'deadline' } as const) : undefined;
       return { stage: 'loading', progress: undefined, intervals: [], waitsFor, delaysMs: [deadlineDelayMs] };
     }
@@ -108,7 +111,7 @@ function digestMs(state: DecidedState, { usualDigestMs, running, now }: ViewFact
   return leftMs > 0 ? leftMs : undefined;
 }
 
-/** Returns the time in ms until the state of the work may change without an event. */
+/** Returns the time in ms after which the state of the work may change even if no event occurs. */
 function requeueAfterMs(
   stateDelaysMs: readonly number[],
   { now, trouble }: ViewFacts,

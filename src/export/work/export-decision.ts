@@ -2,7 +2,7 @@
  * Decides which searches of an export start and stop, and what the export is waiting for. All functions are pure.
  *
  * Each segment has one search at a time (E3). No search includes times for which messages may still be arriving (E11).
- * Only commit records show finished work, so every process makes the same decision.
+ * Only the commit records at the destination show which work is finished, so every process makes the same decision.
  */
 import type { CommitRecord } from '../../destination/commit-record.ts';
 import { allSegmentsOf, type Coverage, coverageOf } from '../../destination/coverage.ts';
@@ -81,8 +81,8 @@ export type SearchWait =
    */
   | { readonly kind: 'people'; readonly delays: readonly IntervalDelay[]; readonly isRest: boolean }
   /**
-   * All remaining rows are too recent to be searched. The next search starts no earlier than the wall-clock time
-   * `untilMs`.
+   * All remaining rows are too recent to be searched. The next search starts at the wall-clock time `untilMs` at the
+   * earliest.
    */
   | { readonly kind: 'settling'; readonly untilMs: number }
   /** Other workers are probably doing the rest of the work. */
@@ -121,13 +121,16 @@ export interface ExportDecision<S extends RunningSearch = RunningSearch> {
   readonly isDigestLeft: boolean;
   readonly waitsFor: SearchWait | undefined;
   readonly progress: ExportProgress;
-  /** Time in ms until the decision may change without an event. Infinity if it cannot change without one. */
+  /**
+   * Time in ms after which the decision may change even if no event occurs. Infinity if only an event can change the
+   * decision.
+   */
   readonly requeueAfterMs: number;
 }
 
 /**
- * Replaces the segment number in a delay of the digest, because the digest compares the rows of several segments with
- * the service's counts.
+ * Takes the place of the segment number in the delay of a digest. A digest (the comparison with the service's counts)
+ * covers several segments.
  */
 export const digestSegment = -1;
 
@@ -189,8 +192,8 @@ function refusalOf(
 }
 
 /**
- * Returns the number of searches that may start. It is limited so that the export exceeds `maxMessages` by at most the
- * rows of one search.
+ * Returns the number of searches that may start. With this number, the export exceeds `maxMessages` by at most the rows
+ * of one search.
  */
 function searchesLeft(input: ExportDecideInput, going: readonly RunningSearch[], { intervals }: Coverage): number {
   const { maxMessages } = input.limits;
@@ -240,7 +243,7 @@ function scannedBytes({ running, scannedBytes: before }: ExportDecideInput): num
   return running.reduce((sum, search) => sum + search.scannedBytes, before);
 }
 
-/** Reports whether a running search must stop without a commit record. */
+/** Reports whether a running search must stop without writing a commit record. */
 function mustStop(input: ExportDecideInput, search: RunningSearch, { remaining }: Coverage): boolean {
   const { limits, now } = input;
   // Another process has committed this interval.
@@ -293,8 +296,8 @@ function waitOf(input: ExportDecideInput, free: readonly Segment[]): SearchWait 
 }
 
 /**
- * Returns the reason why this process must not compare rows with the service's counts: a user must act, or the first
- * worker makes the comparison. Returns undefined if this process may compare them.
+ * Returns the reason why this process must not compare the written rows with the service's counts: a user must act
+ * first, or another worker makes the comparison. Returns undefined if this process may make the comparison.
  */
 function digestWait(input: ExportDecideInput, unproven: readonly CommitRecord[]): SearchWait | undefined {
   if (unproven.length === 0) return undefined;
@@ -359,16 +362,16 @@ function nextChangeMs(input: ExportDecideInput, going: readonly RunningSearch[],
   return least(delays.filter((delayMs) => delayMs > 0));
 }
 
-/** Returns the smallest number of a list. Unlike `Math.min(...list)`, it works for a list of any length. */
+/** Returns the smallest number in a list. Unlike `Math.min(...list)`, this function accepts a list of any length. */
 function least(numbers: readonly number[]): number {
   return numbers.reduce((min, number) => Math.min(min, number), Number.POSITIVE_INFINITY);
 }
 
-/** Message limit of most services (section 8 of docs/service.md). */
+/** Maximum number of messages that most services return for one search (section 8 of docs/service.md). */
 export const usualLimit = 100_000;
 /** Number of rows that the next search by receipt time should find, as a fraction of the message limit. */
 const aimedRatio = 0.6;
-/** Maximum ratio of the next search's length to the previous interval's length. */
+/** Maximum length of the time range of the next search, as a multiple of the length of the previous interval. */
 const widest = 4;
 
 /**

@@ -1,6 +1,6 @@
 /**
- * Manages an export's delays. After a failure, the whole export waits, and the failed interval waits even longer. An
- * incomplete interval waits until a user acts.
+ * Manages the delays after failures of an export. After a failure, the whole export waits, and the failed interval
+ * waits even longer. An incomplete interval waits until a user acts.
  */
 import { reasons } from '../../api/conditions.ts';
 import type { Clock } from '../../base/clock.ts';
@@ -40,7 +40,10 @@ const lastingReasons: ReadonlySet<string> = new Set([
   reasons.countMissing,
   reasons.invalidSpec,
 ]);
-/** Number of consecutive failures that are not yet reported. Many failures end after a few attempts. */
+/**
+ * Maximum number of consecutive failures that are not reported to the user, because a few attempts often solve the
+ * problem.
+ */
 const toleratedFailures = 3;
 /** Maximum number of times that a search is repeated without a delay. */
 const hastySearches = 2;
@@ -54,7 +57,7 @@ export class ExportDelays {
   /** For each interval, the number of searches that found it incomplete. */
   readonly #inVain = new Map<string, { readonly fromMs: number; readonly times: number }>();
   #trouble: Trouble | undefined;
-  /** Last destination failure after which a probe file was written successfully. */
+  /** Last failure of the destination after which a probe file (a test file) was written successfully. */
   #probedAfter: LogfleetError | undefined;
   #failuresInRow = 0;
   /** True once a search has succeeded. Until then, even the first failure is reported. */
@@ -86,12 +89,15 @@ export class ExportDelays {
     return this.#trouble?.error;
   }
 
-  /** True if the destination failed, so that a probe file must be written to test the destination. */
+  /**
+   * True if the last failure was a failure of the destination. A probe file must then be written to test the
+   * destination.
+   */
   get needsProbe(): boolean {
     return this.lastError?.code.startsWith('destination.') === true && this.lastError !== this.#probedAfter;
   }
 
-  /** Records that a probe file was written after the failure `error`. */
+  /** Records that a probe file was successfully written to the destination after the failure `error`. */
   probedAfter(error: LogfleetError | undefined): void {
     this.#probedAfter = error;
   }
@@ -119,8 +125,8 @@ export class ExportDelays {
     if (this.troubleAt(this.#clock.monotonic())) return;
     const failures = countBefore(error, this.lastError, this.#failuresInRow++);
     const delayMs = (isCostly ? lastingDelayMs(error, failures) : undefined) ?? delayAfter(error, failures);
-    // If a request is refused again with the same error code, the status keeps the first error. Otherwise, the message
-    // would change with the address of each request.
+    // If a request is refused again with the same error code, the status keeps the first error. The later message may
+    // contain another address, and the status would otherwise change each time.
     const isRepeated = isRefusal(error) && error.code === this.lastError?.code;
     const shown = isRepeated && this.lastError ? this.lastError : error;
     this.#trouble = { error: shown, untilMs: this.#clock.monotonic() + delayMs };
@@ -135,8 +141,8 @@ export class ExportDelays {
   }
 
   /**
-   * Ends the delays of an interval that another process has committed. If this process failed to search the interval,
-   * the failure has ended.
+   * Ends the delays of an interval that another process has committed. If this process had failed to search the
+   * interval, that failure no longer delays the export.
    */
   committedElsewhere(order: Pick<SearchOrder, 'segment' | 'toMs'>): void {
     const hasFailed = this.#failures.has(recordKey(order));
@@ -150,12 +156,15 @@ export class ExportDelays {
     if (hasty > 0) this.#delay(order, backoffMs(hasty - 1, longestIntervalHoldMs), message);
   }
 
-  /** Records that an interval is incomplete. It is not searched again until a user acts. */
+  /** Records that an interval is incomplete. The interval is not searched again until a user acts. */
   incomplete(unproven: Unproven): void {
     this.#unproven.set(recordKey(unproven.order), unproven);
   }
 
-  /** Ends delays after a success. If a search succeeded, `order` is its interval. */
+  /**
+   * Ends the delay of the whole export after a success. If a search succeeded, `order` is its interval, and the delays
+   * of this interval also end.
+   */
   succeeded(order?: Pick<SearchOrder, 'segment' | 'toMs'>): void {
     if (order) this.#hasSearched = true;
     this.#trouble = undefined;
@@ -176,7 +185,7 @@ export class ExportDelays {
     for (const map of this.#all) map.clear();
   }
 
-  /** Ends the delays of all incomplete intervals after a change to `incompletePolicy`. */
+  /** Ends the delays of all incomplete intervals, because the user has changed `incompletePolicy`. */
   liftUnproven(): void {
     this.#unproven.clear();
   }

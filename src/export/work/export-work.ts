@@ -57,7 +57,7 @@ const noLimits: WorkLimits = {
   ...{ maxMessages: undefined, maxBytesScanned: undefined, deadlineMs: undefined },
 };
 
-/** A running step with its search jobs, and a promise that resolves when the step has ended. */
+/** Running step of the work, such as planning, with its search jobs. The promise resolves when the step has ended. */
 interface StepRun extends RunningStep {
   readonly jobs: JobSet;
   readonly abort: AbortController;
@@ -101,14 +101,14 @@ export class ExportWork {
   /** True while planning has an open search job whose results are still needed. */
   get isPlanning(): boolean {
     const { step, settlesAtMs, jobs } = this.#run ?? {};
-    // While planning waits, only a test search can be open. Its rows are not used.
+    // While planning waits for rows to become old enough, only a test search can be open. Its rows are not used.
     if (step?.kind !== 'plan' || !jobs || settlesAtMs !== undefined || jobs.signal.aborted) return false;
     return jobs.views.length > 0;
   }
 
   /**
-   * True if the work can end now and begin again later as if it had not ended: no search or other step is running, and
-   * no failure has to be remembered. If a failure were forgotten, it would be reported a second time.
+   * True if the work can end now and begin again later without any loss. This is the case if no search or other step is
+   * running, and no failure has to be remembered. A forgotten failure would be reported a second time.
    */
   get canBeginAgain(): boolean {
     const { lastError, unproven } = this.#delays;
@@ -269,7 +269,7 @@ export class ExportWork {
   #succeeded(kind: Step['kind']): void {
     if (kind === 'probe' || kind === 'tidy') return;
     if (kind === 'plan') this.#delays.searched();
-    // A successful read does not show whether the service works.
+    // A successful read of the destination does not show whether the service is working.
     else if (kind !== 'readRecords' || this.#delays.lastError === this.#destinationFailure) this.#delays.succeeded();
   }
 
@@ -286,7 +286,8 @@ export class ExportWork {
   }
 
   /**
-   * Reads the destination. Before the first read, removes the unfinished uploads of processes that have ended (E15).
+   * Reads the export's objects at the destination. Before the first read, removes the unfinished uploads of processes
+   * that have ended (E15).
    */
   async #load(): Promise<void> {
     await this.#stored.open();

@@ -52,7 +52,10 @@ const sliceFigures: Readonly<Record<SliceFigureName, string>> = {
   offsetsMs: 'the sum of the times',
 };
 
-/** Returns the end of a message about a difference, such as `; some short periods differ in the oldest time`. */
+/**
+ * Returns the end of a message about rows that differ from the service's counts, such as `; some short periods differ
+ * in the oldest time`.
+ */
 export function slicesText(names: readonly SliceFigureName[]): string {
   return names.length === 0
     ? ''

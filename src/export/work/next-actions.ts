@@ -1,6 +1,6 @@
 /**
- * Decides the next actions in the work on an export: the searches that start and stop (`export-decision.ts`), and the
- * step that begins. All functions are pure.
+ * Decides the next actions in the work on an export: which searches start and stop (`export-decision.ts`), and which
+ * other step begins. All functions are pure.
  */
 import { stallRetryMs } from '../../base/retry-delay.ts';
 import type { CommitRecord } from '../../destination/commit-record.ts';
@@ -12,7 +12,10 @@ import type { Complete, Exporting, Loading, Planning, UnreadRecords } from './wo
 import type { WorkLimits } from './work-view.ts';
 import { busyRereadMs, idleRereadMs, replacesFirstAtMs, rereadMs, type WorkerIndex } from './worker-segments.ts';
 
-/** Work on an export other than searches. One step runs at a time. */
+/**
+ * Step in the work on an export, such as reading the destination. Searches are not steps. At most one step runs at a
+ * time.
+ */
 export type Step =
   /** Reads the plan, the commit records and the manifest. */
   | { readonly kind: 'load' }
@@ -27,7 +30,7 @@ export type Step =
   /** Writes the export manifest. After a failed attempt (`isRepeated`), rereads the commit records first. */
   | { readonly kind: 'finish'; readonly coverage: Coverage; readonly isRepeated: boolean };
 
-/** State of the work, and the decision about the searches if the export can have searches in this state. */
+/** State of the work. If the export can have searches in this state, it includes the decision about the searches. */
 export type DecidedState<S extends RunningSearch = RunningSearch> = Loading | Planning | Decided<S> | Complete;
 
 export interface Decided<S extends RunningSearch = RunningSearch> extends Exporting {
@@ -41,7 +44,10 @@ export interface WorkFacts {
   readonly worker: WorkerIndex;
   /** Failure that currently delays the whole export. */
   readonly trouble: Trouble | undefined;
-  /** True if the destination failed, so that a probe file must be written to test the destination. */
+  /**
+   * True if the last failure was a failure of the destination. A probe file must then be written to test the
+   * destination.
+   */
   readonly needsProbe: boolean;
   /** Bytes scanned by searches that have ended. */
   readonly endedBytes: number;
@@ -61,7 +67,7 @@ export interface RunningStep {
 
 export interface WorkActions<S extends RunningSearch = RunningSearch>
   extends Pick<ExportDecision<S>, 'start' | 'stop' | 'endAsCut'> {
-  /** True if the running step is no longer allowed because of a limit or a pause. */
+  /** True if the running step must be aborted, for example because of a limit or a pause. */
   readonly abortsStep: boolean;
   /** Step that begins. */
   readonly step: Step | undefined;
@@ -69,7 +75,8 @@ export interface WorkActions<S extends RunningSearch = RunningSearch>
 
 export function nextActions<S extends RunningSearch>(state: DecidedState<S>, facts: WorkFacts): WorkActions<S> {
   const { stop, endAsCut, start } = state.kind === 'exporting' ? state.decision : noSearches;
-  // Searches start only once the commit records of other processes are known, so that no interval is searched twice.
+  // Searches start only when the commit records of other processes are known. Otherwise, an interval could be searched
+  // twice.
   const areRecordsKnown =
     state.kind === 'exporting' && recordsToRead(state, facts) === 'none' && facts.running?.step.kind !== 'readRecords';
   return {
@@ -85,7 +92,8 @@ function abortsStep(state: DecidedState, facts: WorkFacts): boolean {
   const { step } = facts.running ?? {};
   switch (step?.kind) {
     case 'plan':
-      // `settleDelay` decides which rows are old enough to be searched (E11).
+      // Planning must start again after a change to `settleDelay`, which decides which rows are old enough to be
+      // searched (E11).
       return step.settleDelayMs !== facts.limits.settleDelayMs || haltNow(facts) !== undefined;
     case 'prove': {
       const wait = state.kind === 'exporting' ? state.decision.waitsFor?.kind : undefined;
@@ -110,7 +118,10 @@ function nextStep(state: DecidedState, facts: WorkFacts): Step | undefined {
   }
 }
 
-/** Returns the step that must clean up or test the destination before any other work, or undefined if none is due. */
+/**
+ * Returns the step that cleans up or tests the destination, if this must happen before any other work. Otherwise
+ * returns undefined.
+ */
 function destinationStep({ tidyAtMs }: Planning | Exporting, { now, needsProbe, limits }: WorkFacts): Step | undefined {
   if (tidyAtMs <= now.monotonicMs) return { kind: 'tidy' };
   return needsProbe && !limits.isPaused ? { kind: 'probe' } : undefined;
@@ -132,8 +143,8 @@ function exportingStep(state: Decided, facts: WorkFacts): Step | undefined {
 }
 
 /**
- * Interval in ms at which all commit records are reread while they contradict each other, because a user may correct
- * them. In between, only new commit records are read.
+ * Interval in ms at which all commit records are reread while they contradict each other. A user may correct them in
+ * the meantime. In between, only new commit records are read.
  */
 const disorderRereadMs = 20 * stallRetryMs;
 
@@ -153,8 +164,8 @@ export function haltNow({ limits, now, endedBytes }: WorkFacts): SearchWait | un
 }
 
 /**
- * Returns the time in ms until this worker may plan the export in place of the first worker. It is 0 or negative if the
- * worker may plan now.
+ * Returns the time in ms until this worker may plan the export in place of the first worker. The time is 0 or negative
+ * if the worker may plan now.
  */
 export function standInDelayMs({ othersSeenAtMs }: Planning, { worker, now }: WorkFacts): number {
   return replacesFirstAtMs(othersSeenAtMs, worker) - now.monotonicMs;

@@ -1,6 +1,6 @@
 /**
- * Counts the written rows in 60 equal periods of the export's time range, for display. If only the total of several
- * periods is known, it is divided evenly among them.
+ * Counts the written rows in 60 equal periods of the export's time range, for display. If only the number of rows in
+ * several periods together is known, the rows are divided evenly among these periods.
  */
 import type { TimeRange } from '../../base/time-range.ts';
 import { type CommitRecord, recordKey } from '../../destination/commit-record.ts';
@@ -16,7 +16,7 @@ export const unknownRows = -1;
 
 export class RowHistogram {
   readonly #range: TimeRange;
-  /** Row counts by period, for each commit record whose search had a histogram. */
+  /** Row counts by period, for each commit record whose search returned a histogram. */
   readonly #fine = new Map<string, ReadonlyMap<number, number>>();
 
   constructor({ fromMs, toMs }: TimeRange) {
@@ -40,7 +40,7 @@ export class RowHistogram {
     return counts;
   }
 
-  /** Divides the rows of each span among the periods, and adds up the rows of each period. */
+  /** Divides the rows of each time span among the 60 periods, and adds up the rows of each period. */
   #spread(spans: readonly RowSpan[]): ReadonlyMap<number, number> {
     const counts = new Map<number, number>();
     for (const { fromMs, toMs, rows } of spans) {
@@ -69,8 +69,8 @@ function spanOf({ fromMs, toMs }: TimeRange, rows: number): RowSpan {
 }
 
 /**
- * Distributes a commit record's written rows over the periods of a histogram. Returns undefined if the histogram counts
- * more rows than were written.
+ * Distributes the written rows of a commit record over the periods of the service's histogram. Returns undefined if the
+ * histogram counts more rows than were written.
  */
 function spansOf(
   { fromMs, toMs, written }: CommitRecord,
@@ -83,8 +83,8 @@ function spansOf(
       toMs: Math.min(toMs, startMs + lengthMs),
       rows: count,
     }));
-  // Ignores a period that begins before the interval, because its count includes rows outside the interval. The rows of
-  // the interval in the ignored period are assigned to the time before the next period.
+  // A period of the histogram that begins before the interval is ignored, because its count includes rows outside the
+  // interval. The remaining rows are assigned to the time from the start of the interval to the next period.
   const others = written - spans.reduce((sum, { rows }) => sum + rows, 0);
   const [first] = spans;
   if (!first || others < 0) return undefined;

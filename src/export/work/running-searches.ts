@@ -1,6 +1,6 @@
 /**
- * Manages an export's running searches. The result of each search changes the export's delays, messages and next
- * intervals.
+ * Manages an export's running searches. Updates the export's delays, messages and next intervals with the result of
+ * each search.
  */
 import type { LogfleetError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
@@ -166,8 +166,8 @@ export class RunningSearches {
 const usualCreationMs = 10_000;
 
 /**
- * Returns the number of searches that have waited unusually long for their search job. `delayMs` is the time in ms
- * until this number may increase.
+ * Returns the number of searches that have waited unusually long for the creation of their search job. `delayMs` is the
+ * time in ms until this number may increase.
  */
 export function waitingSearches(searches: readonly Pick<Search, 'begunAtMs' | 'createdAtMs'>[], nowMs: number) {
   const leftMs = searches

@@ -1,6 +1,6 @@
 /**
  * Reads and writes an export's objects at its destination: plan, commit records, comparison results, and manifest. This
- * file keeps none of them in memory: `work-state.ts` contains the known objects.
+ * file keeps no object in memory: `work-state.ts` holds the objects that the process knows.
  */
 import { assert } from '../../base/assert.ts';
 import { crossing } from '../../base/boundary.ts';
@@ -73,8 +73,8 @@ export class StoredExport {
   }
 
   /**
-   * Removes the unfinished uploads of processes that have ended (E15). For a process on another machine, only the age
-   * of its uploads can show whether it has ended.
+   * Removes the unfinished uploads of processes that have ended (E15). The uploads of a process on another machine are
+   * removed when they are old, because only their age can show that the process has ended.
    */
   async abortOldUploads(): Promise<void> {
     await this.destination.abortLeftovers(this.#definition.layout.folder, 'endedProcesses');
@@ -182,8 +182,8 @@ export class StoredExport {
   }
 
   /**
-   * Returns the commit records that are no longer valid. A comparison with the service's counts found differences in
-   * their intervals, so these intervals were searched again.
+   * Returns the commit records that are no longer valid, because a comparison with the service's counts found
+   * differences in their intervals. These intervals were searched again.
    */
   async #voided(): Promise<readonly CommitRecord[]> {
     const { layout } = this.#definition;

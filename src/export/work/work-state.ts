@@ -1,14 +1,14 @@
 /**
- * The state machine of the work on one export. The state is this process's knowledge about the destination, and events
- * change it. All functions are pure. Other processes may have written more objects (E3).
+ * The state machine of the work on one export. The state is what this process knows about the destination, where other
+ * processes may have written more objects (E3). Each event can change the state. All functions are pure.
  *
  *     loading ──> planning ──> exporting ──> complete
  *        │           │             ^             ^
  *        ├───────────┴── a plan ───┘             │
  *        └───────────┴── a manifest ─────────────┘
  *
- * The first reading of the destination ends `loading`. In `planning`, a worker that waits for the plan reads the
- * destination again. So both states can end with a plan or a manifest of another process.
+ * The first read of the destination ends `loading`. In `planning`, a worker that waits for the plan reads the
+ * destination again. Each of these two reads may find a plan or a manifest that another process has written.
  */
 import { assert } from '../../base/assert.ts';
 import { type CommitRecord, recordKey } from '../../destination/commit-record.ts';
@@ -19,7 +19,8 @@ import type { StoredManifest } from './work-view.ts';
 
 /**
  * Commit records that must be reread: `none`, only `new` ones, which another process may have written, or `all`,
- * because a user may have changed some. While a read is running, the value already applies to the next read.
+ * because a user may have changed some. While commit records are being read, this value already applies to the next
+ * read.
  */
 export type UnreadRecords = 'none' | 'new' | 'all';
 
@@ -57,11 +58,14 @@ export interface Exporting extends ReadState {
   readonly allReadAtMs: number;
   /** Results of comparing the written rows with the service's counts. */
   readonly verdicts: readonly DigestVerdict[];
-  /** Number of comparisons with the service's counts after which ranges that differ are searched again. */
+  /**
+   * Maximum number of comparisons with the service's counts after which the ranges that differ are searched again.
+   * After one more comparison, the remaining differences are final.
+   */
   readonly maxRounds: number;
   /**
-   * True once an attempt to write the manifest has begun. If it is already true before an attempt, an earlier attempt
-   * has failed.
+   * True once this process has tried to write the export manifest. If this is true before an attempt, an earlier
+   * attempt has failed.
    */
   readonly isManifestTried: boolean;
 }
@@ -118,7 +122,10 @@ export type WorkEvent =
   | { readonly kind: 'manifestBegan' }
   | { readonly kind: 'finished'; readonly manifest: StoredManifest };
 
-/** Usual number of comparisons with the service's counts after which ranges that differ are searched again. */
+/**
+ * Usual value of `maxRounds`: the number of comparisons with the service's counts after which the ranges that differ
+ * are searched again.
+ */
 const usualRounds = 3;
 /** Age in ms at which an unfinished upload counts as abandoned. It includes 60 s to allow for clock differences. */
 const tidyDelayMs = longestSilenceMs + 60_000;
@@ -198,7 +205,7 @@ function afterExporting(state: Exporting, event: WorkEvent): WorkState {
   }
 }
 
-/** Returns the state after reading the destination, if no plan or manifest was known before. */
+/** Returns the state after a read of the destination by a process that knew neither a plan nor a manifest. */
 function afterReading(state: Planning, found: StoredObjects, atMs: number, unread: UnreadRecords): WorkState {
   switch (found.kind) {
     case 'nothing':
@@ -229,8 +236,8 @@ function withPlan(
 }
 
 /**
- * Returns the `maxRounds` of an export whose work begins, or that a user has asked to retry: at least one more search is
- * allowed.
+ * Returns the `maxRounds` of an export whose work begins, or that a user has asked to retry. Ranges that differ can be
+ * searched at least once more.
  */
 function maxRoundsAfter(verdicts: readonly DigestVerdict[]): number {
   return Math.max(usualRounds, verdicts.length + 1);

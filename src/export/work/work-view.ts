@@ -9,7 +9,7 @@ import type { Trouble, Unproven } from './export-delays.ts';
 /** Limits of the work, such as those in the spec. */
 export interface WorkLimits extends Omit<ExportLimits, 'smallestLimit'> {
   readonly incompletePolicy: 'Fail' | 'Keep';
-  /** Check that must show that no row is missing, if the query allows this check (E6). */
+  /** Check with which logfleet proves that no row is missing, if the query allows this check (E6). */
   readonly proof: 'Digest' | 'Count';
 }
 
@@ -19,7 +19,7 @@ export type WorkStage =
   /** The first segments are being determined. */
   | 'planning'
   | 'exporting'
-  /** All intervals are committed, and the service must still confirm their rows. */
+  /** All intervals are committed. The written rows must still be compared with the service's counts. */
   | 'proving'
   /** All rows are written and checked. The manifest is written next. */
   | 'finishing'
@@ -71,14 +71,17 @@ export interface WorkView {
   /** Warnings from search jobs, newest first. */
   readonly warnings: readonly string[];
   /**
-   * Names in `output.fields` that the service has not described. Empty if another process read some of the rows,
-   * because that process may have received descriptions of these names.
+   * Names in `output.fields` that the service has not described in any response. Empty if another process read some of
+   * the rows, because that process may have received such descriptions.
    */
   readonly undescribedFields: readonly string[];
   /** Number of unneeded files that the store keeps locked. */
   readonly lockedFiles: number;
   /** Manifest of the export; undefined until the export is complete. */
   readonly manifest: StoredManifest | undefined;
-  /** Time in ms until the work may change without an event. Infinity if it cannot change without one. */
+  /**
+   * Time in ms after which the state of the work may change even if no event occurs. Infinity if only an event can
+   * change the state.
+   */
   readonly requeueAfterMs: number;
 }

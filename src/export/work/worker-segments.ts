@@ -14,7 +14,7 @@ export interface WorkerIndex {
 /** Index and number of workers for a process that works on an export alone. */
 export const onlyWorker: WorkerIndex = { index: 0, workers: 1 };
 
-/** Maximum time in ms that a worker waits for another worker that is writing no new objects. */
+/** Maximum time in ms that a worker waits for another worker if the other worker writes no new objects. */
 export const otherWorkersTimeoutMs = 5 * 60_000;
 /**
  * Returns the monotonic time from which a worker may replace the first worker. Worker 1 waits five minutes, and each
@@ -33,8 +33,8 @@ export const rereadMs = 3_000;
 export const busyRereadMs = 15_000;
 
 /**
- * Returns the interval in ms at which an idle worker reads the objects of other workers. It grows with the time since
- * these workers last wrote an object.
+ * Returns the interval in ms at which an idle worker reads the objects of other workers. The longer these workers have
+ * not written an object, the longer the interval.
  */
 export function idleRereadMs(sinceOthersMs: number): number {
   return Math.min(busyRereadMs, Math.max(1_000, sinceOthersMs / 10));
@@ -75,8 +75,8 @@ function leftTo({ length }: readonly Segment[], parallelism: number): number {
 }
 
 /**
- * Returns the distance between the index of this worker and that of the worker that owns the segment. It is 0 if this
- * worker owns the segment.
+ * Returns how far the index of the worker that owns the segment is from this worker's index. Returns 0 if this worker
+ * owns the segment.
  */
 function distanceTo({ index }: Segment, { boundariesMs }: ExportPlan, worker: WorkerIndex): number {
   return remainder(boundariesMs.length - 2 - index - worker.index, worker.workers);
