@@ -1,13 +1,13 @@
 /**
- * List of the collectors of one account, as the service returns it. All policies of the account share the list (U9).
+ * Keeps the service's list of the collectors in one account. All policies of the account share this list (U9).
  *
- * Policies ask this class to read the list. One loop sends the requests and notifies the policies, so a reconcile never
- * waits for a page.
+ * Policies ask this class to read the list. One loop sends the requests, and notifies the policies of the responses. A
+ * reconcile therefore never waits for a page of the list.
  *
  * Each request for the list names a build. The list may lack collectors that already run this build, so
  * `listing-view.ts` chooses a build that no policy targets and no collector runs (U7).
  *
- * The loop has at most one request in flight, and none while another process is the leader.
+ * The loop sends one request at a time, and none while another process is the leader.
  */
 import { sameValue } from '../base/canonical-text.ts';
 import type { Clock, Timer } from '../base/clock.ts';
@@ -22,8 +22,8 @@ import { chooseView, type View } from './listing-view.ts';
 import { defaultRows, PageSize } from './page-size.ts';
 
 /**
- * Minimum interval between reads of the whole collector list for idle policies (U9). The unit is the duration of one
- * read.
+ * Minimum interval between reads of the whole collector list for idle policies, as a multiple of the duration of one
+ * read (U9).
  */
 export const idleShare = 10;
 
@@ -47,7 +47,7 @@ export interface ListingUser {
 }
 
 interface User extends ListingUser {
-  /** Minimum interval between reads of the whole collector list (U9). The unit is the duration of one read. */
+  /** Minimum interval between reads of the whole collector list, as a multiple of the duration of one read (U9). */
   share: number;
   /** True if the policy is idle. An idle policy is notified only of changes to its own collectors. */
   isIdle: boolean;
@@ -59,13 +59,12 @@ export class FleetListing {
   readonly #pageSize = new PageSize();
   readonly #users = new Map<string, User>();
   /**
-   * Secrets whose policies `recheckSecret` has already notified. Each scheduled read of the whole list clears this set.
+   * Secrets whose policies have already been asked by `recheckSecret` to check the Secret. Each scheduled read of the
+   * whole collector list clears this set.
    */
   readonly #notifiedSecrets = new Set<string>();
   #resync: { readonly atMs: number; readonly timer: Timer } | undefined;
-  /**
-   * True if policies were notified of a failed read. In that case, they must also be notified when reads succeed again.
-   */
+  /** True if policies were notified of a failed read. Policies must then also be notified when reads succeed again. */
   #isProblemKnown = false;
   readonly #abort = new AbortController();
   #builds: { readonly list: readonly Build[]; readonly sentAtMs: number } | undefined;
@@ -81,7 +80,7 @@ export class FleetListing {
   readonly #wantPages = new Map<number, number>();
   readonly #pageReads = new Map<number, number>();
   /**
-   * Order of all collectors, merged from the lists for two builds. Undefined while the list for one build shows all
+   * Order of all collectors, merged from the lists for two builds. Undefined if the list for a single build shows all
    * collectors.
    */
   #order: ListOrder | undefined;
@@ -158,8 +157,8 @@ export class FleetListing {
   }
 
   /**
-   * Returns the index of the list page that shows this collector. If the list will show the collector only after the
-   * collector's upgrade, returns the index of the page that will show it then.
+   * Returns the index of the list page that shows this collector. A list may omit the collector until it has been
+   * upgraded. In that case, returns the index of the page that will then show the collector.
    */
   pageOf(id: string): number | undefined {
     const position = this.#order ? this.#order.position(id) : this.rows.get(id)?.position;
@@ -191,7 +190,7 @@ export class FleetListing {
     return this.#pageReads.get(page);
   }
 
-  /** Requests a read of the whole list. All requests for its pages are sent at or after `sentAfterMs`. */
+  /** Requests a read of the whole collector list. The requests for its pages are sent at `sentAfterMs` or later. */
   requestSweep(sentAfterMs: number): void {
     if (this.#completeSinceMs !== undefined && this.#completeSinceMs >= sentAfterMs) return;
     if (this.#sweep && this.#sweep.startedAtMs >= sentAfterMs) return;
@@ -205,7 +204,9 @@ export class FleetListing {
     this.#pump();
   }
 
-  /** Requests a read of a page (see `pageOf`). The request is sent at or after `sentAfterMs`. */
+  /**
+   * Requests a read of one page of the collector list (see `pageOf`). The request is sent at `sentAfterMs` or later.
+   */
   requestPage(page: number, sentAfterMs: number): void {
     this.#wantPages.set(page, Math.max(this.#wantPages.get(page) ?? 0, sentAfterMs));
     this.#pump();
@@ -221,10 +222,10 @@ export class FleetListing {
   }
 
   /**
-   * Sets what a policy needs until its next decision: how often the whole list is read, and which changes are reported
-   * to the policy.
-   * @param needs `share`: minimum interval between two reads, in units of the duration of one read; `isIdle`: true if
-   * the policy is notified only of changes to its own collectors
+   * Sets how often a policy needs a read of the whole list, and which changes must be reported to the policy, until its
+   * next decision.
+   * @param needs `share`: minimum interval between two reads, as a multiple of the duration of one read; `isIdle`: true
+   * if the policy must be notified only of changes to its own collectors
    */
   setNeeds(id: string, needs: { readonly share: number; readonly isIdle: boolean }): void {
     const user = this.#users.get(id);
@@ -239,8 +240,8 @@ export class FleetListing {
   }
 
   /**
-   * Makes all policies that use this Secret check the Secret. Further calls have no effect until the next scheduled
-   * read of the whole list.
+   * Asks all policies that use this Secret to check the Secret. Further calls for the same Secret have no effect until
+   * the next scheduled read of the whole collector list.
    */
   recheckSecret(secret: string): void {
     if (this.#notifiedSecrets.has(secret)) return;
@@ -255,7 +256,9 @@ export class FleetListing {
     this.#users.clear();
   }
 
-  /** Sets the timer for the next scheduled reads. Keeps the current timer if it fires early enough for this policy. */
+  /**
+   * Sets the timer for the next scheduled reads. The current timer is kept if it fires early enough for this policy.
+   */
   #planResync(resyncMs: number, share: number): void {
     const atMs = Math.min(this.#buildsDueMs(resyncMs), this.#sweepDueMs(resyncMs, share));
     if (atMs === Infinity || (this.#resync && this.#resync.atMs <= atMs)) return;
@@ -302,8 +305,8 @@ export class FleetListing {
   }
 
   /**
-   * Notifies one policy for each Secret. That policy reads the Secret and checks that it still belongs to this account.
-   * The other policies then need not read the Secret (U9).
+   * For each Secret, notifies one of the policies that use the Secret. This policy checks that the Secret still
+   * contains the credentials of this account, so the other policies need not read the Secret (U9).
    */
   #checkSecrets(): void {
     this.#notifiedSecrets.clear();
@@ -321,7 +324,7 @@ export class FleetListing {
   async #run(): Promise<void> {
     let kind: ReadKind = 'builds';
     try {
-      // Waits for a microtask, so that the first request is sent only after the caller has requested all its reads.
+      // Waits for a microtask. The first request is then sent only after the caller has asked for all its reads.
       await Promise.resolve();
       while (!this.#abort.signal.aborted && this.#options.active()) {
         const step = this.#nextStep();
@@ -332,7 +335,8 @@ export class FleetListing {
     } catch (thrown) {
       if (!this.#abort.signal.aborted) this.#backOff(kind, asLogfleetError(thrown));
     } finally {
-      // No read can be requested between the loop's last check and this line, because there is no `await` between them.
+      // Between the loop's last check and this line, no other code can request a read, because there is no `await`
+      // between them.
       this.#running = false;
     }
   }
@@ -341,7 +345,8 @@ export class FleetListing {
     if (this.#wantBuildsAfter !== undefined || ((this.#wantSweepAfter !== undefined || this.#sweep) && !this.#builds)) {
       return { kind: 'builds', read: () => this.#readBuilds() };
     }
-    // Single pages are read before the whole list, because decisions about running upgrades wait for these pages.
+    // Single pages are read before the whole list, because policies need these pages to learn how running upgrades
+    // ended.
     const page = this.#wantPages.entries().next();
     if (!page.done && !this.#isWithdrawn) {
       const [index] = page.value;
@@ -358,7 +363,7 @@ export class FleetListing {
 
   #backOff(kind: ReadKind, error: LogfleetError): void {
     const { clock, log } = this.#options;
-    // The service may no longer offer the build for which the list was requested.
+    // Perhaps the service no longer offers the build that the request named, so the list of builds is read again.
     if (error instanceof ServiceError && error.status === 400) this.#wantBuildsAfter = clock.monotonic();
     const delayMs = this.#failures[kind].failed(error, clock.monotonic());
     // A response with status 429 (too many requests) needs no warning, because it says when to send the next request.
@@ -431,14 +436,15 @@ export class FleetListing {
     const { value: page, sentAtMs } = response;
     const list = sweep.build === 0 ? 0 : 1;
     const shown = sweep.shown[list];
-    // After the end of the list, the service might repeat collectors instead of returning an empty page. A single page
-    // without new collectors does not end the list, because new collectors can move others to a later page.
+    // Instead of an empty page after the end of the list, the service might return collectors again. The list ends
+    // after two consecutive pages without new collectors. One such page is not enough, because a newly installed
+    // collector can move other collectors to a later page.
     const isRepeated = page.length > 0 && page.every(({ id }) => shown.has(id));
     sweep.repeatedPages = isRepeated ? sweep.repeatedPages + 1 : 0;
     const rows = sweep.repeatedPages < 2 ? page.length : 0;
     const ended = this.#pageSize.learn(limit, rows, sweep.offset);
-    // Only the list for the first build sets positions. The list for the second build only adds collectors that the
-    // first list does not show.
+    // Only the list for the first build determines the positions of collectors. The list for the second build only adds
+    // collectors that the first list does not show.
     const kept = this.rows.takePage(page, sentAtMs, list === 0 && !isRepeated ? sweep.offset : undefined);
     for (const { id, name } of kept) {
       sweep.seen.add(id);
@@ -476,8 +482,8 @@ export class FleetListing {
   }
 
   /**
-   * Checks, after the last page, whether the list shows all collectors. If not, prepares to read another list and
-   * returns undefined.
+   * Checks, after the last page, whether the list that was read shows all collectors. If it may lack collectors,
+   * prepares to read the list for another build, and returns undefined.
    *
    * The list for a build shows all collectors that do not run this build. If every build runs on at least one
    * collector, the lists for two builds together show all collectors.
@@ -519,7 +525,7 @@ export class FleetListing {
     const response = await this.#unlessTooLarge(size, this.#list(build, offset, size));
     this.#failures.page.succeeded();
     if (!response) {
-      // Drops all requested pages. After a change of the page size, the same page number refers to different rows.
+      // All requested pages are dropped, because a page number refers to other rows after a change of the page size.
       this.#wantPages.clear();
       this.#pageReads.clear();
       this.#notify(false);
@@ -569,8 +575,8 @@ export class FleetListing {
 
   #sweepAnswered(): void {
     this.#failures.sweep.succeeded();
-    // A sweep (read of the whole list) reads all pages, so its success also clears the error from reads of single
-    // pages. That error is kept if a requested page has not been read yet.
+    // A successful request for the whole list also clears the error from reads of single pages, unless a requested page
+    // has not been read yet.
     if (this.#wantPages.size === 0) this.#failures.page.succeeded();
   }
 
@@ -581,8 +587,8 @@ export class FleetListing {
 }
 
 /**
- * What a read returns: the list of builds, one page of the collector list, or the whole collector list. Failures are
- * counted separately for each kind of read.
+ * Kinds of reads: the list of builds, one page of the collector list, or the whole collector list. Failures are counted
+ * separately for each kind.
  */
 type ReadKind = 'builds' | 'page' | 'sweep';
 
@@ -595,9 +601,9 @@ interface Sweep {
   readonly view: View;
   readonly startedAtMs: number;
   readonly seen: Set<string>;
-  /** For each build whose list is being read, the collectors that the list has shown. */
+  /** For each of the one or two lists that are read, the ids of the collectors that the list has shown so far. */
   readonly shown: readonly [Set<string>, Set<string>];
-  /** Lists that are being read: for each build, the collectors in the order in which the service returned them. */
+  /** For each of the one or two lists that are read, the collectors in the order in which the service returned them. */
   readonly lists: readonly [Listed[], Listed[]];
   offset: number;
   /** Number of consecutive pages that showed no new collectors. */
@@ -612,7 +618,7 @@ interface Sweep {
 
 function sweepOf(view: View, startedAtMs: number): Sweep {
   const seen = new Set<string>();
-  // While the first list is read, this list alone determines which collectors have been seen.
+  // While only the first list is read, the collectors that this list has shown are all collectors that have been seen.
   const shown = [seen, new Set<string>()] as const;
   return { view, startedAtMs, seen, shown, lists: [[], []], offset: 0, repeatedPages: 0, build: 0, proven: false };
 }

@@ -1,6 +1,6 @@
 /**
- * Last known row (entry in the service's list) of each collector in an account. Each changed row is reported to the
- * policies that select its collector. An older response never overwrites a newer row.
+ * Keeps the last known row (entry in the service's list) of each collector in an account. Reports each changed row to
+ * the policies that select its collector. An older response never overwrites a newer row.
  */
 import type { Collector } from '../service/collectors/upgrade-service.ts';
 import { type Anchor, fieldText, MemberIndex, type SelectorField } from './member-index.ts';
@@ -11,7 +11,10 @@ export interface Row {
   readonly seenAtMs: number;
   /** Position of the collector in the whole list, from 0; -1 if unknown. */
   readonly position: number;
-  /** Version before the last change of version that was observed. Undefined if no change has been observed. */
+  /**
+   * Version of the collector before the last change that logfleet has observed. Undefined if logfleet has observed no
+   * change.
+   */
   readonly formerVersion: string | undefined;
 }
 
@@ -69,8 +72,8 @@ export class FleetRows {
   }
 
   /**
-   * Stores the rows of a page. `offset` is the position of the first row in the list. If `offset` is undefined, the
-   * stored positions do not change.
+   * Stores the rows of a page. `offset` is the position of the page's first row in the whole list. If `offset` is
+   * undefined, the stored positions do not change.
    */
   takePage(page: readonly Collector[], sentAtMs: number, offset: number | undefined): readonly Collector[] {
     return page.map((collector, index) =>
@@ -90,8 +93,8 @@ export class FleetRows {
   }
 
   /**
-   * Call this method after each read of the whole list. `seen` contains the ids of the listed collectors. Removes each
-   * row that was missing from two successive reads (U7).
+   * Removes the rows that were missing from two successive reads of the whole list (U7). Must be called after each
+   * read; `seen` contains the ids of the collectors that the read has shown.
    */
   endSweep(seen: ReadonlySet<string>): void {
     for (const [id, row] of this.#rows) {
@@ -171,8 +174,8 @@ export class FleetRows {
   }
 
   /**
-   * Updates the row of a collector. Keeps stored strings that are equal to the new ones, because a string from the new
-   * page keeps the whole page in memory.
+   * Updates the row of a collector. If a string has not changed, the stored string is kept, because a string from the
+   * new page would keep the text of the whole page in memory.
    */
   #renew(row: MutableRow, collector: Collector): void {
     const known = row.collector;

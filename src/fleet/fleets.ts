@@ -1,6 +1,6 @@
 /**
- * Holds one collector list for each account, and one ownership table for each service. All policies of this process
- * share them (U9, U13).
+ * Holds one collector list for each account, and one ownership table for each service. All policies in this process
+ * share these lists and tables (U9, U13).
  */
 
 import type { Account } from '../account/accounts.ts';
@@ -46,8 +46,8 @@ export class Fleets {
   }
 
   /**
-   * Returns the listing of an account. Each account has its own listing, because different accounts may see different
-   * collectors. A caller that no longer needs the listing must call `release`.
+   * Returns the collector list of an account. Each account has its own list, because different accounts may see
+   * different collectors. A caller that no longer needs the list must call `release`.
    */
   use(account: Account, user: string): FleetListing {
     const { listing, users } = getOrAdd(this.#listings, account, () => this.#begin(account));
@@ -74,14 +74,14 @@ export class Fleets {
   }
 
   /**
-   * Removes a deleted policy. Another policy can own each of its collectors as soon as the deleted policy is no longer
-   * upgrading that collector (U13).
+   * Removes a deleted policy. If the deleted policy is still upgrading a collector, another policy can own this
+   * collector only after the upgrade has ended (U13).
    */
   retire(policy: string): void {
     for (const ownership of this.#ownerships.values()) ownership.retire(policy);
   }
 
-  /** Drops all listings and ownership tables, because the leader has changed. */
+  /** Drops all collector lists and ownership tables after a change of the leader. */
   reset(): void {
     for (const { listing } of this.#listings.values()) listing.close();
     this.#listings.clear();

@@ -26,17 +26,17 @@ export class View {
     this.#targeted = targeted;
   }
 
-  /** Reports whether the lists of this view show collectors that run this version. */
+  /** Reports whether the requested collector lists show collectors that run this version. */
   observes(version: string): boolean {
     return this.builds.some((build) => build !== version);
   }
 
-  /** Reports whether this view requests the collector list for a build that the service has withdrawn. */
+  /** Reports whether the service no longer offers a build for which the collector list is requested. */
   isWithdrawn(offered: readonly Build[]): boolean {
     return this.builds.some((build) => build !== undefined && !isAmong(build, offered));
   }
 
-  /** Reports whether the service has withdrawn any build that it offered when this view was created. */
+  /** Reports whether the service no longer offers some build that it offered when this view was created. */
   isOutdated(offered: readonly Build[]): boolean {
     return this.#offered.some((build) => !isAmong(build, offered));
   }

@@ -1,7 +1,7 @@
 /**
- * Finds the policies that select a changed collector, so that no other policy is evaluated. Most selectors contain an
- * anchor: a condition on one field that every matching collector meets. A table lookup finds the selectors whose anchor
- * the changed collector meets. Selectors without an anchor are evaluated after each change.
+ * Finds the policies that select a changed collector, so that only these policies are evaluated. Most selectors contain
+ * an anchor: a condition on one field that every matching collector meets. A table lookup finds the selectors whose
+ * anchor the changed collector meets. Selectors without an anchor are evaluated after each change.
  */
 import { getOrAdd } from '../base/get-or-add.ts';
 import { Multimap } from '../base/multimap.ts';
@@ -34,7 +34,7 @@ export interface Selection {
 interface FieldIndex {
   readonly texts: Multimap;
   readonly prefixes: Multimap;
-  /** Number of stored prefixes, by length. A lookup tries only these lengths. */
+  /** Number of stored prefixes, by the length of the prefix. A lookup tries only prefixes of these lengths. */
   readonly lengths: Map<number, number>;
 }
 
@@ -87,8 +87,8 @@ export class MemberIndex {
   }
 
   /**
-   * Records a change to a collector for every policy that selects or observes the collector. `collector` is undefined
-   * if the collector was removed from the list.
+   * Records that a collector has changed, for every policy that selects or observes it. `collector` is undefined if the
+   * collector was removed from the list.
    */
   note(id: string, collector: Collector | undefined): void {
     for (const policy of this.#followers.get(id)) this.#mark(policy, id);
@@ -110,7 +110,7 @@ export class MemberIndex {
     return this.#changed.take(policy);
   }
 
-  /** Returns the policies whose collectors have changed since this method was last called. */
+  /** Returns the policies with changes to their collectors since the last call of this method. */
   takeConcerned(): ReadonlySet<string> {
     const concerned = this.#concerned;
     this.#concerned = new Set();

@@ -36,8 +36,8 @@ export class Ownership {
   readonly #claimed = new Multimap();
   readonly #flights = new Map<string, Flight>();
   /**
-   * Last ended upgrade of each collector. Another policy must not upgrade the collector until a later collector list
-   * shows the result.
+   * For each collector, the upgrade that ended last. Another policy must not upgrade the collector until a later
+   * collector list shows the result of this upgrade.
    */
   readonly #endedUpgrades = new Map<
     string,
@@ -47,9 +47,7 @@ export class Ownership {
   readonly #dirty = new Multimap();
   /** Policies that must be notified, because the owners of their collectors may have changed. */
   readonly #toNotify = new Set<string>();
-  /**
-   * Functions that claim a policy's new collectors, by uid of the policy. Policies without new collectors are absent.
-   */
+  /** For each policy that has new collectors, the function that claims these collectors, by uid of the policy. */
   readonly #outdated = new Map<string, () => void>();
   readonly #onChange: (policy: Claimant) => void;
 
@@ -87,8 +85,8 @@ export class Ownership {
   }
 
   /**
-   * Lets all other policies claim their new collectors first. Otherwise this policy could become the owner of a
-   * collector that a policy with a higher precedence selects.
+   * Lets all other policies claim their new collectors, before this policy claims collectors. Otherwise, this policy
+   * could become the owner of a collector that a policy with a higher precedence selects.
    */
   catchUp(uid: string): void {
     this.announce();
@@ -172,7 +170,7 @@ export class Ownership {
    * Returns the monotonic time in ms at which another policy's upgrade of this collector ended. Returns undefined if
    * there was no such upgrade.
    * @param isForgotten true if this policy's ledger has no entry for the collector; in that case, an accepted upgrade
-   * by this policy counts as an upgrade by another policy
+   * that this policy started is treated like an upgrade by another policy
    */
   otherUpgradeEndMs(id: string, policy: string, isForgotten = false): number | undefined {
     const ended = this.#endedUpgrades.get(id);
@@ -209,9 +207,10 @@ export class Ownership {
   }
 
   /**
-   * Removes running upgrades of deleted policies that began before `beforeMs`. Also removes upgrades that ended before
-   * both `beforeMs` and `seenMs`.
-   * @param seenMs monotonic time in ms; the collector list shows the results of upgrades that ended before it (U8)
+   * Removes the running upgrades of deleted policies if these upgrades began before `beforeMs`. Also removes all
+   * upgrades that ended before `beforeMs` and before `seenMs`.
+   * @param seenMs monotonic time in ms; the collector list shows the results of all upgrades that ended before this
+   * time (U8)
    */
   forgetOrphans(beforeMs: number, seenMs: number): void {
     // The map is sorted by the time at which the upgrades ended, so the loop stops at the first upgrade that must be

@@ -1,7 +1,7 @@
 /**
- * Learns the page size of the service's collector list from the responses (section 4.6 of docs/service.md). The service
- * may reject a request for many rows, or silently return fewer rows. A page with fewer rows than requested does not end
- * a list.
+ * Learns from the service's responses how many rows a page of the collector list can have (section 4.6 of
+ * docs/service.md). The service may reject a request for many rows, or return fewer rows without an error. A page with
+ * fewer rows than requested is therefore not the last page; only an empty page ends the list.
  */
 import { ServiceError } from '../service/requests/service-error.ts';
 
@@ -10,8 +10,8 @@ export const defaultRows = 50;
 const limits = [defaultRows, 100, 500, 1_000, 10_000] as const;
 const maxLimit = limits[limits.length - 1] as number;
 /**
- * Number of rows that the first request asks for. After a page with all requested rows, the next request asks for more
- * rows.
+ * Number of rows that the first request asks for. If the service returns all of these rows, the next request asks for
+ * more.
  */
 const firstLimit = 1_000;
 
@@ -37,9 +37,9 @@ export class PageSize {
   }
 
   /**
-   * Reduces the number of rows to request after the service rejected a request. Returns false if the request failed for
-   * another reason. If the service also rejects the smallest number, the number cannot be the reason, so the next
-   * request asks for as many rows as the first.
+   * Reduces the number of rows to request, because the service has rejected a request. Returns false if the number of
+   * rows was not the reason. That is also the case if the service rejects the smallest number: the next request then
+   * asks for as many rows as the first request.
    */
   refused(thrown: unknown, limit: number): boolean {
     if (!(thrown instanceof ServiceError) || thrown.status !== 400 || refusesBuild(thrown)) return false;
@@ -60,7 +60,8 @@ export class PageSize {
     this.#wasShort = rows < limit;
     if (rows === 0) return true;
     this.#largest = offset === 0 ? rows : Math.max(this.#largest, rows);
-    // The previous page had fewer rows than requested, but the list continues, so the service limits the size of pages.
+    // The previous page had fewer rows than requested, but the list continues. This shows that the service limits the
+    // size of pages.
     if (continues) this.#cut = this.#largest;
     else if (rows > (this.#cut ?? rows)) this.#cut = undefined;
     const larger = limits.find((candidate) => candidate > this.#limit);
