@@ -5,7 +5,7 @@
 import { enableCompileCache } from 'node:module';
 import { inPackage } from './cli/command/package-folder.ts';
 
-// Caches compiled code on disk to make later starts faster. No error occurs if the folder is not writable.
+// Caches compiled code on disk, which makes later starts faster. A cache folder that is not writable causes no error.
 enableCompileCache(inPackage('node_modules/.cache/compile'));
 
 const { flushed, processContext } = await import('./cli/process-context.ts');

@@ -1,6 +1,6 @@
 /**
- * Interface between the reconcilers and the store of resources: an API server (`kubernetes/`) or manifest files
- * (`directory/`).
+ * Interface between the reconcilers and the store of resources. The store is an API server (`kubernetes/`) or a
+ * directory of manifest files (`directory/`).
  *
  * Reads come from a cache that may be outdated. A write fails with `host.conflict` (handling `backoff`) if the resource
  * has changed since it was read. A write may finish before its result is in the cache.
@@ -73,7 +73,7 @@ export const maxShardBytes = 512 * 1024;
 /**
  * Stores the ledgers of resources. A ledger holds state that logfleet cannot recover from the service, such as running
  * upgrades (U1). A ledger consists of named objects, each with its own optimistic lock. A read may return an outdated
- * object. A write based on an outdated object fails with `host.conflict`.
+ * object. A write that is based on an outdated object fails with `host.conflict`.
  */
 export interface LedgerStore {
   /** Reads one object of the owner's ledger. Returns undefined if the object does not exist. */
@@ -114,7 +114,10 @@ export interface ResourceEvent {
   readonly message: string;
   /** True if the resource cannot continue until a user acts (condition `Stalled`). */
   readonly stalled?: boolean;
-  /** True if only a pause or an outage began or ended, so the resource's state is not new. */
+  /**
+   * True if the Event reports only that a pause or an outage began or ended. The state of the resource is then the same
+   * as before.
+   */
   readonly isSameState?: boolean;
 }
 
@@ -126,19 +129,20 @@ export interface EventSink {
 export interface SecretReader {
   /** Returns the decoded keys and values of a Secret, or undefined if the Secret does not exist. */
   get(key: ResourceKey): Promise<ReadonlyMap<string, SecretText> | undefined>;
-  /** Reports whether values from environment variables are used in place of this Secret. */
+  /** Reports whether values from environment variables take the place of this Secret. */
   takesVariables?(key: ResourceKey): boolean;
 }
 
 /**
- * Leadership of this process. Only the leader may write and send requests. Leadership ends according to the local
- * clock, so even a process that was suspended notices that its leadership has ended.
+ * Leadership of this process. Only the leader may write and send requests. The leadership ends at a time on the local
+ * clock, so a process that was suspended also notices that its leadership has ended.
  */
 export interface Leadership {
   /** Reports whether this process is the leader. Its leadership ends before another process can become the leader. */
   isLeader(): boolean;
   /**
-   * Number of times this process has become the leader. When this number increases, data read earlier may be outdated.
+   * Number of times that this process has become the leader. When this number increases, data that was read earlier may
+   * be outdated.
    */
   term(): number;
   /** True if the former leader did not release the Lease or lock, for example because it crashed (B6). */
@@ -168,7 +172,7 @@ export interface Host {
    * Rejects with the error code `host.gone` if the resource no longer exists.
    */
   writeStatus<K extends KindName>(kind: K, resource: ResourceOf<K>): Promise<ResourceOf<K>>;
-  /** Tells the host that a reconcile has found a resource's stored status to be up to date. */
+  /** Tells the host that, according to a reconcile, a resource's stored status is up to date. */
   confirmStatus?<K extends KindName>(kind: K, resource: ResourceOf<K>): void;
   /**
    * Creates a resource in its owner's namespace. The new resource may be missing from the cache for some time. Fails

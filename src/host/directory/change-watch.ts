@@ -1,7 +1,7 @@
 /**
  * Watches manifest folders. Calls `onChange` when a folder has changed and then stayed the same for `debounceMs`. Also
- * calls `onChange` every `pollMs`, because the operating system can lose file watches, and because some program may
- * change files in the folder all the time. Calls to `onChange` never overlap. A change during a call triggers another
+ * calls `onChange` every `pollMs`: the operating system can lose file watches, and a folder may never stay the same if
+ * a program changes its files all the time. Calls to `onChange` never overlap. A change during a call triggers another
  * call.
  */
 import { type FSWatcher, watch } from 'node:fs';
@@ -64,7 +64,7 @@ export class ChangeWatch {
       this.#watchers.set(folder, watcher);
       this.#onEvent();
     } catch {
-      // If a folder cannot be watched, the next poll finds its changes.
+      // If a folder cannot be watched, its changes are found by the next poll.
     }
   }
 

@@ -45,8 +45,8 @@ import type { UserRequest } from './user-requests.ts';
  */
 export const deletionDelayMs = 5_000;
 /**
- * Maximum time in ms for which a starting operator waits for manifest files that are still being written (D2). It
- * exceeds `lossDelayMs`, so the operator also accepts a file from which a user has just removed text.
+ * Maximum time in ms for which a starting operator waits for manifest files that are still being written (D2). This
+ * time is longer than `lossDelayMs`, so the operator also accepts a file from which a user has just removed text.
  */
 const longestWritingMs = 15_000;
 
@@ -62,7 +62,7 @@ export interface DirectoryContentsOptions extends Pick<Ports, 'clock' | 'random'
 
 export class DirectoryContents {
   protected readonly clock: Clock;
-  /** Queue for reads and writes of ledgers. Its keys are the uids of the resources that own the ledgers. */
+  /** Queue for reads and writes of ledgers. Each ledger has its own key: the uid of the resource that owns it. */
   protected readonly ledgerQueue = new SerialQueue();
   readonly cache = new RecordCache();
   readonly #settings = new DirectorySettings();
@@ -70,7 +70,10 @@ export class DirectoryContents {
   readonly #records: RecordStore;
   readonly #reader: ManifestReader;
   readonly #queue = new SerialQueue();
-  /** Monotonic time in ms at which this process noticed that an object's manifest is missing, by object identity. */
+  /**
+   * For each object whose manifest is missing, the monotonic time in ms at which this process noticed this, by object
+   * identity.
+   */
   readonly #missingSinceMs = new Map<string, number>();
   /** Records of resources whose state is retained without a manifest, by resource identity. */
   readonly #retained = new Map<string, ResourceRecord>();
@@ -128,7 +131,7 @@ export class DirectoryContents {
     return this.#problems;
   }
 
-  /** Called each time all manifests have been read. `hasNewProblems` is true if the list of problems has changed. */
+  /** Called after each read of all manifests. `hasNewProblems` is true if the list of problems has changed. */
   protected onReading(_hasNewProblems: boolean): void {}
 
   /** Called when a resource's manifest has been deleted or has reappeared. */
@@ -248,7 +251,7 @@ export class DirectoryContents {
         await this.#addRecord(record);
       }
     }
-    // If a resource's record no longer exists, an operator has deleted the resource.
+    // A resource that an operator created has been deleted if its record no longer exists.
     for (const record of this.cache.all()) {
       if (isOwned(record) && !stored.has(identifyRecord(record))) this.cache.remove(record);
     }
@@ -256,8 +259,8 @@ export class DirectoryContents {
   }
 
   /**
-   * Adds a record loaded from disk. If an interrupted move left a resource's record in two directories, uses the newer
-   * record, and removes the other one.
+   * Adds a resource's record that was loaded from disk. If two directories contain a record of the same resource,
+   * because a move was interrupted, uses the newer record and removes the older one.
    */
   async #addRecord(record: ResourceRecord): Promise<void> {
     const id = identifyRecord(record);
@@ -287,7 +290,7 @@ export class DirectoryContents {
     this.#folders = reading.folders;
     if (reading.isUnfinished) this.#readAgainAfter(quietMs);
     for (const id of reading.ids) this.#missingSinceMs.delete(id);
-    // Applies the operator settings before the resources, so that a paused operator starts no work on them.
+    // Operator settings are applied before the resources. Otherwise, a paused operator could start work on a resource.
     this.#settings.adopt(reading, (known) => this.#isKept(identifySettings(known), reading));
     const secrets = [...this.#secrets].filter(([id]) => this.#isKept(id, reading));
     this.#secrets = new Map([...secrets, ...reading.secrets]);
@@ -334,8 +337,8 @@ export class DirectoryContents {
   }
 
   /**
-   * Moves the state of a resource to another manifest directory. No ledger is written during the move, because the write
-   * would be lost.
+   * Moves the state of a resource to another manifest directory. The resource's ledger is not written during the move,
+   * because that write would be lost.
    */
   #move(record: ResourceRecord, directory: string): Promise<ResourceRecord> {
     return this.ledgerQueue.run(record.resource.metadata.uid, async () => {
@@ -391,8 +394,8 @@ export class DirectoryContents {
   }
 
   /**
-   * Updates a resource for which no manifest was found. If the manifest has been deleted, removes the resource from the
-   * cache, so that no controller acts on the resource. The resource's state stays on disk.
+   * Updates a resource for which no manifest was found. If its manifest has been deleted, the resource is removed from
+   * the cache, so that no controller acts on it. Its state stays on disk.
    */
   async #adoptAbsent(record: ResourceRecord, reading: ManifestReading): Promise<void> {
     const { resource } = record;
@@ -415,9 +418,9 @@ export class DirectoryContents {
   }
 
   /**
-   * Reports whether to keep an object whose manifest was not found. The object is kept as long as an unreadable file
-   * may contain its manifest (D2). The operator also keeps the object for `deletionDelayMs` after its manifest
-   * disappears (D3).
+   * Reports whether an object must be kept although its manifest was not found. The object is kept as long as an
+   * unreadable file may contain its manifest (D2). The operator also keeps the object for `deletionDelayMs` after its
+   * manifest disappears (D3).
    */
   #isKept(id: string, reading: ManifestReading): boolean {
     if (reading.ids.has(id)) return false;
@@ -542,7 +545,10 @@ function annotated({ annotationWriters: _, ...metadata }: ObjectMeta, written: U
   return { ...metadata, ...written };
 }
 
-/** Runs `act` for one resource. Adds any error to `failures`, so that the remaining resources are still processed. */
+/**
+ * Runs `act` for one resource. If `act` fails, adds the error to `failures` instead of throwing it, so that the
+ * remaining resources are also processed.
+ */
 async function collectFailure(
   failures: PlacedFinding[],
   { directory, manifest }: { readonly directory: string; readonly manifest: string },

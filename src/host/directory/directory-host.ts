@@ -26,8 +26,8 @@ export interface DirectoryHostOptions extends Omit<Ports, 'metrics'> {
   /** Manifest directories. The state of each directory is stored in its subfolder `.logfleet`. */
   readonly directories: readonly string[];
   /**
-   * Values from environment variables such as `LOGFLEET_BASE_URL`, by Secret key. They are used in place of any Secret
-   * that has no manifest.
+   * Values from environment variables such as `LOGFLEET_BASE_URL`, by Secret key. These values take the place of each
+   * Secret that has no manifest.
    */
   readonly secretsFromEnvironment?: ReadonlyMap<string, SecretText> | undefined;
   /** Aborts the opening of the directories, which can take a minute. */
@@ -156,8 +156,8 @@ export class DirectoryHost extends DirectoryContents implements Host {
   }
 
   /**
-   * Logs each new problem with manifests once. An unavailable directory, or a lock file that cannot be updated, counts
-   * as an outage, so it is logged repeatedly (H2).
+   * Logs each new problem with manifests once. If a directory is unavailable, or its lock file cannot be updated, this
+   * counts as an outage, which is logged repeatedly (H2).
    */
   protected override onReading(hasNewProblems: boolean): void {
     for (const [index, directory] of [...this.#eventFiles.keys()].entries()) {
@@ -171,7 +171,10 @@ export class DirectoryHost extends DirectoryContents implements Host {
   }
 }
 
-/** Removes duplicates from a list of directories, even if they are given as different paths. Keeps the first path. */
+/**
+ * Removes duplicates from a list of directories. Different paths to the same directory are also duplicates; the first
+ * path is kept.
+ */
 async function distinctDirectories(directories: readonly string[]): Promise<readonly string[]> {
   const byPath = new Map<string, string>();
   for (const directory of directories) {
@@ -208,8 +211,8 @@ async function acquireAll(
 
 /**
  * Fails with `host.locked` if another process uses a directory that contains one of the directories or is inside it
- * (D6). This process must already hold the locks of its own directories, so that of two processes that start at the
- * same time, at least one notices the other.
+ * (D6). Call this function only while this process holds the locks of its own directories. If two processes start at
+ * the same time, at least one of them then notices the other.
  */
 async function refuseOverlaps(directories: readonly string[], options: DirectoryHostOptions): Promise<void> {
   const own = new Set(await Promise.all(directories.map((directory) => realpath(directory))));
@@ -221,8 +224,8 @@ async function refuseOverlaps(directories: readonly string[], options: Directory
 }
 
 /**
- * Yields the folders above and below `directory` on which another run would read some of the same manifests. A run reads
- * no folders whose names begin with a dot.
+ * Yields the folders above and below `directory`. If another operator runs in one of these folders, it reads some of
+ * the same manifests. Folders whose names begin with a dot are left out, because an operator does not read them.
  */
 async function* overlapping(directory: string): AsyncGenerator<string, void> {
   for (let inner = directory; !basename(inner).startsWith('.') && dirname(inner) !== inner; inner = dirname(inner)) {

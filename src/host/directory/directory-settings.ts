@@ -1,7 +1,7 @@
 /**
- * Operator-wide settings in manifest directories, from `logfleet-settings` ConfigMaps and `logfleet pause --all`. A
- * manifest that has never been valid stops all upgrades. A pause stays in effect while its file is unreadable or being
- * replaced.
+ * Settings for the whole operator in manifest directories. They come from `logfleet-settings` ConfigMaps and from the
+ * command `logfleet pause --all`. A manifest that has never been valid stops all upgrades. A pause stays in effect
+ * while its file is unreadable or being replaced.
  */
 
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ export interface Place {
 }
 
 /**
- * Manifest for which logfleet has never seen a valid version. The manifest may concern any collector, so no policy
+ * Manifest that has been invalid or unreadable since logfleet first saw it. It may concern any collector, so no policy
  * starts upgrades as long as the manifest exists (D1).
  */
 export interface UnusableManifest extends Place {
@@ -70,8 +70,8 @@ export class DirectorySettings {
   }
 
   /**
-   * Replaces the operator settings with those from a new reading of the manifests. A setting that is now missing
-   * remains in effect if `isKept` returns true for it.
+   * Replaces the operator settings with those that were found when the manifests were read again. A setting that was
+   * not found remains in effect if `isKept` returns true for it.
    */
   adopt({ settings, unusable }: SettingsReading, isKept: (known: FoundSettings) => boolean): void {
     const unreadable = unusable.filter(({ mayPause }) => mayPause).map(settingsBehind);

@@ -1,7 +1,7 @@
 /**
- * Small files that survive a crash. A reader sees either the complete old content or the complete new content. New
- * content is written to a temporary file, which is then flushed and renamed. After a crash, `removeTemporaryFiles`
- * deletes the temporary file.
+ * Reads and writes small files so that they survive a crash. A reader sees either the complete old content or the
+ * complete new content. New content is written to a temporary file, which is then flushed and renamed. After a crash,
+ * `removeTemporaryFiles` deletes the temporary file.
  */
 import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -111,7 +111,7 @@ async function makeFolders(folder: string): Promise<void> {
 }
 
 /**
- * Creates a folder in an existing folder, in such a way that the new folder survives a crash. Does nothing if the new
+ * Creates a folder in an existing folder, and flushes it to disk so that it survives a crash. Does nothing if the new
  * folder already exists.
  */
 export async function makeFolder(folder: string): Promise<void> {
@@ -127,7 +127,7 @@ export async function makeFolder(folder: string): Promise<void> {
 }
 
 /**
- * Reports whether the path is a folder. Returns false if the path cannot be read. In that case, a later `mkdir` reports
+ * Reports whether the path is a folder. Returns false if the path cannot be read, because a later `mkdir` then reports
  * the error.
  */
 export async function isFolder(path: string): Promise<boolean> {

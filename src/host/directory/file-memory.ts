@@ -82,7 +82,8 @@ export function outlinesIn({ outlines, refused }: DecodedFile, memory: FileMemor
 /**
  * Compares the new text of a manifest file with the text that logfleet last used. Returns what the new text lacks,
  * worded to follow "it lacks", or undefined if nothing is missing. Invalid objects are not compared, because logfleet
- * does not use them. If any object's name cannot be read, no object is reported as missing.
+ * does not use them. If the name of an object cannot be read, this object could be any of the missing ones, so no
+ * object is reported as missing.
  */
 export function lossOf(text: string, decoded: DecodedFile, memory: FileMemory): string | undefined {
   const { outlines } = memory;
@@ -102,8 +103,8 @@ function renderPath([id = '', ...names]: readonly string[]): string {
 }
 
 /**
- * Reports whether a file is probably truncated, which means that `text` is only the beginning of the file's earlier
- * text. Text that lacks only blank lines and comments at its end does not count as truncated.
+ * Reports whether a file is probably truncated: its new text (`text`) is only the beginning of its earlier text. If
+ * only blank lines and comments are missing at the end, the file does not count as truncated.
  * @param print digests of the lines of the earlier text
  */
 export function isCut(text: string, print: TextPrint): boolean {

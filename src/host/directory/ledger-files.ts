@@ -57,8 +57,8 @@ export class LedgerFiles implements LedgerStore {
 
   async #read(state: StateDirectory, path: string): Promise<LedgerShard | undefined> {
     const shard = await readShard(path);
-    // If the directory is unavailable, the read must fail, because a result of undefined would mean that the ledger has
-    // been lost (U1).
+    // If the directory is unavailable, the read must fail. If it returned undefined, the ledger would count as lost
+    // (U1).
     if (shard === undefined && this.#isOperator) await requireState(state);
     return shard;
   }

@@ -5,8 +5,9 @@
 import { isRecord } from '../../base/record.ts';
 
 /**
- * Names of the fields, list items and text lines in a value. Each name holds the names nested below it. A list item is
- * named `[NAME]` if it has a `name`, otherwise `[INDEX]`. A line of multi-line text is named `[line NUMBER]`.
+ * Names of the fields, list items and text lines in a value. Each name maps to the outline of what is nested below it.
+ * A list item is named `[NAME]` if it has a `name`, otherwise `[INDEX]`. A line of multi-line text is named `[line
+ * NUMBER]`.
  */
 export interface Outline {
   readonly [name: string]: Outline;

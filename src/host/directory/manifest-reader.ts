@@ -69,13 +69,13 @@ export interface ManifestReading {
   /** True if all manifests must be read again soon, because some file may not be completely written yet. */
   readonly isUnfinished: boolean;
   /**
-   * Reports whether an object may still have a manifest, even though none was found. This is the case if its manifest
-   * is invalid, or if some file is unreadable.
+   * Reports whether an object may still have a manifest, even though no valid one was found. This is the case if its
+   * manifest is invalid, or if any file is unreadable.
    */
   mayExist(id: string): boolean;
 }
 
-/** Functions that look up objects found in earlier readings. */
+/** Functions that look up objects that were found when the manifests were read earlier. */
 interface KnownBefore {
   readonly previousOf: PreviousOf;
   /** Returns the manifest file in which an object was last found, or undefined if no such file is known. */
@@ -128,7 +128,7 @@ export class ManifestReader {
   }
 
   /**
-   * Reads all manifest directories. A file that is still being written counts as unreadable.
+   * Reads all manifests in all manifest directories. A file that is still being written counts as unreadable.
    * @param takesUnfinished false to ignore new files that are still being written; the caller then reads again later
    */
   async read(known: KnownBefore, takesUnfinished: boolean): Promise<ManifestReading> {
@@ -165,7 +165,7 @@ export class ManifestReader {
 
   /**
    * Loads the stored data about the manifest files in a directory. The operator loads the data only once. Other
-   * commands load it for each reading, because an operator may have changed it.
+   * commands load the data each time they read the manifests, because an operator may have changed it.
    */
   async #load(directory: string): Promise<FileMemories> {
     const known = this.#options.isOperator ? this.#memories.get(directory) : undefined;
@@ -411,8 +411,8 @@ function incomplete(file: string, text: string, loss: string, others: readonly P
     'logfleet is still using the earlier version';
   const remedy = `write the complete file; if it is already complete, leave it unchanged for ${lossDelayMs / 1_000} s`;
   const decoded = unreadable(file, problem, remedy, text.trimEnd().split('\n').length);
-  // Omits warnings, because logfleet is not using this text yet. Reports errors, because the user may have finished
-  // writing.
+  // Warnings are left out, because logfleet does not use this text yet. Errors are reported, because the user may
+  // already have finished writing the file.
   return { ...decoded, problems: [...decoded.problems, ...others.filter(({ severity }) => severity === 'error')] };
 }
 
@@ -501,8 +501,8 @@ async function readManifest(absolutePath: string, path: string): Promise<Scanned
     if (size > maxManifestBytes) return { path, content: { failure: `it has more than ${maxManifestBytes} bytes` } };
     return { path, content: { bytes: await readFile(absolutePath), changedAtMs: mtimeMs } };
   } catch (error) {
-    // A file that is listed but does not exist is usually a link to a missing file. It counts as unreadable, because
-    // otherwise its resources would count as deleted.
+    // A file that is listed but does not exist is usually a link to a missing file. Such a file counts as unreadable.
+    // Otherwise, its resources would count as deleted.
     const isGone = isFileAbsent(error) && !(await isListed(absolutePath));
     return isGone ? undefined : unread(path, error);
   }

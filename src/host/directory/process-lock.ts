@@ -38,7 +38,7 @@ const maxAttempts = 10;
 interface Holder extends ProcessIdentity {
   readonly hostname: string;
   readonly since: string;
-  /** Random text in the lock file, by which a process recognizes its own lock. */
+  /** Random text in the lock file. A process recognizes its own lock by this text. */
   readonly token: string;
 }
 
@@ -108,7 +108,7 @@ export class ProcessLock {
     return !this.#lost && elapsedMs(this.#clock, this.#seenAt) < silenceMs;
   }
 
-  /** Explains why the last heartbeat failed. Undefined if the heartbeat succeeded. */
+  /** Reason why the last update of the lock file (heartbeat) failed. Undefined if the update succeeded. */
   get problem(): Explanation | undefined {
     return this.#problem;
   }
@@ -119,8 +119,8 @@ export class ProcessLock {
   }
 
   /**
-   * Removes the lock file. Never rejects: if the file cannot be removed, the next process finds that its holder has
-   * ended.
+   * Removes the lock file. Never rejects, because a lock file that cannot be removed does no harm: the next process
+   * notices that the holder of the lock has ended.
    */
   async release(): Promise<void> {
     this.#timer?.cancel();
@@ -181,8 +181,8 @@ export async function refuseOverlap(used: string, directory: string, options: Pr
 }
 
 /**
- * Reports whether it is certain that no process holds the lock. Returns false for a lock from another machine or
- * container, because its process cannot be checked.
+ * Reports whether it is certain that no process holds the lock. If a process on another machine or in another container
+ * wrote the lock file, returns false, because that process cannot be checked.
  */
 export async function isSurelyFree({ lockFile }: StateDirectory): Promise<boolean> {
   const holder = await readHolder(lockFile).catch(() => 'unreadable' as const);
@@ -219,9 +219,9 @@ async function place(path: string, holder: Holder): Promise<boolean> {
 }
 
 /**
- * Replaces the lock file of a dead process. Returns false if the lock file has changed in the meantime. Of all processes
- * that try to replace this lock file, only the one that creates the claim file replaces it. So a process that is slow
- * cannot replace the lock file of a new holder.
+ * Replaces the lock file of a dead process. Returns false if the lock file has changed in the meantime. Several
+ * processes may try this at the same time, but only the process that creates the claim file replaces the lock file. A
+ * slow process can therefore not replace the lock file of a new holder.
  */
 async function takeOver(
   path: string,
@@ -345,8 +345,8 @@ export class DirectoryLeadership implements Leadership {
   }
 
   /**
-   * Reports whether this process took over a lock from a process that died without releasing it. Always returns false
-   * after the first term as the leader.
+   * Reports whether this process took over a lock from a process that died without releasing the lock. Always returns
+   * false after this process's first term as the leader.
    */
   tookOverByForce(): boolean {
     return this.#term === 1 && this.#tookOver;

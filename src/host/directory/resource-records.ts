@@ -83,7 +83,7 @@ export const recordFiles = {
     await requireState(state);
     await removeDurably(state.requestFile(kind, metadata));
     await removeDurably(state.ledgersFolder(kind, metadata));
-    // Removes the record last, so that logfleet finds the record on the next start after a crash and finishes the
+    // The record is removed last. If the process crashes before that, the next start finds the record and finishes the
     // removal.
     await removeDurably(state.statusFile(kind, metadata));
   },
@@ -146,8 +146,8 @@ function unreadable(file: string): PlacedFinding {
 export const retentionDays = 30;
 
 /**
- * User-facing notice that a resource's manifest has been deleted or has reappeared. logfleet keeps the resource's state
- * without a manifest, and continues with this state when the manifest reappears (D4).
+ * User-facing notice that a resource's manifest has been deleted or has reappeared. logfleet keeps the state of a
+ * resource whose manifest was deleted, and continues with this state when the manifest reappears (D4).
  */
 export interface Notice {
   readonly kind: 'retained' | 'continued';

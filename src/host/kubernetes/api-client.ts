@@ -27,8 +27,8 @@ interface WatchCall extends WatchRequest {
 }
 
 /**
- * Object as returned by the API server. logfleet checks only the required fields, because the API server has already
- * validated the whole object.
+ * Object that the API server has returned. logfleet checks only the fields that it requires, because the API server has
+ * already validated the object.
  */
 export interface KubeObject {
   readonly metadata: {
@@ -99,7 +99,8 @@ export class ApiClient {
   }
 
   /**
-   * Deletes an object and its dependents if the object meets `preconditions`. Succeeds if the object does not exist.
+   * Deletes an object and its dependents if the object meets `preconditions`. Also succeeds if the object does not
+   * exist.
    */
   async remove(path: string, preconditions: object): Promise<void> {
     try {

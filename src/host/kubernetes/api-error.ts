@@ -22,7 +22,10 @@ import type { KubeResponse } from './kube-api.ts';
 /** Maximum delay in ms that is accepted from a Retry-After header. API servers usually specify one second. */
 const longestRetryAfterMs = 30_000;
 
-/** Tells users that the API server does not know a kind, and what to do. `place` names the API server. */
+/**
+ * Returns a message for users which says that the API server does not know a kind, and what to do. `place` names the
+ * API server.
+ */
 export function notInstalled(kind: KindName | typeof ledgerKind, place: string): string {
   const plural = kind === ledgerKind ? ledgerPlural : kinds[kind].plural;
   return `${place} does not know ${plural}: install the CRDs with \`logfleet crds | kubectl apply -f -\``;
@@ -89,7 +92,10 @@ function retryHandling({ headers }: KubeResponse): Handling {
   return delayMs === undefined ? { kind: 'backoff' } : { kind: 'retryAfter', delayMs };
 }
 
-/** Returns the message of a Kubernetes Status object. Other bodies, such as error pages, are shortened. */
+/**
+ * Returns the message in a response body that is a Kubernetes Status object. Returns any other body, such as an error
+ * page, in shortened form.
+ */
 function statusMessage(body: unknown): string {
   if (typeof body === 'object' && body !== null && 'message' in body) return String(body.message).slice(0, 500);
   return typeof body === 'string' ? body.slice(0, 100) : '';

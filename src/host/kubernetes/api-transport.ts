@@ -3,7 +3,7 @@
  *
  * Invariants:
  * - A connection pool is used until its credentials change.
- * - Credentials are reread after 10 s and after a 401.
+ * - Credentials are read again when they are older than 10 s, and after a response with status 401.
  * - Only a proxy from the kubeconfig is used, never one from the environment.
  * - Only commands that access a cluster load this file.
  */
@@ -26,8 +26,8 @@ import type {
 } from './kube-api.ts';
 
 /**
- * Time in ms for which idle connections are kept open. It exceeds the interval between Lease renewals, so that renewals
- * can use the same connection.
+ * Time in ms for which idle connections are kept open. It is longer than the interval between Lease renewals, so that
+ * renewals can use the same connection.
  */
 const keepAliveMs = 30_000;
 const connectTimeoutMs = 5_000;
@@ -90,8 +90,8 @@ export class UndiciKubeApi implements KubeApi {
       ...(query ? { query } : {}),
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
-    // `unlessAborted` rejects immediately. undici rejects an aborted request only after its connection is open or has
-    // failed.
+    // `unlessAborted` rejects as soon as the signal is aborted. undici would reject only after the request's connection
+    // is open or has failed.
     const response = await unlessAborted(signal, request);
     // The API server has rejected the credentials, so the next request rereads them.
     if (response.statusCode === 401) this.#credentials = undefined;

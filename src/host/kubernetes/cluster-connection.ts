@@ -1,7 +1,7 @@
 /**
- * Finds the cluster to which a command connects. The flags `--kubeconfig` and `--context` come first, then the file in
- * `KUBECONFIG` or `~/.kube/config`, and then the pod's service account. The client-node library is loaded only when
- * needed, because loading takes more than half a second and 60 MiB.
+ * Finds the cluster to which a command connects. The flags `--kubeconfig` and `--context` take precedence over the file
+ * in `KUBECONFIG` or `~/.kube/config`, which takes precedence over the pod's service account. The client-node library
+ * is loaded only when it is needed, because loading it takes more than half a second and 60 MiB.
  */
 import { homedir } from 'node:os';
 import { join } from 'node:path';
@@ -14,7 +14,10 @@ export interface KubeconfigOptions {
   readonly kubeconfig?: string | undefined;
   /** Context to use instead of the kubeconfig's current context. */
   readonly context?: string | undefined;
-  /** Cluster selected by `kubeconfig` and `context`. Undefined if only client-node can read the kubeconfig. */
+  /**
+   * Cluster that `kubeconfig` and `context` select. Undefined if the kubeconfig can be read only by the client-node
+   * library.
+   */
   readonly plain?: ClusterTarget | undefined;
 }
 
@@ -56,8 +59,8 @@ async function askClientNode(options: KubeconfigOptions): Promise<ClusterTarget>
 }
 
 /**
- * Reports whether a kubeconfig is only a placeholder. client-node creates a placeholder if it finds neither a
- * kubeconfig nor a pod's service account.
+ * Reports whether a kubeconfig is only a placeholder. The client-node library creates a placeholder if it finds neither
+ * a kubeconfig nor a pod's service account.
  */
 function isMadeUp(config: KubeConfig): boolean {
   return (
@@ -95,7 +98,10 @@ export function targetOf(config: KubeConfig): ClusterTarget {
   };
 }
 
-/** Reads the credentials for the cluster. client-node renews expired credentials and reads token files every minute. */
+/**
+ * Reads the credentials for the cluster. The client-node library renews expired credentials, and reads token files
+ * again every minute.
+ */
 async function readCredentials(config: KubeConfig): Promise<ClusterCredentials> {
   const options: { [Name in keyof ConnectionOptions]?: unknown } & {
     auth?: string | null;

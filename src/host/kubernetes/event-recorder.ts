@@ -4,7 +4,8 @@
  * Invariants:
  * - Each Event is also written to the log.
  * - Callers never wait for an Event, and never fail because of it.
- * - If a message is repeated within ten minutes, the count of its first Event increases, and no new Event is created.
+ * - If the same message is published again within ten minutes, no new Event is created. Instead, the count in the first
+ *   Event increases.
  * - Each resource can publish 25 Events immediately, and then one every 12 s. The queue holds 200 Events. Events beyond
  *   these limits are dropped and counted. Limits are needed because a resource's state changes several times a minute
  *   if half of the requests to the service fail.
@@ -50,7 +51,7 @@ interface EventRecorderOptions extends Ports {
   readonly client: ApiClient;
   /** Name of this process, shown in Events as the reporting instance. */
   readonly identity: string;
-  /** Called for each published Event, even if the Event is not delivered. */
+  /** Called for each published Event, even if the Event cannot be delivered to the API server. */
   readonly onEvent?: EventListener | undefined;
 }
 
@@ -61,8 +62,8 @@ export class EventRecorder implements EventSink {
   readonly #dropped: Counter;
   readonly #series = new Map<string, Series>();
   /**
-   * Monotonic time in ms at which a resource may again publish `burst` Events at once, by resource uid. Each published
-   * Event moves this time `intervalMs` further into the future.
+   * For each resource (by uid), the monotonic time in ms from which the resource may again publish `burst` Events at
+   * once. Each published Event moves this time `intervalMs` further into the future.
    */
   readonly #usedUntilMs = new Map<string, number>();
   readonly #queue: Series[] = [];

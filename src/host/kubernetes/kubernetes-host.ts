@@ -27,18 +27,18 @@ import { KubernetesWorkerJobs } from './worker-job-store.ts';
 
 const eventGraceMs = 2_000;
 /**
- * Maximum number of concurrent status writes. A higher maximum would make each write slower without allowing more
- * writes per second.
+ * Maximum number of concurrent status writes. With more concurrent writes, each write would take longer, and the number
+ * of writes per second would not increase.
  */
 const writesAtOnce = 4;
 /**
- * Maximum duration in ms of a list, watch or Lease renewal. After this time, the background loop that waits for it
- * counts as hung.
+ * Maximum duration in ms of a list, a watch or a Lease renewal. If one takes longer, the background loop that waits for
+ * it counts as hung.
  */
 const longestStepMs = 120_000;
 /**
- * Kinds of which a new leader needs the current resources. Otherwise, a schedule could create a run again that the
- * previous leader has deleted.
+ * Kinds that a new leader must list again before it starts. Otherwise, a schedule could again create a run (an export)
+ * that the previous leader has already deleted.
  */
 const relistedKinds = ['SearchExport', 'SearchExportSchedule'] as const;
 
@@ -204,8 +204,8 @@ export class KubernetesHost implements Host {
   }
 
   /**
-   * Returns a message for each kind of resource that has not been listed yet, and for each missing list that a new
-   * leader needs. Each message includes the reason if it is known.
+   * Returns a message for each kind of resource that has not been listed yet, and for each other list that a new leader
+   * needs and does not have yet. A message includes the reason for the missing list if the reason is known.
    */
   unready(): readonly string[] {
     const unlisted = [...this.#followed]

@@ -30,14 +30,14 @@ import { microTime, objectPath, operatorVersionAnnotation } from './api-paths.ts
 import { fieldManager } from './resource-writes.ts';
 
 /**
- * Duration of the Lease in ms. Another process takes over the Lease only after it has stayed unchanged for this time.
+ * Duration of the Lease in ms. Another process takes over the Lease only if the Lease has not changed for this time.
  */
 export const leaseDurationMs = 15_000;
 /** Maximum time in ms for which this process remains the leader after its last renewal of the Lease. */
 export const renewDeadlineMs = 10_000;
 /**
- * Maximum duration in ms of a request that creates a run or a Job. The next leader starts only after this time, so that
- * the first list that it reads is certain to contain what this process has created.
+ * Maximum duration in ms of a request that creates a run of a schedule or a Job. The next leader starts only when this
+ * time has passed. Its first list then certainly contains everything that this process has created.
  */
 export const createDeadlineMs = leaseDurationMs - renewDeadlineMs;
 const retryPeriodMs = 2_000;
@@ -60,7 +60,7 @@ interface Lease extends KubeObject {
   readonly spec?: LeaseSpec;
 }
 
-/** Content of the Lease, and the monotonic time in ms at which this process first saw that content. */
+/** Content of the Lease, and the monotonic time in ms at which this process first saw this content. */
 interface LeaseObservation {
   readonly spec: LeaseSpec;
   readonly sinceMs: number;
@@ -97,8 +97,8 @@ export class LeaseElection implements Leadership {
   #renewedAt: Instant | undefined;
   #expiry: Timer | undefined;
   /**
-   * True if this process has sent a write to the Lease. In that case, the Lease may name this process, even if there
-   * was no response.
+   * True if this process has sent a request that writes the Lease. Even if there was no response, the Lease may then
+   * name this process as the leader.
    */
   #wrote = false;
   #term = 0;

@@ -170,8 +170,8 @@ const maxCachedLength = 64 * 1024;
  */
 const maxCachedTotal = 32 * 1024 * 1024;
 /**
- * Number of Ledgers on the first page of a list. It is low because the size of the Ledgers is unknown, and each one can
- * be as large as 512 KiB.
+ * Number of Ledgers on the first page of a list. This number is low because the size of the Ledgers is not known yet,
+ * and a Ledger can be as large as 512 KiB.
  */
 const firstPageLimit = 50;
 const maxPageLimit = 500;
@@ -194,8 +194,8 @@ interface Listing {
   /** Ledgers in the list. Undefined after `endsAtMs`, because Ledgers use a lot of memory. */
   shards: Promise<Shards> | undefined;
   /**
-   * Ledgers that must be read by name, because the list may lack their current content. Each entry is either the API
-   * path of one Ledger, or an owner's uid, which stands for all of the owner's Ledgers.
+   * Ledgers that must be read by name, because the list may not contain their current content. An entry is either the
+   * API path of one Ledger, or the uid of an owner, which stands for all Ledgers of this owner.
    */
   readonly byName: Set<string>;
 }
@@ -204,8 +204,8 @@ interface Listing {
  * Lists all Ledgers in pages after the operator starts, because reading ten thousand Ledgers by name would take too
  * long.
  *
- * The first read of a Ledger after this process becomes the leader starts the listing. Each listed Ledger serves only
- * one read.
+ * When a Ledger is read for the first time after this process has become the leader, the list is requested. Each Ledger
+ * in the list is used for one read only. Later reads of the same Ledger are requests by name.
  *
  * Invariants:
  * - The list contains all writes of earlier leaders.
@@ -240,8 +240,8 @@ export class LedgerStartList {
   }
 
   /**
-   * Called when the list may lack the current content of an owner's Ledgers. From then on, these Ledgers are read by
-   * name.
+   * Called when the list may no longer contain the current content of an owner's Ledgers. From then on, these Ledgers
+   * are read by name.
    */
   outdate(owner: OwnerRef): void {
     this.#listings.get(this.#scopeOf(owner))?.byName.add(owner.uid);

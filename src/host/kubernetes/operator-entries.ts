@@ -46,7 +46,7 @@ interface OtherOperator {
   readonly heardAtMs: number;
   /**
    * Monotonic time in ms at which this operator asked the other operator whether it is still running. Undefined if no
-   * question is open.
+   * question is waiting for an answer.
    */
   askedAtMs?: number;
   /** True if the other operator has not answered within `responseMs` when asked whether it is still running. */
@@ -58,7 +58,7 @@ interface OtherOperator {
  * new leader.
  */
 export const responseMs = 60_000;
-/** Time in ms without a sign of life after which an operator is asked whether it is still running. */
+/** If another operator has shown no sign of life for this time in ms, it is asked whether it is still running. */
 export const askAgainMs = 600_000;
 const checkIntervalMs = 5_000;
 /**
@@ -90,8 +90,8 @@ export class OperatorEntries {
   readonly #listeners = new Map<KindName, Listeners<ResourceKey>>();
   readonly #gauge: Gauge;
   /**
-   * Earliest `since` in this operator's entries. It decides which operator acts on shared resources. Undefined if this
-   * operator has no entries.
+   * Earliest `since` in this operator's entries. The operator with the earliest `since` acts on resources that several
+   * operators manage. Undefined if this operator has no entries.
    */
   #since: string | undefined;
   /**
@@ -117,8 +117,8 @@ export class OperatorEntries {
   }
 
   /**
-   * Removes the operator entries from the status of a resource read from the API server. Learns from the entries which
-   * other operators are running.
+   * Removes the operator entries from the status of a resource that was read from the API server. The entries show
+   * which other operators are running.
    * @param before last known version of the resource
    */
   hide<R extends AnyResource>(resource: R, before: AnyResource | undefined): R {
@@ -132,7 +132,7 @@ export class OperatorEntries {
     return bare;
   }
 
-  /** Returns the resource with the entries of all running operators in its status. */
+  /** Returns the resource with a status that contains the entries of all running operators. */
   show<R extends AnyResource>(resource: R): R {
     const known = this.#options.newest(resource.kind, resource.metadata);
     const { condition } = this.#hiddenOf(known);
@@ -325,7 +325,7 @@ export class OperatorEntries {
       try {
         await write(resource);
         const written = newest(kind, metadata);
-        // Calls the listeners here, because the cache does not report this process's own writes.
+        // The listeners must be called here, because the cache does not call them for this process's own writes.
         if (written && wasForeign !== this.#isForeign(written)) this.#notify(written);
       } catch (error) {
         if (hasCode(error, 'host.gone') || hasCode(error, 'host.conflict')) continue;

@@ -1,8 +1,8 @@
 /**
  * Keeps a cache in sync with the resources on an API server: first lists the resources, then watches for changes.
  *
- * Lists again after ten minutes, after a 410, after three failures in a row, when a watch event has been lost, and on
- * request.
+ * The resources are listed again after ten minutes, after a response with status 410, after three failures in a row,
+ * after the loss of a watch event, and on request.
  *
  * Invariants:
  * - A failure does not stop a reflector: another list or watch follows.
@@ -28,8 +28,8 @@ const usualWatchSeconds = 20;
 /** Time in ms by which a watch may exceed its requested duration before it is aborted. */
 const watchMarginMs = 5_000;
 /**
- * Interval between lists, in ms. A watch can lose a single event without an error, even one that pauses the whole
- * operator. The next list corrects the cache.
+ * Interval between lists, in ms. A watch can lose a single event without an error, even an event that pauses the whole
+ * operator. The next list then corrects the cache.
  */
 const relistIntervalMs = 600_000;
 /** Minimum duration in ms of a watch without events. A watch that ends sooner counts as failed. */
@@ -49,7 +49,7 @@ type RelistReason = 'start' | 'interval' | 'expired' | 'failures' | 'conflict' |
 interface Listing {
   readonly reason: RelistReason;
   /**
-   * True to read the list in pages. If the continue token of a page has expired, the whole list is read again in one
+   * True if the list is read in pages. If the continue token of a page has expired, the whole list is read again in one
    * request.
    */
   readonly paged: boolean;
@@ -82,8 +82,8 @@ export class Reflector<R extends CachedResource> {
   readonly #options: ReflectorOptions<R>;
   readonly #relists: Counter;
   /**
-   * Resource versions that are outdated, because the API server has rejected a write based on them. If the cache still
-   * contains one of these versions when the watch ends, the watch has lost an event.
+   * Outdated resource versions: the API server has rejected a write that was based on them. If the cache still contains
+   * one of these versions when the watch ends, the watch has lost an event.
    */
   readonly #refusedVersions = new Map<string, ResourceKey & { readonly resourceVersion: string }>();
   /** List that is being read. Undefined while a watch is running. */
@@ -145,8 +145,8 @@ export class Reflector<R extends CachedResource> {
   }
 
   /**
-   * Immediately lists all resources again. Resolves when the new list is in the cache, or when listing is forbidden or
-   * the kind is not installed. The new list contains all changes made before this call.
+   * Lists all resources again, without a delay. Resolves when the new list is in the cache. Also resolves if listing is
+   * forbidden, or if the kind is not installed. The new list contains all changes made before this call.
    */
   relist(): Promise<void> {
     const listed = new Promise<void>((resolve) => this.#listed.push(resolve));

@@ -7,8 +7,8 @@
  *   list reports later.
  * - If a resource has a new uid, the old resource counts as deleted, and the new one as added.
  * - Listeners are called only for changes by other writers. An error in one listener does not affect other listeners.
- * - Listeners are not called until running writes have ended, because the watch may report a write before its response
- *   arrives.
+ * - Listeners are not called while this process is writing the resource, because the watch may report the write before
+ *   its response arrives.
  */
 import { keyText } from '../../base/key-text.ts';
 import { Listeners } from '../../base/listeners.ts';
@@ -25,7 +25,7 @@ export interface CachedResource {
   };
 }
 
-/** Maximum number of resource versions in `superseded`. */
+/** Maximum number of replaced resource versions that are remembered for one resource (`superseded`). */
 const maxSuperseded = 64;
 
 interface CacheEntry<R> {
@@ -38,8 +38,8 @@ interface CacheEntry<R> {
   /** Number of writes to the resource by this process that have not ended yet. */
   writes: number;
   /**
-   * Resource versions that the watch has reported during a write by this process. Listeners are called after the write
-   * ends.
+   * Resource versions that the watch has reported while this process was writing the resource. The listeners are called
+   * when the write has ended.
    */
   unreported?: Set<string>;
 }
@@ -80,8 +80,8 @@ export class ResourceCache<R extends CachedResource> implements ResourceSource<R
   }
 
   /**
-   * Reports whether the watch event with this resource version was caused by a write of this process. Call this method
-   * only once per event, because it returns true only once.
+   * Reports whether a write of this process caused the watch event with this resource version. Call this method only
+   * once per event, because it returns true only once for a write.
    */
   takeOwnWrite(resourceVersion: string): boolean {
     return this.#unreportedWrites.delete(resourceVersion);
@@ -129,15 +129,16 @@ export class ResourceCache<R extends CachedResource> implements ResourceSource<R
         this.#remove(metadata);
     }
     for (const resource of resources) this.put(resource);
-    // The list already contains these writes, and the next watch reports only changes made after the list.
+    // The list already contains this process's writes. The next watch will not report them, because it reports only
+    // changes made after the list.
     this.#unreportedWrites.clear();
     this.#unfilled.delete(scope);
     if (this.synced()) this.#filled.resolve();
   }
 
   /**
-   * Calls `send` to write a resource. Then stores the written resource in the cache, unless the cache already has a
-   * newer version.
+   * Calls `send`, which writes a resource. Then stores the written resource in the cache, unless the cache already
+   * contains a newer version.
    */
   async write(basedOn: R['metadata'], send: () => Promise<R>): Promise<R> {
     const entry = this.#entries.get(keyText(basedOn));

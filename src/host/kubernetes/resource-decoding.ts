@@ -1,6 +1,7 @@
 /**
- * Decodes API objects into the types in `kinds.ts`. Drops managed fields and labels to save memory, but keeps the names
- * of the users who wrote logfleet's annotations. Does not validate specs, because the API server has already done so.
+ * Decodes API objects into the types in `kinds.ts`. Managed fields and labels are dropped to save memory, except the
+ * names of the users who wrote logfleet's annotations. Specs are not validated, because the API server has already
+ * validated them.
  */
 
 import { readAnnotationWriters } from '../../api/annotation-writers.ts';
@@ -10,8 +11,8 @@ import { isRecord } from '../../base/record.ts';
 import { isKubeObject, type KubeObject } from './api-client.ts';
 
 /**
- * Decodes a resource. Returns undefined if `value` is invalid. `value` need not contain a `kind`, because the items of
- * a list have none.
+ * Decodes a resource. Returns undefined if `value` is not a valid resource. `value` may lack the field `kind`, because
+ * the items of a list do not have this field.
  */
 export function decodeResource<K extends KindName>(kind: K, value: unknown): ResourceOf<K> | undefined {
   if (!isKubeObject(value) || !isRecord(value.spec)) return undefined;

@@ -1,7 +1,7 @@
 /**
  * Creates and deletes resources, and writes the complete status of a resource. If another program has changed the
- * status, the write fails with `host.conflict` and overwrites nothing. The next reconcile decides again, based on the
- * changed status.
+ * status in the meantime, the write fails with `host.conflict` and overwrites nothing. The next reconcile then starts
+ * from the changed status.
  */
 import { reasons } from '../../api/conditions.ts';
 import { type AnyResource, apiVersion, type KindName } from '../../api/kinds.ts';
@@ -60,8 +60,8 @@ export async function createResource<K extends KindName>(
 }
 
 /**
- * Reports whether the owner already owns the existing resource with this name. Returns undefined if no such resource
- * exists.
+ * Reports whether the existing resource with this name belongs to the owner. Returns undefined if there is no resource
+ * with this name.
  */
 async function isOwnedBy<K extends KindName>(
   client: ApiClient,

@@ -107,7 +107,7 @@ export class KubernetesWorkerJobs implements WorkerJobs {
     try {
       await this.#client.remove(objectPath('jobs', namespace, name), { uid });
     } catch (error) {
-      // A conflict means that the Job has already been deleted, and another Job now has its name.
+      // A conflict means that the Job has already been deleted, and another Job with the same name has been created.
       if (!hasCode(error, 'host.conflict')) throw error;
     }
   }
@@ -133,8 +133,8 @@ class WatchedResources<R extends WorkerJob | WorkerPod> {
   /** One reflector per scope. */
   readonly #reflectors: readonly Reflector<R>[];
   /**
-   * Uid of the export to which each Job or pod belongs. When a Job or pod is deleted, listeners are called with this
-   * uid.
+   * For each Job or pod, the uid of the export to which it belongs. When a Job or pod is deleted, listeners are called
+   * with this uid.
    */
   readonly #uids = new Map<string, string>();
 
