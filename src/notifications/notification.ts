@@ -1,6 +1,6 @@
 /**
- * Notifications about resources that users are waiting for, or that need user action. This file chooses the Events that
- * become notifications, and renders webhook requests. A request contains no secrets.
+ * Notifications about resources that users are waiting for, or for which a user must act. This file decides which
+ * Events become notifications, and renders the webhook requests. A request contains no secrets.
  */
 
 import { createHash } from 'node:crypto';

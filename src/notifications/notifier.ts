@@ -43,7 +43,7 @@ export class Notifier {
     this.#outcomes = notificationCounter(options.metrics);
   }
 
-  /** Queues a notification about an Event, if the Event calls for one. */
+  /** Queues a notification about an Event, if users must be notified about the Event. */
   announce(owner: OwnerRef, event: ResourceEvent): void {
     const notification = notificationOf(owner, event, this.#options.clock.now());
     if (!notification) return;
@@ -102,15 +102,18 @@ export class Notifier {
   }
 }
 
-/** Metric that counts notifications by outcome. The metric also exists without a webhook, because an alert uses it. */
+/**
+ * Metric that counts notifications by outcome. The metric exists even if no webhook is configured, because an alert
+ * uses it.
+ */
 export function notificationCounter(metrics: Metrics): Counter {
   const counter = metrics.counter(
     'logfleet_notifications_total',
     'Notifications, by outcome: sent, failed after all attempts, or dropped because the queue was full.',
     ['outcome'],
   );
-  // Creates the series with the value 0. Without this value, an alert on the increase of the counter would miss the
-  // first failure.
+  // Each series of the metric begins with the value 0. Otherwise, an alert on the increase of the counter would miss
+  // the first failure.
   for (const outcome of ['sent', 'failed', 'dropped']) counter.add({ outcome }, 0);
   return counter;
 }

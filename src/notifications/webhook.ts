@@ -1,4 +1,4 @@
-/** Sends a notification to the webhook that a Secret describes. */
+/** Sends notifications to the webhook whose address is in a Secret. */
 import { Agent, ProxyAgent, request } from 'undici';
 import { LogfleetError } from '../base/errors.ts';
 import { type Environment, proxyCredentials, proxyFor } from '../base/proxy-environment.ts';
@@ -14,7 +14,7 @@ export interface Webhook {
   readonly caCertificates: string | undefined;
 }
 
-/** Time limit, in ms, for each of two steps: connecting, and receiving the response headers. */
+/** Time limit, in ms, for opening the connection, and again for receiving the response headers. */
 const timeoutMs = 10_000;
 
 /** Reads the webhook from the keys of a Secret. A thrown error names the invalid key, and contains no secret value. */
@@ -56,7 +56,7 @@ export async function sendNotification(
       },
       ...{ headersTimeout: timeoutMs, signal },
     });
-    // The response body is discarded, because an endless response would block the queue.
+    // The response body is not read, because an endless response would block the queue of notifications.
     body.on('error', () => {}).destroy();
     status = statusCode;
   } catch (error) {
