@@ -1,6 +1,6 @@
 /**
- * Columns of an export's files: the fields that the user selected, or all known fields. All files have the same
- * columns.
+ * Columns of the files of an export: the fields that the user selected, or all known fields. All files of an export
+ * have the same columns.
  */
 
 /** Type of a column. `integer` has 64 bits. `instant` is the number of milliseconds since the epoch. */
@@ -20,7 +20,8 @@ export interface DescribedField {
 export interface ColumnSet {
   readonly columns: readonly Column[];
   /**
-   * Name of the extra column. For each row, it holds all fields that have no column of their own, as one JSON object.
+   * Name of the extra column. For each row, this column contains all fields that have no column of their own, as one
+   * JSON object.
    */
   readonly restName: string;
   /** True if the fields without a column of their own are stored in an extra column. */
@@ -42,8 +43,8 @@ export function recordColumns(chosen: readonly string[], known: readonly Describ
 }
 
 /**
- * Converts the name of a field that the service itself defines, such as `_messageTime`, to lower case, because the
- * service varies its spelling. Leaves other names unchanged.
+ * Converts the name of a field to lower case if the service itself defines the field, as in `_messageTime`, because the
+ * service spells such names in several ways. Leaves other names unchanged.
  */
 export function foldedName(name: string): string {
   return /^_[A-Za-z]+$/.test(name) ? name.toLowerCase() : name;

@@ -1,8 +1,8 @@
 /**
  * Compresses data files with gzip or zstd on separate threads.
  *
- * With gzip, two chunks are compressed in parallel. This makes the file about 1 % larger, but any gzip reader can read
- * it.
+ * With gzip, two chunks of a file are compressed in parallel. This makes the file about 1 % larger, but any program
+ * that reads gzip can read the file.
  */
 import { promisify } from 'node:util';
 import { constants, crc32, createZstdCompress, deflateRaw, type ZstdCompress } from 'node:zlib';
@@ -46,11 +46,12 @@ const unpacked: Packer = {
   close: () => {},
 };
 
-/** Lowest zstd level whose memory is limited. Without a limit, lower levels take at most 9 MiB per file. */
+/** Lowest zstd level at which memory must be limited. Lower levels take at most 9 MiB per file even without a limit. */
 const limitedLevel = 9;
 /**
- * Base-2 logarithms of table sizes that limit a zstd stream to 8 MiB of memory. Without them, level 9 takes 16 MiB and
- * level 19 takes 89 MiB. The limits make compression faster, and compressed web server logs at most 2 % larger.
+ * Base-2 logarithms of table sizes with which a zstd stream uses at most 8 MiB of memory. Without these limits, level 9
+ * uses 16 MiB and level 19 uses 89 MiB. With the limits, compression is faster, and compressed web server logs are at
+ * most 2 % larger.
  */
 const tableLimits = {
   [constants.ZSTD_c_windowLog]: 21,

@@ -40,7 +40,8 @@ export class CsvEncoder implements RowEncoder {
     const row = this.#row;
     row.read(bytes);
     const columns = row.kinds.length;
-    // Maximum length of the line. Each quote is written twice, so a line consisting only of quotes becomes the longest.
+    // Reserves space for the longest possible line: each quote is written twice, so a row that contains only quotes
+    // results in the longest line.
     this.#reserve(bytes.length, columns + 1);
     const start = this.#spool.at;
     let at = start;
@@ -155,7 +156,7 @@ function needsQuotes(bytes: Buffer, start: number, end: number): boolean {
  */
 function isFormula(bytes: Buffer, start: number, end: number): boolean {
   if (start === end || isSuspicious[bytes[start] as number] === 0) return false;
-  // Many cells contain negative integers, so this fast check comes first. It creates no string.
+  // This fast check comes first, because many cells contain negative integers. It creates no string.
   if (bytes[start] === char.minus && end > start + 1 && areDigits(bytes, start + 1, end)) return false;
   const text = bytes.toString('utf8', start, end);
   return formulaStart.test(text) && !signedNumber.test(text);
@@ -172,7 +173,7 @@ function areDigits(bytes: Buffer, start: number, end: number): boolean {
 const formulaStart = /^[=+\-@\t\r\n＝＋－＠]/;
 const signedNumber = /^[+-]\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 /**
- * Table of all byte values, with 1 for each byte that can begin a formula. 0xef is the first UTF-8 byte of full-width
- * signs.
+ * Table with an entry for each byte value: 1 if the byte can begin a formula. The byte 0xef is the first byte of
+ * full-width signs in UTF-8.
  */
 const isSuspicious = marked('=+-@\t\r\n\xef');

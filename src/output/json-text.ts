@@ -6,15 +6,15 @@ import { isUtf8 } from 'node:buffer';
 import { char, plainEnd } from '../base/json-bytes.ts';
 
 /**
- * Replaces line breaks with spaces. This changes no value, because a valid JSON string contains no unescaped line
- * breaks.
+ * Replaces line breaks in JSON text with spaces. No value changes, because a valid JSON string contains no unescaped
+ * line breaks.
  */
 export function withoutLineBreaks(text: Uint8Array): Uint8Array {
   if (text.indexOf(char.lineFeed) < 0) return text;
   return text.map((byte) => (byte === char.lineFeed || byte === char.carriageReturn ? char.space : byte));
 }
 
-/** Returns the index after the closing quote of a string. `from` is the index after the opening quote. */
+/** Returns the index after the closing quote of a JSON string. `from` is the index after the opening quote. */
 export function afterString(bytes: Uint8Array, view: DataView, from: number, end: number): number {
   let at = plainEnd(bytes, view, from, end);
   while (bytes[at] === char.backslash) at = plainEnd(bytes, view, at + 2, end);
@@ -76,7 +76,7 @@ export function writeText(target: Buffer, at: number, bytes: Buffer, view: DataV
   let end = at;
   let next = from;
   while (next < to) {
-    // The searched range includes the closing quote, so `plainEnd` stops there at the latest.
+    // The closing quote is part of the range that `plainEnd` searches, so the search stops at this quote at the latest.
     const plain = plainEnd(bytes, view, next, to + 1);
     end = copyBytes(target, end, bytes, next, plain);
     if (plain >= to) break;

@@ -11,8 +11,8 @@ import type { RawRow, RowEncoder } from './row-encoder.ts';
 export class NdjsonEncoder implements RowEncoder {
   readonly #spool: ByteSpool;
   /**
-   * Start of the unfinished rows in the current chunk: the rows whose line breaks have not been replaced yet.
-   * `#lineEnds` contains the end of each unfinished row.
+   * Start of the unfinished rows in the current chunk. In an unfinished row, line breaks have not been replaced with
+   * spaces yet. `#lineEnds` contains the end of each unfinished row.
    */
   #from = 0;
   readonly #lineEnds: number[] = [];

@@ -67,8 +67,8 @@ export function textColumn(name: string): ParquetColumn & { readonly store: Text
 }
 
 /**
- * Returns a function that adds integers or times to a column. For speed, the function does not call `read` for values
- * with at most `maxPlainDigits` digits.
+ * Returns a function that adds integers or times to a column. The function calls `read` only for values with more than
+ * `maxPlainDigits` digits and for values that are not plain digits, because `read` is slow.
  */
 function integerAdder(store: WordStore, maxPlainDigits: number, read: (text: string) => TypedValue<bigint>) {
   return (row: RowColumns, column: number) => {

@@ -1,6 +1,6 @@
 /**
- * Writes Parquet. Numbers, times and booleans have typed columns. A value of another type is stored in an extra column,
- * so that no value is lost.
+ * Writes Parquet files. Numbers, times and booleans have typed columns. A value that does not match the type of its
+ * column is stored in an extra column, so that no value is lost.
  *
  * Rows stay in memory until a row group is full.
  */
@@ -26,15 +26,15 @@ export interface ParquetOptions {
   readonly compression: Compression;
   readonly groupBytes?: number;
   readonly footerBytes?: number;
-  /** Buffers shared with other files. All these files must have the same columns. */
+  /** Buffers that this file shares with other files. All of these files must have the same columns. */
   readonly memory?: ParquetMemory;
 }
 
 interface RowGroup {
   readonly columns: readonly ParquetColumn[];
   /**
-   * Extra column for values that have no column or do not match their column's type. Absent if the file needs no extra
-   * column.
+   * Extra column for values that have no column of their own, and for values that do not match the type of their
+   * column. Undefined if the file needs no extra column.
    */
   readonly rest: ReturnType<typeof textColumn> | undefined;
   /** All columns, including the extra column. */
@@ -77,7 +77,7 @@ export class ParquetEncoder implements RowEncoder {
   readonly #memory: ParquetMemory;
   readonly #group: RowGroup;
   readonly #spool: ByteSpool;
-  /** Bytes of the file that have not yet been moved to `spool`. */
+  /** Bytes of the file that have not been moved to the spool (the output buffer) yet. */
   readonly #out = new ByteWriter();
   readonly #pages: PageWriter;
   readonly #groups: ParquetFooter;

@@ -1,6 +1,6 @@
 /**
- * Builds the footer of a Parquet file. The footer describes the columns, and states where each row group is stored. The
- * entry of a row group is encoded immediately, to save memory.
+ * Builds the footer of a Parquet file. The footer describes the columns, and contains an entry for each row group with
+ * its position in the file. Each entry is encoded as soon as its row group has been written, to save memory.
  */
 import { ByteWriter, type SchemaElement } from 'hyparquet-writer';
 import { logicalType } from 'hyparquet-writer/src/metadata.js';
@@ -78,7 +78,7 @@ export class ParquetFooter {
       field_2: [{ field_4: 'root', field_5: this.#elements.length }, ...this.#elements.map(columnOf)],
       field_3: BigInt(this.#rows),
     });
-    // Removes the end marker of the Thrift structure, because more fields follow.
+    // The end marker of the Thrift structure is removed, because more fields follow.
     out.index--;
     out.offset--;
     out.appendUint8(listOfStructs.fieldHeader);
@@ -89,8 +89,8 @@ export class ParquetFooter {
       out.appendVarInt(this.#count);
     }
     out.appendBytes(this.#groups.getBytes());
-    // Thrift encodes a field number as the difference from the previous field number, here 4. So `field_2` becomes
-    // field 6, and `field_3` becomes field 7.
+    // Thrift encodes a field number as its difference from the previous field number. The previous field is field 4, so
+    // `field_2` becomes field 6, and `field_3` becomes field 7.
     serializeTCompactProtocol(out, { field_2: 'logfleet', field_3: this.#elements.map(() => ({ field_1: {} })) });
     out.appendUint32(out.offset - start);
   }

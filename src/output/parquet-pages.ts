@@ -43,7 +43,7 @@ export interface PageTotals {
 }
 
 export class PageMemory {
-  /** Buffer for the definition levels of a page. They show which rows have a value. */
+  /** Buffer for the definition levels of a page. The definition levels show which rows have a value. */
   readonly levels = new ByteWriter();
   /** Encoded values. */
   readonly values = new ByteWriter();
@@ -149,7 +149,7 @@ export class PageWriter {
     this.#dataPages++;
   }
 
-  /** Passes a finished page to the spool immediately, to save memory. */
+  /** Each finished page is immediately passed to the spool (the output buffer), to save memory. */
   #pass(packed: Uint8Array): void {
     this.#spool.append(this.#out.getBytes());
     this.#spool.append(packed);
@@ -194,7 +194,10 @@ export class PageWriter {
 
 const bytesPerWord = 8;
 
-/** Divides rows into pages with equal numbers of rows. `from` and `to` are the start and end of a page's values. */
+/**
+ * Divides the rows into pages with equal numbers of rows. `from` and `to` are the indexes at which the values of a page
+ * start and end.
+ */
 function* evenPages(present: Uint8Array, bytesOfValue: number) {
   const rowsOfPage = usualPageBytes / bytesOfValue;
   let from = 0;

@@ -1,8 +1,8 @@
 /**
  * Writes rows to data files of limited size (parts). Each part belongs to one partition, such as an hour.
  *
- * The number of open parts is limited, because each part uses about 1 MB of memory (Parquet: 6 MB). When the limit is
- * reached and a new partition begins, the part that has gone longest without a row is ended.
+ * The number of open parts is limited, because each part uses about 1 MB of memory (Parquet: 6 MB). If the limit has
+ * been reached when a new partition begins, the part that has not received a row for the longest time is ended.
  */
 import { type PartOptions, type PartSummary, PartWriter } from './part-writer.ts';
 import type { RawRow } from './row-encoder.ts';
@@ -49,7 +49,10 @@ export class PartSeries {
     this.#partOf(partition).row(row);
   }
 
-  /** Returns a promise if too much data is unwritten. The caller must wait for the promise before the next row. */
+  /**
+   * Returns a promise if too much data has not been written yet. The caller must wait for the promise before it adds
+   * the next row.
+   */
   drained(): Promise<void> | undefined {
     if (this.#failure) return Promise.reject(this.#failure.error);
     const draining = this.#current?.writer.drained();

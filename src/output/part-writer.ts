@@ -11,7 +11,7 @@ import type { RawRow, RowEncoder } from './row-encoder.ts';
 export interface PartSink {
   /** Writes a chunk. The caller waits for the promise before the next call, and then reuses the chunk's memory. */
   write(chunk: Uint8Array): Promise<void>;
-  /** Ends the file. When the promise resolves, the file is durable. */
+  /** Ends the file. When the promise resolves, the file is complete and durable. */
   finish(): Promise<void>;
   /** Removes everything that has been written to the file. */
   abort(): Promise<void>;
@@ -38,7 +38,7 @@ export interface PartSummary {
   readonly misfits: number;
 }
 
-/** Maximum number of unwritten bytes. Callers should wait while it is exceeded. */
+/** Maximum number of bytes that have not been written yet. Callers should wait while there are more. */
 const maxWaitingBytes = 512 * 1024;
 /** Minimum length of a chunk in bytes. */
 const minChunkBytes = 4 * 1024;
@@ -93,8 +93,8 @@ export class PartWriter {
   }
 
   /**
-   * Returns a promise if too much data is unwritten. The caller must wait for the promise, which rejects if a write
-   * fails.
+   * Returns a promise if too much data has not been written yet. The caller must wait for the promise, which rejects if
+   * a write fails.
    */
   drained(): Promise<void> | undefined {
     if (this.#failure) return Promise.reject(this.#failure.error);
@@ -145,7 +145,7 @@ export class PartWriter {
     await this.#pass(await this.#packer.end());
   }
 
-  /** Passes the chunks that are waiting to the compressor, up to its limit of parallel calls. */
+  /** Passes waiting chunks to the compressor, as long as the compressor accepts another parallel call. */
   #takeChunks(): void {
     while (!this.#failure && this.#running < this.#packer.parallel) {
       const chunk = this.#spool.take();

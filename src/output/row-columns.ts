@@ -1,8 +1,8 @@
 /**
- * Finds the column values in a row without parsing the whole row. Most rows have the same names in the same order, so
- * names are compared with those of the previous row.
+ * Finds the values of the columns in a row without parsing the whole row. Most rows have the same field names in the
+ * same order, so each name is first compared with the name at the same place in the previous row.
  *
- * If a name occurs twice, the last value is used, as in JSON.parse.
+ * If a row contains a name twice, the last value is used, as in JSON.parse.
  */
 import { char, occursAt, plainEnd } from '../base/json-bytes.ts';
 import { foldedName } from './columns.ts';
@@ -22,8 +22,8 @@ interface KnownName {
 }
 
 /**
- * Maximum number of field names in the cache. Without a limit, the cache could grow forever, because a query can create
- * field names from ids.
+ * Maximum number of field names in the cache. A query can create field names from ids, so the cache could grow forever
+ * without a limit.
  */
 const maxKnownNames = 10_000;
 const noName: KnownName = { bytes: Buffer.of(0), column: -1 };
@@ -38,21 +38,26 @@ export class RowColumns {
   readonly ends: Int32Array;
   /** Start of each column's field name in the row: the position of the opening quote. */
   readonly nameStarts: Int32Array;
-  /** Fields that have no column: for each field, the start of its name and the end of its value. */
+  /**
+   * Fields of the current row that have no column. For each field, the list contains the start of its name and the end
+   * of its value.
+   */
   readonly others: number[] = [];
 
   readonly #columnOf: ReadonlyMap<string, number>;
   readonly #known = new Map<string, KnownName>();
   /** Field names of the previous row, in order. */
   readonly #order: KnownName[] = [];
-  /** Name of the field that each column got its value from. Several spellings of a name can map to the same column. */
+  /**
+   * For each column, the field name whose value the column has. Several spellings of a name can map to the same column.
+   */
   readonly #filledBy: KnownName[];
   /** Kind of the most recently skipped value. */
   #kind: ValueKind = valueKind.absent;
   #memory: ArrayBufferLike | undefined;
 
   constructor(names: readonly string[]) {
-    // Exact names are added last, so that they take precedence over lower-case names.
+    // Exact names are added last, so that an exact name takes precedence over a name in lower case.
     const folded = names.map((name, index) => [foldedName(name), index] as const);
     this.#columnOf = new Map([...folded.reverse(), ...names.map((name, index) => [name, index] as const)]);
     this.kinds = new Uint8Array(names.length);
@@ -151,12 +156,12 @@ export class RowColumns {
   }
 }
 
-/** Maximum number of bytes that `writeRest` writes beyond the length of the row. */
+/** Maximum number of bytes by which the output of `writeRest` can be longer than the row. */
 export const restBytes = 2;
 
 /**
- * Writes fields of a row as one JSON object. Returns the length of the object, or 0 if there are no fields. `members`
- * contains the start of each name and the end of each value.
+ * Writes some fields of a row as one JSON object. Returns the length of the object, or 0 if there are no fields. For
+ * each field, `members` contains the start of the name and the end of the value.
  */
 export function writeRest(target: Buffer, bytes: Buffer, members: readonly number[]): number {
   let at = 0;

@@ -1,7 +1,8 @@
 /** Encoder interface. An encoder converts rows into the bytes of one data file. */
 
 /**
- * Row as sent by the service: a valid JSON object. Use the bytes only during the call, because their memory is reused.
+ * Row as sent by the service: a valid JSON object. The bytes must be used only during the call, because their memory is
+ * reused.
  */
 export interface RawRow {
   readonly bytes: Uint8Array;

@@ -5,13 +5,11 @@ import { copyBytes, writeText } from './json-text.ts';
 import type { Bounds } from './parquet-footer.ts';
 import { type PageWriter, usualPageBytes } from './parquet-pages.ts';
 
-/**
- * After this number of texts, a column decides whether to keep looking for equal texts. It stops if more than half of
- * the texts are distinct.
- */
+/** After this number of texts, the search for equal texts ends if more than half of the texts are distinct. */
 const textsOnTrial = 1_000;
 /**
- * Maximum length in bytes of a text that is compared with earlier texts. A longer text is stored again for each row.
+ * Maximum length in bytes of a text that is compared with earlier texts. A longer text is stored once for each row that
+ * contains it.
  */
 const maxSharedLength = 256;
 /** Initial number of slots in the hash table. It must be a power of two. */
@@ -104,9 +102,9 @@ export class TextStore {
   }
 
   #writePlain(pages: PageWriter, present: Uint8Array): void {
-    // If all texts are distinct, they are already stored in row order, so no lookup by index is needed.
+    // If all texts are distinct, they are stored in the order of the rows, so no lookup by index is needed.
     const isInOrder = this.#kept === this.#textRows;
-    // Divides the column into pages of equal size, because a short last page compresses worse.
+    // The column is divided into pages of equal size, because a short last page would be compressed less well.
     const pageBytes = this.#plainBytes / Math.max(1, Math.round(this.#plainBytes / usualPageBytes));
     let [row, index] = [0, 0];
     while (row < present.length) {
@@ -226,7 +224,7 @@ export class TextStore {
     return hash ^ (hash >>> 15);
   }
 
-  /** Reserves memory for a text, and returns the index at which the caller must write the text. */
+  /** Reserves memory for a text, and returns the index in `#bytes` at which the caller must write the text. */
   #reserve(bytes: number): number {
     const start = this.#end;
     const end = start + lengthBytes + bytes;

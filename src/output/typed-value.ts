@@ -1,6 +1,7 @@
 /**
- * Parses values for typed columns. The service writes all values as strings, and some integers as `1.788E12` (sections
- * 2.5 and 10.3 of docs/service.md). Text that would lose precision is stored in the extra column.
+ * Parses values for columns with a type. The service writes all values as strings, and some integers in a form such as
+ * `1.788E12` (sections 2.5 and 10.3 of docs/service.md). A value that the type cannot represent exactly is stored in
+ * the extra column.
  */
 
 /** Parsed text. `fits` is false if the type cannot represent the text exactly. */
@@ -24,7 +25,7 @@ export function integerOf(text: string): TypedValue<bigint> {
     return value >= smallest && value <= largest ? { value, fits: true } : misfit;
   }
   const value = numberForm.test(text) ? Number(text) : Number.NaN;
-  // Rejects a number with more than `exactDigits` digits, because parsing may have dropped its fraction.
+  // A number with more than `exactDigits` digits is rejected, because parsing it may have dropped its fraction.
   return Number.isSafeInteger(value) && digitsOf(text).length <= exactDigits
     ? { value: BigInt(value), fits: true }
     : misfit;
@@ -39,9 +40,9 @@ export function instantOf(text: string): TypedValue<bigint> {
   return value !== null && (value < earliestMs || value > latestMs) ? misfit : { value, fits };
 }
 
-/** Maximum number of decimal digits at which a double represents every number exactly. */
+/** Number of significant decimal digits that a double preserves in every number. */
 const exactDigits = 15;
-/** Maximum number of digits needed to write a double. */
+/** Maximum number of significant digits that are needed to write any double exactly. */
 const maxDoubleDigits = 17;
 const specials: ReadonlyMap<string, number> = new Map([
   ['NaN', Number.NaN],

@@ -105,8 +105,8 @@ export class WordStore {
   }
 
   /**
-   * Returns the smallest and largest double. As Parquet requires, NaN is ignored, a smallest value of zero becomes -0,
-   * and a largest value of zero becomes +0.
+   * Returns the smallest and the largest double. As Parquet requires, NaN is ignored. If the smallest value is zero, it
+   * is returned as -0; if the largest value is zero, it is returned as +0.
    */
   get doubleBounds(): Bounds {
     const doubles = this.#doubles.subarray(0, this.#words);
@@ -159,7 +159,7 @@ function bytesOf(halves: Int32Array<ArrayBuffer>): Uint8Array {
 
 /** Dictionary of the distinct 64-bit values of a column. Its memory is reused for each column. */
 export class WordDictionary {
-  /** Distinct values in the order of their first occurrence, each stored as two 32-bit halves. */
+  /** Distinct values in the order of their first occurrence. Each value is stored as two 32-bit halves. */
   words = new Int32Array(0);
   /** Index of each row's value in `words`. */
   indexes = new Int32Array(0);
