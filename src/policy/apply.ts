@@ -1,6 +1,6 @@
 /**
- * Applies the decision about a policy: stores the ledger, requests upgrades (POST), starts reads and writes the status.
- * An upgrade is requested only after its attempt has been stored in the ledger (U2).
+ * Applies the decision about a policy: stores the ledger, requests upgrades (POST), starts reads, and writes the
+ * status. An upgrade is requested only after the upgrade attempt has been stored in the ledger (U2).
  */
 import { reasons } from '../api/conditions.ts';
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
@@ -43,14 +43,14 @@ export async function applyDecision(
     decidedAtMs: input.now.monotonicMs,
     moreWait,
   });
-  // A rollout in which no collector needs an upgrade is announced only by the Event `AllUpdated`.
+  // If no collector needs an upgrade, the Event `AllUpdated` is published, and no Event about the start of the rollout.
   if (began && decision.health.reason !== reasons.allUpdated) host.events.publish(owner, rolloutStarted(before));
   for (const event of stageEvents(before, decision.header)) host.events.publish(owner, event);
   for (const kind of ['posts', 'reads'] as const) if (!decision.needs[kind]) binding.unneeded(kind);
   read(runtime, gathered, decision);
   const { essentials, figures, health, requeueAfterMs, finished } = decision;
   const keepsShown = gathered.awaitsClaims && !began && staysUntilClaimed(policy, health, essentials.targetVersion);
-  // A policy with nothing to do and a correct status does not wait for other policies.
+  // A policy that has nothing to do, and whose status is correct, does not wait for other policies.
   const confirmedMs =
     keepsShown && decision.isIdle && figures ? publisher.confirm(policy, essentials, figures) : undefined;
   if (confirmedMs === undefined) {
@@ -58,12 +58,15 @@ export async function applyDecision(
     if (keepsShown) return requeue(requeueAfterMs, false);
   }
   const statusDelayMs = confirmedMs ?? (await publisher.publish(policy, essentials, () => figures, health));
-  // `logfleet run DIR` ends only after delayed status writes, so that every status shows the final counts.
+  // `logfleet run DIR` ends only after all delayed status writes. Every status then shows the final counts.
   const delayMs = Math.min(requeueAfterMs, statusDelayMs, binding.heldForMs(), untilMs(runtime, nextBuild));
   return requeue(delayMs, finished && statusDelayMs === Infinity);
 }
 
-/** Writes the policy's health to the status while its collectors are unknown. Does not change the counts. */
+/**
+ * Writes the policy's health to its status while its collectors are not known yet. The counts in the status do not
+ * change.
+ */
 export async function reportUnready(
   runtime: PolicyRuntime,
   given: CollectorVersionPolicy,
@@ -83,7 +86,8 @@ export async function reportUnready(
   });
   const waits = tooYoung !== undefined && found.reason === reasons.progressing;
   const health = waits ? { ...found, reason: reasons.waitingForBuildAge, message: tooYoung.message } : found;
-  // If the conditions are still correct, the status is written only to confirm a reconcile that a user requested.
+  // If the conditions in the status are still correct, the status is written only to confirm a reconcile that a user
+  // has requested.
   if (soFar && stillHolds(policy, health, soFar)) return requeue(await publisher.publishEcho(policy), false);
   const statusDelayMs = await publisher.publishHealth(policy, health, targetVersion);
   const recheckDelayMs = Math.min(recheckMs(health, problem), holdMs(problem, binding.heldForMs()));
@@ -93,7 +97,10 @@ export async function reportUnready(
   return requeue(waits ? Math.min(delayMs, stallRetryMs) : delayMs, waits || !health.reconciling);
 }
 
-/** Returns the time in ms until the build reaches `minAge`. Returns Infinity if there is no build. */
+/**
+ * Returns the time in ms until the next build is old enough (`minAge`) to become the target. Returns Infinity if there
+ * is no next build.
+ */
 function untilMs({ environment }: PolicyRuntime, nextBuild: NextBuild | undefined): number {
   return nextBuild ? nextBuild.atMs - environment.clock.now() : Infinity;
 }
@@ -105,7 +112,7 @@ async function write(runtime: PolicyRuntime, { bound: { ownership } }: Ready, de
   try {
     await policyLedger.write(decision, ownership);
   } catch (error) {
-    // After a failed write, the ledger might lack these attempts, so no request may be sent for them.
+    // After a failed write, the stored ledger might lack these attempts, so no upgrade may be requested for them.
     posting.withdraw(post);
     throw error;
   }
@@ -144,8 +151,8 @@ function read(
  */
 function recheckMs(health: Health, problem: LogfleetError | undefined): number {
   if (problem?.handling.kind === 'retryAfter') return retryDelayMs(problem, 0);
-  // No timer is needed. The next evaluation follows a change to the Secret (C2), or the retry of the request that the
-  // service refused.
+  // No timer is needed, because another event triggers the next evaluation: a change to the Secret (C2), or a retry of
+  // the request that the service refused.
   if (problem?.code.startsWith('secret.') || isRefusal(problem)) return Infinity;
   return health.stalled || problem ? stallRetryMs : Infinity;
 }

@@ -46,15 +46,15 @@ export type FiguresNow = Figures & Pick<Essentials, 'rollout'>;
 
 export interface Decision extends LedgerChange {
   /**
-   * True if this decision must store a ledger. Otherwise, the status contains everything that another process needs
-   * (U1).
+   * True if a ledger must be stored for the policy. If no ledger is stored, the status contains everything that another
+   * process needs (U1).
    */
   readonly needsLedger: boolean;
   /** Ledger entries of the upgrades that are requested after `changes` has been stored (U2). */
   readonly post: readonly Entry[];
   /**
-   * Whether the policy needs more upgrade requests (`posts`) or task reads (`reads`). If the policy no longer needs one
-   * kind of request, earlier failures of that kind are forgotten.
+   * Whether the policy needs more upgrade requests (`posts`) and more reads of upgrade tasks (`reads`). If the policy
+   * no longer needs one kind of request, earlier failures of this kind are forgotten.
    */
   readonly needs: Readonly<Record<Asked, boolean>>;
   /** Plan of the next reads: pages of the collector list, and upgrade tasks. */
@@ -68,8 +68,8 @@ export interface Decision extends LedgerChange {
   /** Status of the policy without counts and estimates. */
   readonly essentials: Essentials;
   /**
-   * Counts and estimates for the status after this decision. Undefined if the status is not written now, because
-   * computing them takes a long time.
+   * Counts and estimates for the status after this decision. Undefined if the status is not written now, because it
+   * takes long to compute them.
    */
   readonly figures: FiguresNow | undefined;
   readonly requeueAfterMs: number;
@@ -91,12 +91,13 @@ export function decide(input: DecideInput): Decision {
   const header = headerOf(input, found, health);
   const changes = pending.changes();
   const isLedgerNeeded = observation.isLedgerWritten || ledger.size > 0 || changes.length > 0 || needsLedger(header);
-  // After the start of a stage or a user's retry, the next decision follows immediately.
+  // When a stage starts, or when a user retries the rollout, the next decision follows immediately.
   const isFollowed = state.started !== undefined || applied.retried;
   // A decision starts at most one stage. The next decision may start another stage.
   const isContinued = header !== ledger.header && (policy.spec.strategy.stages ?? []).length > 0;
   const isAtEnd = isFinished(input, health, pending.openCount, fleet.counts) || waitsForUsers(found, health);
-  // A check after a rollback can finish without a user's help, unless it failed with an error that a user must correct.
+  // A check after a rollback finishes without a user's help, unless it has failed with an error that a user must
+  // correct.
   const isChecking = state.recovery !== undefined && state.recovery.error?.handling.kind !== 'stall';
   const decided = { ...found, state: { ...state, header } };
   return {
@@ -121,8 +122,8 @@ export function decide(input: DecideInput): Decision {
 /**
  * Reports whether the policy still needs upgrade requests (`posts`) and task reads (`reads`).
  * - After a failure, upgrade requests are on hold. The policy still needs them if it has collectors left to upgrade.
- * - A policy that needs upgrade requests but has no running upgrades also needs task reads, because each upgrade needs
- *   both.
+ * - A policy that needs upgrade requests, but has no running upgrades, also needs task reads, because each upgrade
+ *   needs both kinds of requests.
  */
 function needsOf(input: DecideInput, { admission, pending, state, watch }: Found): Record<Asked, boolean> {
   const open = [...pending.open()].map((entry) => entry.open?.state);
@@ -247,8 +248,8 @@ function hasNothingToDo({ policy, observation, memberIndex }: DecideInput, { pen
 }
 
 /**
- * Returns the estimated end of the last upgrade as wall-clock time in ms. Returns undefined while the rollout waits for
- * a user.
+ * Returns the estimated end of the rollout's last upgrade as wall-clock time in ms. Returns undefined while the rollout
+ * is waiting for a user.
  */
 function estimateEndMs(
   { policy, now: { wallMs } }: DecideInput,
@@ -265,7 +266,10 @@ function estimateEndMs(
   return id === header.rolloutId && shownMs > wallMs ? shownMs : undefined;
 }
 
-/** Reports whether only a user can change the state of the policy. If so, `logfleet run DIR` may end. */
+/**
+ * Reports whether the state of the policy will change only after an action of a user, or only after a long time. In
+ * that case, `logfleet run DIR` may end.
+ */
 function isFinished({ policy, observation }: DecideInput, health: Health, open: number, counts: Counts): boolean {
   // Without the service, logfleet cannot learn how running upgrades end.
   if (observation.problem && health.stalled) return true;
@@ -281,8 +285,8 @@ function isFinished({ policy, observation }: DecideInput, health: Health, open: 
 const measuredMs = 15 * 60_000;
 
 /**
- * Returns the number of upgrades per ms that ended in the last 15 minutes, or undefined if none ended. Time without
- * running upgrades is not counted, because the rollout was waiting at that time, for example for the end of a pause.
+ * Returns the number of upgrades that ended per ms in the last 15 minutes, or undefined if no upgrade ended. Time
+ * without running upgrades is not counted, because the rollout was waiting then, for example for the end of a pause.
  */
 export function measureThroughput(entries: Iterable<Entry>, wallMs: number): number | undefined {
   const sinceMs = wallMs - measuredMs;

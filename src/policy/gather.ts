@@ -33,8 +33,8 @@ export interface Unready {
    */
   readonly tooYoung?: { readonly nextBuild: NextBuild; readonly message: string };
   /**
-   * Data that shows whether the conditions in the status are still correct. Undefined if the Secret or the ledger is
-   * unusable.
+   * Data from which it can be determined whether the conditions in the status are still correct. Undefined if the
+   * Secret or the ledger cannot be used.
    */
   readonly soFar?: SoFar;
 }
@@ -53,8 +53,8 @@ export interface Ready {
   readonly awaitsClaims: boolean;
   readonly input: DecideInput;
   /**
-   * Responses to upgrade requests, and statuses of upgrade tasks, that the decision uses. Both are discarded after the
-   * decision has been stored.
+   * Responses to upgrade requests and statuses of upgrade tasks on which the decision is based. They are discarded
+   * after the decision has been stored.
    */
   readonly received: {
     readonly posted: ReadonlyMap<string, ReceivedOutcome>;
@@ -73,7 +73,7 @@ export class Gatherer {
   readonly #seenBuilds: SeenBuilds;
   #seenSinceMs: ReadonlyMap<string, number> | undefined;
   #handledRequest: string | undefined;
-  /** Annotation values with which the user last asked for failed requests to be repeated. */
+  /** Values of the annotations with which the user last asked logfleet to repeat failed requests. */
   #asked: string;
 
   constructor(runtime: PolicyRuntime, policy: CollectorVersionPolicy) {
@@ -154,7 +154,10 @@ export class Gatherer {
     this.#asked = asked;
   }
 
-  /** Reads the ledger unless it is in memory. After a read, keeps only the task statuses of open upgrades (U3). */
+  /**
+   * Reads the ledger, unless it is already in memory. After a read, discards the statuses of upgrade tasks that are not
+   * open in the ledger (U3).
+   */
   async #load(policy: CollectorVersionPolicy, bound: Bound): Promise<void> {
     const { policyLedger, tasks } = this.#runtime;
     const isReadAnew = policyLedger.known === undefined;
@@ -223,8 +226,8 @@ export class Gatherer {
   }
 
   /**
-   * Returns the result for a policy whose collectors have not been read yet. During a rollback, leaves out
-   * `notOffered`, because a rollback does not install the target build (R7).
+   * Returns the result for a policy whose collectors have not been read yet. During a rollback, `notOffered` is left
+   * out, because a rollback does not install the target build (R7).
    */
   #unread(
     { account, listing }: Bound,
@@ -281,7 +284,7 @@ export class Gatherer {
   #begin(policy: CollectorVersionPolicy, bound: Bound, target: string): Ledger {
     const { policyLedger, memberIndex } = this.#runtime;
     const before = policyLedger.known;
-    // Computes the final counts of the former rollout before the new rollout begins, because the status continues to
+    // The final counts of the former rollout are computed before the new rollout begins, because the status will still
     // show these counts.
     const last = before && (memberIndex.known ?? memberIndex.current(policy, before, bound));
     const ledger = policyLedger.begin(policy, bound, target, last?.counts);

@@ -40,17 +40,19 @@ export interface Admission {
   readonly post: readonly Entry[];
   readonly attempts: number;
   /**
-   * Collectors whose version must be read again before their next upgrade. The value is the earliest monotonic time in
-   * ms at which to request that read.
+   * Collectors whose version must be read again before their next upgrade, each with the earliest monotonic time in ms
+   * at which to request the read.
    */
   readonly listingsNeeded: ReadonlyMap<string, number>;
   /** Earliest monotonic time in ms at which a waiting collector may be upgraded. */
   readonly nextMs: number;
-  /** True if a reason such as `maxInProgress`, or a stage that has not started, makes all remaining collectors wait. */
+  /**
+   * True if all remaining collectors must wait for one reason, such as `maxInProgress` or a stage that has not started.
+   */
   readonly pressed: boolean;
   /**
-   * True if a collector is waiting only briefly, for example for the response to a request. The status does not show a
-   * wait that is so short.
+   * True if a collector is waiting only briefly, for example for the response to a request. The status does not show
+   * such a short wait.
    */
   readonly hasBriefWait: boolean;
   readonly waits: readonly CollectorWait[];
@@ -114,11 +116,11 @@ class Batch {
       if (pending.entry(id)?.open) continue;
       const orphan = memberIndex.orphan(id);
       if (!orphan) continue;
-      // If the running upgrade has no task id, its request must be repeated. The repeated request may start the
-      // upgrade, so the stage must have started (R2).
+      // If the task id of the running upgrade is unknown, the upgrade request must be repeated. The repeated request
+      // may start the upgrade, so the collector's stage must have started (R2).
       if (orphan.taskId === undefined && stageNotReached({ id, because: 'pending' }, this.#known())) continue;
-      // The age of an upgrade without a task id counts from now, because its request may have been sent only a moment
-      // ago.
+      // The age of an upgrade without a known task id counts from now, because its request may have been sent only a
+      // moment ago.
       const { taskId, sinceMs, toVersion } = orphan;
       const known =
         taskId === undefined ? { state: 'unknown' as const } : { state: 'accepted' as const, taskId, sinceMs };
@@ -130,7 +132,7 @@ class Batch {
 
   /**
    * Repeats each upgrade request whose response was lost, if the collector is still running another version (U3). The
-   * repeated request may start the upgrade, so all conditions for starting an upgrade apply.
+   * repeated request may start the upgrade, so the conditions for the start of an upgrade must be met.
    */
   #probe(): void {
     const { ledger, pending, memberIndex, observation, settings } = this.#input;
@@ -142,8 +144,8 @@ class Batch {
       if (entry.isRollback !== (this.#input.state.rollback !== undefined)) continue;
       if (!memberIndex.member(collectorId)?.selected || !memberIndex.owns(collectorId)) continue;
       if (!probeIsDue(open, memberIndex.row(collectorId), settings)) continue;
-      // The repeated request may start the upgrade, so the stage must have started (R2), and the maintenance window
-      // must be open (R8).
+      // The repeated request may start the upgrade, so the collector's stage must have started (R2), and its
+      // maintenance window must be open (R8).
       if (!entry.isRollback && !isStageStarted(memberIndex.stageOf(collectorId), this.#input.state)) continue;
       if (ownWindowClosed({ id: collectorId, because: 'pending' }, this.#known())) continue;
       if (this.#post.length >= observation.batchCapacity) return;
@@ -178,7 +180,7 @@ class Batch {
     this.#waitAtGate();
   }
 
-  /** Records what the collectors of later stages are waiting for, for example an approval. */
+  /** Records the reason why the collectors of later stages must wait, for example a missing approval. */
   #waitAtGate(): void {
     const { memberIndex, state, now } = this.#input;
     const collectors = memberIndex.stageCounts(laterStage).pending;
@@ -188,7 +190,10 @@ class Batch {
     this.#waits.set(JSON.stringify(cause), { cause, reason, collectors, untilMs, forAll: true });
   }
 
-  /** Starts the rollback of collectors that this rollout upgraded. The limits for upgrades also apply to rollbacks. */
+  /**
+   * Starts to return collectors that this rollout upgraded to their former versions. The limits for upgrades also apply
+   * to rollbacks.
+   */
   #rollBack({ candidates, there }: RollbackPlan): void {
     const { pending, now } = this.#input;
     for (const entry of there) {

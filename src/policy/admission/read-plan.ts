@@ -10,19 +10,19 @@ import type { DecideInput } from '../rollout/decide-input.ts';
 import type { Admission } from './admission.ts';
 
 /**
- * Minimum interval between two reads of the whole collector list while upgrades are waiting (U9). The unit is the
- * duration of one read.
+ * Minimum interval between two reads of the whole collector list while upgrades are waiting, as a multiple of the
+ * duration of one read (U9).
  */
 export const workingShare = 50;
 
 export interface ReadPlan extends WatchPlan {
-  /** Minimum interval between reads of the whole collector list. The unit is the duration of one read. */
+  /** Minimum interval between two reads of the whole collector list, as a multiple of the duration of one read. */
   readonly sweepShare: number;
 }
 
 /**
  * Plans the next reads of a policy.
- * @param sweepFromMs earliest wall-clock time in ms at which the whole list may be read at the end of a soak; undefined
+ * @param sweepFromMs earliest wall-clock time in ms at which the whole list may be read because a soak ends; undefined
  * if there is no soak
  */
 export function planReads(
@@ -49,7 +49,7 @@ export function planReads(
   const nextMs = Math.min(watch.nextMs, unknownUpgrades.nextMs);
   const sweepAfterMs = latest(watch.sweepAfterMs, monotonicOf(sweepFromMs, now));
   if (sweepAfterMs === undefined) return { ...watch, nextMs, sweepShare };
-  // Two reads of the whole list are always separated by a minimum interval (U9).
+  // Between two reads of the whole list, a minimum interval must always pass (U9).
   const soonestMs = (listing.completeSinceMs() ?? 0) + idleShare * listing.sweepMs();
   if (soonestMs <= now.monotonicMs) return { ...watch, nextMs, sweepShare, sweepAfterMs };
   return { ...watch, nextMs: Math.min(nextMs, soonestMs), sweepShare, sweepAfterMs: undefined };

@@ -1,7 +1,7 @@
 /**
- * Rules that decide whether an upgrade may start. If several rules forbid the upgrade, the status shows the reason from
- * the first of these rules. `refusalOfAll` checks the rules for the whole policy, and `refusalOf` checks the rules for
- * one collector.
+ * Rules that decide whether an upgrade may start. `refusalOfAll` checks the rules for the whole policy, and `refusalOf`
+ * checks the rules for one collector. If several rules forbid an upgrade, the status shows the reason that the first of
+ * these rules gives.
  */
 import { reasons } from '../../api/conditions.ts';
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
@@ -19,7 +19,7 @@ import type { WaitCause } from '../rollout/wait-cause.ts';
 import { verdictIn, type WindowVerdict } from '../schedule/maintenance-calendar.ts';
 
 export interface Refusal {
-  /** Undefined for a brief wait that the status does not report. */
+  /** Cause of the wait. Undefined for a short wait that the status does not show. */
   readonly cause: WaitCause | undefined;
   /**
    * Reason of the `Ready` condition while the rollout is waiting and no upgrade is running. Absent if the default
@@ -32,8 +32,8 @@ export interface Refusal {
    */
   readonly untilMs?: number | undefined;
   /**
-   * Earliest monotonic time in ms at which a listing may be requested. The wait ends when that listing shows the
-   * collector.
+   * Set if the wait ends as soon as a new listing shows the collector. Earliest monotonic time in ms at which this
+   * listing may be requested.
    */
   readonly unseenSinceMs?: number;
   /** True if the reason applies to all remaining collectors. Absent if it applies only to one collector. */
@@ -61,7 +61,7 @@ export interface AdmissionInput extends DecideInput {
 
 /** Input of the rules that decide whether a collector may be upgraded now. */
 export interface AdmissionState extends AdmissionInput {
-  /** Number of upgrades that this decision has started so far. */
+  /** Number of upgrades that the current decision has started so far. */
   readonly batched: number;
 }
 
@@ -141,7 +141,7 @@ export function stageNotReached(
   if (state.rollback || !isFirst || mayJoin(stage, state)) return undefined;
   const { gate } = state;
   // If nothing blocks the stage, this decision starts the stage, and the next decision upgrades its collectors. The
-  // status does not show a wait that is so short.
+  // status does not show such a short wait.
   if (!gate) return { cause: undefined };
   return { cause: gate.cause, reason: gate.reason, untilMs: monotonicOf(gate.untilMs, now) };
 }
@@ -180,7 +180,8 @@ function versionUnconfirmed(candidate: Candidate, known: AdmissionState): Refusa
       return needsListing(sentAfterMs, { kind: 'secondListing' });
     }
     case 'rollback': {
-      // The last listing shows the former version but may be outdated, so a newer listing must confirm that version.
+      // The last listing shows the collector at its former version, but this listing may be outdated. A newer listing
+      // must confirm the version.
       const { before, ending } = pending.entry(candidate.id) ?? {};
       if (row?.collector.collectorVersion !== before) return undefined;
       const sentAfterMs = (ending?.sinceMs ?? 0) + settings.graceMs;
@@ -189,7 +190,7 @@ function versionUnconfirmed(candidate: Candidate, known: AdmissionState): Refusa
   }
 }
 
-/** Makes an upgrade wait while the stage has as many upgrades in flight as its `maxInProgress` allows. */
+/** Makes an upgrade wait while as many upgrades of its stage are running as the stage's `maxInProgress` allows. */
 function stageLimitReached({ id }: Candidate, { memberIndex, pending, state }: AdmissionState): Refusal | undefined {
   const stage = memberIndex.stageOf(id);
   const record = state.header.stages?.[stage];
@@ -212,7 +213,10 @@ function tooManyOpen(_: Candidate, { pending, settings }: AdmissionState): Refus
   return { cause: { kind: 'openLimit', max: settings.maxOpen }, forAll: true };
 }
 
-/** Makes an upgrade wait if this decision has already started as many upgrades as one decision may start (U2). */
+/**
+ * Makes an upgrade wait if the current decision has already started the maximum number of upgrades for one decision
+ * (U2).
+ */
 function batchFull(_: Candidate, { batched, observation }: AdmissionState): Refusal | undefined {
   return batched < observation.batchCapacity ? undefined : { cause: undefined, forAll: true };
 }

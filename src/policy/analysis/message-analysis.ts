@@ -15,8 +15,8 @@ import type { PolicySettings } from '../attempts/settings.ts';
 import type { AnalysisOutcome, StageAnalysis } from '../ledger/ledger.ts';
 
 /**
- * Returns how long, in ms, to wait after the end of a period before its messages are counted. Messages can arrive late.
- * Default: 3 minutes.
+ * Returns the time in ms between the end of a period and the count of its messages. This time is needed because
+ * messages can arrive late. Default: 3 minutes.
  */
 export function countDelayMs({ graceMs }: Pick<PolicySettings, 'graceMs'>): number {
   return 3 * graceMs;
@@ -59,20 +59,23 @@ export function analysisAtStart(
   };
 }
 
-/** Returns the two periods in which a stage's messages are counted: before and after its upgrades. */
+/**
+ * Returns the two periods in which the messages of a stage's collectors are counted: one before the upgrades, and one
+ * after them.
+ */
 export function analysisPeriods(
   { durationMs, baseline, fromMs, baselineBeforeMs }: StageAnalysis,
   startedAtMs: number,
   soakedMs: number,
 ): AnalysisPeriods {
   const resultMs = fromMs ?? soakedMs - durationMs;
-  // The baseline must end before the stage and before the result period. After a clock correction, the recorded start
-  // of the stage can be later than `resultMs`.
+  // The baseline must end before the start of the stage and before the result period. The result period can be the
+  // earlier of the two: after a correction of the clock, the recorded start of the stage can be later than `resultMs`.
   const latestMs = Math.min(baselineBeforeMs ?? startedAtMs, resultMs);
   const isBefore = baseline === 'BeforeUpgrade';
   const cycleMs = baseline === 'DayBefore' ? dayMs : 7 * dayMs;
-  // The baseline begins a whole number of days or weeks before the result period, so both cover the same time of day.
-  // `cycles` is the smallest number with which the baseline ends before the upgrades.
+  // The baseline begins a whole number of days or weeks before the result period, so that both periods cover the same
+  // time of day. `cycles` is the smallest number of days or weeks with which the baseline ends before the upgrades.
   const cycles = Math.ceil((resultMs + durationMs - latestMs) / cycleMs);
   const baselineMs = isBefore ? latestMs - durationMs : resultMs - cycles * cycleMs;
   return {
@@ -82,7 +85,7 @@ export function analysisPeriods(
 }
 
 /**
- * Returns how many requests are typically needed to count a stage's messages before and after its upgrades.
+ * Returns the typical number of requests that count the messages of a stage before and after its upgrades.
  * @param collectors number of collectors in the service's list; a search result has at most this number of rows
  */
 export function requestsOfAnalysis(collectors: number): number {
@@ -128,8 +131,9 @@ export interface PeriodCounts {
 }
 
 /**
- * Compares how many messages each collector sent before and after its upgrade. A collector that was upgraded after
- * `resultFromMs` is not judged, because some of its counted messages are from before the upgrade.
+ * Compares the number of messages that each collector sent before and after its upgrade. A collector that was upgraded
+ * after `resultFromMs` is not judged, because some of the messages counted after `resultFromMs` were sent before its
+ * upgrade.
  */
 export function judgeMembers(
   analysis: StageAnalysis,

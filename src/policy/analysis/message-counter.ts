@@ -34,8 +34,8 @@ export type AnalysisReading = { readonly order: AnalysisOrder } & (
 /** Maximum delay in ms before a failed search is repeated. */
 const longestRetryMs = 5 * 60_000;
 /**
- * Maximum tolerated difference between the clocks of the service and logfleet. The smaller of two limits applies: a
- * time in ms, or a fraction of the period.
+ * Maximum difference between the service's clock and logfleet's clock at which a count is used. The smaller of two
+ * limits applies: a time in ms, or a fraction of the counted period.
  */
 const maxSkewMs = 60_000;
 const maxSkewShare = 0.1;
@@ -58,8 +58,8 @@ export class MessageCounter {
   }
 
   /**
-   * Counts the messages that `order` asks for, and stops a running count for any other order. If `order` is undefined,
-   * only stops the running count.
+   * Counts the messages that `order` describes. Stops the count for an earlier, different order. If `order` is
+   * undefined, only stops the running count.
    */
   count(searches: SearchJobs, order: AnalysisOrder | undefined): void {
     if (order && this.#run?.searches === searches && sameValue(this.#run.order, order)) return;
@@ -119,7 +119,7 @@ class CounterRun {
     const { order } = this;
     this.#retry = undefined;
     try {
-      // After a failed search, messages are counted only in the periods that have no counts yet.
+      // After a failed search, only the periods without a count are searched again.
       for (const period of order.periods.slice(this.#counts.length)) this.#counts.push(await this.#countPeriod(period));
       this.reading = { order, kind: 'counted', counts: this.#counts, scannedBytes: this.#scannedBytes };
     } catch (thrown) {
@@ -146,7 +146,9 @@ class CounterRun {
     return countsOf(aggregated.records, aggregated.messageCount);
   }
 
-  /** Opens a search job for a period whose times have been converted to the service's clock. */
+  /**
+   * Opens a search job for a period. The start and end of the period are converted to the time of the service's clock.
+   */
   async #open(order: JobOrder): Promise<SearchJob> {
     const { signal } = this.#abort;
     const [fromMs, toMs] = [order.fromMs + this.#aheadMs, order.toMs + this.#aheadMs];
@@ -172,7 +174,8 @@ function countsOf(records: readonly ReadonlyMap<string, string>[], messageCount:
     const id = textOf(record, '_collectorid');
     const count = figureOf(record, '_count');
     if (count === undefined) throw notCounted('a record in the search result has no count');
-    // The service may round an id, for example to 1E8, so that it matches no collector. Such a result is rejected. Otherwise, the collector would seem to have sent no messages.
+    // The service may return a rounded id, such as 1E8, which is not the id of any collector. Such a result is
+    // rejected. Otherwise, the collector would seem to have sent no messages.
     if (!collectorId.test(id))
       throw notCounted('a collector id in the search result contains characters other than digits');
     if (counts.has(id))

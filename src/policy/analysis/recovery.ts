@@ -37,8 +37,9 @@ interface Recovery {
 type CheckedAnalysis = StageAnalysis & { readonly outcome: AnalysisOutcome; readonly recovery: RecoveryCheck };
 
 /**
- * Starts or continues the checks that follow a rollback. Returns the changed ledger header and the running check.
- * @param isListed reports whether the service still lists a collector; deleted collectors are not checked
+ * Starts or continues the checks after a rollback. Returns the changed ledger header and the check that is running.
+ * @param isListed reports whether the service still lists a collector; a collector that is no longer listed is not
+ * checked
  */
 export function checkRecovery(
   before: LedgerHeader,
@@ -73,15 +74,16 @@ export function recoveryPeriod({
 }
 
 /**
- * Returns the number of collectors whose messages were counted after a rollback. Deleted collectors are not included.
+ * Returns the number of collectors whose messages were counted after a rollback. Collectors that the service no longer
+ * lists are not included.
  */
 export function comparedAfterRollback(quietest: readonly QuietMember[]): number {
   return quietest.filter(({ messagesAfterRollback }) => messagesAfterRollback !== undefined).length;
 }
 
 /**
- * Returns text, without a full stop at the end, that says whether collectors are sending enough messages again after
- * the rollback. Returns undefined until a check begins.
+ * Returns a user-facing text, without a full stop at the end, that says whether the collectors are sending enough
+ * messages again after a rollback. Returns undefined if no check has begun.
  */
 export function recoveryText({ stages = [] }: LedgerHeader, check: PendingCheck | undefined): string | undefined {
   const checked = stages.map(checkedOf).filter((analysis) => analysis !== undefined);
@@ -117,8 +119,8 @@ function finishedText(checked: readonly CheckedAnalysis[]): string {
 }
 
 /**
- * Returns text about one collector that is still sending too few messages. Returns undefined if there is no such
- * collector.
+ * Returns a user-facing text about one collector that is still sending too few messages. Returns undefined if there is
+ * no such collector.
  */
 function stillQuiet(analysis: CheckedAnalysis): string | undefined {
   for (const { name, baseline, messagesAfterRollback: messages } of analysis.outcome.quietest) {

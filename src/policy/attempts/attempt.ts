@@ -21,7 +21,7 @@ export type PostOutcome =
   | { readonly kind: 'notSent' }
   | { readonly kind: 'unknown' };
 
-/** Data about one collector from which the outcome of the collector's upgrade is determined. */
+/** Data about one collector that shows whether and how the collector's upgrade has ended. */
 export interface Evidence {
   readonly row: Row | undefined;
   readonly posted: PostOutcome | undefined;
@@ -29,11 +29,14 @@ export interface Evidence {
   readonly task: UpgradeTask | undefined;
   /** True if this process has an unsent or unanswered upgrade request for the collector. */
   readonly inFlight: boolean;
-  /** True if the service can list a collector that already runs the version of this upgrade (U7). */
+  /**
+   * True if the service's list shows collectors that already run the version to which this collector is being upgraded
+   * (U7).
+   */
   readonly observable: boolean;
   /**
-   * True if the service lists collectors that run this collector's version from before the upgrade. In this case, an
-   * unlisted collector no longer exists.
+   * True if the service's list shows collectors that run the version that this collector had before the upgrade. In
+   * this case, a collector that is missing from the list no longer exists.
    */
   readonly showsOrigin: boolean;
   /** Monotonic time in ms at which the newest complete read of the collector list began. */
@@ -104,7 +107,7 @@ function afterPost(known: Known): Entry | undefined {
   const { entry, open, evidence, now } = known;
   const { posted, inFlight } = evidence;
   const hasUnknownOutcome = () => reopen(known, { state: 'unknown', sinceMs: now.monotonicMs });
-  // This process has no request in flight, but an earlier process may have sent one, so the outcome is unknown.
+  // The outcome is unknown: this process has not sent the upgrade request, but an earlier process may have sent it.
   if (!posted) return inFlight ? entry : hasUnknownOutcome();
   switch (posted.kind) {
     case 'accepted':
@@ -132,8 +135,8 @@ function afterRefusal(
   const { lastSeenAliveMs } = evidence.row?.collector ?? {};
   switch (serviceCode) {
     case 'collector.in.upgrading':
-      // The service is already upgrading this collector. If the refused request was a repeated one, the first request
-      // may have started that upgrade.
+      // The service is already upgrading this collector. If the refused request was a repeated request, the first
+      // request may have started the upgrade.
       return reopen(refused, { state: 'adopted', ours: open.probe, sinceMs: now.monotonicMs });
     case 'collector.not.alive':
       if (open.probe) return unprobed(refused, { silentSinceMs: lastSeenAliveMs ?? 0 });
@@ -141,8 +144,8 @@ function afterRefusal(
     case 'collector.invalid':
       return close(refused, 'invalid', message);
     case 'collector.version.invalid':
-      // The service may refuse an upgrade to the installed version, so the refusal of a repeated request may mean that
-      // the first request succeeded.
+      // The service may refuse an upgrade to the version that is already installed. If it refuses a repeated request,
+      // the first request may therefore have succeeded.
       return open.probe ? unprobed(refused) : close(refused, 'refused', message);
     default:
       return close(refused, 'refused', message);
@@ -167,8 +170,8 @@ function afterTask(known: Known): Entry | undefined {
 }
 
 /**
- * Reports whether an upgrade task belongs to this attempt (U4). Only numeric ids are compared, because the service does
- * not document the format of its ids.
+ * Reports whether an upgrade task belongs to this attempt (U4). Task ids are compared only if both are numbers, because
+ * the service does not document the format of its ids.
  */
 function isTaskOf({ taskId, toVersion }: Attempt, collectorId: string, task: UpgradeTask): boolean {
   const isAnother = isNumber(task.id) && isNumber(taskId) && BigInt(task.id) !== BigInt(taskId);
@@ -186,21 +189,23 @@ function afterListing(known: Known): Entry | undefined {
   const version = row !== undefined && row.seenAtMs >= evidenceFromMs(open, settings) && row.collector.collectorVersion;
   if (version === open.toVersion) return close(known, 'updated');
   const hasChanged = version !== false && !entry.isRollback && entry.before !== undefined && version !== entry.before;
-  // An upgrade that logfleet did not start may install any version, so any change of the version shows that the upgrade
-  // has ended.
+  // An upgrade that logfleet did not start may install any version. Therefore, any change of the version shows that the
+  // upgrade has ended.
   if (!open.ours && hasChanged) return forgetOpen(entry);
 
   const limitMs = open.sinceMs + settings.openLimitMs;
   if (now.monotonicMs < limitMs) return entry;
   if (row !== undefined && row.seenAtMs >= limitMs) {
-    // The request was never repeated, for example because the rollout was stopped, and may not have been sent at all.
+    // If the request was never repeated, for example because the rollout was stopped, the first request may not have
+    // been sent at all. In that case, the attempt does not count.
     return open.state === 'unknown' && !open.probe ? withdraw(entry) : timedOut(known);
   }
   if (sweptSinceMs < limitMs) return entry;
   const unobservable = `the result of the upgrade is unknown: the service offers only build ${open.toVersion}, and its list of collectors may omit collectors that run this build`;
   if (!observable) return close(known, 'unobservable', unobservable);
   if (row !== undefined) return entry;
-  // The service lists all collectors that still run the former version. A collector that is not listed therefore no longer exists.
+  // If the service lists all collectors that still run the former version, a collector that is not listed no longer
+  // exists.
   return showsOrigin ? undefined : timedOut(known);
 }
 
@@ -213,7 +218,7 @@ function timedOut(known: Known): Entry | undefined {
 
 /**
  * Returns the ledger entry after a repeated request that was refused, not sent or not answered. The time limit of the
- * attempt is not extended (U5).
+ * attempt remains the same (U5).
  */
 function unprobed(known: Known, more: Pick<Partial<Attempt>, 'silentSinceMs' | 'probe'> = {}): Entry {
   return reopen(known, { state: 'unknown', probedAtMs: known.now.monotonicMs, ...more });
@@ -223,7 +228,10 @@ function reopen({ entry, open }: Pick<Known, 'entry' | 'open'>, change: Partial<
   return { ...entry, open: { ...open, ...change } };
 }
 
-/** Removes an open attempt whose upgrade never started, and no longer counts it as an attempt or a drift. */
+/**
+ * Removes an open attempt whose upgrade never started. The numbers of attempts and drifts no longer include this
+ * attempt.
+ */
 function withdraw(entry: Entry): Entry | undefined {
   const { ending } = entry;
   const corrects = ending?.kind === 'updated' || ending?.kind === 'left';

@@ -19,9 +19,9 @@ export interface PostingPolicy {
    * @param generation generation of the policy's spec for which the upgrade was stored
    */
   stillWanted(entry: Entry, generation: number): boolean;
-  /** Called when a decision must evaluate a new response or the failure of a request. */
+  /** Called when a response has arrived or a request has failed, so that a new decision evaluates it. */
   scheduleDecision(): void;
-  /** Called as soon as a decision may start more upgrades, if the last batch was full. */
+  /** If the last batch was full: called as soon as another decision may start more upgrades. */
   enqueue(): void;
   noteAccepted(entry: Entry, taskId: string): void;
 }
@@ -59,8 +59,8 @@ export class Posting {
   /** Ledger entries of stored upgrades that have not been requested yet, by collector id. */
   readonly #waiting = new SparseMap<string, Entry>();
   /**
-   * Maximum number of stored attempts whose requests have not been sent yet. This limit is lowered when an attempt
-   * expires before its request is sent.
+   * Maximum number of stored attempts whose requests have not been sent yet (the batch size). It is lowered when an
+   * attempt expires before its request is sent.
    */
   #batch: number;
   #moreWait = false;
@@ -93,8 +93,8 @@ export class Posting {
   }
 
   /**
-   * Returns the number of upgrades that the next decision may start. Returns 0 while more than a fifth of a full batch
-   * has not been sent yet.
+   * Returns the number of upgrades that the next decision may start. Returns 0 if the number of requests that have not
+   * been sent yet is more than a fifth of a full batch.
    */
   capacity(): number {
     return this.#waiting.size <= this.#batch / 5 ? this.#batch - this.#waiting.size : 0;
@@ -170,13 +170,14 @@ export class Posting {
     if (error.code === withdrawnCode) return { kind: 'notSent' };
     if (!(error instanceof ServiceError)) return { kind: sent ? 'unknown' : 'notSent' };
     if (refusesCollector(error)) {
-      // This refusal affects only one collector, and shows that the service is working. Earlier failures therefore no
-      // longer count.
+      // The service refuses the upgrade of this collector only. Such a response shows that the service is working, so
+      // earlier failures no longer count.
       this.#binding.succeeded('posts');
       if (error.serviceCode === 'collector.version.invalid') this.#binding.rereadBuilds();
       return { kind: 'refused', serviceCode: error.serviceCode ?? '', message: error.message };
     }
-    // After a failure, no requests are sent for a while, so that few upgrades have an unknown outcome.
+    // After a failure, no requests are sent for a while. This keeps the number of upgrades with an unknown outcome
+    // small.
     this.#binding.holdFor(error, 'posts');
     return { kind: error.effect === 'unknown' ? 'unknown' : 'notSent' };
   }

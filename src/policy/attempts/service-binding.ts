@@ -20,14 +20,14 @@ export type Asked = 'posts' | 'reads';
 
 const asked: readonly Asked[] = ['posts', 'reads'];
 
-/** Number of consecutive failures that the policy tolerates before it reports a problem. */
+/** Maximum number of consecutive failures that the policy does not report as a problem. */
 const toleratedFailures = 3;
 
 /** Objects shared by the bindings of all policies in this process. */
 export interface BindingEnvironment {
   /**
-   * Accounts for the log service. All policies share these accounts, so each user of the service has only one request
-   * budget.
+   * Accounts for the log service. All policies share these accounts, so that there is only one request budget for each
+   * user of the service.
    */
   readonly accounts: Accounts;
   readonly fleets: Fleets;
@@ -35,7 +35,7 @@ export interface BindingEnvironment {
   readonly log: Logger;
 }
 
-/** Reason why a policy starts no upgrade while the service must first answer another request. */
+/** Reason why a policy starts no upgrade: another request must first succeed. */
 export interface ServiceCause {
   /**
    * - `buildList`: the service refused a build, so the list of builds must be read again.
@@ -108,8 +108,8 @@ export class ServiceBinding {
   }
 
   /**
-   * Returns the error that prevents the use of the service. Returns undefined if there is no error, or if the error may
-   * still be temporary.
+   * Returns the error that prevents the use of the service. Returns undefined if there is no error, or if there have
+   * been only a few failures, which may be temporary.
    */
   problem(): LogfleetError | undefined {
     const unlisted = this.#bound?.listing.problem()?.error;
@@ -135,7 +135,7 @@ export class ServiceBinding {
 
   /**
    * Returns the number of requests of this kind (`posts` or `reads`) that may be sent now. After a failure, no request
-   * may be sent for a while. After that, only one at a time may be sent until a request succeeds.
+   * may be sent for a while. Then, until a request succeeds, only one request at a time may be sent.
    * @param inFlight number of unanswered requests of this kind
    */
   capacityFor(kind: Asked, inFlight: number): number {
@@ -155,8 +155,8 @@ export class ServiceBinding {
     const error = this.#noteRefusal(given);
     if (this.#isHeld(kind)) return;
     const failures = this.#failures[kind];
-    // Shows the first error until the error code changes. Later errors can differ in details, such as an address, and
-    // showing these would change the status each time.
+    // The first error is shown until the error code changes. Later errors can differ in details, such as an address,
+    // and would change the status each time.
     const shown = failures.error?.code === error.code ? failures.error : error;
     const delayMs = failures.failed(error, clock.monotonic(), shown);
     // A 429 response (too many requests) says when to send the next request, so no warning is needed.

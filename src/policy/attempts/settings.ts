@@ -2,17 +2,17 @@
 
 export interface PolicySettings {
   /**
-   * Time in ms after a change until every new listing shows that change. A listing from within this time may be
-   * outdated.
+   * Time in ms from the change of a collector until every new listing shows the change. A listing that is requested
+   * earlier may be outdated.
    */
   readonly graceMs: number;
-  /** Time limit for a running upgrade, in ms. After that, the next listing decides how the upgrade ended (U5). */
+  /** Time limit for a running upgrade, in ms. After this time, the next listing decides how the upgrade ended (U5). */
   readonly openLimitMs: number;
   /** Minimum interval in ms between the two listings that confirm that a collector left the target version (U8). */
   readonly driftConfirmMs: number;
   /** Time in ms after which a stored upgrade expires if its request has not been sent (U2). */
   readonly intentLifeMs: number;
-  /** Maximum number of upgrades that are stored together before they are requested (U2). */
+  /** Maximum number of upgrades that are stored in the ledger together, before any of them is requested (U2). */
   readonly batchSize: number;
   /** Maximum number of open upgrade attempts per policy (U1). */
   readonly maxOpen: number;
@@ -24,8 +24,8 @@ export interface PolicySettings {
    */
   readonly firstReadMs: number;
   /**
-   * Maximum time in ms for which logfleet delays reading a list page, so that one read shows the ends of several
-   * upgrades.
+   * Maximum time in ms for which logfleet delays the read of a page of the collector list. A delayed read can show the
+   * ends of several upgrades.
    */
   readonly pageWaitMs: number;
 }

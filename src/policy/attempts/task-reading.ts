@@ -1,6 +1,6 @@
 /**
- * Reads the statuses of upgrade tasks (section 4.8 of docs/service.md). Each status is kept until it has been evaluated
- * by a decision that was stored.
+ * Reads the statuses of upgrade tasks (section 4.8 of docs/service.md). Each status is kept until a decision has
+ * evaluated it and has been stored.
  */
 import type { Clock } from '../../base/clock.ts';
 import { asLogfleetError } from '../../base/errors.ts';

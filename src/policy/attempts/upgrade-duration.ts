@@ -2,17 +2,19 @@
 
 /** Shortest and longest possible duration of a successful upgrade, in ms. */
 export interface DurationSample {
-  /** Age of the upgrade in ms when a read first showed that it had ended. */
+  /** Age of the upgrade in ms at the first read that showed that the upgrade had ended. */
   readonly endedByMs: number;
   /**
-   * Age of the upgrade in ms when a read last showed that it was still running. 0 if no read showed a running upgrade.
+   * Age of the upgrade in ms at the last read that showed that the upgrade was still running; 0 if there was no such
+   * read.
    */
   readonly unendedAtMs: number;
 }
 
 /**
- * After an upgrade that was shorter or longer than estimated, the estimate moves by one of these fractions of the
- * difference. The estimate falls slowly and rises fast, so that nearly all upgrades take less time than estimated.
+ * Fractions of the difference between the estimate and the duration of an upgrade, by which the estimate is lowered
+ * (`downShare`) or raised (`upShare`). The estimate falls slowly and rises fast, so nearly all upgrades take less time
+ * than estimated.
  */
 const downShare = 0.02;
 const upShare = 0.1;

@@ -33,7 +33,10 @@ export interface WatchInput {
 }
 
 export interface WatchPlan {
-  /** Numbers of the list pages to read, each with the earliest monotonic time in ms at which to request the page. */
+  /**
+   * Pages of the collector list to read: the number of each page, and the earliest monotonic time in ms at which to
+   * request the page.
+   */
   readonly pages: ReadonlyMap<number, number>;
   /** Collectors whose upgrade task is read next. */
   readonly tasks: readonly string[];
@@ -45,9 +48,9 @@ export interface WatchPlan {
   readonly nextMs: number;
 }
 
-/** Number of upgrade tasks that are read frequently until the usual duration of an upgrade is known. */
+/** Number of upgrade tasks that are read frequently as long as the usual duration of an upgrade is unknown. */
 export const samples = 3;
-/** Number of frequent reads of one upgrade task before another task is read instead. */
+/** Number of frequent reads of one upgrade task, after which another task is read frequently instead. */
 const readsPerTurn = 20;
 /**
  * A page of the collector list is read if at least this many upgrades of the page's collectors should have ended. For
@@ -67,12 +70,12 @@ const pressedWaitShare = 1 / 20;
 interface DuePage {
   due: number;
   /**
-   * Number of upgrades of this page's collectors that should end soon. The read of the page is delayed until then, up
-   * to a maximum.
+   * Number of upgrades of this page's collectors that should end soon. The read of the page is delayed until they have
+   * ended, up to a maximum delay.
    */
   soon: number;
   oldestDueMs: number;
-  /** Latest expected end of the upgrades that should have ended already, as monotonic time in ms. */
+  /** Of the upgrades that should already have ended: the latest expected end, as monotonic time in ms. */
   latestDueMs: number;
   readonly ids: string[];
 }
@@ -149,8 +152,8 @@ class PlanBuilder {
     const dueMs = Math.max(open.sinceMs + typicalMs, evidenceFromMs(open, settings));
     const read = reads.get(id);
     const page = listing.observes(open.toVersion) ? listing.pageOf(id) : undefined;
-    // A read of the collector's page counts even if the page did not show the collector. The upgrade task is then read
-    // next, instead of the same page once more.
+    // A read of the collector's page counts even if the page did not show the collector. In that case, the upgrade task
+    // is read next, instead of the same page again.
     const seenMs = Math.max(listing.row(id)?.seenAtMs ?? 0, page === undefined ? 0 : (listing.pageReadMs(page) ?? 0));
     if (read !== undefined || seenMs >= dueMs) {
       // The task of a slow upgrade is read at increasing intervals.
@@ -177,8 +180,8 @@ class PlanBuilder {
   }
 
   /**
-   * Plans the read of a page of the collector list. The read is delayed, up to a maximum, while more upgrades of
-   * collectors on the page should end soon.
+   * Plans the read of a page of the collector list. While more upgrades of collectors on the page should end soon, the
+   * read is delayed, up to a maximum delay.
    */
   #planPage(page: number, { due, soon, oldestDueMs, latestDueMs, ids }: DuePage): void {
     if (due === 0) return;

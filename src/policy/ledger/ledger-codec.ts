@@ -1,7 +1,7 @@
 /**
- * Converts a policy's ledger to text and back. A large fleet has many ledger entries, so each entry is stored as a
- * short array. Monotonic times are not stored. After a restart, the age of each upgrade counts from the moment at which
- * the ledger is read (U5).
+ * Converts a policy's ledger (its stored record of upgrade attempts) to text and back. A large fleet has many ledger
+ * entries, so each entry is stored as a short array. Monotonic times are not stored. After a restart, the age of a
+ * running upgrade counts from the moment at which the ledger is read (U5).
  */
 import { failure, type LogfleetError } from '../../base/errors.ts';
 import { maxShardBytes } from '../../host/host.ts';
@@ -10,23 +10,24 @@ import { type Attempt, attemptStates, type Ending, type Entry, endingKinds, type
 const formatVersion = 4;
 
 /**
- * End of an upgrade attempt as a stored array: index of its kind, end time in s, task id, message, start time in s,
- * `lastSeenAlive` of an offline collector in ms, version. The version is absent if it is the target of the rollout.
+ * Stored array that describes how an upgrade attempt ended: index of the kind of ending, end time in s, task id,
+ * message, start time in s, `lastSeenAlive` of an offline collector in ms, version. The version is absent if it is the
+ * target version of the rollout.
  */
 type PackedEnding = [number, number, (string | null)?, string?, number?, (number | null)?, (string | null)?];
 /**
- * Rarely used fields of a ledger entry as a stored array: `counted.tally`, `counted.stage`, `isRollback` and
- * `failureCleared`.
+ * Stored array with the fields of a ledger entry that are rarely set: `counted.tally`, `counted.stage`, `isRollback`
+ * and `failureCleared`.
  */
 type PackedRest = [(number | null)?, (number | null)?, (1 | null)?, (1 | null)?];
 /**
- * Ledger entry as a stored array: collector id, version before the rollout, number of attempts, number of drifts, end
- * of the last attempt, and rarely used fields.
+ * Stored array for one ledger entry: collector id, version before the rollout, number of attempts, number of drifts,
+ * ending of the last attempt, and fields that are rarely set.
  */
 type PackedEntry = [string, string | null, number, number, (PackedEnding | null)?, (PackedRest | null)?];
 /**
- * Open attempt as a stored array: number, target version, state, task id, whether logfleet started the upgrade, whether
- * the request was repeated, start time in ms.
+ * Stored array for one open attempt: number of the attempt, target version, state, task id, whether logfleet started
+ * the upgrade, whether the request was repeated, start time in ms.
  */
 type PackedAttempt = [number, string, number, string | null, 0 | 1, 0 | 1, number];
 
@@ -36,8 +37,8 @@ export interface ShardNumbers {
   /** Number of `members-STAGE-N` objects for each started stage. */
   readonly memberShards: readonly number[];
   /**
-   * Number of times that ledger objects other than `head` have been written. Each of these objects contains the number
-   * from its last write, so its content is unique.
+   * Number of writes of ledger objects other than `head`. Each of these objects contains the number of its own write,
+   * so that the content of every write is unique.
    */
   readonly shardWrites: number;
 }
@@ -45,7 +46,9 @@ export interface ShardNumbers {
 interface Head extends ShardNumbers {
   readonly format: number;
   readonly header: LedgerHeader;
-  /** Collectors with a deleted ledger entry that is still in a `log-N` object. The entry in that object is ignored. */
+  /**
+   * Collectors whose ledger entry has been deleted, but is still contained in a `log-N` object. That entry is ignored.
+   */
   readonly forgotten: readonly string[];
   readonly ended: readonly PackedEntry[];
   readonly open: readonly (readonly [PackedEntry, PackedAttempt])[];
@@ -71,13 +74,13 @@ export interface DecodedHead extends ShardNumbers, Pick<Head, 'header' | 'forgot
   readonly entries: readonly Entry[];
 }
 
-/** Encodes one ledger entry as text. The text is reused until the entry changes. */
+/** Encodes one ledger entry as text. The caller keeps the text until the entry changes. */
 export function encodeEntry(entry: Entry, target: string): string {
   const packed = packEntry(entry, target);
   return JSON.stringify(entry.open ? [packed, packAttempt(entry.open)] : packed);
 }
 
-/** Encodes the ledger object `head`. `open` and `ended` are entries encoded by `encodeEntry`. */
+/** Encodes the ledger object `head`. `open` and `ended` contain ledger entries that were encoded by `encodeEntry`. */
 export function encodeHead(
   header: LedgerHeader,
   numbers: ShardNumbers,
@@ -89,7 +92,10 @@ export function encodeHead(
   return `${JSON.stringify(start).slice(0, -1)},"ended":[${[...ended].join()}],"open":[${[...open].join()}]}`;
 }
 
-/** Encodes a ledger object `log-N` with older ended attempts. `ended` contains entries encoded by `encodeEntry`. */
+/**
+ * Encodes a ledger object `log-N`, which contains attempts that ended earlier. `ended` contains ledger entries that
+ * were encoded by `encodeEntry`.
+ */
 export function encodeLog({ rolloutId, target }: LedgerHeader, shardWrites: number, ended: Iterable<string>): string {
   const start = { format: formatVersion, rolloutId, shardWrites, target };
   return `${JSON.stringify(start).slice(0, -1)},"ended":[${[...ended].join()}]}`;
@@ -98,7 +104,7 @@ export function encodeLog({ rolloutId, target }: LedgerHeader, shardWrites: numb
 /** Number of bytes that are reserved in each ledger object for fields other than collector ids. */
 const spareBytes = 1024;
 
-/** Splits the collectors of a stage into groups that each fit into one ledger object. */
+/** Splits the collectors of a stage into groups. Each group fits into one ledger object. */
 export function splitMembers(ids: readonly string[]): readonly (readonly string[])[] {
   const parts: string[][] = [];
   let bytes = Infinity;
@@ -160,8 +166,8 @@ function counted<T extends OtherShard>(name: string, text: string | undefined, r
 }
 
 /**
- * Calls `unpack`. If `unpack` throws, the stored ledger is damaged, so this function throws the error for an unreadable
- * ledger.
+ * Calls `unpack`. An error in `unpack` means that the stored ledger is damaged. In that case, this function throws the
+ * error for an unreadable ledger.
  */
 function unpacked<T>(unpack: () => T): T {
   try {

@@ -2,13 +2,13 @@
  * Stores a policy's ledger as several objects (*shards* in code) in the Kubernetes API or a directory (U1).
  *
  * - `head` contains the header, open attempts and recently ended attempts. It is written after every change.
- * - `log-N` contains older ended attempts, so that `head` stays small.
+ * - `log-N` contains attempts that ended earlier, so that `head` stays small.
  * - `members-STAGE-N` contains the collectors that a started stage has chosen.
  *
  * Invariants:
- * - `head` names the other objects in use. If one of them is missing, the ledger is unreadable.
- * - `head` is written before and after another object is written. The first write fails if another process has changed
- *   the ledger.
+ * - `head` shows which other objects are in use. If one of these objects is missing, the ledger is unreadable.
+ * - `head` is written before and after each write of other objects. If another process has changed the ledger, the
+ *   first of these writes fails, so the other objects are not overwritten.
  */
 
 import { failure, type LogfleetError } from '../../base/errors.ts';
@@ -27,10 +27,10 @@ import {
   splitMembers,
 } from './ledger-codec.ts';
 
-/** If `head` is larger than this number of bytes, ended attempts are moved to a `log-N` object. */
+/** If `head` has more than this number of bytes, ended attempts are moved to a `log-N` object. */
 const flushBytes = maxShardBytes / 4;
 const maxLogs = 128;
-/** If `head` is larger than this number of bytes, the ledger is full, and no upgrade starts. */
+/** If `head` has more than this number of bytes, the ledger is full, and no more upgrades start. */
 const fullBytes = 0.75 * maxShardBytes;
 
 /** Ledger object to write. It contains ended attempts, or the collectors of a stage. */
@@ -44,7 +44,7 @@ export class LedgerFile {
   readonly #store: LedgerStore;
   readonly #owner: OwnerRef;
   readonly #versions = new SparseMap<string, string>();
-  /** Encoded text of each entry in `head` that has an open attempt, by collector id. */
+  /** For each entry in `head` that has an open attempt, the encoded text of the entry, by collector id. */
   readonly #open = new SparseMap<string, string>();
   readonly #ended = new SparseMap<string, string>();
   readonly #logged = new SparseSet<string>();
@@ -94,8 +94,8 @@ export class LedgerFile {
   }
 
   /**
-   * Stores the ledger, which already contains the changes. Throws the error `host.conflict` if another process has
-   * changed the stored ledger.
+   * Stores the ledger, to which the changes have already been applied. Throws the error `host.conflict` if another
+   * process has changed the stored ledger.
    * @param changes entries that differ from the stored ledger
    * @param started collectors of the stage that starts now; empty if no stage starts
    */
@@ -173,8 +173,8 @@ export class LedgerFile {
   }
 
   /**
-   * Reads the objects that `head` names. Throws the error `host.conflict` if the read fails because `head` has changed
-   * in the meantime.
+   * Reads the other objects that `head` says are in use. Throws the error `host.conflict` if this fails because `head`
+   * has changed in the meantime.
    */
   async #unlessReplaced<T>(head: LedgerShard, read: () => Promise<T>): Promise<T> {
     try {
@@ -209,9 +209,9 @@ export class LedgerFile {
   }
 
   /**
-   * Writes ledger objects other than `head`. An existing object with the same name is overwritten, because it is not in
-   * use.
-   * @param before header without the new objects; it is stored first
+   * Writes ledger objects other than `head`. An existing object with the same name is overwritten, because `head` does
+   * not use it.
+   * @param before header that does not use the new objects yet; this header is stored first
    */
   async #writeShards(before: LedgerHeader, shards: readonly NewShard[]): Promise<void> {
     for (const { name } of shards) if (!this.#versions.has(name)) await this.#read(name);

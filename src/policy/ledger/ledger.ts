@@ -1,6 +1,6 @@
 /**
- * A policy's ledger in memory. It contains data that the service does not report, such as the number of attempts and
- * the former version of each collector (U1).
+ * A policy's ledger in memory. The ledger contains data that the service does not report, such as the number of upgrade
+ * attempts and the former version of each collector (U1).
  *
  * Invariant: a collector has at most one entry, and an entry has at most one open attempt.
  */
@@ -9,9 +9,10 @@ import { SparseMap } from '../../base/sparse.ts';
 
 /**
  * States of an open upgrade attempt.
- * - `intended`: stored before its request; a former process may have sent the request.
+ * - `intended`: the attempt has been stored, and its request has not been answered yet. After a restart, it is unknown
+ *   whether the former process sent the request.
  * - `accepted`: the service answered 202 with a task id.
- * - `unknown`: the request may have been sent, but the response was lost or unclear (U3).
+ * - `unknown`: the service may have received the request, but the response was lost or unclear (U3).
  * - `adopted`: the service reported a running upgrade without its task id (U3, U10).
  */
 export type AttemptState = (typeof attemptStates)[number];
@@ -31,13 +32,16 @@ export interface Attempt {
    * failure (U10).
    */
   readonly ours: boolean;
-  /** True if the request was repeated, or is about to be repeated, because its outcome was unknown (U3). */
+  /**
+   * True if the upgrade request has been repeated, or is about to be repeated, because the outcome of the first request
+   * was unknown (U3).
+   */
   readonly probe: boolean;
   /** Start of the upgrade as wall-clock time in ms, for display. */
   readonly startedAtMs: number;
   /** Monotonic time in ms from which the age of the attempt counts (U5). This time is not stored in the ledger. */
   readonly sinceMs: number;
-  /** True if listings are unreliable until a grace period after `sinceMs` has passed. Not stored in the ledger. */
+  /** True if listings can be outdated until a grace period after `sinceMs` has passed. Not stored in the ledger. */
   readonly needsGrace: boolean;
   /**
    * Monotonic time in ms at which the request was last repeated. A grace period must pass before the next repetition.
@@ -45,8 +49,8 @@ export interface Attempt {
    */
   readonly probedAtMs?: number;
   /**
-   * `lastSeenAlive` in ms of an offline collector. The collector's upgrade request is repeated only after the service
-   * reports a newer value (U11). Not stored in the ledger.
+   * Value of `lastSeenAlive` in ms when the service reported that the collector is offline. The upgrade request is
+   * repeated only after the service reports a newer value (U11). Not stored in the ledger.
    */
   readonly silentSinceMs?: number;
 }
@@ -59,7 +63,7 @@ export interface Attempt {
  * - `refused`: the service refused to upgrade this collector (U11).
  * - `offline`: the service refused the upgrade because the collector was offline.
  * - `invalid`: the service did not know the collector, or denied access (U11).
- * - `unobservable`: no listing can show the version of the collector (U7).
+ * - `unobservable`: no listing can show whether the collector runs the target version (U7).
  * - `died`: the collector was upgraded, but went offline before its stage ended.
  * - `left`: the collector was upgraded, but left the target version before its stage ended.
  */
@@ -90,24 +94,27 @@ export interface Ending {
   /** Wall-clock time in ms at which the upgrade ended, for display. */
   readonly endedAtMs: number;
   /**
-   * Monotonic time in ms at which the attempt ended, or at which the entry was read from the stored ledger. Not stored.
+   * Monotonic time in ms at which the attempt ended. After a restart, the time at which the ledger was read. Not stored
+   * in the ledger.
    */
   readonly sinceMs: number;
   /**
-   * `lastSeenAlive` in ms of a collector whose upgrade was refused because the collector was offline. The next attempt
+   * Value of `lastSeenAlive` in ms when the upgrade was refused because the collector was offline. The next attempt
    * waits until the service reports a newer value (U11).
    */
   readonly lastSeenAliveMs: number | undefined;
 }
 
-/** Shows which counts include an ended attempt: the counts of the rollout, and those of a stage. */
+/**
+ * Shows where an ended attempt has been counted: in the numbers of the rollout, and possibly in the numbers of a stage.
+ */
 export interface Counted {
   /**
    * Value of `tally.number` when the attempt was counted. `tally.number` increases when the counts are reset, for
    * example by a retry.
    */
   readonly tally: number;
-  /** Index of the stage that counts the attempt. Undefined if no stage counts it. */
+  /** Index of the stage in which the attempt was counted. Undefined if it was not counted in a stage. */
   readonly stage: number | undefined;
 }
 
@@ -115,20 +122,22 @@ export interface Entry {
   readonly collectorId: string;
   /** Version of the collector before its first attempt in this rollout (U14); undefined if unknown. */
   readonly before: string | undefined;
-  /** Number of upgrade attempts in this rollout that the service may have accepted for this collector. */
+  /**
+   * Number of this collector's upgrade attempts in this rollout that the service has accepted, or may have accepted.
+   */
   readonly used: number;
   /** Number of times that the collector left the target version (U8). */
   readonly drifts: number;
-  /** Set if the rollout's counts already include the last ended attempt, so that it is not counted twice. */
+  /** Set if the last ended attempt has already been counted in the rollout. The attempt is then not counted again. */
   readonly counted?: Counted;
   /**
-   * Set if a user retried the rollout after the upgraded collector had gone offline. In that case, the failure is not
-   * counted again.
+   * Set if the collector went offline after its upgrade, and a user has since retried the rollout. The same failure is
+   * then not counted again.
    */
   readonly failureCleared?: true;
   /**
-   * True if this entry belongs to the rollback of the collector to its former version. In that case, `used` counts only
-   * rollback attempts.
+   * True if the entry is about the rollback of the collector to its former version. In that case, `used` counts only
+   * attempts of the rollback.
    */
   readonly isRollback: boolean;
   readonly open: Attempt | undefined;
@@ -164,7 +173,7 @@ export interface StageRecord {
   /** Digest of the policy's selector when the stage started; absent in ledgers of earlier versions (U12). */
   readonly selection?: string;
   readonly tally: Tally;
-  /** Set when an upgrade in the stage has succeeded. A stage without a successful upgrade does not soak. */
+  /** Set when an upgrade in the stage has succeeded. A stage in which no upgrade has succeeded does not soak. */
   readonly upgraded?: true;
   /**
    * Start of the soak as wall-clock time in ms: the time at which the last collector of the stage reached the target
@@ -188,8 +197,8 @@ export interface StageAnalysis {
   /** Latest end of the baseline period as wall-clock time in ms. Default: the start of the stage. */
   readonly baselineBeforeMs?: number;
   /**
-   * Start of the counting period after the upgrades, as wall-clock time in ms. Set by a user's retry. If this time is
-   * absent, the counting period ends at the end of the soak.
+   * Start of the period after the upgrades in which messages are counted, as wall-clock time in ms. Set when a user
+   * retries the rollout. Otherwise absent: the period then ends at the end of the soak.
    */
   readonly fromMs?: number;
   readonly outcome?: AnalysisOutcome;
@@ -197,7 +206,7 @@ export interface StageAnalysis {
   readonly recovery?: RecoveryCheck;
 }
 
-/** Result of the check after a rollback. The check recounts the messages of the collectors in `quietest`. */
+/** Result of the check after a rollback. The check counts the messages of the collectors in `quietest` again. */
 export interface RecoveryCheck {
   /** Wall-clock time in ms from which messages are counted after the rollback. */
   readonly fromMs: number;
@@ -222,14 +231,14 @@ export interface AnalysisOutcome {
   readonly unjudged: number;
   /** Number of bytes scanned by the searches, if the service reports this number. */
   readonly scannedBytes: number;
-  /** The collectors that lost the largest fraction of their messages, at most 10. */
+  /** The (at most 10) collectors that lost the largest fraction of their messages. */
   readonly quietest: readonly QuietMember[];
 }
 
 /** A number of collectors or attempts, or a percentage such as `10%`. */
 export type Share = number | string;
 
-/** Number of ended upgrades in a stage or rollout, and how many of these upgrades failed. */
+/** Number of upgrades that have ended in a stage or rollout, and the number of these upgrades that failed. */
 export interface Tally {
   readonly finished: number;
   readonly failed: number;
@@ -237,7 +246,7 @@ export interface Tally {
 
 export const emptyTally: Tally = { finished: 0, failed: 0 };
 
-/** Numbers of failed and ended upgrades in the stage or rollout whose `maxFailures` was exceeded. */
+/** Numbers of failed and ended upgrades when a stage or the rollout had more failures than its `maxFailures` allows. */
 export interface Exceeded extends Tally {
   readonly tolerated: Share;
   readonly stage?: string;
@@ -257,7 +266,10 @@ export interface RolloutStop {
   readonly kind: 'failures' | 'rollback' | 'inconclusive' | 'abort';
   /** Sentence that explains the stop, with the counts at the time of the stop. */
   readonly message: string;
-  /** Counts of upgrades that exceeded `maxFailures`. Absent if the rollout was stopped for another reason. */
+  /**
+   * Numbers of failed and ended upgrades if more upgrades failed than `maxFailures` allows. Absent if the rollout was
+   * stopped for another reason.
+   */
   readonly exceeded?: Exceeded;
   /** Name of the stage in which the rollout was stopped. */
   readonly stage?: string;
@@ -272,8 +284,8 @@ export interface ActionRecord {
   /** Field manager that set the annotation, if the API server reports it. */
   readonly by?: string;
   /**
-   * Value of the annotation, which is not applied again (R9). Absent for a pause, and in ledgers written by earlier
-   * versions of logfleet.
+   * Value of the annotation with which the user requested the action. The same value is not applied again (R9). Absent
+   * for a pause, and in ledgers that earlier versions of logfleet wrote.
    */
   readonly value?: string;
 }
@@ -292,8 +304,8 @@ export interface LedgerHeader {
   /** Wall-clock time in ms at which the rollout was first completed; undefined until then. */
   readonly completedAtMs: number | undefined;
   /**
-   * Numbers of ended and failed upgrades in the rollout. Both numbers are reset to 0 by a retry, and when the rollout
-   * is completed.
+   * Numbers of ended and failed upgrades in the rollout. Both numbers are set to 0 by a retry, and when the rollout is
+   * completed.
    */
   readonly tally: Tally & { readonly number: number };
   /** Number of the newest upgrade attempt. The attempts in this ledger are numbered from 1. */
@@ -307,8 +319,8 @@ export interface LedgerHeader {
   /** Names of the stages that a user has approved. */
   readonly approved?: readonly string[];
   /**
-   * Set if an earlier rollout to this version was not completed, or if the policy's ledger was lost. In that case,
-   * every stage of this rollout must soak (R6).
+   * Set if an earlier rollout to this version was not completed, or if the policy's ledger was lost. Every stage of
+   * this rollout must then soak (R6).
    */
   readonly unproven?: true;
   /**
@@ -324,7 +336,7 @@ export interface LedgerHeader {
   readonly actions?: readonly ActionRecord[];
   /**
    * Annotation values that are never applied again, in addition to the values in `actions`. `liftedAtMs` is the
-   * wall-clock time in ms of the newest stop that was ended by a retry.
+   * wall-clock time in ms of the newest stop that a user has ended with a retry.
    */
   readonly handled?: {
     readonly retry?: string;
@@ -344,7 +356,7 @@ export function hasFailed(ending: Ending | undefined): boolean {
   return ending?.kind === 'failed' || ending?.kind === 'timedOut' || ending?.kind === 'died';
 }
 
-/** Returns the header with all attempt counts reset to zero. */
+/** Returns the header with the numbers of ended and failed upgrades set to zero, for the rollout and for each stage. */
 export function withNewTally(header: LedgerHeader): LedgerHeader {
   const { tally, stages } = header;
   const emptied = stages?.map((stage) => ({ ...stage, tally: emptyTally }));
@@ -373,7 +385,7 @@ export class Ledger {
   #header: LedgerHeader;
   readonly #entries = new SparseMap<string, Entry>();
   readonly #open = new SparseMap<string, Entry>();
-  /** Index of the started stage to which a collector belongs, by collector id. */
+  /** For each collector of a started stage, the index of this stage, by collector id. */
   readonly #members = new SparseMap<string, number>();
 
   /** @param members collectors of the started stages, each with the index of its stage */
@@ -403,12 +415,15 @@ export class Ledger {
     return this.#open;
   }
 
-  /** Returns the collectors that the started stages list. */
+  /** Returns the collectors that the started stages have chosen. */
   listed(): IterableIterator<string> {
     return this.#members.keys();
   }
 
-  /** Returns the index of the started stage that lists the collector, or undefined if there is no such stage. */
+  /**
+   * Returns the index of the started stage that has chosen the collector, or undefined if no started stage has chosen
+   * it.
+   */
   listedIn(collectorId: string): number | undefined {
     return this.#members.get(collectorId);
   }
@@ -435,7 +450,7 @@ export class Ledger {
     }
   }
 
-  /** Begins another rollout in this ledger. Only entries with an open attempt are kept. */
+  /** Begins a new rollout in this ledger. Of the former rollout, only entries with an open attempt are kept. */
   begin(header: LedgerHeader): void {
     this.setHeader(header);
     this.#members.clear();
@@ -443,8 +458,8 @@ export class Ledger {
     this.#entries.clear();
     for (const { collectorId, open, isRollback, before: former } of before) {
       if (!open) continue;
-      // A running upgrade to the new target counts as an attempt of the new rollout, so that a rollback includes the
-      // upgraded collector.
+      // A running upgrade to the new target counts as an attempt of the new rollout. Otherwise, a rollback would leave
+      // out the collector.
       const isOwn = !isRollback && open.ours && open.toVersion === header.target;
       const blank = { drifts: 0, isRollback: false, ending: undefined };
       this.#put({ collectorId, open, ...blank, used: Number(isOwn), before: isRollback ? undefined : former });
