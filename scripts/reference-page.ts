@@ -4,7 +4,7 @@ import type { StructuralSchema } from '../src/base/structural-schema.ts';
 import { type CrdVersion, type CustomResourceDefinition, isWrittenByPeople } from './crd-definition.ts';
 import { runSpecTitle } from './run-template.ts';
 
-/** Maps the title of a type to the path at which the reference page lists the type's fields. */
+/** For each type (by title): the path in the reference page at which the fields of the type are listed. */
 type ListedTypes = Map<string, string>;
 
 /** Oldest Kubernetes version in which every API server supports CEL rules and their `fieldPath`. */
@@ -49,8 +49,8 @@ function renderKind({ spec: { group, names, versions } }: CustomResourceDefiniti
 }
 
 /**
- * Fields that a column of a CRD can have. If a description contains a comma and is not in quotes, YAML reads the text
- * after the comma as an unknown field.
+ * Fields that a printer column of a CRD can have. An unknown field shows that a description contains a comma, but is
+ * not in quotes: YAML then reads the text after the comma as a field.
  */
 const columnKeys = new Set(['name', 'type', 'format', 'description', 'priority', 'jsonPath']);
 
@@ -114,7 +114,7 @@ function meaningOf(schema: StructuralSchema, sameAs: string | undefined): string
     isRange && !isNamed(`from ${minimum} to ${maximum}`) && `Range: ${minimum} to ${maximum}.`,
     maxItems !== undefined && !isNamed(`at most ${maxItems}`) && `The list has at most ${maxItems} items.`,
     maxProperties !== undefined && !isNamed(`at most ${maxProperties}`) && `At most ${maxProperties} keys.`,
-    sameAs !== undefined && !description.includes(`fields as \`${sameAs}\``) && `For its fields, see \`${sameAs}\`.`,
+    sameAs !== undefined && !description.includes(`fields as \`${sameAs}\``) && `For the fields, see \`${sameAs}\`.`,
   ];
   return [description, ...additions].filter(Boolean).join(' ');
 }

@@ -4,9 +4,11 @@
 export interface CollectorVersionPolicySpec {
   /**
    * Secret, in the policy's namespace, with the address and credentials of the log service. The Secret needs the keys
-   * `baseURL` (https only), `accessId` and `accessKey`. The keys `ca.crt`, `allowedHosts`, `user`, `requestsPerSecond`
-   * and `maxConcurrentRequests` (at least 2) are optional. The service limits the requests of each user, so set `user`
-   * to the same name in all Secrets whose access ids belong to the same user.
+   * `baseURL` (https only), `accessId` and `accessKey`. Optional keys are `ca.crt` (the service's certificate
+   * authority), `allowedHosts` (hosts to which the service may redirect) and `user` (service user that owns the access
+   * id). The service limits the requests of each user. Therefore, if several Secrets have access ids of the same user,
+   * set the same `user` in all of them. The optional keys `requestsPerSecond` and `maxConcurrentRequests` (at least 2)
+   * lower the request limits.
    */
   readonly credentialsSecretRef: {
     /** Name of the Secret. */
@@ -34,15 +36,15 @@ export interface CollectorVersionPolicySpec {
   readonly exclude?: readonly CollectorSelector[];
   /**
    * Priority of the policy. If several policies with the same `mode` select a collector, the policy with the highest
-   * priority owns it. Among policies of equal priority, the oldest owns the collector; among equally old policies, the
-   * first by namespace and name. The other policies count the collector as `foreign`, and have the condition
-   * `Overlapping`.
+   * priority owns it. If their priorities are equal, the oldest policy owns the collector. If they are also equally
+   * old, the policy whose namespace and name sort first owns it. The other policies count the collector as `foreign`,
+   * and have the condition `Overlapping`.
    */
   readonly priority: number;
   /**
    * `Enforce` (default) upgrades collectors. `Observe` upgrades no collectors, but shows in the status how many need an
-   * upgrade. A collector that policies with both modes select belongs to a policy with `Enforce`, even if its
-   * `priority` is lower.
+   * upgrade. If policies of both modes select a collector, a policy with `Enforce` owns it, even if the `priority` of
+   * this policy is lower.
    */
   readonly mode: 'Enforce' | 'Observe';
   /**
@@ -52,8 +54,8 @@ export interface CollectorVersionPolicySpec {
   readonly paused: boolean;
   /**
    * Interval at which logfleet reads the service's collector list while no upgrade is needed, from `10s` to `24h`.
-   * Defaults to `5m`. If the list takes long to read, logfleet reads it less often, so that reading takes up at most a
-   * tenth of the time.
+   * Defaults to `5m`. If reading the list takes long, logfleet reads it less often, so that it spends at most a tenth
+   * of the time on reading.
    */
   readonly resyncInterval: string;
   /** Stages and order of the upgrades, and the maximum number of simultaneous upgrades. */
@@ -100,8 +102,8 @@ export interface Target {
   readonly versionPattern?: string;
   /**
    * Minimum time for which the log service must have offered a build before the build becomes the target, from `0s`
-   * (default) to `2160h`. This time starts when the policy first sees the build. Until this time has passed, the policy
-   * keeps its previous target. Allowed only with `channel`.
+   * (default) to `2160h`. The time is counted from the moment at which the policy first sees the build. Until it has
+   * passed, the policy keeps its previous target. Allowed only with `channel`.
    */
   readonly minAge?: string;
 }
@@ -169,13 +171,13 @@ export interface Strategy {
   readonly maxInProgress: number | string;
   /**
    * Order in which collectors are upgraded. `OldestVersionFirst` and `NewestVersionFirst` sort by the version that a
-   * collector runs, `Name` sorts by name.
+   * collector runs; `Name` sorts by the collector's name.
    */
   readonly order: 'OldestVersionFirst' | 'NewestVersionFirst' | 'Name';
   /**
    * Stages of a rollout, which run one after another in this order. Each stage chooses its collectors when it starts. A
-   * stage ends when its collectors run the target version and its soak is over. Collectors that no stage chooses are
-   * not upgraded, and count as `skipped`. Without stages, all collectors are upgraded together.
+   * stage ends when its collectors run the target version and its soak (`soakDuration`) is over. Collectors that no
+   * stage chooses are not upgraded, and count as `skipped`. Without stages, all collectors are upgraded together.
    */
   readonly stages?: readonly Stage[];
 }
@@ -236,15 +238,15 @@ export interface Stage {
 export interface StageAnalysis {
   /**
    * Message analysis, which compares how many messages the log service received from each collector before and after
-   * its upgrade. To count the messages, it runs searches 3 minutes after the end of the soak, so the credentials need
-   * permission to search.
+   * its upgrade. It counts the messages with searches, 3 minutes after the end of the soak. The credentials therefore
+   * need permission to search.
    */
   readonly messages: MessageAnalysis;
 }
 
 /**
  * Message analysis, which compares how many messages the log service received from each collector before and after its
- * upgrade. To count the messages, it runs searches 3 minutes after the end of the soak, so the credentials need
+ * upgrade. It counts the messages with searches, 3 minutes after the end of the soak. The credentials therefore need
  * permission to search.
  */
 export interface MessageAnalysis {
@@ -262,13 +264,14 @@ export interface MessageAnalysis {
   /**
    * Earlier period whose messages are compared with those after the upgrade. `BeforeUpgrade` (default) is the period
    * just before the stage started. `DayBefore` is the latest period before the stage started that has the same time of
-   * day (UTC) as the period after the upgrade. `WeekBefore` is the latest one that also has the same weekday. Use
-   * `DayBefore` or `WeekBefore` for traffic with a daily or weekly pattern.
+   * day (UTC) as the period after the upgrade. `WeekBefore` is the latest such period that also has the same weekday.
+   * Use `DayBefore` or `WeekBefore` for traffic with a daily or weekly pattern.
    */
   readonly baseline: 'BeforeUpgrade' | 'DayBefore' | 'WeekBefore';
   /**
    * Number of messages, from 1 to 1000000, that a collector must have sent before its upgrade to be included in the
-   * message analysis. Defaults to 100. With fewer messages, its percentage would be unreliable.
+   * message analysis. Defaults to 100. With fewer messages, the percentage of messages after the upgrade would be
+   * unreliable.
    */
   readonly minMessages: number;
   /**
@@ -288,13 +291,14 @@ export interface FailurePolicy {
   /**
    * Maximum number of failures that the rollout tolerates: a number from 0 to 1000000, or a percentage of the upgrade
    * attempts that have ended. A number is checked after each failure. A percentage is checked once `minSamples`
-   * attempts have ended, and at the end of each stage. After the rollout is completed, only later attempts count.
+   * attempts have ended, and at the end of each stage. Once the rollout is completed, earlier attempts no longer count.
    */
   readonly maxFailures?: number | string;
   /**
    * Number of upgrade attempts, from 1 to 1000000, that must have ended before a percentage in `maxFailures` is
-   * checked. Defaults to 1. For a stage's `maxFailures`, the attempts in the stage are counted; otherwise, those in the
-   * whole rollout. If `minSamples` is low, a single failure can exceed the percentage.
+   * checked. Defaults to 1. For the `maxFailures` of a stage, the attempts in this stage count. For the `maxFailures`
+   * of the rollout, the attempts in all stages count. If `minSamples` is low, a single failure can exceed the
+   * percentage.
    */
   readonly minSamples: number;
   /**
@@ -315,7 +319,7 @@ export interface Maintenance {
   /** Periods in which no upgrade starts, even if a maintenance window is open. */
   readonly exclusions?: readonly Exclusion[];
   /**
-   * No upgrade starts within this time before the end of a maintenance window, or before a period in `exclusions`. From
+   * Time before the end of a maintenance window, or before a period in `exclusions`, in which no upgrade starts: from
    * `0s` to `24h`. Defaults to `30m`, because an upgrade takes up to half an hour.
    */
   readonly cutoff: string;
@@ -349,7 +353,7 @@ export interface MaintenanceWindow {
 
 /** Period in which no upgrade starts, from `startTime` (inclusive) to `endTime` (exclusive). */
 export interface Exclusion {
-  /** Name of the period in which no upgrade starts. Shown in user-facing messages. */
+  /** Name of the period in which no upgrade starts. logfleet's messages show this name. */
   readonly name: string;
   /** Start (inclusive) of the period in which no upgrade starts. */
   readonly startTime: string;
@@ -360,25 +364,27 @@ export interface Exclusion {
 /** Number and timing of retries after a collector's upgrade has failed. */
 export interface RetryPolicy {
   /**
-   * Maximum number of retries after a collector's upgrade has failed, per collector and rollout, from 0 to 10. `0`
-   * means no retries. Defaults to 2.
+   * Maximum number of retries for each collector in a rollout after its upgrade has failed, from 0 to 10. `0` means no
+   * retries. Defaults to 2.
    */
   readonly limit: number;
   /**
-   * Wait before a failed upgrade is retried. The first wait is `duration`. Each later wait is `factor` times as long,
-   * up to `cap`.
+   * Wait before a failed upgrade is retried. The first wait is `duration`. Each later wait is `factor` times as long as
+   * the previous wait, but at most `cap`.
    */
   readonly backoff: Backoff;
 }
 
 /**
- * Wait before a failed upgrade is retried. The first wait is `duration`. Each later wait is `factor` times as long, up
- * to `cap`.
+ * Wait before a failed upgrade is retried. The first wait is `duration`. Each later wait is `factor` times as long as
+ * the previous wait, but at most `cap`.
  */
 export interface Backoff {
   /** Wait before the first retry of a failed upgrade, from `1s` to `24h`. Defaults to `5m`. */
   readonly duration: string;
-  /** Factor, from 1 to 10, by which the wait grows from one retry of a failed upgrade to the next. Defaults to 2. */
+  /**
+   * Factor, from 1 to 10, by which the wait before a retry of a failed upgrade grows with each retry. Defaults to 2.
+   */
   readonly factor: number;
   /**
    * Maximum wait before a retry of a failed upgrade, from `1s` to `24h`, and at least `backoff.duration`. Defaults to
@@ -412,9 +418,9 @@ export interface CollectorVersionPolicyStatus {
    */
   readonly outageStartTime?: string;
   /**
-   * Hash of the state that the `Ready` condition showed before the current interruption, which is a pause, an outage,
-   * or a return from `RolledBack` to `RollingBack`. If the policy is in the same state again after the interruption,
-   * logfleet does not repeat the notification. Absent if there is no interruption.
+   * Hash of the state that the `Ready` condition showed before the current interruption. An interruption is a pause, an
+   * outage, or a return from `RolledBack` to `RollingBack`. If the policy returns to the same state after the
+   * interruption, logfleet does not repeat the notification. Absent if there is no interruption.
    */
   readonly interruptedState?: string;
   /**
@@ -423,8 +429,8 @@ export interface CollectorVersionPolicyStatus {
    */
   readonly operators?: readonly OperatorEntry[];
   /**
-   * Last value of the annotation `logfleet.dev/requestedAt` that logfleet has processed, truncated to 256 characters. A
-   * new value of the annotation makes logfleet read the collector list immediately.
+   * Last value of the annotation `logfleet.dev/requestedAt` that logfleet has processed, truncated to 256 characters.
+   * If the annotation gets a new value, logfleet reads the collector list immediately.
    */
   readonly lastHandledReconcileAt?: string;
   /**
@@ -436,7 +442,7 @@ export interface CollectorVersionPolicyStatus {
   /** Short texts about the policy for the columns of `kubectl get`. */
   readonly summary?: Summary;
   /**
-   * Current rollout of the policy. Absent if no collector needs an upgrade, unless a person must decide what to do
+   * Current rollout of the policy. Present while collectors need an upgrade, or while a person must decide what to do
    * after a failure.
    */
   readonly rollout?: Rollout;
@@ -451,13 +457,13 @@ export interface CollectorVersionPolicyStatus {
    */
   readonly nextWindow?: NextWindow;
   /**
-   * Numbers of collectors by state. Each matched collector has one state, so the numbers of all states add up to
-   * `matched`.
+   * Numbers of collectors by state. Each collector that the policy's selector matches has exactly one state, so the
+   * numbers of all states add up to `matched`.
    */
   readonly collectors?: CollectorCounts;
-  /** Versions that the matched collectors run, most frequent first. */
+  /** Versions that the policy's collectors run, most frequent first. */
   readonly versions?: readonly VersionCount[];
-  /** Sample of the policy's upgrades: up to 50 running upgrades, and the last 50 that ended. */
+  /** Some of the policy's upgrades: up to 50 running upgrades, and the last 50 that ended. */
   readonly tasks?: readonly TaskSample[];
   /** Causes of failed upgrades, most frequent first. */
   readonly failureReasons?: readonly ReasonCount[];
@@ -482,7 +488,7 @@ export interface OperatorEntry {
   /**
    * Time at which the operator started to manage this policy. If several operators manage it, the operator with the
    * earliest time upgrades collectors, and the others wait. If two operators share several resources, each operator
-   * writes the earliest of its own times into all of them, so that the same operator acts on all shared resources.
+   * writes the earliest of its own times into all these resources. The same operator then acts on all of them.
    */
   readonly since: string;
   /**
@@ -496,8 +502,8 @@ export interface OperatorEntry {
 /** Short texts about the policy for the columns of `kubectl get`. */
 export interface Summary {
   /**
-   * Progress of the policy: `180/200` means that 180 of 200 collectors run the target version. Collectors that are
-   * offline, cannot be upgraded or are owned by another policy are not counted.
+   * Progress of the policy. For example, `180/200` means that 180 of 200 collectors run the target version. Collectors
+   * that are offline, cannot be upgraded or are owned by another policy are not counted.
    */
   readonly updated?: string;
   /** State of the policy in one word: the reason of its `Ready` condition, for example `RollingOut`. */
@@ -505,8 +511,8 @@ export interface Summary {
 }
 
 /**
- * Current rollout of the policy. Absent if no collector needs an upgrade, unless a person must decide what to do after
- * a failure.
+ * Current rollout of the policy. Present while collectors need an upgrade, or while a person must decide what to do
+ * after a failure.
  */
 export interface Rollout {
   /**
@@ -569,8 +575,8 @@ export interface PersonAction {
   /** Action that a person took on the rollout. */
   readonly action: 'Pause' | 'Resume' | 'Approve' | 'Retry' | 'Abort';
   /**
-   * Time at which a person set the annotation for this action. If the API server does not record this time, the time at
-   * which logfleet first saw the annotation.
+   * Time at which a person set the annotation for this action. If the API server does not record this time, logfleet
+   * uses the time at which it first saw the annotation.
    */
   readonly time: string;
   /** Name of the stage that an `Approve` action approved. Absent for other actions. */
@@ -587,16 +593,17 @@ export interface StageStatus {
   /** Name of the stage. */
   readonly name: string;
   /**
-   * Number of collectors that the stage chose when it started or, if it has not started, that it would choose now. A
-   * last stage without `size` or `selector` contains all collectors that are in no other stage and that have been or
-   * can be upgraded.
+   * Number of collectors that the stage chose when it started. If the stage has not started: number that it would
+   * choose now. A last stage without `size` or `selector` contains all other collectors that have been or can be
+   * upgraded.
    */
   readonly members: number;
   /** Number of collectors of the stage that run the target version. */
   readonly updated: number;
   /**
-   * Number of failed collectors of the stage: their upgrade and all its retries failed, or they went offline after the
-   * upgrade. With `offlinePolicy: Skip`, a collector that goes offline during its upgrade has also failed.
+   * Number of failed collectors of the stage. A collector has failed if its upgrade and all retries failed, or if it
+   * went offline after its upgrade. With `offlinePolicy: Skip`, a collector that goes offline during its upgrade has
+   * also failed.
    */
   readonly failed: number;
   /**
@@ -623,15 +630,15 @@ export interface StageStatus {
   /** Time at which the soak of the stage ends or ended. Absent while the soak has not started. */
   readonly soakedUntil?: string;
   /**
-   * Message analysis of the stage: comparison of the numbers of messages that its collectors sent before and after the
-   * upgrade. Absent if `spec` sets no message analysis for the stage, or if the soak has not started.
+   * Message analysis of the stage, which compares how many messages its collectors sent before and after the upgrade.
+   * Absent if `spec` sets no message analysis for the stage, or if the soak has not started.
    */
   readonly analysis?: StageAnalysisStatus;
 }
 
 /**
- * Message analysis of the stage: comparison of the numbers of messages that its collectors sent before and after the
- * upgrade. Absent if `spec` sets no message analysis for the stage, or if the soak has not started.
+ * Message analysis of the stage, which compares how many messages its collectors sent before and after the upgrade.
+ * Absent if `spec` sets no message analysis for the stage, or if the soak has not started.
  */
 export interface StageAnalysisStatus {
   /**
@@ -647,8 +654,8 @@ export interface StageAnalysisStatus {
   /** Number of collectors for which the message analysis could compare the messages before and after the upgrade. */
   readonly judged?: number;
   /**
-   * Number of collectors that sent too few messages after the upgrade: less than `minRatio` of their messages before
-   * the upgrade.
+   * Number of collectors that sent too few messages after the upgrade: fewer than `minRatio` of the number before the
+   * upgrade.
    */
   readonly quiet?: number;
   /**
@@ -718,8 +725,8 @@ export interface RecoveryStatus {
   /** Reason why the messages after the rollback could not be counted. Present only in the state `Unavailable`. */
   readonly message?: string;
   /**
-   * Number of collectors in `quietest` that send enough messages again after the rollback: at least `minRatio` of their
-   * messages before the upgrade.
+   * Number of collectors in `quietest` that send enough messages again after the rollback: at least `minRatio` of the
+   * number before the upgrade.
    */
   readonly recovered?: number;
   /** Period after the rollback in which the messages of the collectors in `quietest` are counted. */
@@ -736,15 +743,15 @@ export interface NextWindow {
   /** Time at which the maintenance window closes. */
   readonly endTime: string;
   /**
-   * Time zone in which this maintenance window opens first. Present only with `timeZoneSource: Collector`, because the
+   * Time zone in which the maintenance window opens first. Present only with `timeZoneSource: Collector`, because the
    * window then opens at a different time in each time zone.
    */
   readonly timeZone?: string;
 }
 
 /**
- * Numbers of collectors by state. Each matched collector has one state, so the numbers of all states add up to
- * `matched`.
+ * Numbers of collectors by state. Each collector that the policy's selector matches has exactly one state, so the
+ * numbers of all states add up to `matched`.
  */
 export interface CollectorCounts {
   /** Number of collectors that the policy's selector matches. */
@@ -763,8 +770,8 @@ export interface CollectorCounts {
    */
   readonly pending: number;
   /**
-   * Number of failed collectors: their upgrade and all its retries failed, or they went offline after the upgrade. With
-   * `offlinePolicy: Skip`, a collector that goes offline during its upgrade has also failed.
+   * Number of failed collectors. A collector has failed if its upgrade and all retries failed, or if it went offline
+   * after its upgrade. With `offlinePolicy: Skip`, a collector that goes offline during its upgrade has also failed.
    */
   readonly failed: number;
   /** Number of collectors that cannot be upgraded now, because they are offline. */
@@ -785,7 +792,7 @@ export interface CollectorCounts {
 export interface VersionCount {
   /** Version of the collector software, as the service writes it. */
   readonly version: string;
-  /** Number of matched collectors that run this version. */
+  /** Number of the policy's collectors that run this version. */
   readonly count: number;
 }
 

@@ -5,13 +5,13 @@ import type { SearchExportSpec } from './search-export.ts';
 export interface SearchExportScheduleSpec {
   /**
    * Cron schedule with five fields (minute, hour, day of month, month, day of week). `0 * * * *` is hourly. Each run
-   * (SearchExport) exports the time between two consecutive times of the cron schedule. A change to the cron schedule
-   * affects only times for which no run exists yet.
+   * (SearchExport) exports the period between two consecutive times of the cron schedule. A change to the cron schedule
+   * affects only periods for which no run exists yet.
    */
   readonly schedule: string;
   /**
    * IANA time zone for the cron schedule, for local times in `startTime` and `endTime`, and for date functions in the
-   * query, for example `Europe/Berlin`. Defaults to `UTC`. When clocks go back, one run of an hourly schedule exports
+   * query, for example `Europe/Berlin`. Defaults to `UTC`. When clocks go back, one run of an hourly schedule covers
    * two hours.
    */
   readonly timeZone: string;
@@ -35,7 +35,8 @@ export interface SearchExportScheduleSpec {
   /**
    * Maximum number of runs (SearchExports) that are active at the same time, from 1 to 10 (default 2). A run is active
    * until it completes or fails. If all these runs are stalled, the run with the newest time range is created as well.
-   * With `execution.mode: Job`, fewer runs are active if the request limits have no share for more.
+   * With `execution.mode: Job`, each run needs at least one share of the log service's request limits, so fewer runs
+   * are active if no share is free.
    */
   readonly maxActive: number;
   /**
@@ -105,8 +106,9 @@ export interface SearchExportScheduleStatus {
    */
   readonly observedGeneration?: number;
   /**
-   * Last value of the annotation `logfleet.dev/requestedAt` that logfleet has processed, truncated to 256 characters. A
-   * new value repeats failed and stalled runs, as `logfleet retry` does, and rewrites lost schedule records.
+   * Last value of the annotation `logfleet.dev/requestedAt` that logfleet has processed, truncated to 256 characters.
+   * If the annotation gets a new value, logfleet repeats failed and stalled runs, as after `logfleet retry`, and
+   * rewrites lost schedule records.
    */
   readonly lastHandledReconcileAt?: string;
   /**
@@ -115,8 +117,8 @@ export interface SearchExportScheduleStatus {
    */
   readonly outageStartTime?: string;
   /**
-   * Hash of the state that the `Ready` condition showed before the current interruption, which is a pause, an outage,
-   * or a return from `ExportedIncomplete` to `Backfilling`. If the schedule is in the same state again after the
+   * Hash of the state that the `Ready` condition showed before the current interruption. An interruption is a pause, an
+   * outage, or a return from `ExportedIncomplete` to `Backfilling`. If the schedule returns to the same state after the
    * interruption, logfleet does not repeat the notification. Absent if there is no interruption.
    */
   readonly interruptedState?: string;
@@ -173,7 +175,7 @@ export interface OperatorEntry {
   /**
    * Time at which the operator started to manage this resource. If several operators manage it, the operator with the
    * earliest time acts, and the others wait. If two operators share several resources, each operator writes the
-   * earliest of its own times into all of them, so that the same operator acts on all shared resources.
+   * earliest of its own times into all these resources. The same operator then acts on all of them.
    */
   readonly since: string;
   /**
@@ -189,15 +191,15 @@ export interface ScheduleSummary {
   /** State of the schedule in one word: the reason of its `Ready` condition, for example `UpToDate`. */
   readonly state?: string;
   /**
-   * Number of active runs (SearchExports), which have neither completed nor failed. Runs whose time range is already
-   * exported do not count.
+   * Number of active runs (SearchExports). An active run has neither completed nor failed. Runs whose time range is
+   * already exported do not count.
    */
   readonly active?: number;
   /** Number of failed runs (SearchExports) whose time range has still not been exported. */
   readonly failedRuns?: number;
   /**
-   * Time up to which everything has been exported, equal to `status.coveredUntil`. Absent until the start of the
-   * schedule, and once everything up to `spec.endTime` has been exported.
+   * Time up to which everything has been exported, equal to `status.coveredUntil`. Absent before the schedule starts,
+   * and after everything up to `spec.endTime` has been exported.
    */
   readonly lagSince?: string;
 }

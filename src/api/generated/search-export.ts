@@ -6,9 +6,9 @@ export interface SearchExportSpec {
    * Secret, in the export's namespace, with the address and credentials of the log service. The Secret needs the keys
    * `baseURL` (https only), `accessId` and `accessKey`. Optional keys are `ca.crt` (the service's certificate
    * authority), `allowedHosts` (hosts to which the service may redirect) and `user` (service user that owns the access
-   * id). The service limits the requests of each user, so set `user` to the same name in all Secrets whose access ids
-   * belong to the same user. The optional keys `requestsPerSecond` and `maxConcurrentRequests` (at least 2) lower the
-   * request limits.
+   * id). The service limits the requests of each user. Therefore, if several Secrets have access ids of the same user,
+   * set the same `user` in all of them. The optional keys `requestsPerSecond` and `maxConcurrentRequests` (at least 2)
+   * lower the request limits.
    */
   readonly credentialsSecretRef: {
     /** Name of the Secret with the address and credentials of the log service. */
@@ -50,9 +50,9 @@ export interface SearchExportSpec {
   readonly requiresRawMessages?: boolean;
   /**
    * Maximum number of search jobs that the export runs at the same time, from 1 to 30 (default 4). An additional search
-   * job may run to count rows. Fewer jobs run while other exports use up the log service's request limits. The pods of
-   * a Kubernetes Job share this maximum, but each pod can always run one search job. Can be changed while the export is
-   * running.
+   * job may run to count rows. Fewer jobs run while other exports use part of the log service's request limits. The
+   * pods of a Kubernetes Job share this maximum, but each pod can always run one search job. Can be changed while the
+   * export is running.
    */
   readonly parallelism: number;
   /** Format, compression and folders of the exported files. */
@@ -84,10 +84,10 @@ export interface SearchExportSpec {
   readonly incompletePolicy: 'Fail' | 'Keep';
   /**
    * How logfleet proves that no row is missing. With `Digest` (default), the log service computes the number, sizes and
-   * times of all messages in the range after the last search. logfleet compares these figures with the written rows. If
-   * a part of the range differs, logfleet searches it again, up to three times. To compute the figures, the service
-   * scans the time range once more. `Count` compares only the number of rows, usually with the number that each search
-   * reports. Can be changed until the export manifest is written.
+   * times of all messages in the time range once all searches have ended. To do so, the service scans the time range
+   * once more. logfleet compares these figures with the written rows. If a part of the range differs, logfleet searches
+   * this part again, up to three times. With `Count`, logfleet compares only the number of rows, usually with the
+   * number that each search reports. Can be changed until the export manifest is written.
    */
   readonly proof: 'Digest' | 'Count';
   /**
@@ -592,8 +592,8 @@ export interface SearchExportStatus {
    */
   readonly outageStartTime?: string;
   /**
-   * Hash of the state that the `Ready` condition showed before the current interruption, which is a pause, an outage,
-   * or a return from `IntervalIncomplete` to `Exporting`. If the export is in the same state again after the
+   * Hash of the state that the `Ready` condition showed before the current interruption. An interruption is a pause, an
+   * outage, or a return from `IntervalIncomplete` to `Exporting`. If the export returns to the same state after the
    * interruption, logfleet does not repeat the notification. Absent if there is no interruption.
    */
   readonly interruptedState?: string;
@@ -604,8 +604,8 @@ export interface SearchExportStatus {
    */
   readonly operators?: readonly OperatorEntry[];
   /**
-   * Last value of the annotation `logfleet.dev/requestedAt` that logfleet has processed, truncated to 256 characters. A
-   * new value makes logfleet check the export again.
+   * Last value of the annotation `logfleet.dev/requestedAt` that logfleet has processed, truncated to 256 characters.
+   * If the annotation gets a new value, logfleet checks the export again.
    */
   readonly lastHandledReconcileAt?: string;
   /** Short texts about the export for the columns of `kubectl get`. */
@@ -641,8 +641,8 @@ export interface SearchExportStatus {
   readonly kubernetesJob?: KubernetesJobStatus;
   /**
    * Running pods of the export's Kubernetes Job. Each pod writes its own item, if its ServiceAccount has permission to
-   * do so. The item shows the progress of the whole export as far as the pod knows it, and the failure that blocks the
-   * pod, if any.
+   * do so. Each item shows the export's progress as far as the pod knows it, and the failure that blocks the pod, if
+   * any.
    */
   readonly workers?: readonly WorkerStatus[];
   /** The export's search jobs that are running at the log service. */
@@ -679,7 +679,7 @@ export interface OperatorEntry {
   /**
    * Time at which the operator started to manage this resource. If several operators manage it, the operator with the
    * earliest time acts, and the others wait. If two operators share several resources, each operator writes the
-   * earliest of its own times into all of them, so that the same operator acts on all shared resources.
+   * earliest of its own times into all these resources. The same operator then acts on all of them.
    */
   readonly since: string;
   /**
