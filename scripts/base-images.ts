@@ -1,4 +1,4 @@
-/** `make base-images`: updates the digests of the base images in the Dockerfile. */
+/** `make base-images`: updates the digests of the base images in the Dockerfile to the newest images. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { baseImages, newestDigest, withDigests } from './release/base-images.ts';

@@ -12,11 +12,14 @@ import { buildPage, builtPage } from '../src/cli/ui/page-html.ts';
 
 const root = join(import.meta.dirname, '..');
 
-/** npm packages in CommonJS format call `require`. ES modules lack this function, so this line defines it. */
+/**
+ * Line of code that defines `require`. npm packages in CommonJS format call this function, but ES modules do not have
+ * it.
+ */
 const requireInModules =
   "import { createRequire as logfleetCreateRequire } from 'node:module'; const require = logfleetCreateRequire(import.meta.url);";
 
-/** Makes `await import()` of a CommonJS package return the same named exports in the bundle as it does in Node. */
+/** Plugin for `await import()` of CommonJS packages: in the bundle, it returns the same named exports as in Node. */
 const namedExports: Plugin = {
   name: 'named-exports',
   setup({ onLoad, onResolve, resolve }) {
@@ -51,11 +54,11 @@ const programOptions = {
   banner: { js: requireInModules },
   plugins: [namedExports],
   minify: true,
-  // Not bundled, because only a checkout needs esbuild at run time.
+  // esbuild is not bundled, because the program needs it only when it runs from a checkout.
   external: ['esbuild'],
   // Keeps names in stack traces readable.
   keepNames: true,
-  // The package contains the sources, so the source maps need no copy of them.
+  // The source maps contain no copy of the sources, because the npm package already contains the sources.
   sourcemap: 'linked',
   sourcesContent: false,
   // The licenses of all packages are published in a separate file.

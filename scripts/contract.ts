@@ -1,7 +1,7 @@
 /**
  * `make contract`: tests whether a service behaves as docs/service.md describes. The tests are in `test/contract/`.
- * They test the simulator, or the deployment given by BASE_URL, ACCESS_ID and ACCESS_KEY. Exit status: 1 if a test
- * fails, 2 for incorrect usage.
+ * They test the simulator or, if BASE_URL, ACCESS_ID and ACCESS_KEY are set, a deployment of the service. Exit status:
+ * 1 if a test fails, 2 for incorrect usage.
  */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';

@@ -6,7 +6,10 @@ import type { Reporter, SerializedError, TestModule } from 'vitest/node';
 
 export interface TestCounts {
   readonly passed: number;
-  /** One line for each failed test, each test file that cannot be loaded, and each error outside of tests. */
+  /**
+   * Lines of text: one for each failed test, for each test file that cannot be loaded, and for each error outside of
+   * tests.
+   */
   readonly failures: readonly string[];
 }
 

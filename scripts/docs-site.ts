@@ -24,7 +24,7 @@ const tags = git('tag', '--list', 'v*', '--sort=-version:refname').toString().sp
 const versions = ['next', ...tags];
 const packages = await vitepressPackages();
 
-/** Returns a folder that contains the files of a version. */
+/** Returns a folder with the files of a version: the checkout for `next`, or a copy of the files of a Git tag. */
 function checkoutOf(version: string, work: string): string {
   if (version === 'next') return root;
   const checkout = join(work, 'checkout');

@@ -44,14 +44,14 @@ interface Suite {
 }
 
 /**
- * Environment variables for programs written in Go, such as kubectl and kube-apiserver: they collect garbage less
- * often, which needs more memory and a third less CPU time.
+ * Environment variables for programs written in Go, such as kubectl and kube-apiserver: these programs then collect
+ * garbage less often. They need more memory, but a third less CPU time.
  */
 const fastGo = { GOGC: '500' };
 
 /**
- * Folder for temporary files of tests: a file system in memory if there is enough room, otherwise the usual folder. Many
- * tests wait until files are on disk, so in memory they take a tenth less CPU time.
+ * Folder for temporary files of tests: a file system in memory if there is enough room, otherwise the usual folder.
+ * Many tests wait until files are written, so they take a tenth less CPU time if the files are in memory.
  */
 const temporaryFolder = hasRoom('/dev/shm') ? '/dev/shm' : tmpdir();
 
@@ -73,7 +73,7 @@ const suites: Readonly<Record<string, Suite>> = {
   test: {
     checks: [style, types, pageTypes, imports, generatedFiles, tools],
     runs: [
-      // This run has a low priority, so that programs started by the other run get enough CPU time.
+      // This run has a low priority, so that the programs that the other run starts get enough CPU time.
       { projects: ['soak', ...waiting].map((each) => `!${each}`), nice: 15 },
       { projects: waiting, nice: 0, needsTools: true },
     ],

@@ -17,7 +17,7 @@ function untried(modules: readonly TestModule[]): ReadonlyMap<string, readonly s
   for (const module of modules) {
     for (const test of module.children.allTests()) {
       const result = test.result();
-      // A skipped test without a note was skipped because an earlier test failed.
+      // If a skipped test has no note, it was skipped because an earlier test failed.
       if (result.state !== 'skipped' || result.note === undefined) continue;
       namesByReason.set(result.note, [...(namesByReason.get(result.note) ?? []), test.fullName]);
     }

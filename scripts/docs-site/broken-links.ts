@@ -16,7 +16,7 @@ export function brokenLinks(folder: string, base: string): readonly string[] {
 
 function problemOf(element: string, { host, pathname, hash }: URL, folder: string, base: string): string | undefined {
   if (host !== 'site') return element === 'a' ? undefined : 'is on another server';
-  // The folders of other versions are next to `folder`.
+  // A link to another version of the documentation leads to a folder next to `folder`.
   const path = relative(base, decodeURI(pathname));
   const file = join(folder, path, pathname.endsWith('/') ? 'index.html' : '');
   if (!existsSync(file)) return 'does not exist';

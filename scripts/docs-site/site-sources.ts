@@ -14,7 +14,7 @@ export function copySources(checkout: string, target: string): Readonly<Record<s
   return titles;
 }
 
-/** Splits Markdown into text and code. In the result, items with an odd index are code. */
+/** Splits Markdown into parts that alternate between text and code. Parts with an odd index are code. */
 const codeParts = /(^ *```[\s\S]*?^ *```$|`[^`\n]*`)/gm;
 const linkTarget = /\]\(([^)\s#]+)(#[^)\s]*)?\)/g;
 const pictureExtensions: readonly string[] = ['.png', '.svg'];

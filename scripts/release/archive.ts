@@ -18,7 +18,9 @@ export interface ArchiveOptions {
 /** Folders with executable files. */
 const programFolders = /^(?:bin|runtime)\//;
 
-/** Writes the files below `folder` to a compressed archive. First changes the permissions of these files on disk. */
+/**
+ * Writes the files below `folder` to a compressed archive. Before that, sets the permissions of these files on disk.
+ */
 export function writeArchive(folder: string, file: string, { prefix, mtime, includes = () => true }: ArchiveOptions) {
   const paths = filesBelow(folder).filter(includes);
   for (const path of paths) chmodSync(join(folder, path), programFolders.test(path) ? 0o755 : 0o644);

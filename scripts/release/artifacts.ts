@@ -19,7 +19,7 @@ const startScript = join(import.meta.dirname, 'start.sh');
 /** Names of the program in a tarball. The name `kubectl-logfleet` makes the program a kubectl plugin. */
 const programNames = ['logfleet', 'kubectl-logfleet'];
 
-/** Names of archives: `npm`, `layer` (of the image), `chart` (Helm), or a platform (tarball). */
+/** Kinds of archives: `npm`, `layer` (of the operator's image), `chart` (Helm), and a tarball for each platform. */
 export const artifactKinds = ['npm', 'layer', 'chart', ...platforms] as const;
 export type ArtifactKind = (typeof artifactKinds)[number];
 
@@ -87,7 +87,7 @@ export function writeChart(mtime: Date, out: string): string {
   const file = join(out, `logfleet-${packageVersion()}-chart.tgz`);
   const temporary = mkdtempSync(join(tmpdir(), 'logfleet-chart-'));
   try {
-    // Archives a copy of the chart, because `writeArchive` changes the modes of the files.
+    // The archive is made from a copy of the chart, because `writeArchive` changes the permissions of the files.
     cpSync(chart, temporary, { recursive: true });
     writeArchive(temporary, file, { prefix: 'logfleet', mtime });
   } finally {

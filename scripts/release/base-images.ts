@@ -56,7 +56,10 @@ async function token(refusal: Response): Promise<{ readonly authorization: strin
   return { authorization: `Bearer ${response.token}` };
 }
 
-/** Splits an image name. The default registry is Docker Hub, where the default folder is `library`. */
+/**
+ * Splits the name of an image into registry, repository and tag. Without a registry, the image is on Docker Hub, where
+ * a repository without a folder is in the folder `library`.
+ */
 function imageAddress(name: string): { readonly registry: string; readonly repository: string; readonly tag: string } {
   const [, first = '', rest] = /^([^/]+)(?:\/(.+))?$/.exec(name) ?? [];
   const hasRegistry = rest !== undefined && /[.:]/.test(first);

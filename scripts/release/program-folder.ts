@@ -1,4 +1,7 @@
-/** Writes the files of the published program: the bundle, files that it reads at run time, its sources and its pages. */
+/**
+ * Writes the files of the published program: the bundle, the files that it reads at run time, the sources and the
+ * documentation.
+ */
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { bundleProgram } from '../bundle.ts';
@@ -30,7 +33,7 @@ export async function writeProgram(folder: string): Promise<readonly BundledPack
   return packages;
 }
 
-/** Adds the launcher, the sources and the pages to a folder with the program. */
+/** Adds the launcher, the sources and the documentation to a folder with the program. */
 export function addSources(folder: string): void {
   copyTo(folder, additional);
 }

@@ -1,6 +1,6 @@
 /**
- * Writes the provenance of a release (in-toto, SLSA provenance v1). It names the commit and the tools from which the
- * files were made, and is not signed.
+ * Writes the provenance of a release (in-toto, SLSA provenance v1). The provenance names the commit and the tools from
+ * which the files were built. It is not signed.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';

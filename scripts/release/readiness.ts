@@ -8,7 +8,7 @@ export interface Checkout {
   readonly packageVersion: string;
   /** Version in package-lock.json. */
   readonly lockVersion: string;
-  /** Contents of the files that contain a copy of the version, by path. */
+  /** Contents of the files that contain a copy of logfleet's version, by path. */
   readonly versioned: ReadonlyMap<string, string>;
   /** Current commit. */
   readonly commit: string;
