@@ -9,7 +9,7 @@ import type { ServedResponse } from './model.ts';
 export interface ResponseChannel {
   readonly response: ServerResponse;
   readonly clock: Clock;
-  /** TCP connection under the TLS connection. Unlike the TLS connection, it can be reset. */
+  /** TCP connection below the TLS connection. A TCP connection can be reset; a TLS connection cannot. */
   readonly socket: Socket | undefined;
   /** Reusable memory for the chunks of the response body. */
   readonly memory: PieceMemory;
@@ -83,8 +83,8 @@ function writeAll(
         return;
       }
       const sent = (error: unknown) => {
-        // `onSent` releases the chunk's memory for reuse. It is not called after a failed write, because the connection
-        // might still read this memory.
+        // `onSent` releases the chunk's memory for reuse. After a failed write, the connection might still read this
+        // memory, so `onSent` is not called.
         if (!error) onSent(value);
       };
       if (!response.write(value, sent)) {

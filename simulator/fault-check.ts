@@ -1,6 +1,4 @@
-/**
- * Reports those faults of a scenario that can never apply to a request. A test with such a fault would test nothing.
- */
+/** Reports faults of a scenario that can never apply to a request. A test with such a fault would test nothing. */
 
 import { durationMs } from './base/span.ts';
 import { onlyFor } from './faults.ts';
@@ -93,8 +91,8 @@ function timeProblems({ from = '0s', until }: FaultScenario): ScenarioProblem[] 
 }
 
 /**
- * Reports each `redirect` fault that points to the service's only base path, because it would redirect a request to
- * itself.
+ * Reports each `redirect` fault that points to the service's only base path, because it would redirect every request to
+ * the URL that was requested.
  */
 function redirectProblems({ kind, to }: FaultScenario, { basePaths = ['/api'] }: Scenario): ScenarioProblem[] {
   if (kind !== 'redirect' || basePaths.some((base) => base !== to)) return [];

@@ -8,7 +8,7 @@ import type { ServedResponse, ServiceModel } from './model.ts';
 export interface Network {
   /** Network latency of each request and each response, in ms. */
   readonly latencyMs?: number;
-  /** Maximum random latency that is added to the network latency of each request and each response, in ms. */
+  /** Maximum random delay, in ms, that is added to the network latency of each request and each response. */
   readonly jitterMs?: number;
   /** Source of random numbers. Required if `jitterMs` is set. */
   readonly random?: Random;
@@ -120,7 +120,7 @@ export class InProcessService {
   }
 }
 
-/** The response to a request in flight, as a promise. It resolves or rejects when the client learns the outcome. */
+/** The response to a request in flight. Its promise resolves or rejects when the client learns the outcome. */
 class PendingResponse {
   ended = false;
   onEnd: () => void = () => {};

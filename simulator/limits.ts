@@ -5,7 +5,7 @@
 import { secondMs } from '../src/base/time-units.ts';
 import type { AccessKey, Settings } from './scenario/settings.ts';
 
-/** Counts the requests that arrived in the second that ends at a given time. */
+/** Counts the requests that arrived within the last second up to a given time. */
 class ArrivalCounter {
   #times: number[] = [];
   #first = 0;

@@ -8,7 +8,7 @@ import type { PieceMemory } from './piece-memory.ts';
 
 export interface PiecedBody {
   readonly bytes: number;
-  /** Yields the body in chunks. A chunk stays valid until the caller returns it to `memory` for reuse. */
+  /** Yields the body in chunks. A chunk is valid until the caller returns it to `memory`, which reuses it. */
   pieces(memory?: PieceMemory): Iterable<Uint8Array>;
 }
 

@@ -1,4 +1,4 @@
-/** Random numbers that depend only on a seed and on names, so all runs of a scenario have the same failures. */
+/** Random numbers that depend only on a seed and on names. Therefore, all runs of a scenario have the same failures. */
 
 /** Returns a pseudorandom number in [0, 1) that depends only on `seed` and `words`. */
 export function drawFor(seed: number, ...words: readonly (string | number)[]): number {

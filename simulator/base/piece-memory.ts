@@ -28,7 +28,7 @@ export class PieceMemory {
     return piece;
   }
 
-  /** Takes back memory from `lend` for reuse. Ignores any other memory. */
+  /** Takes back memory that `lend` has lent, for reuse. Ignores all other memory. */
   giveBack({ buffer }: Uint8Array): void {
     const piece = this.#lent.get(buffer);
     if (!piece) return;

@@ -17,7 +17,7 @@ export function spanOf(range: DurationRange | undefined): Span | undefined {
   return { minMs: durationMs(min) ?? 0, maxMs: durationMs(max) ?? 0 };
 }
 
-/** Returns a duration within the range. `draw` is a random number in [0, 1). */
+/** Returns a random duration within the range. The random number `draw`, in [0, 1), determines the duration. */
 export function pickFrom({ minMs, maxMs }: Span, draw: number): number {
   return minMs + draw * (maxMs - minMs);
 }

@@ -27,7 +27,10 @@ export class Timeline {
     heap[index] = entry;
   }
 
-  /** Runs all actions that are due at `atMs`, in order of time. Also runs any due actions that these actions add. */
+  /**
+   * Runs all actions that are due at `atMs`, in order of time. If these actions add more actions that are due, runs
+   * them as well.
+   */
   advance(atMs: number): void {
     for (let first = this.#heap[0]; first && first.atMs <= atMs; first = this.#heap[0]) {
       this.#removeFirst();

@@ -1,6 +1,6 @@
 /**
- * A simulated collector. Its fixed properties come from the scenario. Its `Condition`, which includes the version,
- * changes during a run.
+ * A simulated collector. Some of its properties are defined by the scenario. Others, such as its version, change during
+ * a run: these are its `Condition`.
  */
 import type { CollectorProperties } from '../scenario/scenario.ts';
 
@@ -18,7 +18,7 @@ interface Past {
   readonly condition: Condition;
 }
 
-/** Time in ms for which past states of a collector are kept. Faults can make the service list a past state. */
+/** Time in ms for which past states of a collector are kept, because a fault can make the service list a past state. */
 const rememberedMs = 3_600_000;
 const heartbeatMs = 15_000;
 
@@ -105,7 +105,7 @@ export class SimulatedCollector {
     return `${text}}`;
   }
 
-  /** Returns the collector's JSON without its last two members. This part rarely changes, so it is cached. */
+  /** Returns the collector's JSON without its last two members. This JSON rarely changes, so it is cached. */
   #renderSteady(version: string): string {
     const { properties } = this;
     const members: Readonly<Record<string, unknown>> = {
@@ -142,8 +142,8 @@ export interface SimulatedTask {
   readonly foreign: boolean;
   readonly requestedMs: number;
   /**
-   * Time in ms at which the task changes from status 0 (not started) to status 1 (pending). At `progressingAtMs`, it
-   * changes to `progressingStatus`.
+   * Time in ms at which the task changes from status 0 (not started) to status 1 (pending). At `progressingAtMs`, the
+   * task changes to `progressingStatus`.
    */
   readonly pendingAtMs: number;
   readonly progressingAtMs: number;

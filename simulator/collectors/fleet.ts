@@ -20,7 +20,7 @@ export class SimulatedFleet {
   readonly #interned = new Map<string, CollectorProperties>();
   #nextId: bigint;
   readonly #onChange: (collector: SimulatedCollector, atMs: number) => void;
-  /** Times in ms at which any collector changed, in ascending order. */
+  /** Times in ms of all changes to collectors, in ascending order. */
   readonly #changesMs: number[] = [];
 
   /** Creates the fleet. Calls `onChange` each time a collector is created or changed. */

@@ -28,12 +28,14 @@ export class CollectorLists {
     this.#fleet = fleet;
   }
 
-  /** Drops the cached lists. Must be called after each change of the settings, because the lists depend on them. */
+  /**
+   * Drops the cached lists. Must be called after each change of the settings, because the lists depend on the settings.
+   */
   clear(): void {
     this.#lists.clear();
   }
 
-  /** Returns the body of one page of the collector list as of `atMs`. */
+  /** Returns the body of one page of the collector list, as the list was at `atMs`. */
   page(query: CollectorPageQuery, key: AccessKey, settings: Settings, atMs: number): string {
     const collectors = this.#list(query.toVersion, key, settings, atMs);
     const end = Math.min(query.offset + query.limit, collectors.length);

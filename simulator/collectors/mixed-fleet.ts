@@ -64,7 +64,7 @@ const kinds: readonly Kind[] = [
   },
 ];
 
-/** Returns a scenario with `size` collectors. If `size` is at least 10, every kind of collector occurs. */
+/** Returns a scenario with `size` collectors. If `size` is at least 10, the scenario has collectors of every kind. */
 export function mixedFleet(size: number, seed = 1): Scenario {
   const round = size < 10 ? Math.floor : Math.ceil;
   const counts = kinds.map(({ share }, index) => (index === 0 ? 0 : round(size * share)));

@@ -10,7 +10,7 @@ import { type ShippingRate, Stream } from '../log-data/shipped/streams.ts';
 import type { Settings, ShippingFault } from '../scenario/settings.ts';
 import { hostNameOf, type SimulatedCollector } from './collector.ts';
 
-/** Length, in ms, of the period before the service's start for which messages exist. */
+/** Length in ms of the period, before the start of the service, for which messages exist. */
 const historyMs = 30 * 24 * 60 * 60_000;
 
 export class Shipping {
@@ -26,8 +26,8 @@ export class Shipping {
   }
 
   /**
-   * Applies a changed scenario, in which collectors with a particular build may send more or fewer messages than
-   * before.
+   * Applies a changed scenario. In the new scenario, collectors with a particular build may send more or fewer messages
+   * than before.
    */
   declare({ shippingFaults }: Settings, collectors: Iterable<SimulatedCollector>, atMs: number): void {
     this.#faults = shippingFaults;

@@ -1,6 +1,6 @@
 /**
- * Searches log messages from the end of a time range back to its start. The search pauses when its computing time is
- * used up.
+ * Searches log messages from the end of a time range back to its start. The search pauses each time it has used up its
+ * computing time.
  */
 import { Effort } from './effort.ts';
 import type { JsonPage, MatchListener, MessageSearch, SearchRange } from './log-data.ts';

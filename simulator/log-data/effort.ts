@@ -15,7 +15,7 @@ export class Effort {
     this.#perTurn = unitsPerTurn;
   }
 
-  /** Grants the search the full computing time set by `limit`. */
+  /** Grants the search the computing time that `limit` has set. */
   renew(): void {
     this.#left = this.#perTurn;
   }
@@ -29,8 +29,8 @@ export class Effort {
   }
 
   /**
-   * Returns the number of operations for which the remaining computing time is sufficient, but at least 1. `units` is
-   * the estimated time per operation in microseconds.
+   * Returns how many operations fit into the remaining computing time, but at least 1. `units` is the estimated time of
+   * one operation, in microseconds.
    */
   allows(units: number): number {
     return units > 0 ? Math.max(1, Math.floor(this.#left / units)) : Number.POSITIVE_INFINITY;

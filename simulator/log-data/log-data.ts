@@ -18,8 +18,8 @@ export interface SearchRange {
 /** Receives the messages found by a search. */
 export interface MatchListener {
   /**
-   * Called when the search finds `times` new matches with equal values in the fields listed in `reads`. `row` contains
-   * these values. A search by message time reports the newest matches first.
+   * Called when the search finds new matches: `times` matches with equal values in the fields that `reads` lists. `row`
+   * contains these values. A search by message time reports the newest matches first.
    */
   each(row: MessageRow, times: number): void;
   /** Lower-case names of the fields read by `each`. */
@@ -29,7 +29,7 @@ export interface MatchListener {
    * message times. All matches in a time slice can then be counted together.
    */
   readonly sliceMs?: number | undefined;
-  /** Estimated cost of calling `each` once. The unit is the cost of comparing two short strings. */
+  /** Estimated cost of one call of `each`, as a multiple of the cost of comparing two short strings. */
   readonly cost?: number;
 }
 
@@ -42,7 +42,7 @@ export interface MessageSearch {
   advance(downToMs: number, maxMatches: number, listener?: MatchListener, effort?: Effort): void;
   /** Number of matches found, at most `maxMatches`. */
   readonly found: number;
-  /** Time that the backward search has reached. All newer messages in the range have been searched. */
+  /** Time that the backward search has reached. In the search's time range, all newer messages have been searched. */
   readonly reachedMs: number;
   /** True if the search gave up because it had examined the maximum number of messages. */
   readonly isGivenUp: boolean;
@@ -71,6 +71,6 @@ export interface LogData {
   readonly fields: readonly FieldDescriptor[];
   /** Maximum delay in ms between message time and receipt time. Unlimited if absent. */
   readonly maxDelayMs?: number;
-  /** Starts a search that gives up after it has examined `maxExamined` messages. */
+  /** Starts a search. The search gives up after it has examined `maxExamined` messages. */
   search(range: SearchRange, filter: MessageFilter, maxExamined?: number): MessageSearch;
 }

@@ -2,7 +2,10 @@
 
 const zero = 0x30;
 
-/** ASCII digits of each number from 0 to 9,999, packed into four bytes. The first digit is in the lowest byte. */
+/**
+ * The four ASCII digits of each number from 0 to 9,999, packed into a 32-bit integer. The first digit is in the lowest
+ * byte.
+ */
 const fours = Uint32Array.from({ length: 10_000 }, (_, number) =>
   [...String(number).padStart(4, '0')].reduce((word, digit, index) => word | (digit.charCodeAt(0) << (8 * index)), 0),
 );

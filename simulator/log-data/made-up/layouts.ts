@@ -1,7 +1,7 @@
 /**
  * Layouts of generated messages. Messages are generated in blocks of at most 2,048 messages. A layout determines the
- * times and texts of the messages in a block. There are only 256 layouts, which the blocks share. A search therefore
- * counts the matches in full blocks once per layout, not once per block.
+ * times and texts of the messages in a block. There are only 256 layouts, and many blocks have the same layout. A
+ * search therefore counts the matches in full blocks once per layout, not once per block.
  */
 import { seededRandom } from '../../../src/base/random.ts';
 import { drawFor } from '../../base/chance.ts';
@@ -25,7 +25,7 @@ export interface Layout {
 /** Estimated time to choose the time and text of one message, in microseconds. */
 const unitsPerEntry = 0.3;
 
-/** Number of layouts. It must be a power of two. A layout determines the times and texts of the messages in a block. */
+/** Number of layouts. It must be a power of two, because `numberOf` uses `layoutCount - 1` as a bit mask. */
 export const layoutCount = 256;
 
 export class Layouts {

@@ -34,7 +34,7 @@ export function madeUpData(settings: MadeUpSettings): LogData {
 }
 
 /**
- * Returns the ranks of the messages in a range, newest message first. The rank of a message is the number of newer
+ * Returns the ranks of the messages in a time range, newest message first. The rank of a message is the number of newer
  * messages.
  */
 function orderedRanks(rows: MadeUpRows, range: SearchRange): NextRank {

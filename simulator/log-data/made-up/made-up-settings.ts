@@ -8,7 +8,10 @@ export interface MadeUpSettings {
   readonly fromMs: number;
   readonly toMs: number;
   readonly amount: Amount;
-  /** Milliseconds, each with the exact number of messages to generate in it. */
+  /**
+   * Milliseconds with a fixed number of messages. Each item has a millisecond and the number of messages to generate in
+   * it.
+   */
   readonly dense: readonly DensePoint[];
   /**
    * Groups of messages that have the same time. Each group consists of `count` messages. `share` is the fraction of all
@@ -53,7 +56,7 @@ export interface ReceiptSettings {
 
 /** Sizes of generated messages as JSON, in bytes. */
 export interface SizeSettings {
-  /** Mean message size in bytes, without the large messages. */
+  /** Mean size in bytes of the messages that are not large. */
   readonly typicalBytes: number;
   readonly largeShare: number;
   readonly largestBytes: number;

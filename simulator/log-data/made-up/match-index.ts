@@ -7,8 +7,8 @@ import type { TemplateMatches } from './matches.ts';
 
 const maxMarks = 1_024;
 /**
- * Initial number of message blocks between two stored positions. This number is doubled whenever too many positions are
- * stored.
+ * Initial number of message blocks between two stored positions. Whenever too many positions are stored, this number is
+ * doubled.
  */
 const minStrideBlocks = 64;
 
@@ -40,8 +40,8 @@ export class MatchIndex {
   }
 
   /**
-   * Extends the searched range to the messages whose rank (number of newer messages) is less than `end`. Stops as soon
-   * as the range contains `maxFound` matches.
+   * Extends the searched range to all messages whose rank (number of newer messages) is less than `end`, but stops once
+   * the range contains `maxFound` matches.
    */
   extend(end: number, maxFound = Number.POSITIVE_INFINITY): void {
     while (this.#end < end && this.#found < maxFound) {

@@ -13,7 +13,7 @@ interface LayoutKinds {
 export class MatchTally {
   readonly #rows: MadeUpRows;
   /**
-   * Message kind of each template, as a number. Two templates have the same message kind if the aggregation reads
+   * Number of the message kind of each template. Two templates have the same message kind if the aggregation reads
    * equal values from their messages.
    */
   readonly #kinds: Uint32Array;
@@ -41,8 +41,8 @@ export class MatchTally {
   }
 
   /**
-   * Counts the matches in `blocks` message blocks that have the same layout. `isMatch` is 1 for each message template
-   * that matches, and 0 for all others.
+   * Counts the matches in `blocks` message blocks that have the same layout. For each message template, `isMatch`
+   * contains 1 if the messages of the template match, and otherwise 0.
    */
   addBlocks(layout: number, blocks: number, isMatch: Uint8Array): void {
     const { kinds, counts } = this.#kindsIn(layout, isMatch);
@@ -51,7 +51,7 @@ export class MatchTally {
     }
   }
 
-  /** Calls `each` with the number of matches of each message kind, and resets these numbers to 0. */
+  /** Calls `each` once per message kind that has matches, with their number. Then resets all these numbers to 0. */
   take(each: (template: number, times: number) => void): void {
     for (const kind of this.#present) {
       each(kind, this.#times[kind] as number);

@@ -7,7 +7,7 @@ import type { MatchTally } from './match-tally.ts';
 import { varyingFields } from './templates.ts';
 
 /**
- * Reports whether all messages of a template have the same value in each field that `reads` names. The names are in
+ * Reports whether, in each field that `reads` names, all messages of a template have the same value. The names are in
  * lower case.
  */
 export function dependsOnTemplateOnly(reads: ReadonlySet<string>): boolean {
@@ -22,7 +22,7 @@ export class TemplateMatches {
   /** Number of message templates to which the filter has been applied. */
   #asked = 0;
   /**
-   * Number of matches in a full message block with each layout, or -1 if the matches for a layout have not been counted
+   * For each layout: number of matches in a full message block with this layout, or -1 if they have not been counted
    * yet.
    */
   readonly #inLayout = new Int32Array(layoutCount).fill(-1);
@@ -33,7 +33,7 @@ export class TemplateMatches {
     this.#templates = new Uint8Array(rows.templates.count);
   }
 
-  /** Creates an instance for a search without a filter, for which all messages match. */
+  /** Creates an instance for a search without a filter. All messages match such a search. */
   static all(rows: MadeUpRows): TemplateMatches {
     const all = new TemplateMatches(rows, { reads: new Set(), cost: 0, matches: () => true });
     all.prepare(new Effort());
@@ -54,7 +54,7 @@ export class TemplateMatches {
     return this.#templates[this.#rows.templateOf(rank)] === 1;
   }
 
-  /** Returns the number of matches with ranks in [from, to). */
+  /** Returns the number of matches with ranks in [from, to). The rank of a message is the number of newer messages. */
   count(from: number, to: number): number {
     const { layouts, timeline } = this.#rows;
     let count = 0;
@@ -88,7 +88,10 @@ export class TemplateMatches {
     return to;
   }
 
-  /** Calls `take` for each match with a rank in [from, to), newest first. Stops when `take` returns false. */
+  /**
+   * Calls `take` for each match with a rank (number of newer messages) in [from, to), newest first. Stops when `take`
+   * returns false.
+   */
   each(from: number, to: number, take: (rank: number) => boolean): boolean {
     const { layouts, timeline } = this.#rows;
     for (const { rank, block, blocks, first, end } of timeline.stretches(from, to)) {

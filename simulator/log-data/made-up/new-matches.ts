@@ -6,8 +6,8 @@ import { MatchTally } from './match-tally.ts';
 import { dependsOnTemplateOnly, type TemplateMatches } from './matches.ts';
 
 /**
- * Reports matches to the listener. Matches that are counted together are reported later, at the latest when `end` is
- * called.
+ * Reports matches to the search's listener. If matches are counted together, they are reported later, at the latest
+ * when `end` is called.
  */
 export interface NewMatches {
   /** Estimated number of messages examined per match: 1, or less than 1 if equal matches are counted together. */
@@ -77,8 +77,8 @@ class CountedByKind implements NewMatches {
     this.#listener = listener;
     this.#tally = new MatchTally(rows, reads);
     this.#sliceMs = listener.sliceMs;
-    // For each time slice, the search examines one message of each kind, and one more message to find the start of the
-    // time slice.
+    // For each time slice, the search examines one message of each message kind, and one more message to find the start
+    // of the time slice.
     this.examinedPerMatch =
       this.#sliceMs === undefined
         ? 0
@@ -111,8 +111,8 @@ class CountedByKind implements NewMatches {
   }
 
   /**
-   * Returns the start time of the time slice that contains the message. When a new time slice begins, reports the
-   * matches in the previous one.
+   * Returns the start time of the time slice that contains the message. If this is a new time slice, first reports the
+   * matches in the previous time slice.
    */
   #enterSlice(rank: number, sliceMs: number): number {
     const startMs = Math.floor(this.#rows.timeline.timeOf(rank) / sliceMs) * sliceMs;

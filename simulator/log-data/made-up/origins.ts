@@ -23,7 +23,7 @@ const regions = ['eu-central-1', 'us-east-1', 'ap-southeast-2'] as const;
 const firstSourceId = 150_000_001;
 const firstCollectorId = 100_000_001;
 
-/** Returns `count` message origins. Origins in the same environment and region share a collector. */
+/** Returns `count` message origins. Origins in the same environment and region have the same collector. */
 export function originsOf(seed: number, count: number): readonly Origin[] {
   return Array.from({ length: count }, (_, index) => origin(seed, index));
 }

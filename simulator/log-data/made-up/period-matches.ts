@@ -7,8 +7,8 @@ import type { MadeUpRows } from './made-up-rows.ts';
 import type { TemplateMatches } from './matches.ts';
 
 /**
- * Time range [fromMs, toMs) that a search has covered. If the search stopped within the millisecond `fromMs - 1`, the
- * messages searched in that millisecond also belong to the range.
+ * Time range [fromMs, toMs) that a search has covered. A search can stop within the millisecond `fromMs - 1`. In this
+ * case, the messages that it has searched in that millisecond also belong to the range.
  */
 export interface Period {
   readonly fromMs: number;
@@ -21,7 +21,7 @@ export interface Period {
 }
 
 /**
- * Ranks that delimit the messages in a time range. The rank of a message is how many messages are newer. All messages
+ * Ranks that delimit the messages in a time range. The rank of a message is the number of newer messages. All messages
  * with ranks from `sure` to `doubtful` (exclusive) are in the time range. The other messages from `begin` to `end`
  * (exclusive) might be outside the time range, so they must be checked.
  */
@@ -109,8 +109,8 @@ export class PeriodMatches {
   #countInBlock(block: BlockPart, period: Period): number {
     let count = 0;
     if (block.oldestMs >= period.fromMs && block.newestMs + this.promptMs < period.toMs) {
-      // In this block, only late messages can have a receipt time after the end of the time range, so only late
-      // messages are checked.
+      // All messages of this block that are not late have a receipt time within the time range. So only late messages
+      // are checked.
       count = this.#matches.count(block.rank, block.rank + block.end - block.first);
       this.#eachLate(block, (rank) => {
         if (this.#timeOf(rank) >= period.toMs && this.#matches.has(rank)) count--;

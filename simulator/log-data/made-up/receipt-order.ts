@@ -11,7 +11,10 @@ const batchRows = 5_000;
 /** Estimated time to check whether a message belongs to the batch, in microseconds. */
 const unitsPerCandidate = 0.002;
 
-/** Returns the ranks (numbers of newer messages) of the messages in a range. The message received last comes first. */
+/**
+ * Returns the ranks (numbers of newer messages) of the messages in a time range. The message that was received last
+ * comes first.
+ */
 export function ranksByReceipt(rows: MadeUpRows, range: SearchRange): NextRank {
   const { timeline } = rows;
   const received = new PeriodMatches(rows, TemplateMatches.all(rows), true);

@@ -11,7 +11,7 @@ import type { TemplateMatches } from './matches.ts';
 import { type NewMatches, newMatches } from './new-matches.ts';
 import { type Period, PeriodMatches } from './period-matches.ts';
 
-/** Ratio of the duration of a search by receipt time to that of a search by message time. */
+/** How many times as long a search by receipt time takes as a search by message time. */
 const receiptFactor = 4;
 /** Estimated time to look up the receipt time of a late message, in microseconds. */
 const unitsPerLate = 0.1;
@@ -19,8 +19,8 @@ const unitsPerLate = 0.1;
 const unitsPerReported = 0.03;
 
 /**
- * Limits on the length of a repeated search step. A step that finds too many matches is repeated. The repeated step is
- * `minShare` to `maxShare` times as long as the previous one.
+ * Limits on the length of a repeated search step. If a step finds too many matches, it is repeated with `minShare` to
+ * `maxShare` times its length.
  */
 const minShare = 1 / 16;
 const maxShare = 3 / 4;
@@ -32,16 +32,15 @@ export class TemplateFinder implements Finder {
   readonly #range: SearchRange;
   readonly #matches: TemplateMatches;
   readonly #within: PeriodMatches;
-  /** Index that finds the matches for result pages. It contains only matches whose position in the results is final. */
+  /**
+   * Index for finding the matches of a result page. It contains only matches whose position in the results is final.
+   */
   readonly #index: MatchIndex;
   readonly #maxExamined: number;
   readonly #unitsPerBlock: number;
   #newMatches: NewMatches | undefined;
   #period: Period;
-  /**
-   * Total number of matches in the milliseconds that the search has finished. A partly searched millisecond does not
-   * count.
-   */
+  /** Total number of matches in all milliseconds that have been searched completely. */
   #full = 0;
   /**
    * Number of matches in the millisecond within which the search stopped at `maxMatches`, or 0 if the search did not
@@ -84,7 +83,7 @@ export class TemplateFinder implements Finder {
   }
 
   /**
-   * Returns the time back to which the search must run to cover `blocks` more message blocks, or -Infinity if fewer
+   * Returns the time that the backward search must reach to cover `blocks` more message blocks, or -Infinity if fewer
    * blocks are left.
    */
   #timeBehind(blocks: number): number {

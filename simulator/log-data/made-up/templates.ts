@@ -18,8 +18,8 @@ export const varyingFields: ReadonlySet<string> = new Set(['_messageid', '_messa
 const idDigits = 18;
 
 /**
- * JSON of a message template as bytes, `{"map":{…}},`. The other members are offsets in these bytes, at which the
- * digits that differ between messages are written.
+ * JSON of a message template as bytes, `{"map":{…}},`. The members with numbers are offsets in these bytes. At these
+ * offsets, each message has its own digits.
  */
 export interface Rendering {
   readonly bytes: Buffer;
@@ -39,7 +39,7 @@ export interface Template {
   readonly withoutRaw: Rendering;
 }
 
-/** Maximum number of message templates with large texts, which take most of the memory. */
+/** Number of message templates with large texts. It is small, because large texts take most of the memory. */
 const largeVariety = 24;
 
 export class Templates {
@@ -70,7 +70,7 @@ export class Templates {
 }
 
 function typicalTemplate(settings: MadeUpSettings, origins: readonly Origin[], index: number): Template {
-  // The size of `_raw` varies from 0.2 to 1.8 times the typical size.
+  // The sizes of the templates' `_raw` vary from 0.2 to 1.8 times the typical size.
   const factor = 0.2 + 1.6 * drawFor(settings.seed, 'size', index);
   const bytes = (aroundBytes: number) => aroundBytes + (settings.size.typicalBytes - aroundBytes) * factor;
   return template(settings, origins, `typical ${index}`, bytes);
