@@ -3,7 +3,7 @@ import { anchorOf } from './anchors.ts';
 import { navigation } from './navigation.ts';
 
 export interface Site {
-  /** Path of the site on its web server, with slashes at both ends. */
+  /** Path of the site on its web server. It begins and ends with a slash. */
   readonly base: string;
   /** Name of both the version and its folder. */
   readonly version: string;

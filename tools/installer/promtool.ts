@@ -19,7 +19,7 @@ export const promtool: ReleasedProgram = {
     const folder = `prometheus-${release}.${system}-${processor}`;
     return { path: `v${release}/${folder}.tar.gz`, checksumsPath: `v${release}/sha256sums.txt`, folder };
   },
-  // This build tag saves time, because without it Go compiles the client libraries of all cloud providers.
+  // Without this build tag, Go would also compile the client libraries of all cloud providers, which takes time.
   tags: 'remove_all_sd',
   buildTime: 'about six minutes',
 };

@@ -22,7 +22,7 @@ export interface ReleasedProgram {
    * Text at the beginning of messages. It names the tests that need the program, such as `The tests of destinations`.
    */
   readonly neededBy: string;
-  /** Environment variable with the path of an installed program. */
+  /** Environment variable that can contain the path of an installed program. */
   readonly variable: string;
   /** Name of the program's folder in the cache. */
   readonly cacheName: string;
