@@ -27,7 +27,7 @@ export class Chance {
     return choices[this.whole(0, choices.length - 1)] as T;
   }
 
-  /** Selects each choice independently, with the given probability. */
+  /** Returns a random selection of the choices. Each choice is selected independently, with this probability. */
   some<T>(choices: readonly T[], probability: number): T[] {
     return choices.filter(() => this.happens(probability));
   }

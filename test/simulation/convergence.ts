@@ -35,7 +35,7 @@ export interface Truth {
 }
 
 export function missingForConvergence(truth: Truth): string[] {
-  // Ignores collectors that went offline during an upgrade and never returned, because their upgrades never end.
+  // Ignores collectors that went offline during an upgrade and never returned. Their upgrades never end.
   const running = truth.state.collectors.filter(({ upgrading, running }) => upgrading && running);
   if (running.length > 0) return [`${running.length} upgrades are running`];
   // If a watch silently stops, the process notices a changed policy only after the watch has timed out.
@@ -334,8 +334,8 @@ function isOwner(truth: Truth, policy: CollectorVersionPolicy, collector: Collec
 }
 
 /**
- * Returns the reason why a collector need not run the target version at the end of the simulation, or undefined if the
- * collector must run it.
+ * Returns the reason why a collector need not run the target version at the end of the simulation. Returns undefined if
+ * there is no such reason.
  */
 function reasonFor(
   { plan, state, ledgers, posts, settingsChanges }: Truth,

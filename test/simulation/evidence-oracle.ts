@@ -1,4 +1,4 @@
-/** Checks that the operator repeats an upgrade only if collector lists show that it is needed (U3, U6, U8). */
+/** Checks that the operator repeats an upgrade only if collector lists show the need for it (U3, U6, U8). */
 
 import type { TaskState } from '../../simulator/snapshot.ts';
 import { policySettings } from '../../src/policy/attempts/settings.ts';
@@ -27,7 +27,7 @@ function unfounded(record: HistoryRecord, before: PostRecord, post: PostRecord):
   // A restored ledger may lack the first upgrade if the backup was older. The second upgrade is then permitted.
   if (disturbances.some(({ what, atMs }) => what === 'restore' && atMs >= before.atMs && atMs <= post.atMs))
     return undefined;
-  // If the policy changed between the two upgrades, they may belong to different rollouts.
+  // Skips the check if the policy changed between the two upgrades, because they may belong to different rollouts.
   if (
     policyChanges.some(
       ({ atMs }) => atMs > before.atMs - slackMs && atMs <= post.atMs && policyChanges.length > plan.policies.length,
@@ -46,7 +46,7 @@ function unfounded(record: HistoryRecord, before: PostRecord, post: PostRecord):
   if (!task || task.endTime === null) return undefined;
   const endedMs = task.endTime - record.startMs;
   if (endedMs > post.atMs) return undefined;
-  // If another tool changed collectors, the two upgrades may belong to different policies, so they are not checked.
+  // Skips the check if another tool changed collectors, because the two upgrades may belong to different policies.
   if (post.known.length > 1 && plan.fleet.touched.size > 0) return undefined;
   if (task.status === 2) return driftUnconfirmed(record, away, endedMs, graceMs);
   const timedOut = endedMs - before.atMs >= (30 * 60_000) / pace - slackMs;
@@ -56,8 +56,8 @@ function unfounded(record: HistoryRecord, before: PostRecord, post: PostRecord):
 }
 
 /**
- * Returns a violation if an updated collector was upgraded again too early. Before the second upgrade, two collector
- * lists read ten minutes apart must show that the collector no longer runs the target (U8).
+ * Returns a violation if the operator upgraded an updated collector again too early. Two collector lists, read ten
+ * minutes apart, must first show that the collector no longer runs the target (U8).
  */
 function driftUnconfirmed(
   { plan }: HistoryRecord,

@@ -6,7 +6,8 @@ import { type ObservedRollout, type RolloutPost, retriesOf, rolloutsOf, stageOf,
 import { isSelected } from './wanted.ts';
 
 export function failureViolations(record: HistoryRecord): string[] {
-  // If the service mixes up task statuses, it is unknown which failures a process knows of, so the run is not checked.
+  // If the service mixes up task statuses, the test cannot tell which failures a process knows of. The run is then not
+  // checked.
   if (record.plan.mixedUpTasks > 0) return [];
   const rollouts = rolloutsOf(record);
   return rollouts.flatMap((rollout) => [
@@ -86,8 +87,8 @@ function scopesOf(rollout: ObservedRollout, { atMs, policy }: RolloutPost): Fail
 }
 
 /**
- * Returns the time in ms at which the rollout last completed and its failure count was reset, or 0 if it never
- * completed.
+ * Returns the time in ms at which the rollout last completed, which also reset its failure count. Returns 0 if the
+ * rollout never completed.
  */
 function completedAtMs({ writes }: ObservedRollout, atMs: number): number {
   const textOf = (write: LedgerWrite | undefined) => `${write?.completedAtMs}/${write?.tally.number}`;
@@ -132,12 +133,12 @@ function counts({ plan }: HistoryRecord, { policy }: RolloutPost, name: string, 
 }
 
 /**
- * Maximum time in ms for a process to mark an attempt as timed out after a collector list has shown the old version.
+ * Maximum time in ms from a collector list that shows the old version until a process marks the attempt as timed out.
  */
 const examinedMs = 10_000;
 
 /**
- * Returns the latest time in ms at which the process must notice that the attempt has timed out (U5). Returns undefined
+ * Returns the time in ms by which the process must have noticed that the attempt has timed out (U5). Returns undefined
  * if there is no such time.
  */
 function timedOutAtMs(record: HistoryRecord, post: RolloutPost, one: RolloutPost): number | undefined {

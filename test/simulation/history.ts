@@ -41,8 +41,8 @@ export async function runHistory(plan: HistoryPlan, trace?: (line: string) => vo
 async function settle(world: SimulationWorld, plan: HistoryPlan) {
   const deadlineMs = plan.calmAtMs + convergeWithinMs;
   const mayWait = plan.policies.some(({ spec }) => spec['offlinePolicy'] === 'Wait');
-  // If the next leader's clock is slow, a maintenance exclusion begins later for this leader. A policy that was waiting
-  // may then resume its upgrades.
+  // The next leader's clock may be slow, so a maintenance exclusion begins later for this leader. A policy that was
+  // waiting may then resume its upgrades.
   const mayRelapse =
     mayWait ||
     mayPassOn(plan) ||

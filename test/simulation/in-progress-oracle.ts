@@ -8,7 +8,7 @@ export function inProgressViolations(record: HistoryRecord): string[] {
   if (record.plan.actions.some(({ kind }) => kind === 'restore')) return [];
   const byPolicy = Map.groupBy(record.posts, ({ intent }) => intent?.policy);
   return [...byPolicy].flatMap(([policy, posts]) =>
-    // A repeated request is not counted, because it does not start another upgrade.
+    // Repeated requests are left out of the count, because they do not start another upgrade.
     policy === undefined
       ? []
       : posts.flatMap((post) => (post.intent?.probe ? [] : tooMany(record, policy, posts, post))),

@@ -9,8 +9,8 @@ export interface Mutant {
   readonly directions: string;
   readonly mutations: readonly Mutation[];
   /**
-   * Prefix of the violation that a simulation with this mutant must report. If undefined, any violation of the mutant's
-   * own rule is sufficient.
+   * Start of the violation that a simulation with this mutant must report. If undefined, any violation of the rule that
+   * the mutant breaks is sufficient.
    */
   readonly shows?: string;
 }

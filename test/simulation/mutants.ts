@@ -17,8 +17,8 @@ export const mutants: readonly Mutant[] = [
         replace:
           "if (!changes.some(({ entry }) => entry?.open?.state === 'intended')) await this.#file.save(ledger, changes, started);",
       },
-      // Without this second change, the operator would restore missing attempts from the policy's status, and no
-      // simulation could detect the first change.
+      // The mutant needs this second change. Without it, the operator would restore missing attempts from the policy's
+      // status, and no simulation could detect the first change.
       {
         file: 'policy/ledger/status-recovery.ts',
         find: 'const changes: EntryChange[] = [];',
@@ -49,7 +49,7 @@ export const mutants: readonly Mutant[] = [
         find: 'const lifeMs = Math.max(0, decidedAtMs + settings.intentLifeMs - clock.monotonic());',
         replace: 'const lifeMs = 1_000_000 * settings.intentLifeMs + decidedAtMs;',
       },
-      // The program checks its lease in two places, so the mutant removes both checks (L1).
+      // The program checks its lease in two places. The mutant removes both checks (L1).
       {
         file: 'account/budgets.ts',
         find: 'if (!leadership.isLeader()) return undefined;',
@@ -496,8 +496,8 @@ export const mutants: readonly Mutant[] = [
         find: 'return { ...withNewTally(next), completedAtMs: wallMs, history };',
         replace: 'return { ...next, completedAtMs: wallMs, history };',
       },
-      // Without this second change, the program would still reset the failure count, and the mutant would not break any
-      // rule.
+      // The mutant needs this second change. Without it, the program would still reset the failure count, and no rule
+      // would be broken.
       {
         file: 'policy/ledger/rollout-header.ts',
         find: 'isAtTarget && header.tally.finished > 0',

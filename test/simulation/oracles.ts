@@ -39,7 +39,7 @@ export function violationsOf(record: HistoryRecord): string[] {
   return oracles.flatMap((oracle) => oracle(record));
 }
 
-/** Checks that decisions read a frozen snapshot and return plain data. */
+/** Checks that decisions do not change their input, and return plain data. */
 function purityViolations({ impurities }: HistoryRecord): string[] {
   return impurities.map((why) => `purity: ${why}`);
 }

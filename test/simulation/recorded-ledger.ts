@@ -28,15 +28,15 @@ interface RecordedStageHead extends Omit<RecordedStage, 'members'> {
 }
 
 /**
- * Last fields of an attempt. The first identifies the failure count to which the attempt belongs, because each retry
- * starts a new count. The second is the index of the stage. The third is 1 for a rollback.
+ * Last fields of an upgrade attempt in the ledger. The first identifies the failure count to which the attempt belongs,
+ * because each retry starts a new count. The second is the index of the stage. The third is 1 for a rollback.
  */
 type RecordedAttemptRest = readonly [unknown?, unknown?, (0 | 1)?];
 /** Ledger entry of a collector: id, previous version, attempts, changes by other tools, and outcome. */
 type RecordedEntry = readonly [string, unknown, unknown, unknown, unknown?, RecordedAttemptRest?];
 /**
- * Upgrade attempt as stored in the ledger: number, target, state and task id. The fifth field is 1 if logfleet created
- * the task. The sixth field is 1 if the request was repeated.
+ * Upgrade attempt as stored in the ledger: its number, target version, state and task id. The fifth field is 1 if
+ * logfleet created the task. The sixth field is 1 if the request was repeated.
  */
 type RecordedAttempt = readonly [number, string, number, string | null, 0 | 1, 0 | 1];
 

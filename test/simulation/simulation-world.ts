@@ -39,11 +39,11 @@ const policiesCollection = 'logfleet.dev/v1alpha1/collectorversionpolicies';
 const ledgersCollection = 'logfleet.dev/v1alpha1/ledgers';
 const upgradesPath = '/v1/collectors/upgrades';
 /**
- * Time in ms for which a process is certain to wait for a response. Later responses are not recorded, because the
- * process might no longer be waiting for them.
+ * Maximum time in ms from a request to a recorded response. Later responses are not recorded, because the process might
+ * no longer be waiting for them.
  */
 const heardWithinMs = 2_000;
-/** One in this many decisions is checked for purity (no side effects). Checking all decisions would take too long. */
+/** One in this many decisions is checked for side effects. Checking all decisions would take too long. */
 const checkedShare = 10;
 
 interface StoredLedger {
@@ -279,7 +279,7 @@ export class SimulationWorld extends World {
     };
   }
 
-  /** Decides as the operator does, and checks every tenth decision for purity. */
+  /** Decides as the operator does. Checks every tenth decision for side effects. */
   #decide(input: DecideInput): Decision {
     if (this.#decisions++ % checkedShare !== 0) return decide(input);
     try {

@@ -76,9 +76,7 @@ function frozenText({ members, maxFailures, maxInProgress, soakMs }: RecordedSta
   return JSON.stringify([members, maxFailures, maxInProgress, soakMs]);
 }
 
-/**
- * Checks that a stage was approved before it started, and that it started with the collectors that its spec selects.
- */
+/** Checks that a stage started only after its approval, and with the collectors that its spec selects. */
 function wrongStart(record: HistoryRecord, rollout: ObservedRollout, run: StageRun): string[] {
   const { stage, startAtMs } = run;
   const write = rollout.writes.find(({ atMs }) => atMs === startAtMs) as LedgerWrite;
@@ -193,13 +191,14 @@ function unfinished(
     const isOver = own.every(({ task }) => (task?.endTime ?? Number.POSITIVE_INFINITY) - startMs <= endAtMs);
     return !isOver || own.length <= (retryPolicy?.limit ?? 0);
   });
-  // Ignores collectors that another tool changes, because that tool may have upgraded them before their stage started.
+  // Ignores collectors that another tool changes, because the other tool may have upgraded them before their stage
+  // started.
   return left && !plan.fleet.touched.has(left.name)
     ? `order: ${left.name} of stage ${stage.name} still needs an upgrade`
     : undefined;
 }
 
-/** Checks that the soak was long enough, and that no collector went offline during it. */
+/** Checks that the soak was long enough, and that no collector went offline during the soak. */
 function unsoaked(
   record: HistoryRecord,
   rollout: ProvenRollout,
@@ -244,9 +243,9 @@ function upgradedNames(rollout: ObservedRollout | undefined): ReadonlySet<string
 }
 
 /**
- * Returns the time in ms at which the stage's soak starts: when the last collector in the stage reached the target. A
- * stage that upgraded no collectors has a soak only if the previous rollout to the target was stopped. In that case,
- * the soak starts with the stage. Returns undefined if there is no soak.
+ * Returns the time in ms at which the stage's soak starts, or undefined if there is no soak. The soak starts when the
+ * last collector in the stage reaches the target. If the stage upgraded no collectors, it has a soak only if the
+ * previous rollout to the target was stopped. This soak starts with the stage.
  */
 function soakFromMs(
   record: HistoryRecord,

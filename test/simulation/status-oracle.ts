@@ -93,13 +93,13 @@ function messageApart({ atMs, policy, status }: StatusRecord): string[] {
       ];
 }
 
-/** Checks that each collector shown as failed had a failed task, or an attempt with an unknown outcome. */
+/** Checks that each collector shown as failed had a failed task, or an upgrade attempt with an unknown outcome. */
 function falseFailures(record: HistoryRecord, { atMs, policy, status }: StatusRecord): string[] {
   const { state, posts, disturbances, policyChanges } = record;
   const failed = status.collectors?.failed ?? 0;
   if (failed === 0) return [];
-  // If the process is killed while the policy is paused, an upgrade whose request was not sent can count as failed
-  // (U5).
+  // If the process is killed while the policy is paused, an upgrade can count as failed although its request was never
+  // sent (U5).
   const wasPaused = policyChanges.some((change) => change.atMs < atMs && isPaused(change.policy));
   if (wasPaused && disturbances.some((one) => one.what.startsWith('kill') && one.atMs < atMs)) return [];
   // After a restore from an older backup, the operator may not know how an upgrade in an aborted rollout ended. The

@@ -78,7 +78,7 @@ function stoppedBefore(record: HistoryRecord, rollouts: readonly ObservedRollout
   return isStopped ? 'R6: the last rollout to this target was stopped' : undefined;
 }
 
-/** Reports whether the policy ever had a target other than this one. */
+/** Reports whether the policy ever had another target. */
 function wasAway({ plan, policyChanges }: HistoryRecord, { policy, target }: Intent): boolean {
   return policyChanges.some(
     (change) => change.policy.metadata.uid === policy && targetOf(plan, change.policy) !== target,

@@ -9,8 +9,8 @@ const maxAtOnce = 10;
 
 export function budgetViolations({ plan, journal, counters, disturbances, startMs }: ExportHistoryRecord): string[] {
   const found: string[] = [];
-  // Requests sent before and after a freeze may arrive within the same second, so the rate limits are not checked
-  // around a freeze.
+  // Around a freeze, the rate limits are not checked, because requests sent before and after the freeze may arrive
+  // within the same second.
   if (disturbances.some((what) => what.startsWith('freeze'))) return found;
   const { faults = {} } = plan.scenario;
   const isLate = Object.values(faults).some(({ kind }) => kind === 'stall' || kind === 'delay');

@@ -24,7 +24,9 @@ export function endViolations(record: ExportHistoryRecord): string[] {
   return [...found, ...manifestViolations(record)];
 }
 
-/** Returns the reasons why this export cannot contain all rows, or an empty set if it can. */
+/**
+ * Returns the reasons why this export cannot contain all rows. Returns an empty set if the export can contain all rows.
+ */
 function lastingReasons({ plan, definition }: ExportHistoryRecord): ReadonlySet<string> {
   const reasons = new Set<string>();
   const { aggregation, scenario, corpus, smallestLimit } = plan;

@@ -144,7 +144,7 @@ export class ExportHistoryWorld {
       strike: (call, object) => this.#strike(call, object),
     };
     const resource = this.#resource;
-    // Without leader election, only the first operator process would ever send requests.
+    // Leader election is needed, because otherwise only the first operator process would ever send requests.
     if (resource) return new OperatorProcess({ ...common, resource, observer, leaderElection: true });
     return new ExportProcess({
       ...{ ...common, observer, definition: this.definition },
@@ -247,8 +247,8 @@ export class ExportHistoryWorld {
   }
 
   /**
-   * Tells the client that a search has reached the row limit. The limits in simulations are so low that the client
-   * cannot detect them.
+   * Tells the client that a search has reached the row limit. The client could not detect this itself, because the row
+   * limits in simulations are too low.
    */
   #prepare(quirks: ServiceQuirks): void {
     if (!this.#plan.isLimitSilent || this.#plan.smallestLimit >= 10_000) return;
@@ -293,8 +293,7 @@ export class ExportHistoryWorld {
     if (!this.#chance.happens(share)) return until;
     const failures: readonly DestinationFailure[] = ['away', 'full', 'lost'];
     const failure = call === 'create' && this.#chance.happens(0.3) ? 'exists' : this.#chance.one(failures);
-    // The fault `exists` means that an earlier attempt of the call created the object, so the call always has an
-    // effect.
+    // With the fault `exists`, an earlier attempt of the call has created the object, so the call always has an effect.
     const hasEffect = failure === 'exists' || (call !== 'open' && this.#chance.happens(0.5));
     this.note(`${call} ${name} fails: ${failure}${hasEffect ? ', with effect' : ''}`);
     if (hasEffect) this.#unheardCalls.push(`${call} ${name}`);

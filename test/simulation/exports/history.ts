@@ -42,7 +42,10 @@ export async function runHistory(
   return { seed: plan.seed, violations: violationsOf(record), digest: digestOf(record), record };
 }
 
-/** Waits until each process has completed the export, or waits for a user to act. */
+/**
+ * Waits until each process either has completed the export or is waiting for a user. Returns false if this takes too
+ * long.
+ */
 async function untilEnded(world: ExportHistoryWorld, completeWithinMs: number): Promise<boolean> {
   const deadlineMs = world.clock.monotonic() + completeWithinMs;
   let asked = 0;

@@ -26,8 +26,8 @@ function rowLimitViolations({
   // If the service changes its row limit during the run, the maximum number of rows of the export is unknown.
   const isSteady = Object.keys(scenario.events ?? {}).length === 0;
   if (limits.maxMessages === undefined || messageLimit === undefined || !isSteady) return [];
-  // Writing a commit record can return an error although the record is stored. The process then notices the record only
-  // when it lists the records.
+  // A write of a commit record can return an error although the record is stored. The process then notices the record
+  // only when it lists the records.
   const isUnheardOf = (name: string) => unheardCalls.some((call) => call.startsWith('create ') && call.endsWith(name));
   const early = records.filter(({ atMs }) => atMs - startMs < calmAtMs);
   const unheard = new Set(early.filter(({ name }) => isUnheardOf(name)).map(({ record }) => record));
@@ -44,7 +44,7 @@ function rowLimitViolations({
 
 function deadlineViolations({ plan, journal, startMs, disturbances }: ExportHistoryRecord): string[] {
   const { limits, skewMs, calmAtMs } = plan;
-  // A process that was frozen might send a request after the deadline.
+  // A frozen process might send a request after the deadline, when it resumes.
   if (limits.deadlineAfterMs === undefined || disturbances.some((what) => what.startsWith('freeze'))) return [];
   const overMs = startMs + limits.deadlineAfterMs + skewMs + inFlightMs;
   const late = journal.filter(
@@ -82,7 +82,7 @@ function scanViolations({ plan, searches, startMs, starts, disturbances }: Expor
 }
 
 /**
- * Returns the time in ms at which the statuses of all search jobs first showed a total of `max` scanned bytes, or
+ * Returns the time in ms at which the statuses of all search jobs first showed a total of `max` scanned bytes. Returns
  * infinity if they never did.
  */
 function scannedOutAtMs(searches: readonly LiveSearch[], max: number): number {

@@ -119,10 +119,7 @@ export class LiveSearch implements MessageSearch {
   readonly #options: LiveSearchOptions;
   /** Number of messages that the search has not reached yet. A search begins with the newest message. */
   #left: number;
-  /**
-   * Messages that became searchable too late for this search, because it had already searched the range with their
-   * times.
-   */
+  /** Messages that this search misses, because they became searchable only after the search had passed their times. */
   #unseen: LiveMessage[] = [];
   /** Messages found by the search, in page order. */
   #found: LiveMessage[] = [];
@@ -132,7 +129,7 @@ export class LiveSearch implements MessageSearch {
   #hole: LiveMessage | undefined;
   #hasBegun = false;
   /**
-   * Whether the search was cut off within a millisecond, so that it found only some of the messages in that
+   * Whether the search was cut off within a millisecond, and therefore found only some of the messages in this
    * millisecond.
    */
   #isCutWithin = false;
@@ -164,7 +161,8 @@ export class LiveSearch implements MessageSearch {
   }
 
   /**
-   * Returns the messages that an interval must contain, or undefined if the search did not cover the whole interval.
+   * Returns the messages that an export of the interval must contain, or undefined if the search did not cover the
+   * whole interval.
    */
   expected(
     { fromMs, toMs }: { readonly fromMs: number; readonly toMs: number },
@@ -216,8 +214,8 @@ export class LiveSearch implements MessageSearch {
   }
 
   /**
-   * Chooses a message that the search omits. Does so only if the search exceeds its row limit, because no program could
-   * detect any other omission.
+   * Chooses a message that the search omits. Chooses none if the search stays within its row limit, because then no
+   * program could detect the omission.
    */
   #begin(maxMatches: number): void {
     if (this.#hasBegun) return;

@@ -34,7 +34,7 @@ export interface ExportHistoryPlan {
   /** Lowest row limit of any search in this run. */
   readonly smallestLimit: number;
   /**
-   * Whether the service reports a search as complete although it reached the row limit. The client then cannot detect
+   * Whether the service reports a search that reached the row limit as complete. In that case, the client cannot detect
    * the limit.
    */
   readonly isLimitSilent: boolean;
@@ -50,8 +50,8 @@ export interface ExportHistoryPlan {
   readonly limits: LimitPlan;
   readonly maxPartBytes: number;
   /**
-   * Difference in ms between a process's clock and real time. The clocks of successive processes are alternately slow
-   * and fast.
+   * Difference in ms between a process's clock and real time. Of successive processes, every second one has a slow
+   * clock, and the others have a fast one.
    */
   readonly skewMs: number;
   readonly latencyMs: number;
@@ -118,7 +118,7 @@ export function planExportHistory(seed: number): ExportHistoryPlan {
   const endsBeforeMs = chance.happens(0.75) ? chance.whole(60, 6_000) * minuteMs : chance.whole(-3, 3) * minuteMs;
   const toMs = historyStartMs - endsBeforeMs;
   const fromMs = toMs - spanMs;
-  // Logfleet suspects an unreported row limit only if a search returns a round number of rows, and at least 10,000.
+  // Logfleet suspects an unreported row limit only if the number of rows found is round, and is at least 10,000.
   const limit = isLarge ? chance.one([10_000, 11_000, 12_000]) : chance.whole(4, 120);
   const search = planSearch(chance, { limit, spanMs, isLarge, isWhole });
   const limits = planLimitChanges(chance, limit, calmAtMs, isLarge);
@@ -155,8 +155,8 @@ export function planExportHistory(seed: number): ExportHistoryPlan {
     lateJoin: chance.happens(0.6),
     flaws: {
       missShard: isQuiet ? 0 : chance.one([0, 0, 0.1, 0.3]),
-      // A search omits messages only if the program can detect the omission. While messages are arriving late, for
-      // example, it cannot.
+      // Searches omit messages only in runs in which the program can detect the omission. This is not possible while
+      // messages are arriving late, for example.
       holes: isQuiet || !search.histogramFirst || hasLate || queryLimit !== undefined ? 0 : chance.one([0, 0.1, 0.3]),
       forget: isQuiet ? 0 : chance.one([0, 0, 0.1]),
     },

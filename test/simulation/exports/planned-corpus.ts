@@ -21,7 +21,7 @@ export interface PlannedMessage {
   readonly raw: string;
   /** Number of times that a search returns the message. */
   readonly copies: 1 | 2;
-  /** Difference in ms between the message time and the time by which result pages sort the message. */
+  /** Difference in ms between the time by which result pages sort the message and the message time. */
   readonly displacedMs: number;
 }
 
@@ -56,8 +56,8 @@ export function planCorpus(chance: Chance, options: CorpusOptions): CorpusPlan {
     const atMs = isDense ? chance.one(denseAt) : momentOf(chance, shape, centers, options);
     const receivedMs = atMs + (chance.happens(0.3) ? chance.whole(0, 120_000) : chance.whole(0, 3));
     const isCopied = chance.happens(copiedShare);
-    // If messages are duplicated, milliseconds with many messages have no late messages. Otherwise, a duplicate could
-    // make up for a missing late message, and the message count would still be correct.
+    // If the service stores messages twice, no messages are late in milliseconds with many messages. Otherwise, a
+    // second copy could make up for a missing late message, and the message count would still be correct.
     const isInTime = isDense && copiedShare > 0;
     return {
       atMs,

@@ -1,6 +1,6 @@
 /**
- * Checks that the files in each commit record contain exactly the messages that its search was able to find (E4 to
- * E11).
+ * Checks that the files in each commit record contain exactly the messages that the record's search was able to find
+ * (E4 to E11).
  */
 import { createHash } from 'node:crypto';
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
@@ -40,7 +40,7 @@ function recordViolations(
   const whole = searches.filter((search) => search.query === query).toReversed();
   let nearest: RowDifference | undefined;
   for (const search of whole) {
-    // A period need not be searched if a count query found no rows in it.
+    // If a count query found no rows in the first part of the interval, the search need not cover this part.
     const isEmpty = count.source === 'Aggregate' && isCountedEmpty(searches, fromMs, search.wholeFromMs);
     const expected = search.expected({ fromMs: isEmpty ? search.wholeFromMs : fromMs, toMs }, queryLimit);
     if (!expected || !isHad(search, expected)) continue;
@@ -66,7 +66,7 @@ function isCountedEmpty(searches: readonly LiveSearch[], fromMs: number, toMs: n
   return fromMs < toMs && searches.some((search) => search.expected({ fromMs, toMs })?.length === 0);
 }
 
-/** Reports whether a client received the results of the search. True even if the search found nothing. */
+/** Reports whether a client received all results of the search. This is also true if the search found nothing. */
 function isHad({ isRead }: LiveSearch, rows: readonly LiveMessage[]): boolean {
   return isRead || rows.length === 0;
 }
@@ -109,7 +109,7 @@ function differenceOf(expected: readonly LiveMessage[], rows: readonly string[])
   };
 }
 
-/** Returns a violation for each row of an incomplete commit record, unless a search returned the row. */
+/** Returns a violation for each row of an incomplete commit record that no search returned. */
 function foreignRows({ searches }: ExportHistoryRecord, { record }: StoredRecord, rows: readonly string[]): string[] {
   const known = new Set(
     searches

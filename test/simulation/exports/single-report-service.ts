@@ -42,7 +42,10 @@ export class SingleReportService extends InProcessService {
     }
   }
 
-  /** Adds the search error to the response to a status request, unless an earlier response has already reported it. */
+  /**
+   * Adds the search error to the response to a status request. Does nothing if an earlier response has already reported
+   * the error.
+   */
   #reported(request: InProcessRequest, response: InProcessResponse): InProcessResponse {
     const search = this.#unreported(request);
     const isStatus = response.status === 200 && response.body.includes('"pendingErrors":[');

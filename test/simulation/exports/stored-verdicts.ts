@@ -37,8 +37,8 @@ export function voidedOf(files: ExportFiles, records: readonly StoredRecord[]): 
 }
 
 /**
- * Returns the commit records whose rows belonged to the export: one list for the time before the first check, and one
- * for the time after each check.
+ * Returns the commit records whose rows counted as exported. The first list is for the time before the first check, and
+ * each further list is for the time after a check.
  */
 export function countingRecords(
   files: ExportFiles,

@@ -34,7 +34,7 @@ interface ScheduleHistory {
   readonly violations: readonly string[];
   /** Number of runs that failed. */
   readonly failedRuns: number;
-  /** Number of failed runs whose gap remained in the status after the run had been deleted. */
+  /** Number of failed runs that the status still showed as gaps after the runs had been deleted. */
   readonly storedGaps: number;
 }
 
@@ -49,7 +49,7 @@ class ScheduleRun {
   readonly violations: string[] = [];
   /** Names of runs that the status has shown as gaps. */
   readonly failedRuns = new Set<string>();
-  /** Names of runs that the status has shown as gaps after they had been deleted. */
+  /** Names of runs that the status still showed as gaps after the runs had been deleted. */
   readonly storedGaps = new Set<string>();
   readonly #random: Random;
   readonly #world: ScheduleWorld;
