@@ -21,7 +21,7 @@ interface StoreRefusal {
   readonly status: number;
   readonly reason: string;
   readonly message: string;
-  /** Reports whether the server refuses the request. Otherwise, it forwards the request to the emulator. */
+  /** Returns true if the server must refuse the request. The server forwards all other requests to the emulator. */
   readonly applies: (method: string, url: string) => boolean;
 }
 
@@ -158,8 +158,8 @@ describe.concurrent('an export to Google Cloud Storage without a Secret', () => 
       const env = {
         ...tenant.env,
         NODE_EXTRA_CA_CERTS: caFile,
-        // Google's library recognizes a pod on Google Cloud, and waits for the metadata server there. Elsewhere, it waits for
-        // only 3 s, which is too short on a busy machine.
+        // These variables make Google's library wait for the metadata server, as in a pod on Google Cloud. Elsewhere,
+        // the library waits for only 3 s, which is too short on a busy machine.
         K_SERVICE: 'logfleet',
         GCE_METADATA_HOST: `127.0.0.1:${(metadata.address() as AddressInfo).port}`,
         HOME: manifests.path,

@@ -58,8 +58,8 @@ describe.each(releases)('from the state of %s', (release) => {
     const files = world.manifest().intervals.flatMap((interval) => interval.files.map(({ name }) => name));
     const ofRelease = objects.flatMap(([name]) => /\/(data\/.*)$/.exec(name)?.[1] ?? []);
     expect(ofRelease.length).toBeGreaterThan(5);
-    // The earlier release was killed, possibly after writing files and before committing their interval. Such files may
-    // be missing from the manifest.
+    // The earlier release was killed. It may have written files without committing their interval. Such files may be
+    // missing from the manifest.
     const committed = objects.filter(([name]) => name.includes('/commits/')).length;
     expect(ofRelease.filter((name) => files.includes(name)).length).toBeGreaterThanOrEqual(committed);
   });

@@ -143,7 +143,7 @@ const cases: Readonly<Record<string, AlertCase>> = {
   },
 };
 
-/** Alerts that do not depend on metrics that only the leader has. */
+/** Alerts that do not use the metrics that only the leader reports. */
 const ofOtherMetrics = [
   'LogfleetDown',
   'LogfleetNoLeader',
@@ -212,8 +212,8 @@ describe('the alerts', () => {
       const labels = `namespace="logging",${kind}="${reason}",state="Stalled",reason="${reason}"`;
       return [`logfleet_${kind}_state{${labels}}`, '1x60'] as const;
     });
-    // A schedule with the reason `RunsFailed` has gaps. The alert for gaps depends only on the metric
-    // `logfleet_schedule_gaps`.
+    // A schedule with the reason `RunsFailed` also has gaps. The alert for gaps depends only on the metric
+    // `logfleet_schedule_gaps`, so the test needs this metric, too.
     const gaps = { 'logfleet_schedule_gaps{namespace="logging",schedule="RunsFailed"}': '1x60' };
     const expected = all
       // No alert fires for a rollout that a user aborted.

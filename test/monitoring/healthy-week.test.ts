@@ -99,7 +99,7 @@ test('no alert fires in a week of healthy rollouts, exports and a schedule, with
   expect(world.world.ready('db')).toMatchObject({ reason: 'AllUpdated' });
   expect(world.world.export('audit')?.status?.summary?.state).toBe('Exported');
   expect(world.records().length).toBeGreaterThan(7 * 24 - 3);
-  // The alert for the stalled policy shows that this test can detect alerts.
+  // The stalled policy must cause an alert. This shows that the test can detect alerts.
   const only = (alerts: readonly string[]) => [
     { expr: firedWithin('8d'), expected: alerts.map((alertname) => `{alertname="${alertname}"}`) },
   ];

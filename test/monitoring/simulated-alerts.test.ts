@@ -227,8 +227,8 @@ const harmless: readonly (AlertedProblem & { readonly name: string })[] = [
 test.each(harmless)('no alert fires while $name', expectAlerts);
 
 /**
- * Simulates a problem. Expects exactly the problem's alerts to fire, all of them to be firing five minutes before the
- * problem ends, and no alert to be firing at the end.
+ * Simulates a problem. Expects the problem's alerts to fire, and no others. Five minutes before the problem ends, all
+ * of these alerts must be firing. At the end of the test, none may be firing.
  */
 async function expectAlerts(problem: AlertedProblem): Promise<void> {
   const { alerts, scenario, withLease = false, begin, lastsMs, correct, endsMs = 40 * minuteMs, isScraped } = problem;

@@ -40,7 +40,7 @@ test('two installations report each other on every resource, and only the first 
   await namespace.apply(namespace.secretManifest(tenant, { baseURL: way.url }), policyOf(names[0] as string));
   await way.more(first, 1);
   await operate(namespaced);
-  // Both operators are running before the policies are created, so both of them see each new policy immediately.
+  // Both operators start before the policies are created, so each operator sees new policies immediately.
   for (const name of names) {
     await namespace.apply(policyOf(name));
     const { status } = await namespace.reason(name, 'OtherOperator', 'OtherOperator');

@@ -1,6 +1,6 @@
 /**
- * Tests killed exports. Exports to a directory are killed at each step, and exports to an object store only at the end
- * of an upload.
+ * Tests exports that are killed. An export to a directory is killed at each step, and an export to an object store only
+ * at the end of an upload.
  */
 import { testCrashes } from './crashes.ts';
 import { boundaries } from './small-export.ts';

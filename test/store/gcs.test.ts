@@ -278,8 +278,8 @@ describe('an upload session', () => {
     const endpoint = await serve(async (request, response) => {
       const range = request.headers['content-range'];
       if (request.method === 'POST') {
-        // The session URL names a host that the client cannot reach, as with a private endpoint. The client must send
-        // the chunks to its own endpoint instead.
+        // The session URL names a host that the client cannot reach, as can happen with a private endpoint. The client
+        // must send the chunks to its own endpoint instead.
         await respond(request, response, 200, '', { location: 'https://unreachable.example.com/upload/x?upload_id=7' });
       } else if (request.method === 'DELETE') {
         cancelled++;

@@ -1,6 +1,6 @@
 /**
- * Program that works on a destination in its own process: `node other-process.ts '{"place":...,"act":...}'`. It reports
- * its results as lines of JSON.
+ * Program with which tests use a destination from another process: `node other-process.ts '{"place":...,"act":...}'`.
+ * The program reports its results as lines of JSON.
  */
 import { createInterface } from 'node:readline';
 import type { LogfleetError } from '../../src/base/errors.ts';
@@ -23,7 +23,7 @@ export type Act =
   | { readonly kind: 'export'; readonly waits: boolean }
   /** Uploads a file, and reports by how many bytes the process's memory has grown. */
   | { readonly kind: 'measure'; readonly name: string; readonly bytes: number }
-  /** Writes one file that fits on the disk and one that does not, and reports why the second file failed. */
+  /** Writes two files, of which only the first fits on the disk. Reports why the second file failed. */
   | { readonly kind: 'fill'; readonly keptBytes: number; readonly largeBytes: number };
 
 const { place, act } = JSON.parse(process.argv[2] ?? '') as { readonly place: PlaceData; readonly act: Act };

@@ -121,8 +121,8 @@ test('DuckDB reads only the partitions that a query asks for, and every row is i
   const folder = await complete(definition);
   const { differences, rows, files } = await verifyExport(destination, definition.layout);
   expect(differences).toEqual([]);
-  // The 73 hours have 72 partitions, because the local hour from 2 to 3 occurs twice on 25 October, and both hours
-  // share a partition.
+  // On 25 October, the local hour from 2 to 3 occurs twice. Both of these hours share a partition, so the 73 hours have
+  // 72 partitions.
   expect([rows, files]).toEqual([rowsWritten, 72]);
 
   const data = join(folder, '**', '*.parquet');

@@ -63,7 +63,7 @@ export function makeBucket({ content, ...access }: S3GatewayAccess): FolderPlace
 }
 
 export async function makeContainer(access: AzuriteAccess): Promise<StorePlace> {
-  // The Azure library is imported only here, so that child processes that do not use Azure need not load it.
+  // The Azure library is imported only here. Child processes that do not use Azure therefore start without it.
   const { BlobServiceClient, StorageSharedKeyCredential } = await import('@azure/storage-blob');
   const credential = new StorageSharedKeyCredential(access.accountName, access.accountKey);
   const container = `container-${process.pid}-${buckets++}`;

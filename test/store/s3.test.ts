@@ -295,8 +295,7 @@ test('an upload of a process that cannot be checked is left over after 15 minute
   opened.push(later);
   const upload = await (await open()).open('data/foreign');
   await upload.write(Buffer.alloc(12 * mebibyte));
-  // The client might abort the upload while it is still sending parts, so the test waits until both parts have been
-  // stored.
+  // Waits until both parts have been stored, because the client might abort the upload while it is still sending parts.
   const parts = () => place.files().filter((file) => /\/\d+$/.test(file));
   await expect.poll(parts).toHaveLength(2);
   expect(await later.abortLeftovers('', 'endedProcesses')).toBe(0);

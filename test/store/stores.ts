@@ -11,8 +11,8 @@ export interface StoreKind {
   /** Pattern for the destination's address in user-facing messages. */
   readonly url: RegExp;
   /**
-   * Number of bytes that an upload must exceed before the store lists it, or infinity if the store never lists
-   * unfinished uploads.
+   * Minimum size in bytes of an unfinished upload that the store lists. Infinity if the store never lists unfinished
+   * uploads.
    */
   readonly unseenBytes: number;
 }

@@ -1,4 +1,7 @@
-/** Kills the operator during upgrades, or drops responses. No collector may be upgraded twice (U15). */
+/**
+ * Tests that kill the operator during upgrades, or drop the service's responses. No collector may be upgraded twice
+ * (U15).
+ */
 import { describe, expect } from 'vitest';
 import type { FaultScenario } from '../../../simulator/scenario/scenario.ts';
 import { test } from './end-to-end.ts';
@@ -39,12 +42,15 @@ async function equip(tenant: Tenant, { failures, lagMs }: CrashProblems, faults:
 type FaultsByName = Readonly<Record<string, FaultScenario>>;
 
 /**
- * Problems in a test case, and the steps of an upgrade at which the test kills the operator. The test restarts the
- * operator after each kill.
+ * Test case: problems during the upgrades, and the steps of an upgrade at which the test kills the operator. The test
+ * restarts the operator after each kill.
  */
 export type Crash = readonly [trouble: CrashProblems, places: readonly string[]];
 
-/** Runs the test cases concurrently. The longest cases should be listed first, so that they start first. */
+/**
+ * Runs the test cases concurrently. The longest cases should come first in the list, because the tests start in this
+ * order.
+ */
 export function testCrashes(crashes: readonly Crash[]): void {
   describe.concurrent.each(crashes)('with the problems %j, an operator that is killed at %j', (trouble, places) => {
     test('upgrades every collector at the next start', async ({ tenant, manifests, run }) => {
@@ -60,7 +66,10 @@ export function testCrashes(crashes: readonly Crash[]): void {
   });
 }
 
-/** Problems in a test case, and the fault that drops the responses to the first and third upgrade requests. */
+/**
+ * Test case: problems during the upgrades, and the fault that drops the responses to the first and third upgrade
+ * requests.
+ */
 export type Loss = readonly [trouble: CrashProblems, loss: FaultScenario];
 
 export function testLosses(losses: readonly Loss[]): void {

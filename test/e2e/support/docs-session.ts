@@ -82,7 +82,8 @@ export class DocsSession {
       text(child.stderr as NonNullable<typeof child.stderr>),
       once(child, 'close'),
     ]);
-    // A command ends with status 141 if the program that reads its output, such as `head`, ends first.
+    // If the program that reads a command's output ends before the command, as `head` does, the command ends with
+    // status 141.
     if (status !== 0 && status !== 141) throw new Error(`"${line}" ends with status ${status}:\n${stdout}\n${stderr}`);
   }
 

@@ -14,7 +14,8 @@ export type Start = (args: readonly string[], options?: ProgramOptions) => Promi
 let tenants = 0;
 
 /**
- * Runs the program until it exits normally, because only then does Node.js store compiled files for later starts.
+ * Runs the program once until it exits normally. Only then does Node.js store the compiled files, which makes later
+ * starts faster.
  */
 async function compileOnce(directory: string): Promise<void> {
   await runToEnd(['run', join(directory, 'nowhere')]);

@@ -18,8 +18,8 @@ interface ReplicaPod {
 }
 
 /**
- * Starts `worlds` concurrent tests, each with two operator replicas. In each of the `rounds`, one replica takes over
- * from the other.
+ * Starts `worlds` tests at the same time. Each test has two operator replicas. In each of its `rounds`, one replica
+ * takes over from the other.
  */
 export function testFailovers({ worlds, rounds }: { readonly worlds: number; readonly rounds: number }): void {
   describe.concurrent.each(Array.from({ length: worlds }, (_, index) => index + 1))('world %d', (world) => {
@@ -40,7 +40,7 @@ export function testFailovers({ worlds, rounds }: { readonly worlds: number; rea
         await namespace.apply(namespace.policyManifest('production', { target }));
         await way.more(leader.program.pid, 4 + (round % 5));
         const stopped = leader;
-        // In every third round, no data crosses the network until the new leader sends requests.
+        // In every third round, no data crosses the network while the other replica takes over.
         if (round % 3 === 1) way.stall(22_000);
         stopped.program.signal('SIGSTOP');
         leader = await leaderAmong(
@@ -67,7 +67,7 @@ export function testFailovers({ worlds, rounds }: { readonly worlds: number; rea
 }
 
 /**
- * Returns the minimum and maximum random latency in each direction. In half of the rounds, the two are equal. A round
+ * Returns the minimum and maximum random latency in each direction. In some rounds, the latency is constant. A round
  * trip takes between 5 and 400 ms.
  */
 function latencyOf(number: number): Latency {

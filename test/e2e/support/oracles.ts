@@ -1,4 +1,4 @@
-/** Checks of the requests received by the simulator. Every test applies them. */
+/** Checks that tests apply to the requests that the simulator received. */
 import { expect } from 'vitest';
 import type { JournalEntry } from '../../../simulator/requests/journal.ts';
 import type { TaskState } from '../../../simulator/snapshot.ts';
@@ -30,8 +30,8 @@ export interface Promised {
   /** Maximum number of times that the policy retries a collector's upgrade. */
   readonly retryLimit: number;
   /**
-   * Number of times that the test killed the operator. A kill can hide the outcome of one upgrade per collector, so one
-   * more upgrade is permitted.
+   * Number of times that the test killed the operator. Each kill can hide the outcome of one upgrade per collector, so
+   * the test permits one more upgrade per kill.
    */
   readonly kills?: number;
   readonly failures?: boolean;

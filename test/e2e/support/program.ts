@@ -14,7 +14,10 @@ export const launcher =
 /** Module that a program preloads, so that a test can kill the program at a given step. */
 export const killAtBoundary = new URL('./kill-at-boundary.ts', import.meta.url).href;
 
-/** The logfleet command in hints to the user: the installed `logfleet`, or the start script in this checkout. */
+/**
+ * Name of the logfleet command in messages to the user: `logfleet` if it is installed, or the start script in this
+ * checkout.
+ */
 export const nameInHints = process.env['LOGFLEET_TEST_PROGRAM'] ? 'logfleet' : 'node bin/logfleet.js';
 
 export interface Ended {
@@ -29,7 +32,7 @@ export interface ProgramOptions {
   readonly cwd?: string;
   /** Additional environment variables. The program inherits all other variables except `LOGFLEET_...`. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Start script to run instead of the default one, from another logfleet installation. */
+  /** Start script of another logfleet installation, to run instead of the default one. */
   readonly launcher?: string;
 }
 

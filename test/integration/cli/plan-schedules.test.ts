@@ -57,7 +57,7 @@ async function documentOf(text: string, setting: SchedulePlanSetting = {}) {
   return { ...rest, changes, found: schedules[0] };
 }
 
-/** A schedule's `status.covered`. It covers all but one hour of the day before the test. */
+/** Value of `status.covered` of a schedule that has exported all of 2026-10-31 except one hour. */
 const covered = [
   { from: '2026-10-31T00:00:00Z', to: '2026-10-31T10:00:00Z' },
   { from: '2026-10-31T11:00:00Z', to: '2026-11-01T00:00:00Z' },
@@ -137,9 +137,9 @@ describe('a plan of a schedule', () => {
   });
 
   test.each([
-    // By default, two runs of one worker are active, each with one request per second.
+    // By default, two runs are active at the same time. Each run has one worker, which sends one request per second.
     [{ workers: 1 }, 2],
-    // The two shares of one run leave one share for a second run.
+    // A run with two workers uses two of the three shares of the request rate, so one share is left for a second run.
     [{ workers: 2 }, 3],
     [{ workers: 3 }, 3],
   ])('allows runs in Kubernetes Jobs only their shares of the request rate: %j', async (job, requestsPerSecond) => {

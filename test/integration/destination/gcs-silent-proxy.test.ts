@@ -45,8 +45,8 @@ test('a token request without a response from the proxy fails after a minute, an
     ...systemClock,
     after: (delayMs, callback) => {
       delays.push(delayMs);
-      // The time limit expires only after the proxy has received the request, so the result does not depend on the
-      // speed of the machine.
+      // The time limit expires only after the proxy has received the request. The result therefore does not depend on
+      // the speed of the machine.
       const cancelled = new AbortController();
       void proxy.requested.then(() => cancelled.signal.aborted || callback());
       return { cancel: () => cancelled.abort() };

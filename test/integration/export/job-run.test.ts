@@ -321,7 +321,8 @@ describe('an export in a Kubernetes Job', () => {
       return isWrong ? stalledPod('Unauthorized') : undefined;
     };
     world.add(inJob);
-    // The delays do not depend on the age of the export.
+    // The operator starts two hours after the export's creation, because the delays must not depend on the export's
+    // age.
     await world.world.until(() => false, 2 * hourMs);
     const operator = world.start();
     expect(await world.untilReason('Unauthorized')).toBe(true);
@@ -336,7 +337,7 @@ describe('an export in a Kubernetes Job', () => {
     await world.world.until(() => isTenth() || world.status?.kubernetesJob?.endTime !== undefined, minuteMs);
     operator.kill();
     world.start();
-    // A Job that has been deleted after its time to live makes no difference.
+    // Deletes the Job, as Kubernetes does after the Job's time to live. This must not change the delays.
     world.world.api.remove(`${jobsPath}/${jobs()[0]?.metadata.name}`);
     await world.world.until(isTenth, 10 * hourMs);
     const minutes = startsMs.slice(1).map((ms, index) => Math.round((ms - (startsMs[index] ?? 0)) / minuteMs));
@@ -785,11 +786,12 @@ describe('an export in a Kubernetes Job', () => {
     world.start({ leaderElection: true });
     await world.world.until(() => controller.running.length === 3, 30 * minuteMs);
     first.kill();
-    // After the exports have been deleted, only the Jobs tell the operator that the pods are still running.
+    // The exports no longer exist, so only their Jobs tell the operator that the pods are still running.
     for (const name of names) api.remove(`${exportsPath}/${name}`);
     world.add(inJob);
     expect(await world.untilReason('WaitingForShare', minuteMs)).toBe(true);
-    // The pods use all request shares until one of the three pods has ended. The new Job must not start before then.
+    // The three pods use all shares of the request limits. The new Job must not start before one of these pods has
+    // ended.
     const isOverspent = () => jobs().length === 4 && controller.running.length === 3;
     expect(await world.world.until(isOverspent, 10_000)).toBe(false);
   });

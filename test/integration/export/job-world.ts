@@ -13,15 +13,15 @@ export function jobWorld(options: ExportWorldOptions = {}) {
   return { world, controller, jobs: () => objects('batch/v1/jobs'), pods: () => objects('v1/pods') };
 }
 
-/** End of a pod whose report says that a person must correct something. */
+/** Returns the exit code and the report of a pod that has stopped because a user must correct something. */
 export const stalledPod = (reason: string, end = 'stalled') => {
   const message = 'A person must correct something.';
   return { exitCode: 3, message: JSON.stringify({ end, reason, message, status: {} }) };
 };
 
 /**
- * Starts an export whose pods stall with `reason`, or report another `end`, until `correct` is called. Waits until the
- * status shows the reason.
+ * Starts an export whose pods report `end` (by default, that they stall) with this reason until `correct` is called.
+ * Waits until the status shows the reason.
  */
 export async function stalledWorld(reason: string, options: ExportWorldOptions = {}, end = 'stalled') {
   const made = jobWorld(options);
@@ -46,7 +46,9 @@ export function failedWorld() {
   return stalledWorld('MaxMessagesReached', {}, 'failed');
 }
 
-/** Lets the next request of this kind to the API server fail. Returns a function that reports whether it has failed. */
+/**
+ * Makes the next API server request of this kind fail. Returns a function that reports whether a request has failed.
+ */
 export function failOnce({ world }: ExportWorld, wantedMethod: string, wantedCollection: string): () => boolean {
   let hasFailed = false;
   world.api.onRequest = ({ method, collection }) => {

@@ -152,8 +152,8 @@ describe('a digest', () => {
     const { proof, intervals } = world.manifest();
     expect(proof).toMatchObject([{ level: 'Digest', figures: { rows: 600 } }]);
     expect(intervals.length).toBeGreaterThan(3);
-    // Three search jobs commit no interval: one was cut off by the row limit, one was used for planning, and one
-    // checked the rows.
+    // Three search jobs commit no interval: one that was cut off by the row limit, one for planning the export, and one
+    // for checking the rows.
     expect(world.jobsCreated).toBe(intervals.length + 3);
   });
 
@@ -178,7 +178,7 @@ describe('a digest', () => {
 });
 
 test('a range that differs in each round is incomplete: it waits for a user, or is kept with a flag', async () => {
-  // New messages become searchable before each check, so the check never counts as many messages as the export wrote.
+  // New messages become searchable before each check, so each check counts more messages than the export has written.
   const trickle = Array.from({ length: 400 }, (_, index) => ({ received: startMs + 3_000 * index }));
   const world = new ExportWorld({ messages: messages(100, trickle), scenario: { search } });
   world.add();

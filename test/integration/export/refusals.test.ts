@@ -45,9 +45,9 @@ describe('C1: requests that the service refuses', () => {
     const before = refused();
     reported.statuses.length = 0;
     await world.world.clock.advance(hourMs);
-    // In an hour, the operator checks six times whether the service is still refusing the requests. The client sends a
-    // read twice if the response is 401. If a check creates a search job, the status changes when the job starts and
-    // when it ends.
+    // In an hour, the operator checks six times whether the service still refuses the requests. If the response is 401,
+    // the client sends a read twice. If a check creates a search job, the status changes at the start and at the end of
+    // this job.
     expect(refused() - before).toBeLessThanOrEqual(status === 401 ? 12 : 6);
     const isCreated = operation === 'getJob' || operation === 'listMessages';
     expect(reported.statuses.length).toBeLessThanOrEqual(isCreated ? 14 : 0);
@@ -121,8 +121,8 @@ describe('C1: thirty exports whose access key the service rejects', () => {
     }
     const refused = () => operator.journal.filter(({ status }) => status === 401).length;
     await operator.clock.advance(minuteMs);
-    // The rejected requests are those in flight when the service first returned 401, and one check of the key after 30
-    // s. The client sends each of them twice. Further checks follow every ten minutes.
+    // The service rejects the requests that are in flight at the first 401 response, and one check of the key after 30
+    // s. The client sends each of these requests twice. Further checks follow every ten minutes.
     expect(refused()).toBeLessThanOrEqual(apartMs === 0 ? 8 : 10);
     const before = refused();
     await operator.clock.advance(hourMs);

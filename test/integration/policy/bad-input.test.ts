@@ -14,7 +14,8 @@ interface Mistake {
   readonly name: string;
   readonly reason: string;
   /**
-   * Pattern that matches the cause in the message of the `Ready` condition, such as the name of a key in the Secret.
+   * Pattern for the cause of the error in the message of the `Ready` condition, such as the name of a key in the
+   * Secret.
    */
   readonly names: RegExp;
   readonly stalls: boolean;

@@ -9,16 +9,16 @@ import { before, canary, middle, rest, type StagedSetting, staged, target } from
 type PolicyStatus = CollectorVersionPolicyStatus;
 
 /**
- * Returns the number of failures at the start of a message, such as 11 for `11 failures in ...`, or NaN if the message
- * does not start with a number.
+ * Returns the number of failures at the start of a message, such as 11 for `11 failures in ...`. Returns NaN if the
+ * message does not start with a number.
  */
 function failuresIn(text = ''): number {
   return Number(/^(\d+) failures?\b/.exec(text)?.[1]);
 }
 
 /**
- * Returns the current number of failures stated in a message. It follows the word `now`, or is at the start of the
- * message if there is no `now`.
+ * Returns the current number of failures in a message. This is the number after the word `now`, or at the start of a
+ * message without this word.
  */
 function presentIn(text = ''): number {
   return failuresIn(/now (.*)/.exec(text)?.[1] ?? text);

@@ -37,8 +37,8 @@ describe('late joiners of a completed rollout', () => {
       come('bad', 36);
       expect(await untilReason('RolloutStopped', 4 * hourMs)).toBe(true);
       await world.clock.advance(6 * hourMs);
-      // The second failure stops the rollout. By the time the operator learns of it, at most two other upgrades have
-      // started.
+      // The second failure stops the rollout. At most two other upgrades start before the operator learns of the
+      // failure.
       expect(since().length).toBeLessThanOrEqual(4);
       expect(world.ready('production')?.message).toContain('failures in the rollout, failurePolicy.maxFailures is 1');
       expect(since().filter(({ toVersion }) => toVersion !== target)).toEqual([]);

@@ -26,7 +26,7 @@ function listen(onCrossing: (text: string) => void): void {
   subscribe(channel, listener);
 }
 
-/** Period of a rollout in which the test kills the process, and the check of the result. */
+/** Test case: the period of the rollout in which the test kills the process, and the check of the result. */
 interface KillPeriod {
   readonly spec?: object;
   readonly begins: (world: Analyzed) => boolean;

@@ -19,8 +19,8 @@ test('an attempt that was written ahead and never sent is not in flight for the 
   await world.until(() => posts() === 4, minuteMs);
   world.api.remove(`${policiesPath}/production`);
   add('19.150-1');
-  // No list shows yet whether the first four upgrades have started, so the operator does not send another request for
-  // these collectors within 20 s.
+  // No list shows yet whether the first four upgrades have started. The operator therefore sends no second request for
+  // these four collectors within 20 s.
   await world.clock.advance(20_000);
   expect(posts()).toBe(20);
 });

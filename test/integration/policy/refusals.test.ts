@@ -43,11 +43,11 @@ describe('U11: requests that the service refuses', () => {
     expect(await untilReason(reasons[status])).toBe(true);
     const [before, verdicts] = [refused(), reported.verdicts().length];
     reported.statuses.length = 0;
-    // In the case `getTask`, only half an hour passes. After that, the operator knows the usual duration of an upgrade
-    // and reads no more task statuses.
+    // For `getTask`, the test waits for only half an hour. After that, the operator knows the usual duration of an
+    // upgrade, and reads no more task statuses.
     await world.clock.advance(operation === 'getTask' ? hourMs / 2 : hourMs);
-    // For each kind of request, the operator checks after 30 s, and then every ten minutes, whether the service still
-    // refuses it. The client sends a read twice if the response is 401.
+    // For each kind of request, the operator checks whether the service still refuses it: after 30 s, and then every
+    // ten minutes. If the response is 401, the client sends a read twice.
     const kinds = operation === undefined ? 3 : 1;
     expect(refused() - before).toBeLessThanOrEqual(kinds * (status === 401 && operation !== 'createTask' ? 14 : 7));
     expect(messages().size).toBeLessThanOrEqual(1);

@@ -59,8 +59,8 @@ function fleet({ groups, spec = {} }: RestoredFleetSetting = {}) {
 type RestoredFleet = ReturnType<typeof fleet>;
 
 /**
- * Restores the backup. With `beneath`, the operator is running during the restore. With `between`, the operator is
- * killed before the restore and started after it.
+ * Restores the backup. If `how` is `beneath`, the operator is running during the restore. If it is `between`, the
+ * operator is killed before the restore and started after it.
  */
 function restore({ world }: RestoredFleet, how: 'beneath' | 'between', what: () => void): void {
   if (how === 'beneath') {
@@ -213,7 +213,7 @@ describe.each(['between', 'beneath'] as const)('a restore %s operators', (how) =
     const restoredMs = world.clock.now();
     restore(one, how, () => backup.restoreLedgers());
     expect(await world.until(() => tasks().length > 2, 4 * hourMs)).toBe(true);
-    // The operator might not notice the restore until it writes the ledger. In that case, the first soak ends as
+    // The operator may notice the restore only at its next write to the ledger. In that case, the first soak ends as
     // planned, 25 minutes after the restore.
     expect(tasks()[2]?.requestTime).toBeGreaterThanOrEqual(restoredMs + 25 * minuteMs);
   });

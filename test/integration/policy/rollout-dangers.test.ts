@@ -116,7 +116,7 @@ describe('a rollout with nothing left to upgrade is complete (R2)', () => {
     await world.clock.advance(5 * hourMs);
     expect(tasks()).toHaveLength(10);
     annotate(annotations.approve, `${status()?.rollout?.id}/rest`);
-    // The stage that starts after the completion keeps its maxFailures.
+    // The stage starts after the rollout has completed, but its `maxFailures` still applies.
     expect(await untilReason('RolloutStopped')).toBe(true);
     await world.clock.advance(2 * hourMs);
     expect(one.at(target)).toBe(10);
@@ -554,8 +554,8 @@ describe('a target that changes and returns (R6)', () => {
     patch({ spec: { paused: false, target: { version: target } } });
     expect(await untilReason('Soaking')).toBe(true);
     await world.clock.advance(12 * hourMs);
-    // Counts collectors instead of upgrades. The collector list can show the old version for a while, so the operator
-    // might upgrade a collector twice.
+    // Counts collectors instead of upgrades, because the operator might upgrade a collector twice: for a while, the
+    // collector list can still show the old version.
     expect(new Set(tasks().map(({ collectorId }) => collectorId)).size).toBe(3);
   });
 

@@ -12,8 +12,8 @@ function rolling() {
       groups: { web: { count: 10, version: before } },
       upgrade: { duration: '2m' },
     },
-    // The interval between status writes is longer than the test, so the counts in the status remain old during the
-    // rollout.
+    // The interval between status writes is longer than the test, so the status keeps old counts while the
+    // rollout proceeds.
     settings: { statusIntervalMs: 1_000 * minuteMs },
   });
   world.addSecret();

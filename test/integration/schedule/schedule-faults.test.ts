@@ -11,7 +11,7 @@ function isStatusOfSchedule({ method, collection, subresource }: RequestInfo): b
   return method === 'PUT' && subresource === 'status' && collection.endsWith('searchexportschedules');
 }
 
-/** Returns the names of all files of the first run, and the name of its record. */
+/** Returns the names of all files of the first run, and the name of the run's schedule record. */
 function lostRun({ store }: ScheduleWorld) {
   const names = [...store.objects.keys()].filter((name) => name.startsWith(`${runName}/`));
   return { names, record: 'hourly/schedule/runs/20261101t050000z-060000z.json' };
@@ -327,7 +327,7 @@ describe('a schedule with faults', () => {
     const count = 120;
     const world = new ScheduleWorld();
     world.add({ startTime: new Date(startMs - 2 * count * hourMs).toISOString().replace('.000', ''), paused: true });
-    // Adds a schedule record for an earlier run in every second hour.
+    // Adds schedule records of earlier runs, one for every second hour.
     for (let index = 0; index < count; index++) world.addRecord(startMs - (2 * index + 1) * hourMs);
     const first = world.start();
     await world.world.clock.advance(minuteMs);

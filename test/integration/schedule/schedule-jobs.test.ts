@@ -30,7 +30,7 @@ describe('a schedule whose runs are Kubernetes Jobs', () => {
 
   test.each([
     [3, { workers: 1, maxConcurrentRequests: 10 }],
-    // A run starts even if fewer shares are free than it has workers.
+    // A second run starts although there are fewer free shares of the request limits than the run has workers.
     [2, { workers: 2, maxConcurrentRequests: 10 }],
     [1, { workers: 3, maxConcurrentRequests: 10 }],
     // These limits have only one share.

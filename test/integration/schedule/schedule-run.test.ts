@@ -296,7 +296,7 @@ describe('a schedule', () => {
     const { events } = recordReports(world.world.api, 'hourly');
     world.start();
     expect(await world.until(() => world.status?.gaps?.length === 1)).toBe(true);
-    // A message that is repeated within ten minutes does not produce a second Event.
+    // Waits for more than ten minutes, because a message that is repeated earlier does not produce a second Event.
     await world.world.clock.advance(11 * minuteMs);
     world.patch({ spec: { template: { spec: { activeDeadlineSeconds: null } } } });
     world.retry();
@@ -348,7 +348,7 @@ describe('a schedule', () => {
     const isIncomplete = () => world.ready?.reason === reasons.exportedIncomplete;
     expect(await world.until(isIncomplete)).toBe(true);
     const numbers: number[] = [];
-    // The first pause delays three runs. The second pause delays three runs, one of which is incomplete.
+    // Each pause delays three runs. One of the runs delayed by the second pause is incomplete.
     for (const _ of [1, 2]) {
       world.patch({ spec: { paused: true } });
       await world.world.clock.advance(3 * hourMs);

@@ -8,7 +8,7 @@ export type ResultFields = Readonly<Record<string, string>>;
 
 export interface Corpus {
   readonly messages: readonly Message[];
-  /** True rows of the service, as they appear on pages. */
+  /** Rows that the service really has, as they appear on result pages. */
   readonly truth: readonly ResultFields[];
   /** Maximum number of rows on a result page. */
   readonly pageRows: number;

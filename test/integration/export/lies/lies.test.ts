@@ -14,8 +14,8 @@ describe('false responses of the service', () => {
 });
 
 describe('false responses of the service to an export by receipt time', () => {
-  // If two rows in the same ten-minute period swap their times, the sums for the period do not change, so the export
-  // cannot detect the swap.
+  // If two rows in the same ten-minute period swap their times, the sums for the period stay the same. The export
+  // therefore cannot detect the swap.
   const undetectable = ['two rows of different sizes exchange their times'];
   const cases = Object.entries(lies).filter(
     ([name, { outcome }]) => outcome !== 'undetectable' && !undetectable.includes(name),

@@ -44,8 +44,8 @@ export interface Lie {
   /** Returns the rows of a search job, newest first. */
   readonly rows?: (rows: readonly ResultFields[], job: LyingJob) => readonly ResultFields[];
   /**
-   * Whether the message count and the histogram are computed from the false `rows`. If so, they agree with the rows and
-   * do not reveal the error.
+   * Whether the message count and the histogram are computed from the false `rows`. In that case, they agree with the
+   * rows, and do not reveal the error.
    */
   readonly isCounted?: boolean;
   readonly page?: (rows: readonly ResultFields[], request: LyingPageRequest) => readonly ResultFields[];

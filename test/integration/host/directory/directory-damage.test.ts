@@ -41,14 +41,11 @@ interface Damage {
   readonly name: string;
   /** Damages a manifest file. When the test repairs the file, it also removes the files in `extra`. */
   readonly apply: (world: DirectoryWorld, file: string, text: string) => void;
-  /**
-   * Time in ms from the damage to its repair. Default: 12,000. An operator can start while the damage is being
-   * repaired.
-   */
+  /** Time in ms from the damage to its repair. Default: 12,000. */
   readonly lastsMs?: number;
   /** Additional files created by the damage. */
   readonly extra?: readonly string[];
-  /** Whether an operator that starts after the damage is unable to tell that a manifest is damaged. */
+  /** Whether an operator that starts after the damage cannot notice the damage. */
   readonly isUnseen?: true;
 }
 
@@ -58,8 +55,8 @@ const write =
     world.write(file, change(text));
 
 /**
- * Returns the first lines of a changed manifest, up to the line that contains `pause`, as left by a writer that pauses
- * there.
+ * Returns the part of a changed manifest that a slow writer has written so far: all lines before the line that contains
+ * `pause`.
  */
 function rewritten(text: string, pause: string): string {
   const lines = text.replace(/^# Source.*/, '# Source: chart-1.0.1').split('\n');

@@ -270,7 +270,7 @@ describe('a lock', () => {
     const host = await place.open();
     const { leadership } = host;
     const reported = new Promise<void>((resolve) => leadership.subscribe(resolve));
-    // The machine is suspended: time passes, but no timers fire.
+    // Simulates a suspended machine: time passes, but no timers fire.
     const asleep = place.clock.monotonic.bind(place.clock);
     place.clock.monotonic = () => asleep() + silenceMs;
     expect(leadership.isLeader()).toBe(false);

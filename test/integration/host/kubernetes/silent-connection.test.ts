@@ -18,7 +18,7 @@ const requests = {
   watch: (api: UndiciKubeApi, signal: AbortSignal) => api.watch({ path: '/version', query: {}, signal }),
 };
 
-/** Aborts the request once the server has received the connection attempt. */
+/** Sends a request, and aborts the request once the server has received the connection attempt. */
 async function abortedAfter(connecting: Promise<unknown>, send: (signal: AbortSignal) => Promise<unknown>) {
   const abort = new AbortController();
   const sent = send(abort.signal);

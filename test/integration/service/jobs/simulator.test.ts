@@ -306,7 +306,7 @@ describe('many jobs', () => {
         while (!stop.signal.aborted)
           await readAllMessages(job, { receiver: new RecordingReceiver(), signal: stop.signal }).catch(() => {});
       };
-      // A search job needs no keep-alives while the client is reading its pages.
+      // While the client is reading a search job's pages, this job needs no keep-alives.
       for (const job of jobs.slice(0, readers)) for (let part = 0; part < 6 / readers; part++) void readOn(job);
       const before = world.journal.length;
       await world.clock.advance(600_000);
@@ -391,8 +391,8 @@ test.each([
     await world.clock.advance(60_000);
     expect(world.counters()).toMatchObject({ jobsLostToSilence: 0, jobsActive: 30 });
     expect(world.counters().maxPerSecond).toBeLessThanOrEqual(4);
-    // With the fault `delay`, concurrency is not checked. The service keeps working on cancelled requests, but the
-    // budget no longer counts them (B2).
+    // With the fault `delay`, concurrency is not checked, because the service keeps working on cancelled requests that
+    // the budget no longer counts (B2).
     if (kind === 'stall') expect([world.counters().rejected429, world.counters().maxInFlight <= 10]).toEqual([0, true]);
     expect(jobs.filter(({ end }) => end).length).toBe(0);
   },
