@@ -102,8 +102,8 @@ async function start(
       `--service-account-signing-key-file=${join(apiserver, 'sa.key')}`,
       '--service-cluster-ip-range=10.0.0.0/24',
       '--endpoint-reconciler-type=none',
-      // The ServiceAccount admission plugin waits until a namespace has its default service account, which no
-      // controller creates in the test cluster.
+      // The ServiceAccount admission plugin waits until a namespace has its default service account. No controller
+      // creates this account in the test cluster, so the plugin is disabled.
       '--disable-admission-plugins=ServiceAccount',
     ]),
   );
@@ -178,7 +178,7 @@ async function applyCrds(access: ControlPlaneAccess): Promise<void> {
   if (refusal !== undefined) throw new RefusedCrds(refusal);
   const deadline = performance.now() + readyTimeoutMs;
   for (;;) {
-    // `kubectl wait` fails as long as a new CRD has no conditions, so it is repeated.
+    // `kubectl wait` fails as long as a new CRD has no conditions, so the loop repeats it.
     const problem = kubectl('wait', '--for=condition=Established', '--timeout=10s', '-f', crds);
     if (problem === undefined) return;
     if (performance.now() > deadline) throw new RefusedCrds(problem);

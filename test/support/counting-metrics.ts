@@ -1,6 +1,6 @@
 /**
- * Metrics in memory. Tests read the sum of a counter or the last value of a gauge by name and labels, and the
- * definition of a metric by name.
+ * Metrics in memory. By name and labels, tests read the sum of a counter or the last value of a gauge. By name, they
+ * read the definition of a metric.
  */
 import type { Labels, Metrics, Sample } from '../../src/base/metrics.ts';
 

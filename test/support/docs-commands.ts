@@ -66,8 +66,8 @@ export const blockCommands: readonly DocsCommand[] = allBlocks
   .flatMap(commandsOf);
 
 /**
- * Bash code that records each program call. PATH contains no programs, so bash calls `command_not_found_handle` instead
- * of any program.
+ * Bash code that records each call of a program. PATH contains no programs, so for each call bash runs the function
+ * `command_not_found_handle` instead.
  */
 const recorder = `
 command_not_found_handle() { printf '%s\\0' "$index" "$#" "$@" >&9; }
@@ -76,7 +76,7 @@ shopt -s expand_aliases
 PATH=/dev/null
 `;
 
-/** Returns the programs that these command lines would start, without starting them. */
+/** Returns the programs, with their arguments, that these command lines would start. Does not start them. */
 export function programCalls(commands: readonly DocsCommand[]): readonly ProgramCall[] {
   const directory = mkdtempSync(join(tmpdir(), 'logfleet-docs-commands-'));
   try {

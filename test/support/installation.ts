@@ -30,7 +30,7 @@ export async function install(way: Install): Promise<Installation> {
   const namespace = await createNamespace('host');
   const others = way === 'namespaces' ? [await createNamespace('team'), await createNamespace('team')] : [];
   const text = way === 'namespaces' ? await print(namespace, others) : await render(way, namespace);
-  // The lease is added here, because the suffix would be added to its name if it were among the rendered manifests.
+  // The lease is not part of the rendered manifests, because the suffix would then be added to its name.
   const input = `${text}\n---\n${JSON.stringify(releasedLease(namespace))}`;
   const { status, stderr } = await kubectl(['apply', '--server-side', '--force-conflicts', '-f', '-'], { input });
   if (status !== 0) throw new Error(stderr);
@@ -40,7 +40,7 @@ export async function install(way: Install): Promise<Installation> {
   return { namespace, kubeconfig, account, serves: serves[way], home: others[0] ?? namespace };
 }
 
-/** Returns a lease that no operator holds, so that the next operator does not have to wait. */
+/** Returns a lease without a holder, so that the next operator can become the leader immediately. */
 export function releasedLease(namespace: string): object {
   return { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name: operatorLeaseName, namespace } };
 }

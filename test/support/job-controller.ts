@@ -17,7 +17,7 @@ export const jobsPath = '/apis/batch/v1/namespaces/logging/jobs';
 export const podsPath = '/api/v1/namespaces/logging/pods';
 /** Time in ms from the creation of a Job until its pods start. */
 const startMs = 2_000;
-/** For a pod that fails: minimum time in ms from its creation until it is replaced. */
+/** Minimum time in ms from the creation of a pod that fails until the pod is replaced. */
 const retryMs = 10_000;
 const jobUidLabel = 'batch.kubernetes.io/controller-uid';
 
@@ -51,7 +51,10 @@ export class JobController {
   limitsInstead: RequestLimits | undefined;
   /** Time in ms for which a deleted Job's pods keep running. */
   graceMs = 0;
-  /** Time at which the controller first noticed that a running pod has no Job, by pod name. */
+  /**
+   * For each running pod without a Job, by pod name: the time at which the controller first noticed that the Job is
+   * missing.
+   */
   readonly #withoutJob = new Map<string, number>();
   #pods = 0;
   /**
@@ -103,7 +106,7 @@ export class JobController {
     clock.after(500, () => this.#tick());
   }
 
-  /** A later Job with the same name has a different uid. */
+  /** Reports whether the pod's Job still exists. A later Job with the same name has another uid. */
   #hasJob(pod: ApiObject): boolean {
     const job = this.#world.api.get(`${jobsPath}/${jobOf(pod)}`);
     return job !== undefined && job.metadata.uid === pod.metadata.labels?.[jobUidLabel];

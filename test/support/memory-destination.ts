@@ -16,11 +16,11 @@ export type DestinationCall =
   | 'abortLeftovers';
 
 export interface DestinationFault {
-  /** Promise that delays the call. The call takes effect once the promise has settled. */
+  /** Promise that delays the call. The call takes effect only when the promise has settled. */
   readonly until?: Promise<unknown>;
   /**
-   * Error with which the call fails. With `exists`, the call succeeds, because an earlier attempt has already created
-   * the object.
+   * Error with which the call fails. With `exists`, the call succeeds, but reports that an earlier attempt has already
+   * created the object.
    */
   readonly failure?: DestinationFailure | 'exists';
   /** Whether the call takes effect although it fails. */
@@ -152,8 +152,8 @@ export class MemoryDestination implements Destination {
   }
 
   /**
-   * Performs the call, unless a fault makes it fail. With the fault `exists`, returns the result of `lost` or, if
-   * `lost` is undefined, of `effect`.
+   * Performs the call, unless a fault makes it fail. With the fault `exists`, the call took effect in an earlier
+   * attempt. Its result then comes from `lost` if given, otherwise from `effect`.
    */
   async #call<T>(call: DestinationCall, name: string, effect: () => T, lost?: () => T): Promise<T> {
     const fault = this.strike(call, name);

@@ -11,7 +11,7 @@ type Item =
 
 const bookmarkLeadMs = 2_000;
 
-/** Parts of the simulated API server that a watch uses. */
+/** What a watch needs from the simulated API server. */
 interface WatchedServer {
   readonly clock: Clock;
   readonly store: MemoryApiStore;
@@ -108,7 +108,7 @@ export class MemoryWatch {
     this.onEnd();
   }
 
-  /** Returns the watch events. They are delivered through the process's gate. */
+  /** Returns the watch events as lines. While the process is frozen, `gate` holds the events back. */
   async *lines(gate: ProcessGate): AsyncGenerator<string, void> {
     const onAbort = () => {
       this.#items.unshift({ kind: 'error', error: this.#signal.reason });

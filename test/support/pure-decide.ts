@@ -1,6 +1,6 @@
 /**
- * Checks that the `decide` function for policies is pure. It must accept a frozen snapshot, return the same result each
- * time, and return plain data that shares nothing with objects that change later.
+ * Checks that the `decide` function for policies is pure. The function must not change its input, and must return the
+ * same result each time. The result must be plain data, and must not contain objects that change later.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { assert } from '../../src/base/assert.ts';
@@ -10,8 +10,8 @@ import type { MemberView } from '../../src/policy/members/policy-member-index.ts
 import type { DecideInput, ListingView } from '../../src/policy/rollout/decide-input.ts';
 
 /**
- * For each member of a view, whether its result can change later. The operator never changes a `constant` result. It
- * may change a `changing` result, so a decision must not contain it.
+ * For each member of a view (data that `decide` reads): `constant` if the operator never changes its result, or
+ * `changing` if the operator may change the result later. A decision must not contain a `changing` result.
  */
 type MemberResults<View> = Readonly<Record<keyof View, 'constant' | 'changing'>>;
 
@@ -138,7 +138,7 @@ function isPlain(value: object): boolean {
   return Array.isArray(value) || Object.getPrototypeOf(value) === Object.prototype;
 }
 
-/** Reports whether the data contains any of `objects`. */
+/** Reports whether the data contains any of `objects` at any depth. */
 function reaches(data: unknown, objects: WeakSet<object>): boolean {
   if (typeof data !== 'object' || data === null) return false;
   const parts = data instanceof Map || data instanceof Set ? [...data].flat() : Object.values(data);

@@ -8,8 +8,8 @@ export function randomRuns(count: number): number {
 }
 
 /**
- * Returns the cases that a test runs: all of them in `make soak`, but only every `divisor`-th in `make test`. With
- * different remainders, several tests divide the cases among themselves.
+ * Returns the cases that a test runs: all of them in `make soak`, but only every `divisor`-th in `make test`. Tests
+ * with different remainders divide the cases among themselves.
  */
 export function shareOf<Case>(cases: readonly Case[], divisor: number, remainder: number): readonly Case[] {
   return factor > 1 ? cases : cases.filter((_, index) => index % divisor === remainder % divisor);

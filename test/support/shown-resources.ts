@@ -59,8 +59,8 @@ export function shownResource<K extends KindName>(wanted: WantedResource<K>): Re
 }
 
 /**
- * Returns the conditions of a resource for which the condition `type` is True. If `type` is undefined, returns the
- * conditions of a paused resource.
+ * Returns the conditions of a resource whose condition `type` is True. If `type` is undefined, returns the conditions
+ * of a paused resource.
  */
 export function conditionsOf(
   type: Extract<ConditionType, 'Ready' | 'Reconciling' | 'Stalled'> | undefined,

@@ -5,8 +5,8 @@
 import type { Chance } from '../../simulation/chance.ts';
 
 /**
- * Probability (0 to 1) of an error at each place on a page. It is low, because a test does not cover the part of a page
- * after an error.
+ * Probability (0 to 1) of an error at each place on a page. It is low, because reading stops at the first error, so the
+ * rest of the page is not tested.
  */
 const rarely = 0.015;
 
@@ -138,7 +138,7 @@ function drawId(chance: Chance): string {
   return drawNumeric(chance, chance.happens(0.5) ? `-${digits}` : digits);
 }
 
-/** Returns a number in JSON, in most cases written as a string, as the service does. */
+/** Returns a number as JSON. In most cases, the number is in a JSON string, as in the service's responses. */
 function drawNumeric(chance: Chance, text: string): string {
   if (chance.happens(0.1) && text !== '') return text;
   const written = chance.happens(0.05) ? escaped(chance, text) : text;

@@ -24,7 +24,7 @@ export interface Reference {
   readonly wrongAt: number | undefined;
   readonly warning: string | undefined;
   readonly fields: readonly ReferenceField[];
-  /** Describes how `JSON.parse` and the tokenizer disagree about the page, or undefined if they agree. */
+  /** How the results of `JSON.parse` and the tokenizer differ for the page, or undefined if they agree. */
   readonly disagreement: string | undefined;
 }
 
@@ -43,7 +43,8 @@ export function readReference(page: Buffer): Reference {
   const reading = new PageReading(text);
   reading.read(root);
   const { rows } = reading;
-  // Prefers the offset from `JSON.parse`, because the tokenizer reports a misplaced token at a later byte.
+  // If the two offsets differ, the offset from `JSON.parse` is used, because the tokenizer reports a misplaced token at
+  // a later byte.
   const noJsonAt = verdict.wrongAt ?? wrongAt;
   if (reading.wrongAt !== undefined) return { ...nothing, rows, wrongAt: reading.wrongAt };
   return noJsonAt === undefined ? { ...nothing, rows, ...headOf(text) } : { ...nothing, rows, wrongAt: noJsonAt };

@@ -17,7 +17,7 @@ export interface TreeMember {
   readonly name: string;
   /** Offset of a field name in a JSON object. */
   readonly start: number;
-  /** Value of the field, or undefined if a syntax error precedes it. */
+  /** Value of the field, or undefined if a syntax error comes before the value. */
   value?: TreeNode;
 }
 
@@ -106,7 +106,10 @@ class TreeBuilder {
     return token;
   }
 
-  /** Reads a value. Its node is first added to the tree, so that it is in the tree even if reading fails. */
+  /**
+   * Reads a value. Adds the value to the tree before reading its content, so that the tree contains the value even if
+   * reading fails.
+   */
   #value(place: (node: TreeNode) => void, token = this.#take()): void {
     const kind = kinds.get(token.type);
     if (!kind) throw new Stop(token.offset);

@@ -24,8 +24,8 @@ export interface PageScan {
 }
 
 /**
- * Scans a page in chunks. Each chunk is surrounded by other data, and is overwritten after it has been scanned, so a
- * scanner that reads outside its chunk gets wrong results.
+ * Scans a page in chunks. Each chunk lies between other data, and is overwritten after the scan. A scanner that reads
+ * outside its chunk therefore gets wrong results.
  */
 export function scan(page: Buffer, cuts: Cuts): PageScan {
   const rows: ScannedRow[] = [];
