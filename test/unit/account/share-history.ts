@@ -64,8 +64,8 @@ export function shareHistory(random: Random): ShareHistory {
     jobs: new Map([...jobs].map(([name, job]) => [name, { ...job }])),
   });
   /**
-   * Chooses at random a state of the resources that a watch might show now. The state is never older than the one that
-   * the watch last showed.
+   * Randomly chooses a state of the resources that a watch might show now. The state is never older than the last one
+   * that the watch showed.
    */
   const shown = (before: number): Snapshot => {
     const possible = past.filter(({ number, atMs }) => number >= before && atMs >= nowMs - latestWatchMs);
@@ -87,7 +87,7 @@ export function shareHistory(random: Random): ShareHistory {
         workers: 1 + pick(3),
         share: size?.share ?? { requestsPerSecond: 1, maxConcurrentRequests: 2 },
       };
-      // The new Job sometimes has the name of a deleted Job, as when an export is resumed.
+      // Sometimes gives the new Job the name of a deleted Job, as when an export is resumed.
       const gone = [...everShown].filter((job) => jobs.get(job)?.deletedAtMs !== undefined && !shownNames.has(job));
       const name = random.next() < 0.3 ? (gone[pick(gone.length)] ?? `job-${++made}`) : `job-${++made}`;
       const held = shares.reserve(name, name, wanted, limits);
@@ -118,7 +118,8 @@ export function shareHistory(random: Random): ShareHistory {
       if (job) job.deletedAtMs ??= nowMs;
     },
     () => observe(shown(shownJobs), shown(shownPods)),
-    // A new operator cannot list Jobs that were deleted earlier. The test assumes that such Jobs create no more pods.
+    // A new operator cannot list Jobs that were deleted before it started. The test assumes that such Jobs create no
+    // more pods.
     () => {
       shares = new WorkerShares();
       observe(snapshot(), snapshot());

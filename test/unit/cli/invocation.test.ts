@@ -10,7 +10,7 @@ describe('hints repeat the command with which the user has started the program',
     ['/home/ann/.krew/bin/kubectl-logfleet', '/home/ann', undefined, 'kubectl logfleet'],
     [inPackage('bin/logfleet.js'), checkout, undefined, 'node bin/logfleet.js'],
     [inPackage('bin/logfleet.js'), inPackage('docs'), undefined, 'node ../bin/logfleet.js'],
-    // If Node is too old, the start script starts this file with a newer Node.
+    // If Node.js is too old, the start script runs `src/main.ts` with a newer version of Node.js.
     [inPackage('src/main.ts'), checkout, undefined, 'node bin/logfleet.js'],
     ['/root/.npm/_npx/8fc0a818/node_modules/.bin/logfleet', checkout, checkout, 'npx logfleet'],
     ['/root/.npm/_npx/8fc0a818/node_modules/.bin/logfleet', inPackage('docs'), checkout, 'npx logfleet'],

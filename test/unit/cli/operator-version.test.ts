@@ -14,7 +14,7 @@ const leases = (namespace: string) => `/apis/coordination.k8s.io/v1/namespaces/$
 interface VersionSetting {
   /** Operator versions by namespace. */
   readonly versions: Readonly<Record<string, string | undefined>>;
-  /** Namespace of the operator that is working. If it is missing, no operator is working. */
+  /** Namespace of the operator that is running, or undefined if no operator is running. */
   readonly working?: string;
   readonly options?: VersionOptions;
   readonly refusal?: number;

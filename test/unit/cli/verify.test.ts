@@ -228,7 +228,10 @@ describe('logfleet verify', () => {
     ]);
   });
 
-  /** Returns the subjects of the remedies for these differences; '' stands for the remedy for data files. */
+  /**
+   * Returns what each remedy for these differences is for, such as the subject in `Remedy for SUBJECT: ...`. The remedy
+   * for data files names no subject, so it is ''.
+   */
   function remedies(differences: readonly Difference[]): readonly string[] {
     const read = { incomplete: 0, files: 1, rows: 1_000, bytes: 1, recomputed: [], notRecomputed: [] };
     const lines = renderVerification('', { manifest, differences, ...read }, { width: 1_000, colour: false });

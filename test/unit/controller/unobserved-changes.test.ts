@@ -1,5 +1,6 @@
 /**
- * Tests how logfleet computes the age of the oldest change that the status of the changed resource does not show yet.
+ * Tests how logfleet finds the oldest change to a resource that the resource's status does not show yet, and computes
+ * the age of this change.
  */
 import { expect, test } from 'vitest';
 import { type ObservableResource, UnobservedChanges } from '../../../src/controller/unobserved-changes.ts';

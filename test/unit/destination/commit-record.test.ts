@@ -210,7 +210,8 @@ describe('the committed part of an export', () => {
 });
 
 /**
- * Two operators export to the same destination. Some responses to them are lost, and they can crash before each commit.
+ * Simulates two operators that export to the same destination. Some responses to the operators are lost, and the
+ * operators can crash before each commit.
  */
 test('commits of two processes in any order cover the range once, and leave no other files (E3)', async () => {
   const step = fc.record({

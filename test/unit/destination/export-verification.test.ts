@@ -41,7 +41,10 @@ beforeEach(async () => {
   await writeManifest(destination, layout, manifest);
 });
 
-/** Names as logfleet gives them: of a data file without its extension, and of a file that tests the destination. */
+/**
+ * Names of files left behind by a killed process: a data file (without its extension), and a file that tested the
+ * destination.
+ */
 const abandonedFile = `000009-20261101T000000000Z-001-${tokenOf(17)}`;
 const abandonedProbe = `probe-${tokenOf(17)}`;
 

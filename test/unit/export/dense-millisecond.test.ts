@@ -10,7 +10,7 @@ const denseMs = hour.fromMs + 1_000;
 const count = 300;
 /**
  * Messages in one millisecond. Each two-digit ending of an id occurs three times. Some ids are negative, as in the real
- * service (section 10.3).
+ * service (section 10.3 of docs/service.md).
  */
 const crowd: readonly Message[] = Array.from({ length: count }, (_, index) => ({
   at: denseMs,
@@ -85,8 +85,8 @@ describe('a dense millisecond', () => {
     const record = await world.committed(millisecond);
     expect(record).toMatchObject({ written: 24_500, count: { rows: 24_500, source: 'Aggregate' } });
     expect(await world.complaints(record)).toEqual([]);
-    // Two of the ten searches are truncated. When rows turn out to be missing, the ten searches are repeated, and each
-    // of these two is split into ten more searches.
+    // Two of the ten searches are truncated, so rows are missing. The ten searches are then repeated, and each of the
+    // two truncated searches is split into ten more searches.
     expect(world.countOf('createJob')).toBe(2 + 10 + 10 + 20);
   });
 

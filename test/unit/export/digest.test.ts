@@ -134,8 +134,8 @@ describe('a comparison (E6)', () => {
 });
 
 describe('a comparison by slices (E6)', () => {
-  // The service counts rows in periods of 100 ms. One interval ends at 250 ms and the other begins there, so both have
-  // rows in the period from 200 ms to 300 ms.
+  // The service counts rows in periods of 100 ms. Two intervals meet at 250 ms, so each of them has rows in the period
+  // from 200 ms to 300 ms.
   const rows = [
     { atMs: 110, size: 5 },
     { atMs: 120, size: 6 },

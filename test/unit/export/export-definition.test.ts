@@ -143,8 +143,8 @@ describe('the observed quirks of a service', () => {
     const services = new QuirksOfServices();
     expect(services.of('a', false)).toBe(services.of('a', false));
     expect(services.of('a', false)).not.toBe(services.of('b', false));
-    // A service might treat the end of a range as inclusive in only one kind of search: by message time or by receipt
-    // time. Each kind therefore has its own entry.
+    // A service might treat the end of a range as inclusive only in searches by message time, or only in searches by
+    // receipt time. Each kind of search therefore has its own entry.
     expect(services.of('a', true)).not.toBe(services.of('a', false));
   });
 });

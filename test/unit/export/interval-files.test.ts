@@ -62,8 +62,8 @@ test.each([
   }
 });
 
-// An export by message time has at most two files open at a time, so a row from a third hour closes the first file. An
-// export by receipt time can have eight files open.
+// An export by message time has at most two open files, so a row from a third hour closes the first file. An export by
+// receipt time can have eight open files.
 test.each([
   [false, [1, 1, 1, 1]],
   [true, [2, 1, 1]],

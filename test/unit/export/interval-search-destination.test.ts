@@ -48,7 +48,7 @@ describe('a destination that fails', () => {
           error: { code: `destination.${failure}`, handling: { kind: handling } },
         });
         expect(await world.records()).toEqual([]);
-        // If the response to `open` is lost, the export does not know the upload, and cannot abort it.
+        // If the response to `open` is lost, the export does not know that the upload exists, and cannot abort it.
         const leftovers = await world.leftovers();
         expect(call === 'open' && hasEffect ? leftovers.slice(1) : leftovers).toEqual([]);
         world.destination.strike = () => undefined;

@@ -74,8 +74,8 @@ describe('a search that is stopped', () => {
       const search = world.begin();
       world.clock.after((part * spanMs) / 20, () => search.stop());
       expect(await world.simulated.run(search.done)).toEqual({ kind: 'stopped' });
-      // The search may have been stopped before the client received its job id. Such a job cannot be deleted, so it has
-      // to expire.
+      // If the search was stopped before the client received its job id, the client cannot delete the search job. The
+      // job must then expire.
       await world.clock.advance(60_000);
       expect(await world.leftovers()).toEqual([]);
       expect(await world.records()).toEqual([]);

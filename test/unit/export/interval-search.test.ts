@@ -67,8 +67,8 @@ describe('a whole interval', () => {
     const record = await world.committed();
     expect(record).toMatchObject({ received: 600, written: 600, duplicates: 0 });
     expect(await world.complaints(record)).toEqual([]);
-    // In the second read, pages must end at different rows than in the first read. The second read therefore begins
-    // with a shorter page.
+    // The pages of the second read must end at different rows than the pages of the first read, so the second read
+    // begins with a shorter page.
     expect(readings).toBe(3);
   });
 

@@ -73,7 +73,7 @@ export class MinimalOperator {
   step(): boolean {
     const { start, stop, isCovered } = this.decide();
     if (isCovered) return false;
-    // In half of the steps, the stopped searches continue anyway, as if the decision to stop them had come too late.
+    // In half of the steps, the stopped searches continue, to simulate a decision that came too late to stop them.
     const stopped = this.#random.next() < 0.5 ? stop : [];
     this.#running = this.#running.filter((search) => !stopped.includes(search));
     const facts = { createdAtMs: 0, isSearching: true, messageCount: 0, scannedBytes: 0 };

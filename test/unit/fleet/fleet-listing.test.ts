@@ -192,8 +192,8 @@ describe('U7: no collector is hidden', () => {
 
   describe('if every build is in use or targeted, one request shows whether a second listing is needed', () => {
     /**
-     * Upgrades one collector on the first page before each response from the service. Later pages do not contain this
-     * collector, so the listing does not notice its upgrade.
+     * Before each response from the service, upgrades one collector on the first page. The listing cannot notice this
+     * upgrade, because later pages do not contain the collector.
      */
     async function rolling() {
       const { service, listing, swept } = world(300, middle);

@@ -36,8 +36,8 @@ describe('policies that select one collector each', () => {
       entered(rows, `policy-${index}`, selectorOf(`web-${index}`), () => comparisons++);
     }
     rows.takePage(named(count), 1, 0);
-    // The prefix `web-1` also matches names such as `web-10`, so the policy is also compared with these rows. On
-    // average, there are at most four comparisons per row.
+    // The prefix `web-1` also matches names such as `web-10`, so the index compares the policy with these rows, too. On
+    // average, each row is compared with at most four policies.
     expect(comparisons).toBeLessThanOrEqual(4 * count);
     expect(changed(rows, 'policy-499')).toEqual(['499']);
   });

@@ -33,7 +33,7 @@ export function contractLines(markdown: string): ContractLines {
   };
 }
 
-/** Returns the code-style texts in the table columns with these headers. */
+/** Returns the texts in code style in the table columns with these headers. */
 function quotedCells(markdown: string, headers: readonly string[]): string[] {
   const found = cells(markdown, headers).flatMap((cell) =>
     [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name),

@@ -33,7 +33,7 @@ const inlineCommands: readonly DocsCommand[] = pages.flatMap((page) => {
     .filter((command) => !/…|\bCOMMAND\b/.test(command.text));
 });
 
-/** Thrown by a test instead of running a valid command line. */
+/** Thrown when a command line is valid, so that the test does not run the command. */
 class CorrectCommandLine extends Error {}
 
 /** Parses a command line without running it, and returns the parser's error. */
@@ -149,8 +149,8 @@ const manifestProblems = (text: string) =>
   checkManifests([{ name: 'page', text }], checkCredentialsSecret, Date.UTC(2026, 10, 21)).findings;
 
 /**
- * Spec of a valid export, to which the fields in a code block are added before the check. `policySpec` is the same for
- * policies.
+ * Spec of a valid export. Before the check, the fields in a code block are added to this spec. `policySpec` is the same
+ * for policies.
  */
 const exportSpec = {
   credentialsSecretRef: { name: 'log-service' },

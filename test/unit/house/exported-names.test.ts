@@ -1,4 +1,4 @@
-/** Tests that no two files of `src` export the same name, so that a name always means one thing. */
+/** Tests that no two files of `src` export the same name. A name therefore always means one thing. */
 import { expect, test } from 'vitest';
 import { parseSource, pathsBelow, readText, type SyntaxNode } from './source-file.ts';
 

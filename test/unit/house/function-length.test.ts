@@ -1,6 +1,6 @@
 /**
- * Tests that the functions in `src` are short, and that none has more than 50 lines. Biome's rule
- * `noExcessiveLinesPerFunction` would miss some of them, because it does not count lines that begin with a brace, or
+ * Tests that the functions in `src` are short: none may have more than 50 lines. Biome's rule
+ * `noExcessiveLinesPerFunction` would miss some functions, because it does not count lines that begin with a brace, or
  * the lines of a template literal.
  */
 import { expect, test } from 'vitest';
@@ -11,7 +11,7 @@ const maxLines = 50;
 /** Maximum median and 90th percentile of the number of lines per function. */
 const shortLines = { median: 6, ninetiethPercentile: 17 };
 const functionTypes = new Set(['FunctionDeclaration', 'FunctionExpression', 'ArrowFunctionExpression']);
-/** Syntax tree nodes that consist of a name and its function. The lines with the name are counted, too. */
+/** Types of syntax tree nodes that contain a function and its name. The lines with the name are counted, too. */
 const namingTypes = new Set(['MethodDefinition', 'Property']);
 
 interface MeasuredFunction {

@@ -78,7 +78,7 @@ describe.each(compressions)('$kind $level', (compression) => {
     const pieces = chunksOf(random, [512 * 1024, 512 * 1024, 1_500_000 - 1024 * 1024]);
     const file = await pack(compression, pieces);
     expect(unpacked(compression, file).equals(random)).toBe(true);
-    // After another file, the same gzip streams must still compress the first content to the same bytes.
+    // Compressing another file in between must not change the compressed bytes of the first content.
     await pack(compression, chunks);
     expect((await pack(compression, pieces)).equals(file)).toBe(true);
   });
@@ -115,7 +115,7 @@ describe.each(levels)('gzip $level', (compression) => {
   });
 });
 
-// The memory of a process is read from a file that only Linux has.
+// The test reads the memory size of its process from a file that exists only on Linux.
 describe.runIf(process.platform === 'linux').each([9, 12, 15, 19])('zstd %i', (level) => {
   test('takes a few MiB of memory for each open file', async () => {
     const allocatedMiB = () => Number(/VmData:\s+(\d+)/.exec(readFileSync('/proc/self/status', 'utf8'))?.[1]) / 1024;
@@ -144,7 +144,8 @@ test('gzip compresses a chunk to the same bytes, wherever an output buffer ends'
     deflateRawSync(bytes, { level: 1, memLevel: 9, chunkSize, finishFlush: constants.Z_FULL_FLUSH });
   const data = createHash('shake256', { outputLength: bufferBytes }).update('a').digest();
   let repeated = 0;
-  // Random data becomes about 130 bytes longer, so these chunks end before, at and after the end of an output buffer.
+  // Compression makes random data about 130 bytes longer, so these chunks end before, at and after the end of an output
+  // buffer.
   for (let fewer = 0; fewer < 300; fewer += 3) {
     const chunk = data.subarray(fewer);
     const expected = deflated(chunk, 2 * bufferBytes);
@@ -152,6 +153,6 @@ test('gzip compresses a chunk to the same bytes, wherever an output buffer ends'
     const packer = packerOf({ kind: 'gzip', level: 1 });
     expect((await packer.pack(chunk)).at(-1)).toEqual(expected);
   }
-  // zlib itself repeats a flush marker for some of the chunks.
+  // For some of the chunks, zlib itself writes a flush marker twice.
   expect(repeated).toBeGreaterThan(0);
 });

@@ -135,8 +135,8 @@ function cellText(value: unknown, isGuarded: boolean): string {
 }
 
 /**
- * Returns the expected CSV text, as csv-stringify writes it. If the only cell in a row is empty, csv-stringify omits
- * its quotes, so this function adds them.
+ * Returns the expected CSV text, as csv-stringify writes it. In a row with a single empty cell, csv-stringify omits the
+ * quotes, so this function adds them.
  */
 function expectedCsv(names: readonly string[], rows: readonly RowMembers[], isGuarded: boolean): string {
   const values = rows.map((members) => sorted(names, members).values);

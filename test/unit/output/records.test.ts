@@ -1,4 +1,4 @@
-/** Tests files that contain aggregation records (section 2.6), in each file format. */
+/** Tests files that contain aggregation records (section 2.6 of docs/service.md), in each file format. */
 import { parquetReadObjects } from 'hyparquet';
 import { expect, test } from 'vitest';
 import { recordColumns } from '../../../src/output/columns.ts';

@@ -81,8 +81,8 @@ describe('U2: a first attempt', () => {
 
 describe('the order of attempts', () => {
   /**
-   * Creates four collectors in different states: one with an attempt of unknown outcome, one that failed, one that left
-   * the target version, and one that was never upgraded.
+   * Creates four collectors: the outcome of the first one's upgrade is unknown, the second one's upgrade failed, the
+   * third one left the target version, and the fourth one was never upgraded.
    */
   function four(): PolicyBench {
     const nowMs = 20 * minuteMs;

@@ -22,7 +22,7 @@ const inStages = {
     ],
   },
 } as const;
-/** Marks an attempt as already counted by the rollout and its stage. */
+/** Fields of a ledger entry whose attempt the rollout and its stage have already counted. */
 const counted = { counted: { tally: 0, stage: 0 } } as const;
 const retry = { policy: { metadata: { annotations: { [annotations.retry]: rolloutId } } } };
 

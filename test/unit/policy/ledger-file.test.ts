@@ -283,7 +283,7 @@ describe('U1: the collectors of a stage', () => {
 });
 
 describe('U1: a process that ends between two writes', () => {
-  /** Makes the write of one ledger object fail. `shard` is the name of that object. */
+  /** Makes the write of the ledger object `shard` fail, as if the process ended before this write. */
   async function cut(shard: string) {
     const one = book();
     await one.save(change({ ...openEntry(), collectorId: '0' }));
@@ -333,7 +333,7 @@ test('U1: a write that is based on an outdated ledger is refused', async () => {
 describe('U1: a former leader that continues', () => {
   /**
    * Freezes a former leader while it is storing the start of a stage. Meanwhile, a new leader stores the same stage
-   * with a different collector.
+   * with another collector.
    */
   async function frozenAt(call: 'read' | 'write', shard: string) {
     const store = new MemoryLedgerStore();

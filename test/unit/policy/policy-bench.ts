@@ -66,7 +66,10 @@ class ListedFleet implements ListedRows, ListingView, Pick<FleetListing, 'rows'>
     return this.lastSweepMs;
   }
 
-  /** Updates the start of the collector list, as if the operator had read these collectors from it at `seenAtMs`. */
+  /**
+   * Replaces the first rows of the collector list with these collectors, as if the operator had read them at
+   * `seenAtMs`.
+   */
   show(seenAtMs: number, collectors: readonly Collector[]): void {
     this.rows.takePage(collectors, seenAtMs, 0);
   }
@@ -169,7 +172,7 @@ export function fleetOf(count: number, more: (index: number) => Partial<Collecto
 /** Returns a fleet whose collectors all run the target version. */
 export const updatedFleet = (count: number) => fleetOf(count, () => ({ collectorVersion: target }));
 
-/** Returns the collectors whose upgrades are requested by a decision or an admission. */
+/** Returns the collectors for which a decision or an admission requests an upgrade. */
 export function posts({ post }: Pick<Decision, 'post'>): readonly string[] {
   return post.map(({ collectorId }) => collectorId);
 }

@@ -417,8 +417,8 @@ describe('after any sequence of events', () => {
           );
           expect([...memberIndex.pending()].sort()).toEqual(pending.sort());
 
-          // A new index does not know how long a collector has been running a version other than the target, so such
-          // collectors are not compared.
+          // Collectors that run a version other than the target are not compared, because a new index does not know
+          // since when they have been running it.
           const fresh = bench.freshMembers().index;
           const finished = ([member]: readonly [string, unknown]) => memberIndex.driftingSinceMs(member) === undefined;
           expect(new Map([...memberStates(fresh)].filter(finished))).toEqual(

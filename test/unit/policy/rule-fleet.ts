@@ -43,7 +43,10 @@ function hasReason(reason: string) {
   return ({ health }: Decision) => health.reason === reason;
 }
 
-/** Rules that forbid an upgrade of web-9, and for each rule whether the status shows that the rule applies. */
+/**
+ * Rules that forbid an upgrade of web-9. For each rule, the function reports whether the status shows that the rule
+ * applies.
+ */
 export const blockers = {
   window: waitsFor({ kind: 'window' }),
   'own window': waitsFor({ kind: 'window' }),
@@ -60,8 +63,8 @@ export const blockers = {
   'listing after a failure': waitsFor({ kind: 'versionAfterFailure' }),
   'maxInProgress of all': waitsFor({ kind: 'policyLimit', max: 1 }),
   'maxInProgress of a stage': waitsFor({ kind: 'stageLimit', stage: 'rest', max: 1 }),
-  // An offline collector counts as failed after a failed upgrade. During a rollback, only the message shows the number
-  // of offline collectors.
+  // A collector that is offline after a failed upgrade counts as failed. During a rollback, only the message shows the
+  // number of offline collectors.
   offline: ({ figures, health }) =>
     figures.collectors.offline + figures.collectors.failed > 0 || health.message.includes('will be rolled back when'),
   overlap: ({ figures }) => figures.collectors.foreign > 0,
@@ -86,8 +89,8 @@ export const formerTarget = '19.150-1';
 /** Start of an upgrade attempt that is still running. */
 export const justNow = { sinceMs: nowMs - 500 };
 /**
- * Time in ms at which an upgrade failed. The collector is still in back-off. The last collector list was read after the
- * failure (U6).
+ * Time in ms at which an upgrade failed. The collector must still wait for its retry (back-off), but the last collector
+ * list was read after the failure (U6).
  */
 export const failedMs = nowMs - 2 * settings.graceMs;
 const shownMs = nowMs - 1_000;
@@ -116,7 +119,7 @@ class Rules {
     return some.some((rule) => this.#holds.has(rule));
   }
 
-  /** Reports whether one of these rules applies in the test case, or used to apply. */
+  /** Reports whether one of these rules applies in the test case, or applied earlier. */
   have(...some: readonly StartRule[]): boolean {
     return this.hold(...some) || some.some((rule) => this.#over.has(rule));
   }
@@ -133,8 +136,7 @@ export interface DecisionOutcome extends LedgerChange {
 export function outcome(inForce: InForce): DecisionOutcome {
   const rules = new Rules(inForce);
   const { bench, seen } = fleetUnder(rules);
-  // The retry, the start of a stage and the start of an upgrade can each need a separate decision, so the loop makes up
-  // to three decisions.
+  // Up to three decisions are needed: for the retry, the start of a stage and the start of an upgrade.
   let last = outcomeOf(bench, seen);
   for (let more = 0; more < 2 && last.posted === undefined; more++) {
     bench.write(last);
@@ -237,7 +239,7 @@ function specUnder(rules: Rules): Partial<CollectorVersionPolicySpec> {
   };
 }
 
-/** Returns a value for `maxInProgress`: 1 if `rule` must forbid another upgrade, otherwise 2. */
+/** Returns a value for `maxInProgress`. The value is 1 if the rule `rule` must forbid another upgrade, otherwise 2. */
 function placesUnder(rules: Rules, rule: Blocker): number {
   return rules.hold(rule) ? 1 : 2;
 }
@@ -260,8 +262,8 @@ function stagesUnder(rules: Rules): readonly Stage[] {
 }
 
 /**
- * Returns maintenance settings for tests that run at 1:30. If a rule must forbid upgrades, its maintenance window is
- * closed at that time.
+ * Returns maintenance settings for tests that run at 1:30. If a maintenance window must forbid upgrades, it is closed
+ * at that time.
  */
 function maintenanceUnder(rules: Rules): Maintenance {
   const schedule = (rule: StartRule) => (rules.hold(rule) ? '0 12 * * *' : '0 1 * * *');
@@ -304,10 +306,7 @@ function stopUnder(rules: Rules): RolloutStop | undefined {
   return rules.hold('rollback') ? { kind: 'rollback', message: 'Too many failed', atMs: 1 } : undefined;
 }
 
-/**
- * Returns a list that contains the ledger record of the last stage (`rest`), or an empty list if this stage has not
- * started.
- */
+/** Returns the ledger record of the last stage (`rest`) in a list. The list is empty if this stage has not started. */
 function restUnder(rules: Rules): readonly StageRecord[] {
   const isAhead = rules.hold('stage gate', 'approval', 'soak') || !rules.have('maxInProgress of a stage');
   return isAhead ? [] : [stageRecord('rest', { maxInProgress: placesUnder(rules, 'maxInProgress of a stage') })];
@@ -347,8 +346,8 @@ function entryOfNine(rules: Rules, wanted: string): Entry | undefined {
       return endedEntry('failed', { toVersion: oldVersion, sinceMs: failureMs(rules) }, { isRollback: true });
     return endedEntry(rules.hold('drift') ? 'left' : 'updated', { toVersion: wanted }, { before: formerTarget });
   }
-  // With the rule `target change`, the upgrade of web-9 to the previous target is still running, so the ledger has an
-  // entry for this upgrade (U12).
+  // If the rule `target change` applies, the upgrade of web-9 to the previous target is still running. The ledger
+  // therefore has an entry for this upgrade (U12).
   if (rules.hold('target change'))
     return openEntry({ ...justNow, toVersion: formerTarget }, { used: 0, before: undefined });
   if (rules.have('drift')) return endedEntry('updated', { toVersion: wanted });
@@ -370,8 +369,8 @@ function versionOfNine(rules: Rules, wanted: string): string {
 }
 
 /**
- * Returns the times in ms of the collector lists that contain web-9. It takes two lists to confirm that web-9 left the
- * target (U8).
+ * Returns the times in ms of the collector lists that contain web-9. The operator needs two lists to confirm that web-9
+ * left the target (U8).
  */
 function looksAtNine(rules: Rules): readonly number[] {
   if (rules.hold('listing after a failure')) return [failureMs(rules)];

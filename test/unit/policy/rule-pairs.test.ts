@@ -24,7 +24,7 @@ const pairs = rules.flatMap((one, index) => rules.slice(index + 1).map((other) =
 const nameOf = ([one, other]: readonly [StartRule, StartRule]) => `${one} × ${other}`;
 const isBlocker = (rule: StartRule): rule is Blocker => blockerNames.some((name) => name === rule);
 
-/** Expects the rule `by` to forbid the upgrade of web-9, and the status to say so. */
+/** Expects that the rule `by` forbids the upgrade of web-9, and that the status says so. */
 function expectHeld(by: Blocker, inForce: InForce): void {
   const { posted, reported } = outcome(inForce);
   expect(posted).toBeUndefined();
@@ -57,7 +57,7 @@ const apart: Readonly<Record<string, () => void>> = {
       const spec = { maintenance: { cutoff: '30m', windows, exclusions: [] } };
       return outcomeOf(new PolicyBench({ spec, collectors, seenAtMs: nowMs }), {}).posted;
     };
-    // A collector can be upgraded if either of the two maintenance windows is open at 1:30, the time of the test.
+    // Upgrades are allowed if either of the two maintenance windows is open at 1:30, the time of the test.
     expect(postedIn(fixed(12), own(1))).toBe(target);
     expect(postedIn(fixed(1), own(12))).toBe(target);
     expect(postedIn(fixed(12), own(12))).toBeUndefined();
@@ -124,8 +124,7 @@ const apart: Readonly<Record<string, () => void>> = {
 };
 
 /**
- * Makes one decision. Returns the kind of stop that is then in the ledger, and the version to which web-9 is rolled
- * back.
+ * Makes one decision. Returns the kind of stop in the resulting ledger, and the version to which web-9 is rolled back.
  */
 function stopAfter(kind: RolloutStop['kind'], action: 'Pause' | 'Rollback', annotation?: string) {
   const bench = new PolicyBench({
@@ -163,10 +162,7 @@ function expectOneOfFailureAndDrift(failure: Blocker, sinceMs: number): void {
   expect(failed).not.toContain('drift');
 }
 
-/**
- * While web-9 is being upgraded to another target, expects the status to count it as in progress, and in no other
- * state.
- */
+/** Expects the status to count web-9 only as in progress while web-9 is being upgraded to another target. */
 function expectOnlyInFlight(failed: { readonly sinceMs: number } | undefined, other: Blocker): void {
   const rest = failed ? endedEntry('failed', failed) : endedEntry('updated');
   const known = (isOpen: boolean) => ({
@@ -190,7 +186,7 @@ function expectOnlyInFlight(failed: { readonly sinceMs: number } | undefined, ot
 }
 
 /**
- * Pairs of rules that only simulations can test. It takes more than one decision until a new target ends a rollback.
+ * Pairs of rules that only simulations can test, because it takes several decisions until a new target ends a rollback.
  */
 const inTimeAlone = ['target change × rollback'];
 

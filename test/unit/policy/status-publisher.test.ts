@@ -186,7 +186,7 @@ describe('nothing is written', () => {
     const before = world();
     await before.publish(rolling, '0/10');
     const { summary, ...essentials } = before.last() ?? {};
-    // The test reverses the order of the fields, because an API server can change it.
+    // Reverses the order of the fields, because an API server can also change their order.
     const rollout = Object.fromEntries(Object.entries(essentials.rollout ?? {}).toReversed());
     const status = { summary, ...essentials, rollout } as NonNullable<CollectorVersionPolicy['status']>;
     const { publish, written, publisher } = world();

@@ -1,4 +1,4 @@
-/** Tests which target version a policy chooses from the builds offered (section 4.7). */
+/** Tests which of the offered builds a policy chooses as its target version (section 4.7 of docs/service.md). */
 import { describe, expect, test } from 'vitest';
 import type { Target } from '../../../src/api/generated/collector-version-policy.ts';
 import { hourMs } from '../../../src/base/time-units.ts';

@@ -1,4 +1,7 @@
-/** Tests the reads of upgrade task statuses (section 4.8): their concurrency and their results. */
+/**
+ * Tests how the operator reads the statuses of upgrade tasks (section 4.8 of docs/service.md): the number of concurrent
+ * reads, and their results.
+ */
 import { expect, test } from 'vitest';
 import type { LogfleetError } from '../../../src/base/errors.ts';
 import { TaskReadings } from '../../../src/policy/attempts/task-reading.ts';

@@ -1,4 +1,4 @@
-/** Tests the texts that explain why upgrades and stages wait. */
+/** Tests the texts that explain why upgrades and stages are waiting. */
 import { expect, test } from 'vitest';
 import type { StageAnalysis } from '../../../src/policy/ledger/ledger.ts';
 import type { WaitCause } from '../../../src/policy/rollout/wait-cause.ts';

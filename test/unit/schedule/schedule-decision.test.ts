@@ -415,7 +415,8 @@ class ScheduleModel {
   }
 
   /**
-   * Applies a decision in four parts, as the reconciler does. After `parts` parts, the process crashes.
+   * Applies a decision in four parts, as the reconciler does. If `parts` is less than four, the process crashes after
+   * this many parts.
    */
   #reconcile(isRetryRequested: boolean, parts = 4): void {
     for (const each of this.#decide(isRetryRequested).record) this.#record(each.span);

@@ -1,6 +1,6 @@
 /**
- * Tests the view of a schedule, including the schedule's end and its lag. The lag is the age of the oldest data that
- * has not been exported yet.
+ * Tests the view of a schedule, including the schedule's end and its lag (the age of the oldest data that has not been
+ * exported yet).
  */
 import { describe, expect, test } from 'vitest';
 import type { SearchExportScheduleStatus } from '../../../../src/api/generated/search-export-schedule.ts';

@@ -265,7 +265,7 @@ describe('a manifest that is removed', () => {
     await host.refresh();
     await host.ledgers.write(owner, 'attempts', 'two', version);
     await host.close();
-    // Simulates a process that ended before it could remove the record from the former directory.
+    // Simulates a process that ended before it could remove the stored status from the former directory.
     cpSync(place.path('former'), place.path('a/.logfleet/status'), { recursive: true });
     const next = await place.open({ directories });
     expect(existsSync(place.path('a', statusFile))).toBe(false);
@@ -501,8 +501,8 @@ describe('a directory that is moved away during a write', () => {
   }
 
   /**
-   * Waits until missing manifests would count as deleted. While the directory is unreadable, nothing may be deleted
-   * (D3).
+   * Waits for the time after which a missing manifest counts as deleted. While the directory is unreadable, nothing may
+   * be deleted (D3).
    */
   async function outlast({ clock }: Workplace, host: DirectoryHost): Promise<void> {
     await host.refresh();

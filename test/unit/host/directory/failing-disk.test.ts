@@ -30,7 +30,7 @@ function failing(name: (typeof changing)[number]): Operation {
   };
 }
 
-// Mocks of vitest do not reach modules that another test file has loaded.
+// File operations are replaced here, because vitest's mocks do not reach modules that another test file has loaded.
 beforeAll(() => setOperations(failing));
 afterAll(() => setOperations((name) => real[name]));
 
@@ -47,8 +47,8 @@ test('a run also ends normally if its lock file cannot be removed, and the next 
 });
 
 /**
- * Runs `use` again and again, each time with another file operation that fails, until no operation fails. Runs `check`
- * after each run, with a disk that works again.
+ * Runs `use` repeatedly. In each run, another file operation fails; the last run has no failure. After each run, the
+ * disk works again, and `check` runs.
  */
 async function withEachFailure<Prepared, Used>(
   prepare: () => Promise<Prepared>,

@@ -49,7 +49,10 @@ describe('S6: a new leader', () => {
     spec: { schedule: '0 * * * *', template: { spec: template } },
   };
 
-  /** Starts a host that becomes the leader 15 s later, and records whether it then knows an object created meanwhile. */
+  /**
+   * Starts a host that becomes the leader after 15 s. Records whether the new leader knows an object that was created
+   * in the meantime.
+   */
   async function untilCreated(object: typeof run | typeof schedule, namespaces: 'all' | readonly string[] = 'all') {
     const kind = object.kind as 'SearchExport' | 'SearchExportSchedule';
     const world = createWorld();

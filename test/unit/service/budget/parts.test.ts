@@ -8,7 +8,7 @@ import { RatePace, stepsSince } from '../../../../src/service/budget/rate-pace.t
 import type { RequestClass } from '../../../../src/service/budget/request-slot.ts';
 import { settle, VirtualClock } from '../../../support/virtual-clock.ts';
 
-/** Interval in ms between two steps that raise the request rate. */
+/** Interval in ms at which the request rate is raised by one step. */
 const paceStepMs = 10_000;
 
 describe('the waiting queue', () => {

@@ -55,7 +55,7 @@ const history = fc.record({
   stall: fc.option(
     fc.record({ atMs: fc.integer({ min: 5_000, max: 40_000 }), forMs: fc.constantFrom(500, 1_500, 3_000) }),
   ),
-  /** Periods in which the server reads nothing. Their total duration is less than 60 s. */
+  /** Periods in which the server reads no data. Their total duration is less than 60 s. */
   freezes: fc.array(
     fc.record({ atMs: fc.integer({ min: 0, max: 30_000 }), forMs: fc.constantFrom(300, 2_000, 9_000, 25_000) }),
     {
@@ -81,7 +81,7 @@ type BudgetHistory = typeof history extends fc.Arbitrary<infer H> ? H : never;
 class BudgetWorld {
   readonly clock = new VirtualClock();
   readonly wire = new Wire(this.clock);
-  /** Maximum time in ms between two keep-alives of a search job that got a response. */
+  /** Longest time in ms between two keep-alives of a search job to which the server responded. */
   longestSilenceMs = 0;
   readonly #history: BudgetHistory;
   readonly #random: ReturnType<typeof seededRandom>;
@@ -94,7 +94,9 @@ class BudgetWorld {
   #keys: Record<'a' | 'b', KeyBudget>;
   #done = 0;
 
-  /** A run takes at least `minMs`. The server takes at least `slowMs` to respond to a keep-alive. */
+  /**
+   * `minMs` is the minimum duration of a run. `slowMs` is the minimum time until the server responds to a keep-alive.
+   */
   constructor(history: BudgetHistory, pace: { readonly minMs: number; readonly slowMs: number }) {
     this.#history = history;
     this.#pace = pace;
@@ -143,7 +145,8 @@ class BudgetWorld {
     }
     const budget = this.#keys[one.key];
     const { slowMs, deadlineMs } = this.#history;
-    // Some callers stop waiting before they get a slot. Others get a slot, but release it without sending a request.
+    // Some callers stop waiting before they get a request slot. Others get a slot, but release it without sending a
+    // request.
     const impatient = this.#random.next() < 0.1 ? new AbortController() : undefined;
     if (impatient) this.clock.after(this.#random.next() * 2_000, () => impatient.abort());
     const slot = await budget
@@ -208,8 +211,8 @@ class BudgetWorld {
 
   #pollFate(requestClass: 'keepAlive' | 'jobCare'): Fate {
     const { refused } = this.#history;
-    // If the server also rejects requests, no status request stalls. Otherwise, two consecutive keep-alives could fail,
-    // and the service would cancel the search job.
+    // Status requests stall only if the server does not also reject requests. Otherwise, two consecutive keep-alives
+    // could fail, and the service would cancel the search job.
     const stall = refused === 0 ? this.#history.stall : null;
     const sinceMs = this.clock.monotonic() - (stall?.atMs ?? 0);
     const isStalled = stall !== null && sinceMs >= 0 && sinceMs < stall.forMs;
@@ -263,8 +266,8 @@ class BudgetWorld {
   }
 
   /**
-   * Reports whether the server rejects the request. It can reject several job creations in a row, but not two other
-   * requests in a row, because search jobs would miss their keep-alives.
+   * Reports whether the server rejects the request. The server may reject several job creations in a row. It never
+   * rejects two other requests in a row, because search jobs would then miss their keep-alives.
    */
   #isRefused(requestClass: RequestClass): boolean {
     const { refused, tooManyJobs } = this.#history;
@@ -298,7 +301,8 @@ describe('a budget with random callers', () => {
       fc.asyncProperty(history, async (one) => {
         const world = new BudgetWorld({ ...one, freezes: [] }, { minMs: 60_000, slowMs: 0 });
         await world.run();
-        // The service cancels a search job only after 20 s without a status request for the job (section 3.1).
+        // The service cancels a search job only after 20 s without a status request for the job (section 3.1 of
+        // docs/service.md).
         expect(world.longestSilenceMs).toBeLessThan(20_000);
         if (one.refused === 0 && !one.stall) expect(world.longestSilenceMs).toBeLessThan(18_000);
       }),
@@ -380,8 +384,8 @@ describe('many jobs', () => {
       await clock.run(() => clock.monotonic() > 600_000);
       expect(budget.jobs.active).toBe(30);
       expect(longestSilenceMs).toBeLessThan(18_000);
-      // Job creations are not counted. At least half of all other requests must be page reads, or at least 45 % if the
-      // service rejected requests with status 429.
+      // Job creations are not counted. Of all other requests, at least half must be page reads. If the service rejected
+      // requests with status 429, 45 % are enough.
       const pagePart = atMs.length === 0 ? 0.5 : 0.45;
       const inTurn = wire.seen.length - wire.sentAt('jobCreation').length;
       expect(wire.sentAt('pageRead').length).toBeGreaterThanOrEqual(Math.floor(inTurn * pagePart));

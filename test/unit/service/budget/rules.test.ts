@@ -64,8 +64,8 @@ describe('B1: the budget', () => {
     call(4, 'listing', { workMs: 30_000 });
     call(4, 'taskStatus');
     await clock.advance(60_000);
-    // After 250 ms, a TLS handshake proves that the listings have arrived at the server. The task status requests are
-    // sent one second later.
+    // After 250 ms, a TLS handshake proves that the server has received the listings. One second later, the task status
+    // requests are sent.
     expect(rounded(wire.sentAt('taskStatus'))).toEqual([1_250, 1_250, 1_250, 1_250]);
     expect(wire.handshakes).toBe(1);
     renew();
@@ -503,7 +503,7 @@ describe('B5: 429', () => {
   });
 
   it('applies a grown margin to requests already sent', async () => {
-    // A listing usually takes 5 s, so a listing without a response after one second is not late.
+    // Listings usually take 5 s, so a listing is not late after one second without a response.
     call(1, 'listing', { workMs: 5_000 });
     await clock.advance(10_000);
     call(3, 'listing', { workMs: 5_000 });

@@ -1,14 +1,11 @@
-/**
- * Tests the order in which keep-alives and page reads are sent while requests of both classes are always waiting (B3,
- * B4).
- */
+/** Tests the order of keep-alives and page reads if requests of both classes are always waiting (B3, B4). */
 import { expect, test } from 'vitest';
 import type { RequestClass } from '../../../../src/service/budget/request-slot.ts';
 import { TurnOrder } from '../../../../src/service/budget/turn-order.ts';
 
 /**
- * Returns the request classes in the order in which their requests start. `late` contains the lateness in ms of the
- * oldest request of each class.
+ * Returns the classes of the next `count` requests, in order. `late` contains the lateness in ms of the oldest request
+ * of each class.
  */
 function starts(count: number, late: Partial<Record<RequestClass, number>>): RequestClass[] {
   const order = new TurnOrder();

@@ -10,7 +10,10 @@ export interface Fate {
   readonly backMs?: number;
   /** Duration of the response body in ms. */
   readonly bodyMs?: number;
-  /** Time in ms from the response headers until the client cancels the request, or undefined if it does not. */
+  /**
+   * Time in ms from the response headers until the client cancels the request. If undefined, the client does not cancel
+   * it.
+   */
   readonly heldUpMs?: number;
   readonly status?: number;
   readonly retryAfterMs?: number;

@@ -47,8 +47,8 @@ describe('status requests that have waited for their maximum time', () => {
     for (const index of [3, 1, 2]) yieldTo(index);
     poll();
     poll();
-    // After 250 ms, a TLS handshake proves that the cancelled keep-alives have arrived. Their slots become free 2 s
-    // later.
+    // After 250 ms, a TLS handshake proves that the server has received the cancelled keep-alives. Their slots become
+    // free 2 s later.
     await clock.advance(2_249);
     expect([reported, granted]).toEqual([[1, 2], []]);
     await clock.advance(1);
@@ -106,8 +106,8 @@ test('a cancelled progress request keeps its slot for 2 s like a keep-alive, a d
       grantedMs = clock.monotonic();
     });
     await clock.advance(20_000);
-    // After 250 ms, a TLS handshake proves that the cancelled request has arrived. Its slot becomes free `heldMs`
-    // later.
+    // After 250 ms, a TLS handshake proves that the server has received the cancelled request. Its slot becomes free
+    // `heldMs` later.
     expect(grantedMs).toBe(250 + heldMs);
   }
 });

@@ -1,6 +1,6 @@
 /**
  * Tests how the client decodes responses about search jobs, including responses with missing or unknown members
- * (sections 2.2 to 2.6 of the service's specification).
+ * (sections 2.2 to 2.6 of docs/service.md).
  */
 import { describe, expect, test } from 'vitest';
 import { decodeCreatedJob, decodeJobStatus, decodeRecordPage } from '../../../../src/service/jobs/decode-jobs.ts';

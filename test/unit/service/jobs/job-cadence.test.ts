@@ -10,8 +10,8 @@ import {
 } from '../../../../src/service/jobs/job-cadence.ts';
 
 /**
- * Returns the times in ms at which status requests are sent. The last time is that of the first request after the end
- * of the search.
+ * Returns the times in ms at which status requests are sent. The last request is the first one after the end of the
+ * search.
  */
 function looksAt(durationMs: number, donePartAt: (elapsedMs: number) => number | undefined): number[] {
   const times = [firstPollMs()];

@@ -1,4 +1,4 @@
-/** Tests the cookies of a search job (sections 5.1, 5.3 and 10.2). */
+/** Tests the cookies of a search job (sections 5.1, 5.3 and 10.2 of docs/service.md). */
 import { describe, expect, test } from 'vitest';
 import { JobCookies } from '../../../../src/service/requests/job-session.ts';
 import type { TransportStep } from '../../../support/scripted-transport.ts';

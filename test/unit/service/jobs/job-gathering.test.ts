@@ -19,7 +19,7 @@ describe('the histogram', () => {
     });
   });
 
-  /** The counts in the histogram become final from the newest bucket to the oldest. */
+  /** Random counts in a histogram. They become final from the newest bucket to the oldest. */
   const course = fc.record({
     counts: fc.array(fc.integer({ min: 0, max: 50 }), { minLength: 1, maxLength: 12 }),
     /** For each status request, the percentage of messages that the search job has found. */

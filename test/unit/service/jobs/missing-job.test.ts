@@ -1,5 +1,6 @@
 /**
- * Tests which cause the client reports when the service does not know a search job (sections 7.3, 10.2, 3.1 and 5.3).
+ * Tests which cause the client reports if the service does not know a search job (sections 7.3, 10.2, 3.1 and 5.3 of
+ * docs/service.md).
  */
 import { expect, test } from 'vitest';
 import { type JobFacts, missingJob } from '../../../../src/service/requests/missing-job.ts';

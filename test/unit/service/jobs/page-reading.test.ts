@@ -1,6 +1,6 @@
 /**
- * Tests that all results of a search job are read, even if some requests fail (sections 4.3, 4.4 and 10.3 of the
- * service's specification, B3).
+ * Tests that the client reads all results of a search job, even if some requests fail (sections 4.3, 4.4 and 10.3 of
+ * docs/service.md, B3).
  */
 import { describe, expect, test } from 'vitest';
 import { SearchJob } from '../../../../src/service/jobs/search-job.ts';

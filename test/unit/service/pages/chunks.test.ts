@@ -1,6 +1,6 @@
 /**
- * Tests that the page scanner gives the same result however a page is split into chunks (section 2.5 of the service's
- * specification).
+ * Tests that the result of the page scanner does not depend on how a page is split into chunks (section 2.5 of
+ * docs/service.md).
  */
 import { describe, expect, test } from 'vitest';
 import { readReference } from '../../../fuzz/page-scanner/reference.ts';

@@ -10,7 +10,7 @@ const cases = 1_000;
 test('a thousand random pages give the same result as the reference', () => {
   const trials = Array.from({ length: cases }, (_, index) => ({ seed: 1 + index, ...runTrial(1 + index) }));
   expect(trials.filter(({ violations }) => violations.length > 0)).toEqual([]);
-  // Checks that there are enough valid pages, invalid pages and rows among the random pages.
+  // The random pages must include enough valid pages, invalid pages and rows.
   expect(trials.filter(({ isPage }) => isPage).length).toBeGreaterThan(cases / 5);
   expect(trials.filter(({ isPage }) => !isPage).length).toBeGreaterThan(cases / 5);
   expect(trials.reduce((sum, { rows }) => sum + rows, 0)).toBeGreaterThan(cases / 2);

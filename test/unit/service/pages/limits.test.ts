@@ -1,6 +1,6 @@
 /**
- * Tests that the page scanner stays within its limits (sections 2.5 and 8), does not copy rows, and counts the rows
- * before an error.
+ * Tests that the page scanner stays within its limits (sections 2.5 and 8 of docs/service.md), does not copy rows, and
+ * counts the rows before an error.
  */
 import { describe, expect, test } from 'vitest';
 import { PageError } from '../../../../src/service/pages/page-content.ts';

@@ -1,5 +1,6 @@
 /**
- * Tests how the page scanner reads message pages (section 2.5): the values of rows (E9), and errors with their offset.
+ * Tests how the page scanner reads message pages (section 2.5 of docs/service.md): the values of rows (E9), and errors
+ * with their offset.
  */
 import { describe, expect, test } from 'vitest';
 import { DecodeError } from '../../../../src/service/json/json-members.ts';

@@ -1,4 +1,4 @@
-/** Tests decoding responses about collectors and upgrades (sections 2.7 to 2.10). */
+/** Tests how the client decodes responses about collectors and upgrades (sections 2.7 to 2.10 of docs/service.md). */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseRetryAfter } from '../../../../src/base/retry-after.ts';

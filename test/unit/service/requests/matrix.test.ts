@@ -1,4 +1,7 @@
-/** Tests each operation of the service with each fault of the service or a proxy (sections 7.1 and 10.1). */
+/**
+ * Tests each operation of the service with each fault of the service or of a proxy (sections 7.1 and 10.1 of
+ * docs/service.md).
+ */
 import { describe, expect, test } from 'vitest';
 import type { FaultScenario } from '../../../../simulator/scenario/scenario.ts';
 import type { OpenJob } from '../../../../src/service/jobs/search-service.ts';
@@ -69,7 +72,7 @@ const onJob: ReadonlySet<Operation> = new Set(['getJob', 'listMessages', 'listRe
 
 /**
  * Returns the name of the expected error, or undefined if the operation succeeds. Deleting an unknown search job
- * succeeds (section 4.5).
+ * succeeds (section 4.5 of docs/service.md).
  */
 function expectedOf(operation: Operation, failure: string): string | undefined {
   if (operation === 'deleteJob' && (failure === 'responseInvalid' || failure === 'notFound')) return undefined;
@@ -123,7 +126,7 @@ describe.each(Object.keys(operations) as Operation[])('%s', (operation) => {
     world.model.patch({ basePaths: ['/api', '/eu/api'], faults: { moved } }, world.service.nowMs());
     const error = await world.failure(calls[operation](own));
     // After a redirect to another host, the search job is lost, because the new host gets no cookie and does not know
-    // the job (section 5.3).
+    // the job (section 5.3 of docs/service.md).
     const loses = to.startsWith('https://') && onJob.has(operation);
     if (loses) expect(error).toMatchObject({ code: 'service.jobCookieMissing' });
     else expect(error).toBeUndefined();

@@ -26,7 +26,7 @@ for (const code of refusalCodes) refusals[code] = [refusal(code)];
 
 const noJob: TransportStep = { kind: 'response', status: 404, body: '{"code":"searchjob.jobid.invalid"}' };
 
-/** For each failure, the steps of the scripted transport that lead to it. */
+/** Steps of the scripted transport that lead to each failure. */
 const scripts: { readonly [O in RequestFailure]: readonly TransportStep[] } = {
   nameNotFound: [{ kind: 'noConnection', failure: 'nameNotFound' }],
   refused: [{ kind: 'noConnection', failure: 'refused' }],
@@ -223,7 +223,7 @@ describe.each(names)('%s', (operation) => {
   );
   const task = (failure: RequestFailure) => operation === 'getTask' && failure === 'notFound';
 
-  // For a deletion, an HTTP status is sufficient proof of success, even if the response is not readable.
+  // For a deletion, the HTTP status proves the success, even if the response body is not readable.
   test.each(own.filter((failure) => operation !== 'deleteJob' || failure !== 'responseInvalid'))(
     '%s',
     async (failure) => {

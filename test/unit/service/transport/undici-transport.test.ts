@@ -115,7 +115,7 @@ describe('the write', () => {
     const origin = originOf(server);
     await transport.send(request(origin));
     const [first] = server.sockets;
-    // The server's socket emits `close` only when both sides have closed the connection.
+    // The server's socket emits `close` only after both the client and the server have closed the connection.
     first?.end();
     await once(first as Socket, 'close');
     let writes = 0;
