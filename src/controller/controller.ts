@@ -141,7 +141,7 @@ export class Controller {
     this.#startSoon();
   }
 
-  /** Reports whether logfleet has nothing left to do until a user acts. */
+  /** Returns true if logfleet has nothing to do until a user acts. */
   idle(): boolean {
     return (
       this.#state === 'running' &&
@@ -152,7 +152,7 @@ export class Controller {
     );
   }
 
-  /** Resolves when logfleet has nothing left to do until a user acts. */
+  /** Resolves as soon as logfleet has nothing to do until a user acts. */
   whenFinished(): Promise<void> {
     return new Promise((resolve) => {
       this.#finishedListeners.push(resolve);
@@ -227,8 +227,8 @@ export class Controller {
   }
 
   /**
-   * Adds the key of an aborted reconcile to the queue again. The resource is reconciled when this process next becomes
-   * the leader.
+   * Adds the resource of an aborted reconcile to the queue again. It is reconciled when this process next becomes the
+   * leader.
    */
   #requeueAborted(key: string): ReconcileResult {
     this.#queue.add(key);

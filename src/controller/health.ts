@@ -77,8 +77,8 @@ export function describeHealth(
 }
 
 /**
- * Returns the time in ms until the `Outage` condition must be set. Returns Infinity if there is no outage, or if the
- * condition is already set.
+ * Returns the time in ms until the condition `Outage` must be set. If there is no outage, or the condition is already
+ * set, returns Infinity.
  */
 export function outageDueMs({ conditions, outageStartTime }: Partial<ShownHealth>, wallMs: number): number {
   if (outageStartTime === undefined || findCondition(conditions, 'Outage')) return Number.POSITIVE_INFINITY;

@@ -21,8 +21,8 @@ export interface StatusRules<K extends KindName> {
   /** Returns the status fields whose changes are written immediately. */
   readonly verdicts: (status: StatusOf<K>) => unknown;
   /**
-   * Reports whether the counts in two statuses differ enough for the new status to be written. If this function is
-   * missing, every change is written.
+   * Returns true if the counts in two statuses differ so much that the new status must be written. Without this
+   * function, every change is written.
    */
   readonly differs?: (before: StatusOf<K>, status: StatusOf<K>, wallMs: number) => boolean;
   /**
@@ -90,8 +90,8 @@ export class StatusWriter<K extends KindName> {
   }
 
   /**
-   * Returns the newest known status. This is the status that this process last wrote or, if another program has changed
-   * the resource since then, the status in the cache.
+   * Returns the newest known status. Usually, this is the status that this process last wrote. If another program has
+   * changed the resource since then, it is the status in the cache.
    */
   known({ metadata, status }: ResourceOf<K>): StatusOf<K> | undefined {
     return this.#written?.versions.includes(metadata.resourceVersion)
@@ -178,8 +178,8 @@ export class StatusWriter<K extends KindName> {
       this.#isOutdated =
         error instanceof LogfleetError && (error.code === 'host.conflict' || error.code === 'host.gone');
       if (this.#isOutdated) return;
-      // The API server may have stored the status even though the write failed, so the next call uses the status in the
-      // cache.
+      // The API server may have stored the status although the write failed. Therefore, the next call uses the status
+      // in the cache.
       this.#written = undefined;
       this.#unreported ??= { status: before };
       throw error;
@@ -242,8 +242,8 @@ export class StatusWriter<K extends KindName> {
   }
 
   /**
-   * Returns a hash of the state that the status shows or, during an interruption, of the interrupted state. Returns
-   * undefined if the state is unknown.
+   * Returns a hash of the state that the status shows. During an interruption, returns the hash of the interrupted
+   * state. Returns undefined if the state is unknown.
    */
   #stateOf(status: StatusOf<K> | undefined): string | undefined {
     if (!status || this.#hidesState(status)) return status?.interruptedState;

@@ -13,7 +13,10 @@ import type { Counter, Histogram } from '../base/metrics.ts';
 import type { Ports } from '../base/ports.ts';
 import { doubledMs, scatteredMs } from '../base/retry-delay.ts';
 
-/** Maximum delay in ms after the first failure. The actual delay is random, and is at least half of this maximum. */
+/**
+ * Maximum delay in ms after the first failure. The actual delay is a random value between half of this maximum and the
+ * maximum.
+ */
 const firstDelayMs = 500;
 const maxDelayMs = 300_000;
 
@@ -161,7 +164,7 @@ export class WorkQueue {
     return this.#dirty.size === 0 && this.#processing.size === 0;
   }
 
-  /** Returns the number of different keys that are ready, being processed or delayed, or that have failed. */
+  /** Returns the number of different keys in any state: ready, being processed, delayed or failed. */
   size(): number {
     const keys = [this.#dirty, this.#processing, this.#delayed, this.#failures].flatMap((set) => [...set.keys()]);
     return new Set(keys).size;

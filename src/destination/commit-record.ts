@@ -1,7 +1,7 @@
 /**
  * A commit record lists the data files of one searched time range (an interval) with their row counts (E6). Commit
- * records are never overwritten (E3). If two processes search the same interval, both use the same name for its commit
- * record, so only one of them can write it.
+ * records are never overwritten (E3). All processes use the same name for the commit record of an interval. If two
+ * processes search the same interval, only one of them can write the record.
  */
 import { assert } from '../base/assert.ts';
 import { hasCode, type LogfleetError } from '../base/errors.ts';
@@ -149,8 +149,8 @@ export type CommitResult =
   | { readonly kind: 'taken'; readonly existing: CommitRecord };
 
 /**
- * Writes a commit record. If the record already exists, returns it, and removes the caller's data files that are not in
- * it. The call can be retried after an error.
+ * Writes a commit record. If a record already exists, returns the existing record, and removes those of the caller's
+ * data files that it does not list. The call can be retried after an error.
  */
 export async function commit(
   destination: Destination,
@@ -168,7 +168,7 @@ export async function commit(
 }
 
 /**
- * Reads all commit records of an export, except those in `known`. Calls `onDamaged` for each invalid record; without
+ * Reads all commit records of an export, except those in `known`. If a record is invalid, calls `onDamaged`. Without
  * `onDamaged`, throws the error `destination.damaged`.
  */
 export async function readRecords(
@@ -244,8 +244,8 @@ function recordProblem(record: CommitRecord): string | undefined {
     if (count.rows === received) return undefined;
     return `the commit record says that the service counted ${count.rows} rows, but ${received} rows were received`;
   }
-  // If the service stores a row twice, logfleet writes it once, but the service may count it twice. So the service's
-  // count may exceed the number of written rows, but by no more than the number of duplicates.
+  // If the service stores a row twice, it may count the row twice, but logfleet writes it only once. So the service's
+  // count may exceed the number of written rows by at most the number of duplicates.
   if (count.rows >= written && count.rows <= written + duplicates) return undefined;
   return `the commit record says that the service counted ${count.rows} rows, but ${written} rows were written`;
 }

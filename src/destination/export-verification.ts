@@ -260,8 +260,8 @@ async function compareFile(
   differ('bytes', file.bytes, bytes);
   differ('sha256', file.sha256, checksum.sha256);
   if (content) differ('rows', file.rows, rows);
-  // A Parquet file that differs from its commit record is not read a second time. Its footer could make the reader load
-  // byte ranges of any size into memory.
+  // A Parquet file that differs from its commit record is not read a second time. A wrong footer could make the reader
+  // load very large byte ranges into memory.
   const figures = content && differences.length === 0 ? await unlessUnreadable(content.figures(open)) : undefined;
   return { exists: true, rows, bytes, differences: [...differences, ...unreadable], figures };
 }
@@ -284,7 +284,10 @@ class Checksum {
   }
 }
 
-/** Returns the difference to report for an unreadable file, or undefined if only the connection failed. */
+/**
+ * Returns the difference to report for an unreadable file. Returns undefined if only the connection failed, because the
+ * file may then be intact.
+ */
 function differenceOf({ name }: CommittedFile, { code, message }: LogfleetError): Difference | undefined {
   if (code === 'destination.absent') return { kind: 'missingFile', where: name };
   const isAnother = code === 'destination.damaged' || code === 'destination.outside';

@@ -93,7 +93,10 @@ export function contradictionsIn(manifest: Manifest): readonly Difference[] {
   return differences;
 }
 
-/** Reports whether the ranges in the manifest's field `proof` match the intervals and have the same totals. */
+/**
+ * Returns true if the ranges in the manifest's field `proof` fit the intervals of the manifest, and have the same
+ * totals.
+ */
 export function isProofOf(proof: readonly ProofRange[], intervals: readonly CommitRecord[]): boolean {
   let next = 0;
   for (const { fromMs, toMs, level, figures } of proof) {

@@ -181,7 +181,7 @@ export function summaryOf({ lengthMs, slices }: SlicedFigures, interval: TimeRan
   };
 }
 
-/** Computes the weighted sums that replace the hashes if an interval is searched by receipt time. */
+/** Computes the weighted sums of an interval that is searched by receipt time. They replace the hashes. */
 export function weightedSumsOf({ lengthMs, slices }: SlicedFigures): WeightedSums {
   const sumOf = (name: SummableName) => {
     const values = slices.map((each) => [each.fromMs, each[name]] as const);

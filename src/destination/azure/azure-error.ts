@@ -1,7 +1,10 @@
 /** Classifies Azure Blob Storage errors by their codes, and adds advice for users. */
 import { failuresByCode, firstCode, StoreErrors } from '../store/store-error.ts';
 
-/** Codes of the refusal to change or delete a blob that an immutability policy or a legal hold protects. */
+/**
+ * Error codes with which Azure refuses to change or delete a blob, because an immutability policy or a legal hold
+ * protects it.
+ */
 const lockedCodes: readonly string[] = ['BlobImmutableDueToPolicy', 'BlobImmutableDueToLegalHold'];
 
 const failureOfCode = failuresByCode({

@@ -1,6 +1,6 @@
 /**
- * Uploads a file to Azure Blob Storage, either in one request or as blocks that a final request commits. Azure removes
- * uncommitted blocks after a week.
+ * Uploads a file to Azure Blob Storage, either in one request or as blocks, which a final request commits. Azure
+ * removes uncommitted blocks after a week.
  */
 import type { BlockBlobClient } from '@azure/storage-blob';
 import { markName, type UploadRequests } from '../store/parted-upload.ts';

@@ -7,7 +7,7 @@ import { markName, type UploadRequests } from '../store/parted-upload.ts';
 import { type GcsClient, type GcsResponse, sessionIncomplete } from './gcs-client.ts';
 import { GcsError, gcsErrors, gcsHttpStatus, isRetained, sessionError } from './gcs-error.ts';
 
-/** Query parameter that prevents an existing object from being overwritten. */
+/** Query parameter with which the store does not overwrite an existing object. */
 export const unlessObjectExists = 'ifGenerationMatch=0';
 
 const contentType = 'application/octet-stream';

@@ -34,7 +34,7 @@ export interface ListedObject {
 /** Which unfinished uploads to remove: those of processes that have ended (`endedProcesses`), or all (`all`). */
 export type LeftoverChoice = 'endedProcesses' | 'all';
 
-/** Lifetime of a file. The store must not lock a `temporary` file, because the file will soon be removed. */
+/** How long a file is kept. The store must not lock a `temporary` file, because logfleet will soon remove it. */
 export type FileLifetime = 'permanent' | 'temporary';
 
 export interface Destination {
@@ -48,8 +48,8 @@ export interface Destination {
   read(name: string, maxBytes?: number): Promise<Uint8Array | undefined>;
 
   /**
-   * Writes a small object unless an object with this name exists. If the response to a call was lost, the next call may
-   * return 'exists' for the object that the first call created (E3).
+   * Writes a small object, unless an object with this name exists. If the response to a first call was lost, a second
+   * call may return 'exists', because the first call created the object (E3).
    */
   create(name: string, content: Uint8Array): Promise<'created' | 'exists'>;
 

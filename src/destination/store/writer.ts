@@ -1,7 +1,7 @@
 /**
- * Identifies the process that writes a file (E15). For this purpose, the names of files and uploads contain a token.
- * The token contains a hash of the machine or container, the process id, the process start time and a random number.
- * Only a process on the same machine or in the same container can be checked.
+ * Identifies the process that writes a file, by a token in the names of files and uploads (E15). The token contains a
+ * hash of the machine or container, the process id, the process start time and a random number. A process can check
+ * only processes on its own machine or in its own container.
  */
 import { createHash } from 'node:crypto';
 import { isRunning, ownIdentity, type ProcessIdentity } from '../../base/process-identity.ts';
@@ -40,8 +40,8 @@ export class Writer {
   }
 
   /**
-   * Records that a file written by this process could not be removed. `stateOf` then returns `ended`, so that a later
-   * cleanup removes the file.
+   * Records that this process could not remove one of its files. `stateOf` then returns `ended` for this file, so that
+   * a later cleanup removes it.
    */
   abandon(name: string): void {
     this.#abandoned.add(name);

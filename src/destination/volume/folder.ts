@@ -1,7 +1,7 @@
 /**
- * An open folder for file operations. The operations use the opened folder even if its path is later replaced by a
- * symbolic link. Node.js has no `openat`, so on Linux, paths begin with `/proc/self/fd/N`. Other systems use normal
- * paths, and lack this protection.
+ * An open folder for file operations. The operations use the opened folder, even if a symbolic link later replaces it
+ * at its path. Node.js has no `openat`. On Linux, paths therefore begin with `/proc/self/fd/N`. On other systems,
+ * normal paths are used, without this protection.
  */
 import { type BigIntStats, constants } from 'node:fs';
 import { type FileHandle, link, lstat, mkdir, open, readdir, unlink } from 'node:fs/promises';
