@@ -38,7 +38,7 @@ export interface ExportReconcilerOptions extends Ports {
   readonly openDestination?: (settings: DestinationSettings) => Promise<Destination>;
   /** Wording of user-facing messages. The default is the wording for SearchExports. */
   readonly wording?: ExportWording;
-  /** Index of this process among the export's workers, and the number of workers. */
+  /** Which of the export's workers this process is: its index, and the number of workers. */
   readonly worker?: WorkerIndex;
   /** Called after each reconcile, when the export's new status can be read. */
   readonly onReconciled?: (key: ResourceKey) => void;

@@ -50,7 +50,7 @@ export interface ExportRuntimeOptions extends RuntimeOptions {
   readonly writer: Writer;
   readonly openDestination: (settings: DestinationSettings) => Promise<Destination>;
   readonly wording: ExportWording;
-  /** Index of this process among the export's workers, and the number of workers. */
+  /** Which of the export's workers this process is: its index, and the number of workers. */
   readonly worker: WorkerIndex;
 }
 
@@ -215,8 +215,8 @@ export class ExportRuntime {
     const shownView = view && this.#rejection ? { ...view, lastError: this.#rejection } : view;
     this.#awaitSecrets(resource, pausedBy === undefined ? (problem ?? view?.lastError) : undefined, changes);
     if (view?.searches === 0 && this.#isOutdated) this.#end();
-    // A restarted process keeps showing a complete export as complete until the process has read the destination.
-    // A damaged destination is shown immediately, because an export that has lost files is not complete.
+    // After a restart, a complete export is shown as complete even before the process has read the destination.
+    // However, a damaged destination is shown immediately, because an export that has lost files is not complete.
     const isLoading =
       view === undefined || (view.stage === 'loading' && !hasCode(view.lastError, 'destination.damaged'));
     const isUnread = problem === undefined && isLoading;

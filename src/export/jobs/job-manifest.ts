@@ -76,8 +76,8 @@ export interface JobInput extends JobIdentity {
 }
 
 /**
- * Returns a hash of everything that determines what the pods do, except the user of the log service and the user's
- * request limits.
+ * Returns a hash of everything that determines what the pods do. It leaves out the user of the log service and the
+ * user's request limits.
  */
 export function workHash(resource: SearchExport): string {
   const { execution, activeDeadlineSeconds } = resource.spec;
@@ -112,7 +112,10 @@ export function jobName(identity: JobIdentity): string {
   return `${readable}-${shortHash(runHash(identity.resource))}${shortHash(causeHash(identity))}`;
 }
 
-/** Reports whether a Job with this name belongs to the export's current run, with any credentials and image. */
+/**
+ * Returns true if a Job with this name belongs to the export's current run (see `runHash`). Its credentials and image
+ * may have changed since.
+ */
 export function isOfRun(jobName: string, resource: SearchExport): boolean {
   return jobName.slice(-2 * shortHashLength, -shortHashLength) === shortHash(runHash(resource));
 }

@@ -59,7 +59,7 @@ import type { WorkerReport } from './worker-report.ts';
 
 export interface JobRuntimeOptions extends RuntimeOptions {
   readonly destination: DestinationChoice;
-  /** Request limits of the Jobs. Undefined if exports cannot run in Jobs. */
+  /** Request limits of all Jobs. Undefined if this operator cannot run exports in Jobs. */
   readonly shares: JobShares | undefined;
   /** Environment variables with the operator's proxy settings, for the pods. */
   readonly proxy: readonly ProxyVariable[];
@@ -71,7 +71,7 @@ const quotaRetryMs = 30_000;
 /** Shortest and longest time in ms from the end of a stalled export's Job until the export gets another Job. */
 const shortestStallMs = 60_000;
 const longestStallMs = 3_600_000;
-/** Time in ms for which a pod of a stalled export's next Job must run until the export is no longer stalled. */
+/** A stalled export is no longer shown as stalled when a pod of its next Job has run for this time in ms. */
 const steadyMs = 300_000;
 /** Reasons of stalled exports that no longer apply as soon as the Secrets can be used. */
 const reasonsOfSecrets: ReadonlySet<string> = new Set([
@@ -311,8 +311,8 @@ export class JobRuntime {
   }
 
   /**
-   * Keeps a stalled export stalled while another Job repeats its work, until a pod of this Job has run for a while.
-   * Otherwise, users would be notified again after each Job that stalls.
+   * Keeps showing a stalled export as stalled while another Job repeats its work, until a pod of this Job has run for a
+   * while. Otherwise, users would be notified again after each stalled Job.
    */
   #keepStall(shown: SearchExportStatus | undefined, found: Found): Found {
     const stall = findCondition(shown?.conditions, 'Failed') ?? findCondition(shown?.conditions, 'Stalled');
@@ -484,7 +484,8 @@ export class JobRuntime {
     const endTime = isOver ? (ofSame?.endTime ?? isoSeconds(clock.now())) : undefined;
     const shown =
       job === undefined ? undefined : { name: job, ...defined({ failedPods: failedPods || undefined, endTime }) };
-    // After Kubernetes has removed a Job, only an export that has ended or is stalled still shows it in its status.
+    // If Kubernetes has removed a Job, the export's status still shows the Job only if the export has ended or is
+    // stalled.
     const earlier = former ?? (health.isComplete || health.isFailed ? before?.kubernetesJob : undefined);
     const kubernetesJob = shown ?? earlier;
     const report = state?.report?.status;
@@ -570,8 +571,8 @@ function repeatDelayMs({ conditions, kubernetesJob }: SearchExportStatus = {}, n
 }
 
 /**
- * Returns the export's status if it describes a Job of the current run, even if this Job no longer exists. Otherwise
- * returns undefined.
+ * Returns the export's status if it describes a Job for the export's current spec and retry request. The Job need not
+ * exist any more. Otherwise returns undefined.
  */
 function ofRun(resource: SearchExport): SearchExportStatus | undefined {
   const { status } = resource;

@@ -46,7 +46,7 @@ export class JobShares {
     return this.#options.shares.jobsOf(user);
   }
 
-  /** Reports whether Jobs of an export use request limits. Ignores the Job `except`. */
+  /** Returns true if Jobs of the export, other than the Job `except`, use request limits. */
   isHeldBy(exportUid: string, except: ResourceKey): boolean {
     return this.#options.shares.isHeldBy(exportUid, keyText(except));
   }
@@ -115,8 +115,8 @@ function observedShares(store: WorkerJobs): readonly ObservedShare[] {
     keyText({ namespace, name: labels[jobNameLabel] ?? '' }),
   );
   const found: ObservedShare[] = [];
-  // A user may have removed the annotation from the Job or from some of its pods. Therefore, the first object that
-  // still has the annotation is used.
+  // The annotation is read from the first object that still has it, because a user may have removed it from the Job or
+  // from some of its pods.
   const add = (job: string, from: readonly (WorkerJob | WorkerPod)[], ended: boolean) => {
     const [held] = from.flatMap(({ metadata }) => readShare(metadata.annotations) ?? []);
     const [exportUid = ''] = from.flatMap(({ metadata }) => metadata.labels[exportLabel] ?? []);

@@ -18,7 +18,7 @@ export interface WorkerReport {
   readonly status: JsonObject;
 }
 
-/** Status fields that a report may contain, besides `incomplete`. */
+/** Names of the status fields, besides `incomplete`, that a report may contain. */
 const reportedMembers = ['timeRange', 'fingerprint', 'location', 'manifest', 'summary', 'progress'] as const;
 /**
  * Maximum numbers of incomplete intervals in a report. The first number with which the report is small enough is used.

@@ -1,9 +1,9 @@
 /**
  * Plans an export: divides its time range into segments, and writes the plan (E2). The first search job covers the
- * whole range, so a small export needs only one job. If the service does not return all rows of this search, rows are
- * counted or estimated, and the range is divided accordingly. A query that cannot be split (E8) gets a single segment.
- * While the range is still too recent to be searched (E11), a test search detects mistakes in the credentials and the
- * query.
+ * whole range, so a small export needs only one job. If the service does not return all rows of this search, the rows
+ * are counted or estimated, and the range is divided so that each segment needs one search. A query that cannot be
+ * split (E8) gets a single segment. While the range is still too recent to be searched (E11), a test search detects
+ * mistakes in the credentials and the query.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { crossing } from '../../base/boundary.ts';
@@ -113,8 +113,8 @@ export function proposePlan(tools: PlanningTools, options: ExportPlanOptions): P
  */
 const longestWaitMs = 30 * 60_000;
 /**
- * Maximum time in ms to wait for a free search-job slot for counting rows. It is limited, because planning's own first
- * search may occupy the only slot.
+ * Maximum time in ms to wait for a free search-job slot in which rows can be counted. Without a limit, the wait might
+ * never end: planning's own first search may occupy the only slot.
  */
 const longestTurnMs = 60_000;
 /**
@@ -123,8 +123,8 @@ const longestTurnMs = 60_000;
  */
 const receiptRatio = 0.9;
 /**
- * Maximum length in ms of a short wait. During a short wait, planning runs no test search, and does not plan part of
- * the range early.
+ * Maximum length in ms of a short wait. During a short wait, planning neither runs a test search nor begins with a part
+ * of the range.
  */
 const shortWaitMs = 10_000;
 /** Length in ms of the time range that a test search covers. */
@@ -279,7 +279,7 @@ class RangePlanning {
       return { segments: [{ ...range, rows: rest.rows + newest.rows }], basis: 'Estimated' };
     }
     const order = (interval: TimeRange) => definition.order(interval, quirks.isEndInclusive);
-    // Expects the counting aggregation to take as long as the first search, because both cover the same range.
+    // The counting aggregation is expected to take as long as the first search, because both cover the same range.
     const wishes = { turnMs: longestTurnMs, expectedMs: this.#firstTookMs };
     const counts = await countSlices(range, { order, jobs, wishes });
     if (counts.kind === 'counted') {

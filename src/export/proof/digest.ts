@@ -1,6 +1,6 @@
 /**
- * Compares the written rows with the service's own counts, sizes and times for short periods. This comparison is called
- * a digest (E6). The functions are pure; `proving.ts` sends the requests.
+ * Compares the written rows with the counts, sizes and times that the service itself computes for short periods. This
+ * comparison is called a digest (E6). The functions are pure; `proving.ts` sends the requests.
  *
  * A commit record contains a hash over the values of all periods, or a weighted sum for searches by receipt time. The
  * service may round a number, for example to `1.788E12`. If rounding may explain a difference, the value counts as not
@@ -144,7 +144,7 @@ export function groupsOf(intervals: readonly CommitRecord[], slices: readonly Di
       reachedMs = Math.max(reachedMs, each.toMs);
     }
   }
-  // The last group also gets the periods after its last interval, so that unexpected rows in these periods count as a
+  // The last group also contains the periods after its last interval. Unexpected rows in these periods then count as a
   // difference.
   groups.at(-1)?.slices.push(...slices.slice(next));
   return groups;
@@ -416,8 +416,8 @@ export function repeatedOf(group: DigestGroup): readonly RepeatedMessage[] | und
 }
 
 /**
- * Returns true if written rows were received more than once, but no query can show whether the service stores several
- * copies of these rows.
+ * Returns true if written rows were received more than once, and no query can show whether the service also stores them
+ * more than once.
  */
 export function hasUnconfirmed(group: DigestGroup): boolean {
   return namedRepeats(group)?.length !== 0 && repeatedOf(group) === undefined;

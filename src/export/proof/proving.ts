@@ -1,7 +1,7 @@
 /**
- * Requests counts from the service, and compares them with the written rows (`digest.ts`, E6). Intervals from searches
- * by receipt time are compared together. If there is a difference, the range is halved repeatedly until the differing
- * intervals are found.
+ * Requests counts from the service, and compares them with the written rows (`digest.ts`, E6). Intervals that were
+ * searched by receipt time are first compared as a whole. If there is a difference, they are halved repeatedly until
+ * the differing intervals are found.
  */
 import { failure, type LogfleetError } from '../../base/errors.ts';
 import type { TimeRange } from '../../base/time-range.ts';
@@ -45,7 +45,7 @@ export interface DigestResult {
    * than once.
    */
   readonly unconfirmed: ReadonlySet<DifferingRange>;
-  /** Segments that replace the ranges with a difference, so that these ranges are searched again. */
+  /** New segments for the ranges with a difference, which are searched again. */
   readonly segments: readonly TimeRange[];
 }
 

@@ -5,7 +5,7 @@ export interface ExportSettings {
   readonly statusIntervalMs: number;
   /** Maximum age in ms of the cached Secret of an object store. An older Secret is read again. */
   readonly secretMaxAgeMs: number;
-  /** Delay in ms between a change to a search job's state and the reconcile of its export. */
+  /** Delay in ms after which an export is reconciled when the state of one of its search jobs has changed. */
   readonly progressDelayMs: number;
 }
 

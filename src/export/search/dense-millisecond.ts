@@ -55,7 +55,7 @@ export type DenseResult =
 /**
  * Searches the millisecond by the last digits of message ids. If the service or the destination fails, removes all
  * files and rejects.
- * @param dividesDoubtful true if a search counts as cut short even when its number of rows is the only sign
+ * @param dividesDoubtful true to treat a search as cut short even if its number of rows is the only sign
  */
 export async function searchDense(
   dense: DenseMillisecond,
@@ -120,7 +120,7 @@ class DenseSearch {
       if (tooLong !== undefined)
         return {
           kind: 'tooDense',
-          message: `even a search for only those messages whose _messageid ends in ${tooLong} finds more rows than the service returns`,
+          message: `even a search for only the messages whose _messageid ends in ${tooLong} finds more rows than one search can return`,
         };
       this.#options.signal.throwIfAborted();
       endings = cut.flatMap((ending) => digits.map((digit) => `${digit}${ending}`));
@@ -175,8 +175,8 @@ class DenseSearch {
     if (isAsCounted) return { kind: 'found', record: this.#record(), files: this.files };
     const hasLostStatus = this.#read.some((part) => part.hasLostStatus);
     const message = `the searches by the last digits of _messageid found ${written} rows in total`;
-    // A lost status response may have contained an error that explains why the numbers of rows differ (E5). In that
-    // case, the attempt does not count as a failure.
+    // After a lost status response, the attempt does not count as a failure. The response may have contained an error
+    // that explains why the numbers of rows differ (E5).
     return {
       kind: 'again',
       isFailure: !hasLostStatus,

@@ -31,7 +31,10 @@ export interface ExportDefinition {
   readonly layout: ExportLayout;
   /** True if several searches of shorter time ranges find the same rows as a single search of the whole range (E8). */
   readonly isSplittable: boolean;
-  /** Reason why the query cannot be split, without a full stop. Undefined if the query can be split. */
+  /**
+   * Reason, without a full stop, why the query cannot be split into several searches. Undefined if the query can be
+   * split.
+   */
   readonly unsplittableReason: string | undefined;
   /**
    * Returns the settings of a search job for an interval. If `isEndInclusive` is true, the job's range ends 1 ms
@@ -90,7 +93,7 @@ export function withOperators(order: JobOrder, operators: string): JobOrder {
 }
 
 /**
- * Returns the reason why a query cannot be split into several searches, without a full stop. Returns undefined if the
+ * Returns the reason, without a full stop, why a query cannot be split into several searches. Returns undefined if the
  * query can be split (E8).
  */
 export function whyUnsplittable({ query, results }: Pick<ExportIdentity, 'query' | 'results'>): string | undefined {

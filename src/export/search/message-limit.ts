@@ -13,8 +13,8 @@ export type CutSign =
   /** logfleet ended the search before the service's maximum duration (E13). */
   | 'timeOver'
   /**
-   * The search job's range begins before the interval. Other searches find the rows before the interval, so this search
-   * ignores them.
+   * The search job's range begins before the interval. The rows before the interval are ignored, because other searches
+   * find them.
    */
   | 'beyondInterval'
   /** The number of rows is at least the smallest number at which the service has ever cut a search short. */

@@ -16,8 +16,8 @@ import type { PageRow } from '../../service/pages/page-row.ts';
 import type { Duplicates } from './duplicates.ts';
 
 /**
- * Counts and times of the rows of a search. Each received row is counted as written, outside the interval, a duplicate,
- * or left to the next search.
+ * Counts and times of the rows of a search. Each received row counts either as written, as outside the interval, as a
+ * duplicate, or as left to the next search.
  */
 export interface RowFigures {
   readonly received: number;

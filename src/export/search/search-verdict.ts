@@ -1,8 +1,7 @@
 /**
  * Decides whether a search found all rows of its interval (E4 to E6, E9, E10), and what to do next if it did not. The
- * functions are pure. Rows are committed only if the number of received rows equals the number that the search job
- * reports. If a response was lost, or the service cut the search short, a separate count must also confirm the number
- * of written rows.
+ * functions are pure. Rows are committed only if as many rows were received as the search job reports. After a lost
+ * response, or if the service cut the search short, a separate count must also confirm the number of written rows.
  */
 
 import { assert } from '../../base/assert.ts';
@@ -221,7 +220,7 @@ function judgeUnread(run: SearchFacts, cut: Cut | undefined): Verdict {
 }
 
 /**
- * Reports an interval as incomplete, because the service cut the search short and the query cannot be split (E8). The
+ * Reports an interval as incomplete. The service cut the search short, and the query cannot be split (E8), so the
  * missing rows cannot be exported.
  */
 function judgeUnsplittable(run: SearchFacts, figures: RowFigures | undefined): Verdict {
