@@ -29,7 +29,7 @@ export interface CommandRun {
   command: string;
 }
 
-/** Returns the parser for the command line. After a command has ended, `run` contains its exit status. */
+/** Returns the parser for the command line. When a command has ended, its exit status is in `run`. */
 export function createProgram(context: CommandContext, run: CommandRun): Command {
   const program = new Command('logfleet')
     .description(
@@ -111,8 +111,8 @@ function helpHint(command: string): string {
 }
 
 /**
- * Throws a `UsageError` if an argument or the value of a flag is empty. Such a value usually comes from an unset shell
- * variable, and as a path it would mean the current folder.
+ * Throws a `UsageError` if an argument or the value of a flag is empty. An empty value usually comes from an unset
+ * shell variable. As a path, it would mean the current folder.
  */
 function refuseEmptyValues(command: Command): void {
   const position = command.args.indexOf('');

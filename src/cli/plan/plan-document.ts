@@ -28,7 +28,10 @@ export function planDocument(plans: AllPlans): object {
   };
 }
 
-/** Reports whether any policy will upgrade collectors, any export will search, or any schedule will create runs. */
+/**
+ * Returns true if there is something to do: a policy will upgrade collectors, an export will search, or a schedule will
+ * create runs.
+ */
 export function hasChanges({ outlooks, exports, schedules }: AllPlans): boolean {
   const isSearching = exports.some(({ kind }) => kind === 'plan' || kind === 'waiting');
   return outlooks.some(hasUpgrades) || isSearching || schedules.some(hasRunsLeft);

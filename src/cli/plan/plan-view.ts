@@ -166,7 +166,8 @@ function describeTime({ forecast, upgrade }: RolloutPlan): string | undefined {
 }
 
 /**
- * Renders the first few maintenance windows in a plan. No upgrade starts in the last `lastMs` milliseconds of a window.
+ * Renders the first few maintenance windows of a plan. In the last `lastMs` milliseconds of a window, no upgrade
+ * starts.
  */
 function describeWindows({ forecast }: RolloutPlan, lastMs: number): string | undefined {
   const windows = forecast?.windows ?? [];

@@ -57,7 +57,7 @@ export interface Planned {
 
 const workers = 16;
 
-/** Plans the policies. Rejects on abort and on unexpected errors. */
+/** Plans the policies. Rejects if the signal is aborted, and after unexpected errors. */
 export async function planPolicies(options: PlanningOptions): Promise<Planned> {
   return new PlanSession(options).run();
 }
@@ -145,7 +145,7 @@ class PlanSession {
     return isOver ? problemOf(policy, error) : undefined;
   }
 
-  /** Wraps a reconciler, so that the planner records each error that the reconciler throws for a policy. */
+  /** Wraps a reconciler. The planner thus learns of each error that the reconciler throws for a policy. */
   #watched(reconciler: Reconciler): Reconciler {
     return {
       reconcile: async (key, signal) => {

@@ -18,8 +18,8 @@ import { union } from '../../schedule/time-spans.ts';
 import { clockMarginMs, type ExportOutlook } from './export-planner.ts';
 
 /**
- * Periods in ms over which the number of runs per day is averaged. The longer period is for schedules with fewer than
- * one run per day.
+ * Periods in ms over which the mean number of runs per day is computed. The longer period is for schedules with fewer
+ * than one run per day.
  */
 const averagedMs = [28 * dayMs, 364 * dayMs] as const;
 /** Maximum number of due runs that are counted. */
@@ -41,7 +41,10 @@ export interface ScheduleRuns {
   readonly sample: ScheduleSample | undefined;
 }
 
-/** Run of a schedule that is planned like a single export. The costs of all runs are estimated from its plan. */
+/**
+ * Sample run of a schedule. It is planned like a single export, and the costs of all other runs are estimated from its
+ * plan.
+ */
 export interface ScheduleSample {
   readonly span: TimeRange;
   /** True if no run has complete data yet. In that case, the sample is a period before the first run. */
@@ -92,8 +95,8 @@ function ticksIn(calendar: TickCalendar, afterMs: number, untilMs: number): numb
 }
 
 /**
- * Returns the number of runs that become due after `afterMs`, up to and including `untilMs`. Also counts the last run
- * of a schedule that ends between two times of its cron schedule.
+ * Returns the number of runs that become due after `afterMs`, up to and including `untilMs`. If the schedule ends
+ * between two times of its cron schedule, the last, shorter run is also counted.
  */
 function dueIn({ calendar, startMs, endMs, settleDelayMs }: ScheduleTimes, afterMs: number, untilMs: number): number {
   const [fromMs, toMs] = [afterMs - settleDelayMs, untilMs - settleDelayMs];
@@ -146,8 +149,8 @@ export interface ScheduleFigures {
   readonly perRun: RunEstimates;
   readonly nextDay: RunEstimates;
   /**
-   * Estimates for all due runs. `durationMs` is undefined if the due runs would never be complete, because new runs
-   * need the whole request rate.
+   * Estimates for all due runs. `durationMs` is undefined if new runs need the whole request rate, so that the due runs
+   * would never be complete.
    */
   readonly backfill: (RunEstimates & { readonly durationMs: number | undefined }) | undefined;
   /** Fraction of the allowed request rate that the schedule needs. Undefined if the schedule has ended. */

@@ -45,7 +45,7 @@ export function renderConditions({ conditions = [] }: WithConditions, nowMs: num
 
 /**
  * Returns a warning if the status describes an earlier generation of the spec. Returns undefined for a resource that is
- * being deleted, because its deletion raises the generation.
+ * being deleted, because the deletion itself raises the generation.
  */
 export function renderBehind(resource: {
   readonly metadata: { readonly generation: number; readonly deletionTimestamp?: string };

@@ -49,7 +49,7 @@ export const exportView: KindView<SearchExport> = {
   },
   inFlight: ({ jobs = [] }) => {
     if (jobs.length === 0) return undefined;
-    return `${counted(jobs.length, 'running search is', 'running searches are')} read to the end`;
+    return `${counted(jobs.length, 'search in flight runs', 'searches in flight run')} to completion`;
   },
 };
 

@@ -53,8 +53,8 @@ function renderNextStep({ resume, approve }: NextSteps): string {
 }
 
 /**
- * Returns the message about a resource that is waiting for a user, followed by the command to run. If the rollout is
- * stopped, the text begins with the reason for the stop instead of `message`.
+ * Returns the message about a resource that is waiting for a user, and the command that the user can run. If the
+ * rollout is stopped, the reason for the stop replaces `message`.
  */
 export function renderMessage({ kind, status }: AnyResource, message: string, steps: NextSteps): string {
   const stop = kind === 'CollectorVersionPolicy' ? status?.rollout?.stopped : undefined;
@@ -94,7 +94,7 @@ function retryStep(resource: AnyResource, options: TargetOptions): string | unde
   return isStopped ? commandLine('retry', resource, options) : undefined;
 }
 
-/** File that pauses the whole operator. Several files can do so at the same time. */
+/** A file that pauses the whole operator. There can be several such files at the same time. */
 interface PauseOfAll {
   /** Path of the manifest directory, as given on the command line. */
   readonly directory: string;

@@ -36,7 +36,7 @@ const stageColours: Readonly<Record<StageStatus['state'], Colour>> = {
 };
 
 const widestBar = 40;
-/** Minimum length of a bar in columns. A shorter bar would show no more than the numbers beside it. */
+/** Minimum length of a bar in columns. A shorter bar would add nothing to the numbers beside it. */
 const shortestBar = 6;
 const gap = '  ';
 
@@ -134,6 +134,7 @@ export function renderAnalysis({ analysis }: StageStatus): readonly string[] {
 
 /**
  * Renders the message analysis after a rollback. @param compared number of collectors whose messages were counted again
+ * after the rollback
  */
 function renderRecovery(
   { state, recovered = 0, message = noReason, period }: RecoveryStatus,

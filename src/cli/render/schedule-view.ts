@@ -14,7 +14,7 @@ import { columnWidths, type Fact, renderFacts, renderRow } from './table.ts';
 import { printable, renderAgeSince, renderBytes, renderCount } from './text.ts';
 import { type KindView, type Moment, renderView, type ViewOptions } from './view-layout.ts';
 
-/** Maximum number of lines for each kind of detail, such as runs. */
+/** Maximum number of lines to show for each kind of detail, such as runs. */
 interface Detail {
   readonly runs: number;
   readonly gaps: number;

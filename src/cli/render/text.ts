@@ -13,8 +13,8 @@ export function printable(text: string): string {
 }
 
 /**
- * Renders a duration in one or two units, like kubectl. A small negative duration becomes `0s`, because clocks can
- * differ. Other negative durations become `<invalid>`.
+ * Renders a duration in one or two units, like kubectl. Because clocks can differ, a small negative duration becomes
+ * `0s`. Any other negative duration becomes `<invalid>`.
  */
 export function renderAge(ageMs: number): string {
   const seconds = Math.trunc(ageMs / 1000);

@@ -155,8 +155,8 @@ function manifestFiles(file: string, cwd: string): readonly string[] {
 }
 
 /**
- * Returns the manifests in a folder and its subfolders. Omits the same entries as `logfleet run`: names that begin with
- * a dot, and links to folders, because these links can form cycles. `name` is the name of the folder in messages.
+ * Returns the manifests in a folder and its subfolders. Like `logfleet run`, ignores entries whose names begin with a
+ * dot, and links to folders, which can form cycles. `name` is the name of the folder in messages.
  */
 function manifestsBelow(folder: string, name: string): readonly string[] {
   const entries = ifReadable(name, () => readdirSync(folder, { withFileTypes: true }));

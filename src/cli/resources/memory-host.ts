@@ -1,6 +1,6 @@
 /**
- * Host that keeps resources in memory, for `logfleet export` and `logfleet plan`. There are no other replicas, so this
- * process is always the leader.
+ * Host that keeps resources in memory, for `logfleet export` and `logfleet plan`. The process has no other replicas, so
+ * it is always the leader.
  */
 import type { AnyResource, KindName, ResourceOf } from '../../api/kinds.ts';
 import { getOrAdd } from '../../base/get-or-add.ts';

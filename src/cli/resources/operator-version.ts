@@ -1,6 +1,6 @@
 /**
- * Reads the versions of a cluster's operators from annotations that the leaders write to their Leases. The Leases also
- * show whether an operator process is running.
+ * Reads the versions of the operators in a cluster. The leader of each operator writes its version to an annotation of
+ * its Lease. The Lease also shows whether an operator process is running.
  */
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -132,8 +132,8 @@ function isWorking({ renewedMs = 0 }: OperatorVersion, clock: Pick<Clock, 'now'>
 }
 
 /**
- * Returns a warning if no operator process is working in the cluster or namespace. Returns no warning if this is
- * unknown.
+ * Returns a warning if no operator process is working in the cluster or namespace. Returns no warning if it is unknown
+ * whether one is working.
  */
 export async function idleClusterNote(
   client: ApiClient,

@@ -1,6 +1,6 @@
 /**
- * Interface through which commands read and annotate resources, in a cluster or a directory. It takes no lock, so it
- * also works while an operator is running.
+ * Interface through which commands read and annotate resources, in a cluster or a directory. Reading takes no lock, so
+ * it also works while an operator is running.
  */
 
 import type { AnyResource, KindName } from '../../api/kinds.ts';
@@ -59,13 +59,16 @@ export interface ResourceReader {
     onTrouble?: (message: string | undefined) => void,
   ): Promise<void>;
   annotate(kind: KindName, key: ResourceKey, annotation: Annotation): Promise<void>;
-  /** Returns a warning if no operator process is working on the resources. Returns no warning if this is unknown. */
+  /**
+   * Returns a warning if no operator process is working on the resources. Returns no warning if it is unknown whether
+   * one is working.
+   */
   idleNote(): Promise<string | undefined>;
-  /** Returns the retained resources (manifest deleted, state kept). Absent for a cluster. */
+  /** Returns the retained resources (manifest deleted, state kept). This method is absent for a cluster. */
   retained?(): readonly RetainedResource[];
   /**
-   * Returns settings that show whether the whole operator is paused. Absent for a cluster, because a cluster may have
-   * several operators.
+   * Returns settings that show whether the whole operator is paused. This method is absent for a cluster, because a
+   * cluster may have several operators.
    */
   pauseOfAll?(): OperatorSettings;
   close(): Promise<void>;

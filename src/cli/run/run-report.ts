@@ -73,8 +73,8 @@ export function isFailedResource(resource: AnyResource): boolean {
 }
 
 /**
- * Returns true if upgrades of the resource failed or were refused. In that case, the message may not name all affected
- * collectors.
+ * Returns true if upgrades of the resource failed or were refused. The message of the resource may then not name all
+ * these collectors.
  */
 function hasMoreToTell({ status }: AnyResource): boolean {
   const reason = conditionOf(status, 'Stalled')?.reason;

@@ -19,8 +19,8 @@ export interface ListRow {
   /** Time at which a schedule fell behind. */
   readonly lagSince?: string;
   /**
-   * Lengths of the segments of a progress bar. For a policy, the number of collectors in each state of
-   * `collectorStates`. For an export, the exported and the remaining percentage.
+   * Lengths of the sections of a progress bar. For a policy, these are the numbers of collectors in the states of
+   * `collectorStates`. For an export, they are the exported and the remaining percentage.
    */
   readonly bar?: readonly number[];
   /** Progress in one line, or the reason why the resource makes no progress. */

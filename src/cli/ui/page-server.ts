@@ -199,8 +199,8 @@ function securityPolicy(html: string): string {
 }
 
 /**
- * Returns the response that refuses a request to the server on this port. Returns undefined if the request is allowed.
- * For port 80, `Host` and `Origin` may omit the port, because it is the default port of HTTP.
+ * Returns the response to a request that is not allowed, or undefined if the request is allowed. `Host` and `Origin`
+ * must name the server's port, unless it is port 80, the default port of HTTP.
  */
 export function refusalResponse(
   request: Pick<IncomingMessage, 'method' | 'headers'>,

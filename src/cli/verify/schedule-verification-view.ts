@@ -82,8 +82,8 @@ function checksOf({ verification, manifestsOnly }: ScheduleResult): readonly (re
 }
 
 /**
- * Says whether the runs select rows by message time or by receipt time. If the runs differ, gives the number of runs
- * for each.
+ * Returns a text that says whether the runs select rows by message time or by receipt time. If only some runs use
+ * receipt time, the text gives the numbers of runs.
  */
 function axisOf(runs: number, byReceiptTime: number): string {
   if (byReceiptTime === 0) return 'message time';

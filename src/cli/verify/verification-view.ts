@@ -245,7 +245,10 @@ function renderDropped({ totals: { duplicates, outside } }: Manifest): string {
   return parts.length === 0 ? '' : `; ${parts.join(' and ')}, which were dropped`;
 }
 
-/** Renders the number of received rows that are in the files of a neighbouring interval (E4). */
+/**
+ * Renders the number of rows that were received for this interval, but are in the files of a neighbouring interval
+ * (E4).
+ */
 function renderLeft(intervals: readonly CommitRecord[]): string {
   const left = intervals.reduce((sum, interval) => sum + interval.left, 0);
   return left === 0 ? '' : `; ${groupedText(left)} rows belong to the files of another interval`;

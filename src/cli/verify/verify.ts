@@ -87,7 +87,7 @@ async function resultOf(place: DestinationSettings, context: CommandContext, isO
     // If the only export to verify is missing, the argument of the command is wrong. If there are several exports, the
     // command continues with the others.
     if (isOne && !exportErrorCodes.has(error.code)) throw error;
-    // Adds the export's address, because the error message contains file names relative to the export's folder.
+    // Adds the address of the export, because the file names in the error message are relative to the export's folder.
     const problem = `${url}: ${error.message}`;
     return { url, isProven: false, document: { manifest: url, proven: false, problem }, lines: [], problem };
   } finally {
@@ -96,7 +96,10 @@ async function resultOf(place: DestinationSettings, context: CommandContext, isO
   }
 }
 
-/** Codes of errors in the export's files. All other errors come from wrong arguments to the command. */
+/**
+ * Codes of errors that mean that the export's files are wrong. All other errors come from wrong arguments to the
+ * command.
+ */
 const exportErrorCodes: ReadonlySet<string> = new Set(['destination.damaged', 'destination.frozen', 'cli.incomplete']);
 
 const layout = new ExportLayout('');

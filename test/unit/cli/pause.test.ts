@@ -131,7 +131,7 @@ describe('an export', () => {
   it('is paused and resumed like a policy', async () => {
     const paused = await run(pauseCommand, [sampleExport()], 'sx/errors');
     expect(paused.stdout).toBe(
-      'sx/errors in namespace logging: paused; 2 running searches are read to the end. To resume: logfleet resume sx/errors\n',
+      'sx/errors in namespace logging: paused; 2 searches in flight run to completion. To resume: logfleet resume sx/errors\n',
     );
     const annotations = { 'logfleet.dev/paused': 'true' };
     const resumed = await run(resumeCommand, [sampleExport({ metadata: { annotations } })], 'sx/errors');

@@ -60,7 +60,7 @@ export class VisibleRows {
     this.refresh();
   }
 
-  /** Makes `range` the visible rows. Reads them from the server unless all are known and up to date. */
+  /** Makes `range` the visible rows. If they are not all known and up to date, reads them from the server. */
   show(range: RowRange): void {
     this.#range = range;
     const indices = Array.from({ length: range.count }, (_, place) => range.first + place);
