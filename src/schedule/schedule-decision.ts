@@ -268,7 +268,7 @@ function* dueRuns({ open, untilMs }: DueTime, settings: ScheduleSettings): Gener
 }
 
 /**
- * Returns the ended runs to delete because they exceed the history limits, oldest first. Incomplete runs are deleted
+ * Returns the ended runs that exceed the history limits and must be deleted, oldest first. Incomplete runs are deleted
  * last. A complete run without a schedule record is kept.
  */
 function beyondHistory(present: readonly Run[], { settings, recorded }: ScheduleSnapshot): readonly Run[] {

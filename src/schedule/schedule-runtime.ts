@@ -3,8 +3,8 @@
  * if the process ends between two writes (S6).
  *
  * The status names a run before the run is created. Status writes use an optimistic lock, so a process with outdated
- * data announces no runs. A new leader first lists the schedules and runs again, because the creation of runs that are
- * already announced needs no status write.
+ * data announces no runs. A new leader first lists the schedules and runs again. Otherwise, it could create runs from
+ * outdated data, because the creation of a run that is already announced needs no status write.
  */
 import type { Accounts } from '../account/accounts.ts';
 import { shareSize } from '../account/worker-shares.ts';

@@ -172,7 +172,8 @@ interface Leaf {
 const leaves = leavesOf(schema).filter(({ path: [first = ''] }) => !['enabled', 'global'].includes(first));
 
 function leavesOf(schema: ValuesSchema, path: readonly string[] = []): readonly Leaf[] {
-  // An example in the schema describes a whole Kubernetes object, which the test sets as one value.
+  // If the schema has an example for a group of settings, the group describes a Kubernetes object, which the test sets
+  // as one value.
   if (!schema.properties || schema.examples) return [{ path, schema }];
   return Object.entries(schema.properties).flatMap(([name, each]) => leavesOf(each, [...path, name]));
 }

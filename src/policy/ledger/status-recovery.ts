@@ -141,7 +141,7 @@ function shownStop(
   if (!stopped || stop) return undefined;
   const { reason, message, time, stage } = stopped;
   const atMs = Date.parse(time);
-  // `liftedAtMs` is the time of the last stop that a user's retry has ended. A stop that is not newer has ended, too.
+  // The user's last retry has ended the stop at `liftedAtMs` and all earlier stops.
   if (handled?.liftedAtMs !== undefined && atMs <= handled.liftedAtMs) return undefined;
   return { kind: stopKinds[reason], message, atMs, ...(stage === undefined ? {} : { stage }) };
 }

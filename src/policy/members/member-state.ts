@@ -193,7 +193,8 @@ export function isOffline(row: Row | undefined, ending: Ending | undefined): boo
  * - `silent`: this rollout upgraded the collector, and the collector is no longer alive.
  * - `silentBefore`: the collector runs the target version, was not upgraded by this rollout, and is not alive.
  * - `mended`: the collector's upgrade failed, but the collector now runs the target version.
- * - `contradicted`: the list contradicts the outcome of the last upgrade, so another listing must confirm it (U6, U8).
+ * - `contradicted`: the list contradicts the outcome of the last upgrade, and another listing must show which is
+ *   correct (U6, U8).
  */
 export type RowNote = 'silent' | 'silentBefore' | 'mended' | 'contradicted';
 

@@ -152,8 +152,8 @@ function fromTheStart({ stages: _, approved: __, ...header }: LedgerHeader, appr
 }
 
 /**
- * Returns the header with the approval of a stage. Approving an inconclusive stage also ends the stage and resumes the
- * rollout.
+ * Returns the ledger header after the approval of a stage. Approving an inconclusive stage also ends the stage and
+ * resumes the rollout.
  */
 function approved(header: LedgerHeader, stage: string, wallMs: number): LedgerHeader {
   const given = { ...header, approved: [...(header.approved ?? []), stage] };

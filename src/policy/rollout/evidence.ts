@@ -223,8 +223,8 @@ export function applyRetry(input: DecideInput, pending: PendingChanges): void {
 }
 
 /**
- * Returns the ledger entry that a collector gets when a rolled-back rollout is retried (U14). If the collector was
- * rolled back, its entry must be deleted, and this function returns undefined.
+ * Returns a collector's ledger entry after a user has retried a rolled-back rollout (U14). Returns undefined if the
+ * collector was rolled back, because its entry must then be deleted.
  */
 function retriedAfterRollback(entry: Entry, target: string): Entry | undefined {
   const { ending } = entry;

@@ -50,8 +50,8 @@ export function describeEssentials(input: EssentialsInput): Essentials {
   const { policy, isLedgerNeeded, health, counts, overlap, window, wallMs } = input;
   const { header } = input.state;
   const { generation } = policy.metadata;
-  // A rollout with failed collectors has not ended, because a user can retry their upgrades. A stage may start and soak
-  // after the completion of its rollout.
+  // A rollout with failed collectors has not ended, because a user can retry their upgrades. A rollout with a running
+  // stage has not ended either, even if it was completed before the stage started.
   const isOver =
     (header.completedAtMs !== undefined || health.ready === 'True') &&
     input.state.current === undefined &&

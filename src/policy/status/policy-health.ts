@@ -229,8 +229,8 @@ function observing({ spec, fleet, targetVersion }: HealthInput): Health | undefi
 const observesOnly = 'spec.mode is Observe, so no upgrade starts.';
 
 /**
- * If the searches for a message analysis fail, returns the health of the policy. Otherwise returns undefined. If the
- * user must act, the policy is stalled. Otherwise, the failure counts as an outage of the service (H2).
+ * If the searches for a message analysis fail, returns the health of the policy. Otherwise returns undefined. The
+ * policy is stalled if the user must act. If not, the failure counts as an outage of the service (H2).
  */
 function analysisUnavailable({ fleet, targetVersion, state }: HealthInput): Health | undefined {
   const gate = state?.gate;

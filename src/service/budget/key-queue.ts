@@ -9,8 +9,7 @@ import { requestClasses } from './turn-order.ts';
  */
 const workShare = 0.8;
 /**
- * Time in ms, after a request for a search job, for which some of the concurrent requests are reserved for keep-alives
- * of search jobs.
+ * After a request for a search job, some of the concurrent requests are reserved for keep-alives for this time in ms.
  */
 const pollExpectedMs = 30_000;
 const ofJobs: ReadonlySet<RequestClass> = new Set(['keepAlive', 'jobCreation', 'jobCare']);

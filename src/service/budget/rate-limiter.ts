@@ -26,8 +26,8 @@ export interface Reservation {
   /** Time in ms from sending the request to the first bytes of its response. Undefined until they arrive. */
   roundTripMs: number | undefined;
   /**
-   * Time in ms by which this request's round trip exceeded the shortest recent one. The network may have caused this
-   * delay.
+   * Time in ms by which this request's round trip exceeded the shortest recent round trip. The network may have caused
+   * this delay.
    */
   lateMs: number;
   /** Upper bound of the time at which the request arrived at the service. Undefined if unknown. */

@@ -138,7 +138,7 @@ export class RequestBudget {
 
   /**
    * Reports whether every access key is within its limit on requests in flight. After a limit has been lowered, a key
-   * can exceed it for a while.
+   * can exceed the new limit for a while.
    */
   isWithinLimits(): boolean {
     const nowMs = this.#clock.monotonic();

@@ -57,7 +57,7 @@ export class KeyCheck {
 
   /**
    * Records that the service rejected the key. If `isRepeated` is true, the client sends this request again, which
-   * checks the key a second time. Otherwise, if this request checked the key, all waiting requests fail.
+   * checks the key a second time. If it is false and this request checked the key, all waiting requests fail.
    */
   rejected(call: Call, rejection: ServiceError, isRepeated: boolean): void {
     this.#isRejected = true;
