@@ -191,8 +191,9 @@ export interface Stage {
   readonly name: string;
   /**
    * Number of collectors in the stage, from 1 to 1000000, or a percentage of the collectors that the policy selects
-   * when the first stage of the rollout starts. A percentage is rounded up to at least 1 collector. Collectors are
-   * chosen by a hash of their id, so each rollout chooses the same collectors, as long as they can be upgraded.
+   * when the first stage of the rollout starts. A percentage is rounded up to at least 1 collector. A hash of the
+   * collectors' ids decides which collectors are chosen. Each rollout therefore chooses the same collectors, as long as
+   * they can be upgraded.
    */
   readonly size?: number | string;
   /**
@@ -407,8 +408,8 @@ export interface CollectorVersionPolicyStatus {
   readonly ledgerFormat?: number;
   /**
    * Address of the log service. Present only while the policy needs no ledger (stored rollout state), for example
-   * before the first upgrade. If logfleet finds no ledger after a restart, this field shows that no ledger was lost,
-   * because the policy never had one.
+   * before the first upgrade. If logfleet finds no ledger after a restart, it can tell from this field that the policy
+   * never had a ledger, and that none was lost.
    */
   readonly noLedgerFor?: string;
   /**
@@ -492,9 +493,9 @@ export interface OperatorEntry {
    */
   readonly since: string;
   /**
-   * Time that operators of the same policy use to check whether the other operators are still running. To ask, an
-   * operator writes a newer time into its own `seen`. To respond, another operator copies this time into its own
-   * `seen`. If an operator does not respond within a minute, its entry is removed.
+   * Time with which the operators of a policy check whether the other operators are still running. An operator asks the
+   * others by writing a newer time into its own `seen`. The others respond by copying this time into their own `seen`.
+   * If an operator does not respond within a minute, its entry is removed.
    */
   readonly seen: string;
 }
@@ -526,7 +527,7 @@ export interface Rollout {
   readonly stage?: string;
   /**
    * Estimated time at which the last collector will be upgraded, computed from the running soak and the speed over the
-   * last 15 minutes. The estimate ignores later soaks, approvals and maintenance windows; `logfleet plan` takes them
+   * last 15 minutes. The estimate ignores later soaks, approvals and maintenance windows. `logfleet plan` takes these
    * into account. Absent while the speed is unknown, or while the rollout is waiting for a person.
    */
   readonly estimatedCompletionTime?: string;
@@ -541,8 +542,9 @@ export interface Rollout {
    */
   readonly stopped?: StoppedRollout;
   /**
-   * Actions that people took in this rollout, such as approvals and retries, oldest first, at most 20. Older actions
-   * are removed, except the last retry, the last pause or resume, and the last approval of each stage.
+   * Actions that people took in this rollout, such as approvals and retries, oldest first, at most 20. If there are
+   * more, older actions are removed, except the last retry, the last pause or resume, and the last approval of each
+   * stage.
    */
   readonly actions?: readonly PersonAction[];
 }
@@ -700,12 +702,16 @@ export interface QuietMember {
   readonly id: string;
   /** Name of the collector. */
   readonly name: string;
-  /** Number of messages that the collector sent after the upgrade, in a period as long as the analysis `duration`. */
+  /**
+   * Number of messages that the collector sent after the upgrade, counted over the `duration` of the message analysis.
+   */
   readonly messages: number;
-  /** Number of messages that the collector sent before the upgrade, in a period as long as the analysis `duration`. */
+  /**
+   * Number of messages that the collector sent before the upgrade, counted over the `duration` of the message analysis.
+   */
   readonly baseline: number;
   /**
-   * Number of messages that the collector sent after its rollback, in a period as long as the analysis `duration`.
+   * Number of messages that the collector sent after its rollback, counted over the `duration` of the message analysis.
    * Absent until the messages are counted, and for a collector that was deleted before the count.
    */
   readonly messagesAfterRollback?: number;
@@ -785,7 +791,7 @@ export interface CollectorCounts {
    * `status.skippedReasons` lists the reasons.
    */
   readonly skipped: number;
-  /** Number of collectors that the selector matches, but that another policy owns and upgrades. */
+  /** Number of collectors that the policy's selector matches, but that belong to another policy. */
   readonly foreign: number;
 }
 
@@ -853,8 +859,9 @@ export interface RolloutRecord {
   /** Number of collectors whose upgrade and all its retries had failed when the rollout ended. */
   readonly failed: number;
   /**
-   * Actions that people took in this rollout, such as approvals and retries, oldest first, at most 20. Older actions
-   * are removed, except the last retry, the last pause or resume, and the last approval of each stage.
+   * Actions that people took in this rollout, such as approvals and retries, oldest first, at most 20. If there are
+   * more, older actions are removed, except the last retry, the last pause or resume, and the last approval of each
+   * stage.
    */
   readonly actions?: readonly PersonAction[];
 }

@@ -47,8 +47,8 @@ export interface SearchExportScheduleSpec {
   readonly backfillOrder: 'NewestFirst' | 'OldestFirst';
   /**
    * Number of completed runs whose SearchExports are kept, from 0 to 100 (default 3). The SearchExports of other
-   * completed runs are deleted, the oldest first. Those of runs that are not proven complete are deleted last. The
-   * files of all runs are kept.
+   * completed runs are deleted, the oldest first. The SearchExports of runs that are not proven complete are deleted
+   * last. The files of all runs are kept.
    */
   readonly successfulRunsHistoryLimit: number;
   /**
@@ -157,8 +157,8 @@ export interface SearchExportScheduleStatus {
    */
   readonly gaps?: readonly ScheduleGap[];
   /**
-   * Runs (SearchExports) of the schedule, newest first. If there are too many, complete and failed runs are left out
-   * first, then incomplete runs.
+   * Runs (SearchExports) of the schedule, newest first. If a schedule has more than 50 runs, complete and failed runs
+   * are left out first, then incomplete runs.
    */
   readonly runs?: readonly RunStatus[];
   /**
@@ -179,8 +179,8 @@ export interface OperatorEntry {
    */
   readonly since: string;
   /**
-   * Time that operators of the same resource use to check whether the other operators are still running. To ask, an
-   * operator writes a newer time into its own `seen`. To respond, another operator copies this time into its own
+   * Time with which the operators of a resource check whether the other operators are still running. An operator asks
+   * the others by writing a newer time into its own `seen`. The others respond by copying this time into their own
    * `seen`. If an operator does not respond within a minute, its entry is removed.
    */
   readonly seen: string;

@@ -17,8 +17,8 @@ export interface SearchExportSpec {
   /**
    * Query in the log service's query language. If every step of the query processes each row on its own (`where`,
    * `parse`, `fields`, `json` and similar), logfleet splits the time range into several searches. Such a query can find
-   * any number of rows. Any other query, such as an aggregation, runs as a single search job. If this job finds more
-   * rows than the service returns, the export is incomplete.
+   * any number of rows. Any other query, such as an aggregation, runs as a single search job. If this search job finds
+   * more rows than the service can return, the export is incomplete.
    */
   readonly query: string;
   /**
@@ -616,8 +616,8 @@ export interface SearchExportStatus {
    */
   readonly startTime?: string;
   /**
-   * Time at which the export completed or failed. Absent until then. `spec.ttlSecondsAfterFinished` is counted from
-   * this time.
+   * Time at which the export completed or failed. Absent while the export has not ended. `spec.ttlSecondsAfterFinished`
+   * is counted from this time.
    */
   readonly completionTime?: string;
   /**
@@ -683,8 +683,8 @@ export interface OperatorEntry {
    */
   readonly since: string;
   /**
-   * Time that operators of the same resource use to check whether the other operators are still running. To ask, an
-   * operator writes a newer time into its own `seen`. To respond, another operator copies this time into its own
+   * Time with which the operators of a resource check whether the other operators are still running. An operator asks
+   * the others by writing a newer time into its own `seen`. The others respond by copying this time into their own
    * `seen`. If an operator does not respond within a minute, its entry is removed.
    */
   readonly seen: string;
@@ -738,8 +738,8 @@ export interface ProgressStatus {
    */
   readonly bytesScanned?: number;
   /**
-   * Number of duplicate rows that the log service returned. They are not written, so each row is in the files only
-   * once.
+   * Number of duplicate rows that the log service returned. Duplicate rows are not written, so each row is in the files
+   * only once.
    */
   readonly duplicatesDropped: number;
   /** Rows written per second, averaged over the last minute. Absent if no rows were written. */
