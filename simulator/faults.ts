@@ -29,8 +29,8 @@ export interface FaultSubject {
 }
 
 /**
- * Whether the service still carries out a request that is affected by this kind of fault. A scenario can override the
- * value with `effect`.
+ * For each kind of fault: whether the service still carries out the request. A scenario can override this with the
+ * setting `effect`.
  */
 const takesEffect: Readonly<Record<FaultKind, boolean>> = {
   reset: false,

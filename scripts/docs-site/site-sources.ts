@@ -1,4 +1,7 @@
-/** Copies the pages of a checkout for VitePress. Creates a page for each linked file or folder that is not a page. */
+/**
+ * Copies the documentation of a checkout for VitePress. If a page links to a file or folder that is not a page, creates
+ * a page for this file or folder.
+ */
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, extname, join, normalize, relative } from 'node:path';
 import { pages, startPage } from '../../tools/docs-site/navigation.ts';
