@@ -31,7 +31,8 @@ export class ServiceQuirks {
   /** Duration in ms of the latest aggregation that counted rows; undefined until one has ended. */
   countMs: number | undefined;
   /**
-   * Smallest row count at which the service has cut a search short (E4). Undefined if it has not cut any search short.
+   * Smallest row count at which the service has cut a search short (E4). Undefined if the service has not cut any
+   * search short.
    */
   smallestLimit: number | undefined;
   /** Time in ms by which the service's clock is behind logfleet's clock (E11); 0 if the service's clock is ahead. */
@@ -66,8 +67,8 @@ export class ServiceQuirks {
   }
 
   /**
-   * Stores the duration of a search. `statuses` is the number of status requests that were sent until the search was
-   * known to have ended.
+   * Stores the duration of a search. `statuses` is the number of status requests that were needed to learn that the
+   * search had ended.
    */
   took(searchMs: number, statuses: number): void {
     const isAsExpected = this.searchMs !== undefined && statuses <= 1;
@@ -89,7 +90,10 @@ export class ServiceQuirks {
   }
 }
 
-/** Stores the observed behaviour of each service, separately for searches by message time and by receipt time (E10). */
+/**
+ * Stores what logfleet has observed about each service, separately for searches by message time and by receipt time
+ * (E10).
+ */
 export class QuirksOfServices {
   readonly #byService = new Map<string, ServiceQuirks>();
 

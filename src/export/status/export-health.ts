@@ -19,7 +19,10 @@ import type { ExportWording } from './export-wording.ts';
 
 export interface ExportHealth extends Health {
   readonly isComplete: boolean;
-  /** True if the export has failed. The export continues when a user changes the limit or the policy that ended it. */
+  /**
+   * True if the export has failed. The export continues if a user changes the limit or the `incompletePolicy` that
+   * caused the failure.
+   */
   readonly isFailed: boolean;
 }
 
@@ -64,7 +67,7 @@ export function endedHealth(end: 'complete' | 'failed' | 'stalled', reason: stri
   return { ...(end === 'complete' ? done : end === 'failed' ? failed : exportStalled), reason, message };
 }
 
-/** Returns the health that a condition in the status describes. */
+/** Returns the health of an ended export, as described by a condition in its status. */
 export function shownHealth({ type, reason, message }: Condition): ExportHealth {
   return endedHealth(type === 'Complete' ? 'complete' : type === 'Failed' ? 'failed' : 'stalled', reason, message);
 }
@@ -82,7 +85,10 @@ const failed = { ...exportStalled, isFailed: true } as const;
 export const exportAtWork = { ...noFlags, ready: 'False', reconciling: true } as const;
 const outage = { ...exportAtWork, outage: true } as const;
 
-/** Minimum clock difference in ms that messages mention. */
+/**
+ * Messages mention the difference between the service's clock and logfleet's clock only if it is at least this time in
+ * ms.
+ */
 const noteworthyBehindMs = 60_000;
 /** Maximum number of unknown field names that a message lists. */
 const namedFields = 3;
@@ -208,7 +214,10 @@ const needsAnother: ReadonlySet<string> = new Set([
 const unchangeable =
   'The settings that must be corrected cannot be changed in an existing SearchExport: create a new one with a different name.';
 
-/** Reports the export's last failure if a user must correct its cause. The report ends when a search succeeds. */
+/**
+ * Reports the export's last failure if a user must correct the cause of this failure. It is no longer reported when a
+ * search has succeeded.
+ */
 function stalledByTrouble({ view, wording }: ExportHealthInput): ExportHealth | undefined {
   const error = view?.lastError;
   if (error?.handling.kind !== 'stall') return undefined;
@@ -217,7 +226,7 @@ function stalledByTrouble({ view, wording }: ExportHealthInput): ExportHealth | 
   return { ...exportStalled, reason: error.reason, message: withFullNames(message, view?.location) };
 }
 
-/** Expands relative file names in a message to full names. `location` is the URL of the export's folder. */
+/** Replaces relative file names in a message with full names. `location` is the URL of the export's folder. */
 function withFullNames(message: string, location: string | undefined): string {
   const [folder] = /[^/]+\/[^/]+$/.exec(location ?? '') ?? [];
   if (location === undefined || folder === undefined) return message;
@@ -250,7 +259,7 @@ function limitReached({ view, limits, wording }: ExportHealthInput): ExportHealt
   return { ...failed, reason: reasons.maxBytesScannedReached, message };
 }
 
-/** Reports incomplete intervals when no other interval can be searched. */
+/** Reports incomplete intervals, but only while no other interval can be searched. */
 function unproven({ view, limits, wording }: ExportHealthInput): ExportHealth | undefined {
   const wait = view?.waitsFor;
   if (!view || wait?.kind !== 'people') return undefined;

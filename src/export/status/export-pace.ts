@@ -33,8 +33,8 @@ export class ExportPace {
   #samples: readonly PaceSample[] = [];
 
   /**
-   * Adds a sample. Removes samples that are too old. Also removes samples with more rows than the new sample, because
-   * they would result in a negative speed.
+   * Adds a sample, and removes samples that are too old. Samples with more rows than the new sample are also removed,
+   * because they would result in a negative speed.
    */
   add(sample: PaceSample): void {
     const oldestMs = sample.atMs - estimateSpanMs;

@@ -51,7 +51,7 @@ export function describeExportEssentials(input: ExportStatusInput): SearchExport
   const { completionTime: _, estimatedCompletionTime: __, outageStartTime: ___, ...rest } = before ?? {};
   const { manifest: knownManifest, ...kept } = rest;
   const location = view?.location;
-  // The status keeps the manifest found by an earlier process until the destination has been read.
+  // Until the destination has been read, the status still shows the manifest that an earlier process found.
   const isUnread = view === undefined || view.stage === 'loading';
   const manifest = view?.manifest ? describeManifest(view.manifest) : isUnread ? knownManifest : undefined;
   return {

@@ -1,4 +1,4 @@
-/** Words that differ between messages about a SearchExport and messages about an export on the command line. */
+/** Words in messages that are different for a SearchExport and for an export on the command line. */
 
 /** Path, below `spec`, of a field that messages mention. */
 export type WordedField =

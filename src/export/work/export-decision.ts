@@ -93,8 +93,8 @@ export interface ExportProgress extends Pick<ManifestTotals, 'rows' | 'bytes' | 
   /** Finished fraction of the export, from 0 to 1. Each planned segment has the same weight. */
   readonly coveredRatio: number;
   /**
-   * Fraction of searches that have ended, from 0 to 1. `coveredRatio` is smaller until the written rows have been
-   * compared with the service's counts.
+   * Fraction of the searches that have ended, from 0 to 1. In contrast, `coveredRatio` stays below 1 until the written
+   * rows have been compared with the service's counts.
    */
   readonly searchesDone: number;
   readonly intervalsDone: number;
@@ -115,9 +115,12 @@ export interface ExportDecision<S extends RunningSearch = RunningSearch> {
   readonly endAsCut: readonly S[];
   /** True if commit records cover the whole time range. */
   readonly isCovered: boolean;
-  /** Intervals that the service must still confirm; empty until the whole time range has been exported. */
+  /**
+   * Intervals whose rows must still be compared with the service's counts; empty until the whole time range has been
+   * exported.
+   */
   readonly unproven: readonly CommitRecord[];
-  /** True if an aggregation must still confirm rows, now or after the last search. */
+  /** True if written rows must still be compared with the service's counts, now or after the last search. */
   readonly isDigestLeft: boolean;
   readonly waitsFor: SearchWait | undefined;
   readonly progress: ExportProgress;
@@ -206,7 +209,10 @@ function searchesLeft(input: ExportDecideInput, going: readonly RunningSearch[],
   return Math.ceil((maxMessages - expected) / fullRows);
 }
 
-/** Returns the number of rows that one search can return: the message limit, or an estimate of it. */
+/**
+ * Returns the maximum number of rows that one search can return. If the service's limit is unknown, returns an
+ * estimate.
+ */
 function fullSearchRows({ limits: { smallestLimit }, records, running }: ExportDecideInput): number {
   if (smallestLimit !== undefined) return smallestLimit;
   const found = running.reduce((max, { messageCount }) => Math.max(max, messageCount), usualLimit);
@@ -343,7 +349,10 @@ function lengthOf(segment: Segment | undefined): number {
   return segment ? segment.toMs - segment.fromMs : Number.POSITIVE_INFINITY;
 }
 
-/** Returns the monotonic time at which a search job must be ended, or Infinity if no job must be ended. */
+/**
+ * Returns the monotonic time at which the job of a search must be ended, or Infinity if the search has no job that must
+ * be ended.
+ */
 function dueMs({ createdAtMs, isSearching }: RunningSearch): number {
   return createdAtMs === undefined || !isSearching ? Number.POSITIVE_INFINITY : createdAtMs + longestSearchMs;
 }
@@ -375,8 +384,8 @@ const aimedRatio = 0.6;
 const widest = 4;
 
 /**
- * Returns the start of the range for the next search by receipt time, estimated from the number of rows in the previous
- * interval.
+ * Returns the start of the time range for the next search by receipt time. It is chosen based on the number of rows in
+ * the previous interval.
  */
 export function nextRangeStartMs(rest: Segment, before: CommitRecord, smallestLimit: number | undefined): number {
   const widthMs = before.toMs - before.fromMs;

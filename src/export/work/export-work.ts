@@ -2,7 +2,8 @@
  * Does the work of one export: plans and runs searches, checks that no row is missing, and writes the manifest.
  * `work-state.ts` contains the states of the work, and `next-actions.ts` decides the next actions. This file carries
  * out these actions, and converts their results into events for the state machine. All results are stored at the
- * destination (E3), so this process may end at any time. Only `advance` starts work, and it does not wait for the work.
+ * destination (E3), so this process may end at any time. Only the method `advance` starts work. It returns without
+ * waiting until this work has ended.
  */
 import { assert } from '../../base/assert.ts';
 import { asLogfleetError, type LogfleetError } from '../../base/errors.ts';
@@ -40,18 +41,18 @@ export interface ExportWorkOptions extends ExportTools {
   readonly scannedBytes: number;
   /** Index of this worker, and the number of the export's workers. */
   readonly worker: WorkerIndex;
-  /** Called when new work may be possible, so that the caller calls `advance`. */
+  /** Called when new work may be possible. The caller must then call `advance`. */
   readonly onChange: () => void;
 }
 
 /**
- * Text appended to a message about repeated rows if logfleet could not ask the service how many copies the service
- * stores (E6).
+ * Text at the end of a message about repeated rows. It is added if logfleet could not ask the service whether the
+ * service stores these rows more than once (E6).
  */
 const repeatsText =
   `; result pages repeated more than ${maxConfirmed} rows, so logfleet cannot ask the service whether it stores these rows more than once. ` +
   'If it does, set spec.proof to Count';
-/** Limits that allow no work. They apply until `advance` is called with the actual limits. */
+/** Limits with which no work starts. They apply until `advance` is called with the actual limits. */
 const noLimits: WorkLimits = {
   ...{ isPaused: true, parallelism: 1, settleDelayMs: 0, incompletePolicy: 'Fail', proof: 'Digest' },
   ...{ maxMessages: undefined, maxBytesScanned: undefined, deadlineMs: undefined },

@@ -21,7 +21,7 @@ export function amountText(amount: number): string {
   return `${text}${units[unit]}`;
 }
 
-/** Allows for floating-point rounding errors, as in 0.29 × 100. */
+/** Tolerance for floating-point rounding errors, such as the error in 0.29 × 100. */
 const roundingError = 1e-9;
 
 /** Converts a ratio to a whole percentage, rounded down, so that only a ratio of 1 yields 100. */

@@ -34,12 +34,12 @@ export interface RunningSearchesOptions {
   readonly onCommitted: (record: CommitRecord) => void;
   /** Called when another process writes commit records for this export. */
   readonly onOthers: () => void;
-  /** Called after the result of a search has been applied. */
+  /** Called when a search has ended and its result has been processed. */
   readonly onEnded: () => void;
 }
 
 export class RunningSearches {
-  /** Intervals to search first, beginning with the latest interval. */
+  /** Intervals that must be searched before all others. The latest interval comes first. */
   narrowed: readonly SearchOrder[] = [];
   /** Bytes scanned by searches that have ended. */
   endedBytes = 0;

@@ -58,12 +58,12 @@ export class StoredExport {
     return this.#destination && `${this.#destination.url}/${this.#definition.layout.folder}`;
   }
 
-  /** Number of unneeded files that the store keeps locked. */
+  /** Number of unneeded files that cannot be removed yet, because the store has locked them. */
   get lockedFiles(): number {
     return this.#destination?.lockedFiles?.size ?? 0;
   }
 
-  /** Opens the destination for use by the other functions. */
+  /** Opens the destination, so that the other methods can use it. */
   async open(): Promise<void> {
     this.#destination ??= await this.#open();
   }
@@ -162,7 +162,7 @@ export class StoredExport {
     return stored;
   }
 
-  /** Writes the manifest after the whole time range has been exported, and removes unneeded files. */
+  /** Writes the export manifest when the whole time range has been exported, and removes unneeded files. */
   async finish(coverage: Coverage, verdicts: readonly DigestVerdict[]): Promise<StoredManifest> {
     const { layout, identity } = this.#definition;
     const listed = await this.#listed();
@@ -172,7 +172,7 @@ export class StoredExport {
     return this.#complete(manifest, listed, coverage.voided);
   }
 
-  /** Checks an existing manifest, because users may have changed it or removed files. */
+  /** Checks the existing export manifest, because users may have changed it or removed files. */
   async #checkExisting(manifest: Manifest): Promise<StoredManifest> {
     const { layout, identity } = this.#definition;
     checkManifest(manifest, identity, layout);

@@ -134,7 +134,10 @@ export function initialState(startedAtMs: number): WorkState {
   return { kind: 'loading', startedAtMs, unread: 'none' };
 }
 
-/** Returns the state after an event. Throws a bug error if the event cannot occur in the current state. */
+/**
+ * Returns the state after an event. Throws an error if the event cannot occur in the current state, because that would
+ * be a bug.
+ */
 export function nextState(state: WorkState, event: WorkEvent): WorkState {
   if (state.kind === 'planning' || state.kind === 'exporting') {
     if (event.kind === 'tidyBegan') return { ...state, tidyAtMs: event.atMs + tidyDelayMs };
@@ -173,7 +176,7 @@ function afterPlanning(state: Planning, event: WorkEvent): WorkState {
     case 'loaded':
       return afterReading({ ...state, readAtMs: event.atMs }, event.found, event.atMs, 'none');
     case 'planned':
-      // Other processes may have used the same plan before (E2).
+      // The commit records must be read, because other processes may have used the same plan before (E2).
       return withPlan(state, { plan: event.plan, records: [], verdicts: [] }, 'new');
     default:
       return impossible(state, event);
@@ -256,7 +259,7 @@ function withRecords(state: Exporting, found: RecordsReading, atMs: number): Exp
   };
 }
 
-/** Returns those commit records whose intervals have no commit record in `others`. */
+/** Returns the commit records in `records` whose intervals have no commit record in `others`. */
 function without(records: readonly CommitRecord[], others: readonly CommitRecord[]): readonly CommitRecord[] {
   const keys = new Set(others.map((record) => recordKey(record)));
   return records.filter((record) => !keys.has(recordKey(record)));

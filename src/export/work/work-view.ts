@@ -1,4 +1,4 @@
-/** Limits of the work on an export, and the state of this work as used for the export's status. */
+/** Limits of the work on an export, and the state of this work, from which the export's status is built. */
 import type { LogfleetError } from '../../base/errors.ts';
 import type { CommitRecord } from '../../destination/commit-record.ts';
 import type { Manifest } from '../../destination/manifest.ts';
@@ -75,7 +75,7 @@ export interface WorkView {
    * the rows, because that process may have received such descriptions.
    */
   readonly undescribedFields: readonly string[];
-  /** Number of unneeded files that the store keeps locked. */
+  /** Number of unneeded files that cannot be removed yet, because the store has locked them. */
   readonly lockedFiles: number;
   /** Manifest of the export; undefined until the export is complete. */
   readonly manifest: StoredManifest | undefined;

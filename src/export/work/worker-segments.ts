@@ -41,8 +41,8 @@ export function idleRereadMs(sinceOthersMs: number): number {
 }
 
 /**
- * Returns one worker's share of a limit. The shares of all workers add up to the limit, except that each share is at
- * least 1.
+ * Returns one worker's share of a limit. The shares of all workers add up to the limit. However, each share is at least
+ * 1.
  */
 export function limitOfWorker(limit: number, { index, workers }: WorkerIndex): number {
   return Math.max(1, Math.floor((limit + workers - 1 - index) / workers));
@@ -69,7 +69,7 @@ export function segmentsOfWorker(
   ];
 }
 
-/** Returns the number of segments that another worker keeps: slightly more than half of its own. */
+/** Returns the number of its own segments that another worker keeps: slightly more than half of them. */
 function leftTo({ length }: readonly Segment[], parallelism: number): number {
   return parallelism + Math.ceil(Math.max(0, length - parallelism) / 2);
 }
