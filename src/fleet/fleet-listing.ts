@@ -387,7 +387,7 @@ export class FleetListing {
     for (const [id, { isIdle, onChange }] of [...this.#users]) if (isForAll || !isIdle || concerned.has(id)) onChange();
   }
 
-  /** Notifies policies after a successful read. If earlier reads failed, all idle policies are also notified. */
+  /** Notifies policies after a successful read. If the previous reads had failed, idle policies are also notified. */
   #notifyOfRead(isForAll: boolean): void {
     const isOver = this.#isProblemKnown && this.problem() === undefined;
     if (isOver) this.#isProblemKnown = false;
@@ -407,7 +407,8 @@ export class FleetListing {
   }
 
   /**
-   * Requests a new read of the collector list if the list is requested for a build that the service no longer offers.
+   * Requests a new read of the collector list if the current list was requested for a build that the service no longer
+   * offers.
    */
   #dropWithdrawn(offered: readonly Build[]): void {
     if (this.#sweep?.view.isOutdated(offered)) {
@@ -509,8 +510,8 @@ export class FleetListing {
   }
 
   /**
-   * Reports whether the collector list may lack collectors. Also returns true if the service offers no build whose list
-   * could confirm that this list is complete.
+   * Reports whether the collector list may lack collectors. Also returns true if completeness cannot be checked,
+   * because the service offers no other build whose list could be compared with this list.
    */
   async #leavesOut({ view, seen }: Sweep, counts: ReadonlyMap<string, number>): Promise<boolean> {
     if (this.rows.missesAny(seen)) return true;

@@ -109,7 +109,7 @@ export class FleetRows {
     }
   }
 
-  /** Reports whether any collector in the previous read of the list is missing from `seen`. */
+  /** Reports whether `seen` lacks any collector that the previous read of the list has shown. */
   missesAny(seen: ReadonlySet<string>): boolean {
     for (const [id, row] of this.#rows) if (row.missedSweeps === 0 && !seen.has(id)) return true;
     return false;
@@ -180,7 +180,7 @@ export class FleetRows {
   #renew(row: MutableRow, collector: Collector): void {
     const known = row.collector;
     const { id } = known;
-    // A later response may contain an older `lastSeenAliveMs`. The row keeps the newest value.
+    // A later response may contain an older `lastSeenAliveMs` than an earlier response. The row keeps the newest value.
     const isNewer = (collector.lastSeenAliveMs ?? 0) > (known.lastSeenAliveMs ?? 0);
     const { lastSeenAliveMs } = isNewer ? collector : known;
     if (!sameCollector(known, collector)) {

@@ -24,7 +24,7 @@ export interface Selection {
   readonly anchor: Anchor | undefined;
   readonly matches: (collector: Collector) => boolean;
   /**
-   * Called when a selected collector changes. Not called again until the policy has fetched the changes with
+   * Called when a selected collector changes. It is not called again until the policy has fetched the changes with
    * `takeChanged`.
    */
   readonly onChange: () => void;

@@ -213,7 +213,7 @@ export class Ownership {
    * time (U8)
    */
   forgetOrphans(beforeMs: number, seenMs: number): void {
-    // The map is sorted by the time at which the upgrades ended, so the loop stops at the first upgrade that must be
+    // The map is sorted by the time at which each upgrade ended, so the loop stops at the first upgrade that must be
     // kept.
     for (const [id, { atMs }] of this.#endedUpgrades) {
       if (atMs >= Math.min(beforeMs, seenMs)) break;
@@ -244,8 +244,8 @@ export class Ownership {
 }
 
 /**
- * Orders policies by precedence. Policies that may start upgrades come first. The next criteria are the priority
- * (highest first), the age (oldest first), and the namespace and name.
+ * Orders policies by precedence. Policies that may start upgrades come first. Among these, and among the others, the
+ * order is by priority (highest first), then by age (oldest first), then by namespace and name.
  */
 export function compareClaimants(left: Claimant, right: Claimant): number {
   return (
