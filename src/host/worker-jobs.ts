@@ -1,6 +1,6 @@
 /**
- * Interface to the Kubernetes Jobs in which exports run, and to their pods. It is not available when the operator reads
- * its resources from manifest directories.
+ * Interface to the Kubernetes Jobs in which exports run, and to the pods of these Jobs. The interface is not available
+ * if the operator reads its resources from manifest directories.
  */
 import type { LogfleetError } from '../base/errors.ts';
 
@@ -64,7 +64,7 @@ export interface WorkerJobs {
   readonly image: string;
   /** Reports whether Jobs and pods have been listed. */
   synced(): boolean;
-  /** Returns the error of the last list or watch, if it failed. */
+  /** Returns the error of the last list or watch. Returns undefined if the last list or watch did not fail. */
   problem(): LogfleetError | undefined;
   jobs(): Iterable<WorkerJob>;
   pods(): Iterable<WorkerPod>;

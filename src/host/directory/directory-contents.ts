@@ -75,7 +75,7 @@ export class DirectoryContents {
    * identity.
    */
   readonly #missingSinceMs = new Map<string, number>();
-  /** Records of resources whose state is retained without a manifest, by resource identity. */
+  /** Records of resources whose manifest was deleted and whose state is retained, by resource identity. */
   readonly #retained = new Map<string, ResourceRecord>();
   #secrets: ReadonlyMap<string, ManifestObject<DecodedSecret>> = new Map();
   #recordProblems: readonly PlacedFinding[] = [];
@@ -137,7 +137,7 @@ export class DirectoryContents {
   /** Called when a resource's manifest has been deleted or has reappeared. */
   protected onNotice(_: Notice): void {}
 
-  /** Returns the records of resources whose state is retained without a manifest. */
+  /** Returns the records of resources whose manifest was deleted and whose state is retained. */
   retained(): readonly ResourceRecord[] {
     return [...this.#retained.values()];
   }
@@ -298,8 +298,8 @@ export class DirectoryContents {
     for (const found of reading.resources.values()) {
       await collectFailure(failures, found, () => this.#adopt(found, reading));
     }
-    // Processes owners first. If an owner is deleted, the resources that the operator created for the owner are deleted
-    // too.
+    // Owners are processed first. If an owner is deleted, the resources that the operator created for this owner are
+    // then also deleted.
     const all = [...this.cache.all()].sort((a, b) => Number(isOwned(a)) - Number(isOwned(b)));
     for (const record of all) {
       if (reading.resources.has(identifyRecord(record))) continue;

@@ -20,7 +20,10 @@ export class DirectoryView extends DirectoryContents {
     false,
   );
 
-  /** Ongoing reading of the manifests, shared by all calls to `follow`. Undefined if no reading is in progress. */
+  /**
+   * Read of the manifests that is in progress, and that all calls to `follow` share. Undefined if no read is in
+   * progress.
+   */
   #reading: Promise<void> | undefined;
 
   /** Opens the directories and reads all manifests and resource records. */

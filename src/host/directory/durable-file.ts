@@ -138,8 +138,8 @@ export async function isFolder(path: string): Promise<boolean> {
 }
 
 /**
- * Flushes a folder to disk, so that renames in it survive a crash. Ignores errors, because some file systems cannot
- * flush folders.
+ * Flushes a folder to disk, so that renames in the folder survive a crash. Errors are ignored, because some file
+ * systems cannot flush folders.
  */
 async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');

@@ -70,8 +70,8 @@ export interface DecodedFile {
 }
 
 /**
- * Returns the last valid version of a resource. A new version is compared with it, because immutable fields must not
- * change.
+ * Returns the last valid version of a resource. New versions are compared with this version, because immutable fields
+ * must not change.
  */
 export type PreviousOf = (kind: KindName, key: ResourceKey) => object | undefined;
 

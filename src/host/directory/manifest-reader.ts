@@ -307,7 +307,10 @@ export class ManifestReader {
     return !isOperator || Math.max(clock.now() - changedAtMs, seenForMs) >= quietMs;
   }
 
-  /** Drops the stored data about removed files, except files whose resources still exist. */
+  /**
+   * Drops the stored data about files that were removed. The data about a file is kept as long as one of its resources
+   * still exists.
+   */
   #dropMemories(directory: string, memories: FileMemories, files: readonly ScannedFile[], known: KnownBefore): void {
     const present = new Set(files.map(({ path }) => path));
     for (const [manifest, { ids }] of memories) {
@@ -352,7 +355,7 @@ function gather(gathered: Gathering, directory: string, manifest: string, decode
   }
 }
 
-/** Refuses every resource or Secret that has two manifests (D5). */
+/** Refuses each resource or Secret for which there are two manifests (D5). */
 function refuseDoubles({ found, refused, problems }: Gathering): void {
   const refusedBefore = new Map(refused.map((each) => [idOf(each), each]));
   for (const [id, [first, ...others]] of Map.groupBy(found, ({ decoded }) => idOf(decoded))) {

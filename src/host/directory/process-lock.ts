@@ -61,7 +61,7 @@ export class ProcessLock {
   /** Resolves with an error when another process has taken the lock. */
   readonly lost: Promise<LogfleetError> = this.#lostTo.promise;
   #timer: Timer | undefined;
-  /** Time at which the lock file last named this process as its holder. */
+  /** Last time at which this process found that the lock file names this process as the holder of the lock. */
   #seenAt: Instant;
   #lost = false;
   /** Result of `held` at the last heartbeat. */
@@ -153,7 +153,7 @@ export class ProcessLock {
     } catch (error) {
       // If the lock file is unreadable, this process may still hold the lock. The lock counts as lost only after
       // `silenceMs`.
-      const problem = `the lock file cannot be updated (${messageOf(error)}), so logfleet sends no requests after ${silenceMs / 1_000} s`;
+      const problem = `the lock file cannot be updated (${messageOf(error)}), so logfleet stops sending requests to the service after ${silenceMs / 1_000} s`;
       this.#problem = { problem, remedy: 'make the file readable and writable' };
     }
     const isHeld = this.held();

@@ -38,7 +38,7 @@ export interface SettingsRequest {
   readonly writer: AnnotationWriter;
 }
 
-/** Stores a user's request to set annotations on a resource, in addition to those set by earlier requests. */
+/** Stores a user's request to set annotations on a resource. Annotations that earlier requests set are kept. */
 export async function writeUserRequest(
   directory: string,
   kind: KindName,

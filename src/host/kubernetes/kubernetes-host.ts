@@ -70,7 +70,7 @@ type AnyReflector = Pick<
   'run' | 'relist' | 'hasListed' | 'isAwaited' | 'steppedAtMs' | 'checkVersion' | 'problem'
 >;
 
-/** Cache for one kind of resource, and the reflectors that keep it up to date. */
+/** Cache for one kind of resource, and the reflectors that keep the cache up to date. */
 interface WatchedKind<K extends KindName> {
   readonly cache: ResourceCache<ResourceOf<K>>;
   /** Resources in the cache on which no other operator acts. */
@@ -266,7 +266,8 @@ export class KubernetesHost implements Host {
   }
 
   /**
-   * Lists resources only after the operator settings have been read. Otherwise, every resource would be paused briefly.
+   * Resources are listed only after the operator settings have been read. Otherwise, every resource would be shown as
+   * paused for a short time.
    */
   #run(reflectors: readonly AnyReflector[]): void {
     const { signal } = this.#ended;

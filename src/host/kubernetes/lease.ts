@@ -262,7 +262,7 @@ export class LeaseElection implements Leadership {
     const lapsed = !this.isLeader();
     this.#renewedAt = sentAt;
     this.#expiry?.cancel();
-    // Rounds the delay up, because a timer that fires just before the deadline would not end the leadership.
+    // The delay is rounded up, because a timer that fires just before the deadline would not end the leadership.
     this.#expiry = clock.after(Math.ceil(renewDeadlineMs - elapsedMs(clock, sentAt)) + 1, () => {
       if (!this.isLeader()) this.#follow();
     });

@@ -29,7 +29,7 @@ const maxSummaryLength = 200;
 interface KubernetesLedgerStoreOptions {
   readonly client: ApiClient;
   /**
-   * List of all Ledgers, which is read once after the operator starts. Without this list, each Ledger is read by name.
+   * List of all Ledgers, which is read once after the operator starts. If it is undefined, each Ledger is read by name.
    */
   readonly startList?: LedgerStartList;
   /** Looks up a ledger's owner in the cache. */

@@ -111,7 +111,7 @@ export class Reflector<R extends CachedResource> {
   }
 
   /**
-   * Monotonic time in ms at which the last list, watch or delay began. If that was long ago, the reflector has hung.
+   * Monotonic time in ms at which the last list, watch or delay began. If this time is long ago, the reflector hangs.
    */
   get steppedAtMs(): number {
     return this.#steppedAtMs;
@@ -193,7 +193,8 @@ export class Reflector<R extends CachedResource> {
     this.#options.onList?.();
     this.#endRelist();
     this.#problem = undefined;
-    // A successful list does not reset the failure count, so that the delays also grow if only the watches fail.
+    // A successful list does not reset the number of failures. Otherwise, the delays would not grow if only the watches
+    // fail.
     if (this.#failures > 0) this.#options.onRecovery?.();
     this.#listing = undefined;
     this.#resourceVersion = page.resourceVersion;

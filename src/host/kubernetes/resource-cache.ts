@@ -47,7 +47,7 @@ interface CacheEntry<R> {
 export class ResourceCache<R extends CachedResource> implements ResourceSource<R> {
   readonly #entries = new Map<string, CacheEntry<R>>();
   readonly #listeners = new Listeners<ResourceKey>();
-  /** Resource versions from this process's writes that the watch has not reported yet. */
+  /** Resource versions that this process's writes have created and that the watch has not reported yet. */
   readonly #unreportedWrites = new Set<string>();
   readonly #unfilled: Set<string | undefined>;
   readonly #filled = Promise.withResolvers<void>();
