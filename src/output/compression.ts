@@ -9,7 +9,7 @@ import { constants, crc32, createZstdCompress, deflateRaw, type ZstdCompress } f
 
 export type Compression =
   | { readonly kind: 'none' }
-  /** Level 1 is the fastest, and level 9 produces the smallest files. */
+  /** gzip compression with a level from 1 (fastest) to 9 (smallest files). */
   | { readonly kind: 'gzip'; readonly level: number }
   /** zstd compression with a level from 1 to 19. */
   | { readonly kind: 'zstd'; readonly level: number };

@@ -1,5 +1,5 @@
 /**
- * Writes the pages of one column of a Parquet row group. Reuses memory, and creates no object per value.
+ * Writes the pages of one column of a Parquet row group. Memory is reused, and no object is created for a value.
  *
  * With the writer of hyparquet-writer, a simple script takes 1.4 times (gzip) to 1.9 times (zstd, no compression) as
  * much CPU time for the same columns, and more than twice the memory. `npm run bench -- output` measures both.
@@ -35,7 +35,10 @@ export interface PageTotals {
   readonly dictionaryAt: number | undefined;
   readonly dataAt: number;
   readonly rows: number;
-  /** Size of the column's pages in bytes after compression. `unpackedBytes` is their size before compression. */
+  /**
+   * Size of the column's pages in bytes after compression. `unpackedBytes` is the size of these pages before
+   * compression.
+   */
   readonly bytes: number;
   readonly unpackedBytes: number;
   readonly encoding: PageEncoding;

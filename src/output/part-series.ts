@@ -30,7 +30,7 @@ export class PartSeries {
   #begun = 0;
   /** Number of parts that have ended but are still being written. */
   #finishing = 0;
-  /** Resolves when an ended part has been completely written. Undefined if no caller is waiting for a part. */
+  /** Resolves when one of the ended parts has been completely written. Undefined if no caller is waiting for this. */
   #finished: PromiseWithResolvers<void> | undefined;
   #failure: { readonly error: unknown } | undefined;
 

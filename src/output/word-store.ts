@@ -17,7 +17,7 @@ export class WordStore {
   /** 64-bit values of the rows that have a value. */
   #integers = new BigInt64Array(initialRows);
   #doubles = new Float64Array(this.#integers.buffer);
-  /** The memory of `#integers` as 32-bit numbers. The lower half of each integer comes first. */
+  /** The same memory as `#integers`, seen as 32-bit numbers. The lower half of each integer comes first. */
   #halves = new Int32Array(this.#integers.buffer);
   #words = 0;
   /** One byte for each row: 1 if the row has a value, otherwise 0. */
