@@ -176,7 +176,7 @@ function applyEvidence(input: DecideInput) {
   const pending = new PendingChanges(ledger, memberIndex);
   const durations = evaluateAttempts(input, pending);
   evaluateEndings(input, pending);
-  // New failures are counted before the annotations are applied, so that a user's retry also resets these failures.
+  // New failures are counted before the annotations are applied. A retry by the user then also resets these failures.
   const applied = applyAnnotations(policy, pending.counted(ledger.header), now.wallMs);
   forgetUnselected(input, pending);
   if (applied.retried) applyRetry(input, pending);
@@ -230,7 +230,7 @@ function headerOf(input: DecideInput, { state, admission, pending, fleet }: Foun
   });
 }
 
-/** Returns the time in ms until the next decision about the policy, unless an event triggers one earlier. */
+/** Returns the time in ms until the next decision about the policy. An event can trigger a decision earlier. */
 function nextDecisionMs({ policy, now, windows }: DecideInput, found: Found): number {
   const recoveryMs = (found.state.recovery?.untilMs ?? Infinity) - now.wallMs;
   const nextMs = Math.min(Math.min(found.watch.nextMs, nextStartMs(found)) - now.monotonicMs, recoveryMs);
@@ -271,7 +271,7 @@ function estimateEndMs(
  * that case, `logfleet run DIR` may end.
  */
 function isFinished({ policy, observation }: DecideInput, health: Health, open: number, counts: Counts): boolean {
-  // Without the service, logfleet cannot learn how running upgrades end.
+  // If the service cannot be used, logfleet cannot learn how running upgrades end.
   if (observation.problem && health.stalled) return true;
   // A build can take days to reach `minAge`, so `logfleet run DIR` ends while the policy is waiting.
   if (open === 0 && health.reason === reasons.waitingForBuildAge) return true;

@@ -114,7 +114,8 @@ export class Gatherer {
     const verdict = this.#verdict(policy, bound);
     this.#register(policy, bound, verdict);
     const target = verdict?.kind === 'offered' ? verdict.version : policyLedger.known?.header.target;
-    // While the policy waits for its first target version, no build counts as missing.
+    // While the policy waits for a first build that is old enough to become the target, the status reports no missing
+    // build.
     const isFirst = verdict?.kind === 'tooYoung' && target === undefined;
     const notOffered = !verdict || verdict.kind === 'offered' || isFirst ? undefined : verdict.message;
     if (problem) turns.unusable(owner.uid);

@@ -59,7 +59,10 @@ function latest(left: number | undefined, right: number | undefined): number | u
   return left === undefined || right === undefined ? (left ?? right) : Math.max(left, right);
 }
 
-/** Plans page reads for running upgrades that are not in the ledger, such as upgrades to a former target (U9). */
+/**
+ * Plans reads of list pages for running upgrades that are not in the ledger, such as upgrades to a former target
+ * version (U9).
+ */
 function readsOfUnknownUpgrades({ memberIndex, now, settings }: DecideInput, pending: PendingChanges) {
   const listingsNeeded: (readonly [string, number])[] = [];
   let nextMs = Infinity;

@@ -40,7 +40,7 @@ export interface Refusal {
   readonly forAll?: boolean;
 }
 
-/** Data used to decide whether a policy may start upgrades. */
+/** Data from which it is decided whether a policy may start upgrades. */
 export interface KnownOfAll extends Pick<DecideInput, 'policy' | 'observation' | 'windows' | 'now'> {
   readonly stop: RolloutStop | undefined;
 }
@@ -129,7 +129,7 @@ function refusalOfWindow(verdict: WindowVerdict, now: Instant): Refusal | undefi
 }
 
 /**
- * Makes a collector wait until its stage has started (R2). A collector that missed the upgrades of its stage waits for
+ * Makes a collector wait until its stage has started (R2). A collector that was not upgraded with its stage waits for
  * the last stage.
  */
 export function stageNotReached(

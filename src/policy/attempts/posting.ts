@@ -138,11 +138,11 @@ export class Posting {
     // An upgrade request that is not sent within `intentLifeMs` expires (U2).
     const lifeMs = Math.max(0, decidedAtMs + settings.intentLifeMs - clock.monotonic());
     const timer = clock.after(lifeMs, () => {
-      if (!sent) expiry.abort(withdrawn('the request waited too long for the request limits'));
+      if (!sent) expiry.abort(withdrawn('the request limits delayed the request for too long'));
     });
     const beforeSend = () => {
-      if (!this.#policy.stillWanted(entry, generation)) throw withdrawn('it is no longer wanted');
-      // A request that is sent again because of a redirect counts only once.
+      if (!this.#policy.stillWanted(entry, generation)) throw withdrawn('the policy no longer wants this upgrade');
+      // A request counts only once, even if it is sent again because of a redirect.
       if (!sent) this.#left(collectorId, true);
       sent = true;
     };

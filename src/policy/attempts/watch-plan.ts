@@ -19,7 +19,7 @@ export interface TaskReads {
 export interface WatchInput {
   readonly open: Iterable<Entry>;
   /**
-   * Collectors that a new listing must show, each with the earliest monotonic time in ms at which to request that
+   * Collectors whose row must be read again, each with the earliest monotonic time in ms at which to request the
    * listing.
    */
   readonly needed: Iterable<readonly [collectorId: string, sentAfterMs: number]>;

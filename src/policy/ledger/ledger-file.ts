@@ -117,7 +117,7 @@ export class LedgerFile {
     await this.#writeHead(header);
   }
 
-  /** Replaces the previous rollout's entries with those of the new rollout. */
+  /** Replaces the ledger entries of the previous rollout with the entries of the new rollout. */
   restart(ledger: Ledger): void {
     this.#open.clear();
     this.#ended.clear();

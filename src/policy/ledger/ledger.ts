@@ -152,7 +152,7 @@ export interface RolloutHistory {
   readonly outcome: 'Completed' | 'Superseded' | 'Stopped' | 'RolledBack' | 'Aborted';
   readonly updated: number;
   readonly failed: number;
-  /** User actions in the rollout; absent in ledgers written by earlier versions of logfleet. */
+  /** Actions of users in the rollout; absent in ledgers that earlier versions of logfleet wrote. */
   readonly actions?: readonly ActionRecord[];
   /** Reason why the rollout was stopped; absent if the rollout was not stopped. */
   readonly stop?: RolloutStop;
@@ -168,9 +168,12 @@ export interface StageRecord {
   readonly maxFailures?: Share;
   readonly maxInProgress?: Share;
   readonly soakMs: number;
-  /** Number of collectors chosen by the stage; absent for a last stage that takes all remaining collectors. */
+  /** Number of collectors that the stage has chosen; absent for a last stage that takes all remaining collectors. */
   readonly members?: number;
-  /** Digest of the policy's selector when the stage started; absent in ledgers of earlier versions (U12). */
+  /**
+   * Hash of the selector that the policy had when the stage started; absent in ledgers that earlier versions of
+   * logfleet wrote (U12).
+   */
   readonly selection?: string;
   readonly tally: Tally;
   /** Set when an upgrade in the stage has succeeded. A stage in which no upgrade has succeeded does not soak. */
@@ -310,7 +313,7 @@ export interface LedgerHeader {
   readonly tally: Tally & { readonly number: number };
   /** Number of the newest upgrade attempt. The attempts in this ledger are numbered from 1. */
   readonly attempts: number;
-  /** Digest of the selector that the policy had when the upgrades were started (U12). */
+  /** Hash of the selector that the policy had when the upgrades were started (U12). */
   readonly selection?: string;
   /** Started stages of the rollout, in order. Only the last of these stages can still be running. */
   readonly stages?: readonly StageRecord[];
