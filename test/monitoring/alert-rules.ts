@@ -23,7 +23,10 @@ export function metricsIn(expr: string): readonly string[] {
   return [...new Set(expr.match(/\blogfleet_\w+/g))];
 }
 
-/** Values of each series in promtool notation, for example `1x3` for 1 1 1 1, or `_x3` for three missing values. */
+/**
+ * Values of each series in promtool notation. For example, `1x3` stands for 1 1 1 1, and `_x3` for three missing
+ * values.
+ */
 export type InputSeries = Readonly<Record<string, string>>;
 
 export interface AlertTest {
@@ -53,8 +56,8 @@ export function firedWithin(range: string): string {
 }
 
 /**
- * Runs promtool on all tests. It evaluates the alerts on a test's series, and compares the results of the test's
- * queries with the expected results.
+ * Runs promtool on all tests. For each test, promtool evaluates the alerts on the test's series, and compares the
+ * results of the test's queries with the expected results.
  */
 export function testAlerts(tests: readonly AlertTest[], evaluationInterval = '1m'): Promise<PromtoolResult> {
   return withRules((directory) => {

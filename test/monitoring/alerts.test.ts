@@ -272,8 +272,8 @@ describe('the alerts', () => {
       [`oldest_unobserved_change_seconds{${operator},controller="searchexport"`]: 900,
       [`other_operators{${operator}`]: 1,
     };
-    // Prometheus marks the series of the former leader as stale at 301 minutes, and gets those of the new leader a
-    // minute later.
+    // At 301 minutes, Prometheus marks the series of the former leader as stale. A minute later, it gets the series of
+    // the new leader.
     const series = Object.entries(ofLeader).flatMap(([key, value]) => [
       [`logfleet_${key},pod="a"}`, `${value}x300 stale`],
       [`logfleet_${key},pod="b"}`, `_x302 ${value}x60`],

@@ -43,14 +43,17 @@ export class RecordedSeries {
   }
 
   /**
-   * Returns the values of each series in promtool notation, for example `1x3` for 1 1 1 1, or `_x3` for three missing
-   * values.
+   * Returns the values of each series in promtool notation. For example, `1x3` stands for 1 1 1 1, and `_x3` for three
+   * missing values.
    */
   #input(): InputSeries {
     return Object.fromEntries([...this.#series].map(([key, values]) => [key, this.#compressed(values)]));
   }
 
-  /** Returns a test that evaluates the queries at the time of the last scrape, unless a query has another time. */
+  /**
+   * Returns a test that evaluates the queries. A query without a time of its own is evaluated at the time of the last
+   * scrape.
+   */
   testAtEnd(name: string, queries: readonly (Omit<AlertQuery, 'at'> & Partial<AlertQuery>)[]): AlertTest {
     return {
       ...{ name, interval: this.interval, startSeconds: this.startMs / 1_000 },

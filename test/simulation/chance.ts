@@ -6,8 +6,8 @@ export class Chance {
 
   constructor(seed: number) {
     this.#random = seededRandom(seed);
-    // Similar seeds produce similar first numbers. The first numbers are therefore discarded, so that similar seeds
-    // lead to different simulations.
+    // Similar seeds produce similar first numbers. The first numbers are therefore discarded. Without this, similar
+    // seeds would lead to similar simulations.
     for (let draw = 0; draw < 8; draw++) this.#random.next();
   }
 

@@ -1,4 +1,6 @@
-/** Checks that each policy is complete at the end of a simulated run, or that its status says why it is not. */
+/**
+ * Checks each policy at the end of a simulated run. The policy must be complete, or its status must say why it is not.
+ */
 import type { CollectorSnapshot, SimulatorState } from '../../simulator/snapshot.ts';
 import { annotations } from '../../src/api/annotations.ts';
 import type { CollectorVersionPolicy } from '../../src/api/kinds.ts';
@@ -222,7 +224,8 @@ function missingCounts(truth: Truth, policy: CollectorVersionPolicy): string[] {
   } else if (isKnown && counts.matched < members.length) {
     missing.push(`matched is ${counts.matched} instead of at least ${members.length}`);
   }
-  // The status must count at least the collectors upgraded by the policy, even if no list shows them (U7, U12).
+  // The status must count at least all collectors that the policy upgraded, even if no list shows these collectors (U7,
+  // U12).
   const upgraded = isRestored ? 0 : own.filter((collector) => wasUpgraded(truth, policy, collector)).length;
   if (counts.matched < upgraded) missing.push(`matched is ${counts.matched}, although ${upgraded} were upgraded`);
   const shards = truth.ledgers.get(policy.metadata.uid);
@@ -269,8 +272,8 @@ function selectsByVersion({ spec }: CollectorVersionPolicy): boolean {
 }
 
 /**
- * Reports whether a collector's version can determine which policy owns the collector. This is so if there are several
- * policies and some of them select by version.
+ * Reports whether a collector's version can decide which policy owns the collector. This is possible if there are
+ * several policies, and some of them select by version.
  */
 function isUncertain(truth: Truth): boolean {
   return truth.policies.length > 1 && truth.policies.some(selectsByVersion);

@@ -154,8 +154,8 @@ function timedOutAtMs(record: HistoryRecord, post: RolloutPost, one: RolloutPost
 }
 
 /**
- * Reports whether the process knew this upgrade task status: either it received the status itself, or it had time to
- * read the status from the ledger.
+ * Reports whether the process knew this status of an upgrade task. Either the process received the status itself, or it
+ * had time to read the status from the ledger.
  */
 function isKnown({ plan, disturbances }: HistoryRecord, post: RolloutPost, { process, atMs }: TaskNews): boolean {
   if (process === post.process) return atMs < post.atMs - decidedMs;

@@ -30,8 +30,8 @@ export function mutant(
 const maxReported = 3;
 
 /**
- * Runs simulations until one of them detects the mutant. If none does, returns a message with the violations that they
- * found instead.
+ * Runs simulations until one of them detects the mutant. If none does, returns a message with the other violations
+ * found.
  */
 export async function whyUnseen(
   { rule, directions, mutations, shows = `${rule}:` }: Mutant,

@@ -9,7 +9,8 @@ export interface Mutation {
 }
 
 /**
- * Applies the mutations to source files as they are loaded. Throws unless each text to be replaced occurs exactly once.
+ * Applies the mutations to source files as they are loaded. Throws if a text to be replaced does not occur exactly
+ * once.
  */
 export function applyMutations(mutations: readonly Mutation[]): void {
   registerHooks({

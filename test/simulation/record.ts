@@ -147,7 +147,7 @@ export interface HistoryRecord {
   readonly taskNews: readonly TaskNews[];
   readonly deaths: readonly Death[];
   readonly disturbances: readonly Disturbance[];
-  /** Versions that each collector ran, with the time at which each of them started, by collector id. */
+  /** Versions that each collector ran, each with the time at which the collector started to run it, by collector id. */
   readonly versions: ReadonlyMap<string, readonly { readonly version: string; readonly sinceMs: number }[]>;
   /** Ledger objects at the end of the run, by policy uid. */
   readonly ledgers: ReadonlyMap<string, ReadonlyMap<string, string>>;
@@ -160,7 +160,7 @@ export interface HistoryRecord {
    */
   readonly convergedAtMs: number | undefined;
   readonly missing: readonly string[];
-  /** Descriptions of decisions that changed their input, or whose results were not plain data. */
+  /** Descriptions of decisions that were not pure: they changed their input, or their results were not plain data. */
   readonly impurities: readonly string[];
   readonly endMs: number;
 }

@@ -8,8 +8,8 @@ export function statusViolations(record: HistoryRecord): string[] {
   const tasks = new Map(record.state.tasks.map((task) => [task.id, task]));
   const found: string[] = [];
   /**
-   * Latest collector counts of each policy, with the target to which they refer. A policy's status keeps these counts
-   * as long as the operator cannot list the collectors.
+   * Latest collector counts of each policy, with the target to which they refer. The status keeps the counts while the
+   * operator cannot list the collectors.
    */
   const figures = new Map<string, { readonly text: string; readonly target: string | undefined }>();
   for (const status of record.statuses) {
@@ -63,9 +63,7 @@ function tooManyUpdated(
     : [];
 }
 
-/**
- * Checks that the status does not count more updated collectors than there are collectors running the target version.
- */
+/** Checks that the status does not count more collectors as updated than are running the target version. */
 function versionsApart({ atMs, policy, status }: StatusRecord, target: string | undefined): string[] {
   const { collectors, versions = [] } = status;
   if (target === undefined || !collectors) return [];

@@ -65,8 +65,7 @@ switch (act.kind) {
   case 'measure': {
     await destination.create('warm-up', Buffer.from('.'));
     const before = process.memoryUsage.rss();
-    // The maximum starts at the current memory size. An earlier peak is ignored, because it may be due to compiling
-    // modules.
+    // The maximum is measured from here on. Earlier peaks are ignored, because they may be due to compiling modules.
     let max = before;
     const look = () => {
       max = Math.max(max, process.memoryUsage.rss());

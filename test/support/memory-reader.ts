@@ -19,8 +19,8 @@ export class MemoryReader implements ResourceReader {
   /** Error that `follow` throws, or undefined if `follow` succeeds. */
   failure: Error | undefined;
   /**
-   * Reports the state of the connection to all followers. `message` is the reason why the connection has failed. If it
-   * is undefined, the connection is working again.
+   * Reports the state of the connection to all followers. `message` is the reason why the connection has failed. If
+   * `message` is undefined, the connection is working again.
    */
   trouble: (message: string | undefined) => void = () => {};
   idleNote: () => Promise<string | undefined> = async () => undefined;

@@ -58,8 +58,8 @@ const listingMembers: MemberResults<ListingView> = {
 };
 
 /**
- * Calls `decideWith` twice with a frozen snapshot. Throws if the snapshot is changed, or if the result is not plain
- * data.
+ * Calls `decideWith` twice with a frozen snapshot. Throws if a call tries to change the snapshot, or if the result is
+ * not plain data.
  */
 export function checkedDecide(input: DecideInput, decideWith: typeof decide = decide): Decision {
   const changing = new WeakSet<object>();

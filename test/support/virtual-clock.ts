@@ -22,8 +22,8 @@ export class VirtualClock implements Clock {
   skewMs = 0;
 
   /**
-   * @param settled function that waits until nothing more can happen before the next timer fires; tests that use files
-   * must pass `settleFiles`
+   * @param settled function that waits until nothing more can happen before the next timer; tests that use files must
+   * pass `settleFiles`
    */
   constructor(epochMs = Date.UTC(2026, 10, 1), settled: () => Promise<void> = settle) {
     this.#epochMs = epochMs;

@@ -45,7 +45,7 @@ export interface ReleasedProgram {
 /** Release archive (.tar.gz). Paths are relative to `releases`. */
 export interface ReleaseArchive {
   readonly path: string;
-  /** Path of the checksum file, with a SHA-256 checksum and an archive name on each line. */
+  /** Path of the checksum file. Each line of the file has a SHA-256 checksum and an archive name. */
   readonly checksumsPath: string;
   /** Folder inside the archive that contains the program. It is `.` if the program is at the top level. */
   readonly folder: string;

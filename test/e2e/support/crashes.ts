@@ -11,9 +11,7 @@ import { olderVersion, oldVersion, type Tenant, targetVersion } from './simulato
 
 const lagMs = 800;
 
-/**
- * Additional problems in a test case: failing upgrades, or collector lists that show each change only after `lagMs`.
- */
+/** Additional problems in a test case: failing upgrades, or collector lists that show each change `lagMs` later. */
 export interface CrashProblems {
   readonly failures?: boolean;
   readonly lagMs?: number;
@@ -29,7 +27,7 @@ export const failingUpgrades: CrashProblems = { failures: true };
  */
 async function equip(tenant: Tenant, { failures, lagMs }: CrashProblems, faults: FaultsByName = {}): Promise<void> {
   const outcomes = failures ? [{ end: 'fail', message: 'No space left.', attempts: 1 } as const] : [];
-  // The upgrade takes so long that it is still running when the restarted operator requests it again.
+  // The upgrade takes so long that it is still running when the restarted operator sends the upgrade request again.
   const upgrade = { duration: failures ? '500ms' : '4s', outcomes };
   const lag =
     lagMs === undefined ? {} : { lag: { kind: 'lag', lag: `${lagMs}ms`, operations: ['listCollectors'] } as const };

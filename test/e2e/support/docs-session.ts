@@ -19,7 +19,10 @@ const isEndless = /\blogfleet (?:simulate|ui)\b|--watch\b/;
 export class DocsSession {
   readonly #folder = mkdtempSync(join(tmpdir(), 'logfleet-docs-session-'));
   readonly #endless: ChildProcess[] = [];
-  /** Commands on the page that set variables and aliases. They are repeated before each later command. */
+  /**
+   * Commands on the page that set variables and aliases. Each later command runs in its own shell, which first runs
+   * these commands again.
+   */
   #settings = 'shopt -s expand_aliases\n';
   #address = documentedAddress;
 
@@ -39,8 +42,8 @@ export class DocsSession {
   }
 
   /**
-   * Runs a command, and throws if it fails. If the command runs until it is interrupted, waits only for its first
-   * output.
+   * Runs a command, and throws if it fails. Some commands run until they are interrupted. For these commands, waits
+   * only for the first output.
    */
   async run(command: string): Promise<void> {
     const line = command

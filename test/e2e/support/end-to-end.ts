@@ -58,7 +58,7 @@ export const test = base
       return program;
     };
   })
-  // The simulator's collector lists show an upgrade immediately, so a short grace period is enough.
+  // The simulator's collector lists show an upgrade immediately, so the operator needs only a short grace period.
   .extend(
     'run',
     ({ start, tenant, manifests }) =>

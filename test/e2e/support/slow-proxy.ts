@@ -70,7 +70,7 @@ export class SlowProxy {
 
   #accept(operator: Socket): void {
     const pid = ownerOf(operator.remotePort ?? 0, this.#pids);
-    // If the operator has already closed its connection, the proxy cannot find the operator's process id.
+    // If the operator has already closed its connection, the proxy cannot find out which process opened the connection.
     if (pid === undefined) {
       operator.destroy();
       return;

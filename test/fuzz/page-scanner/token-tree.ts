@@ -5,7 +5,7 @@ export interface TreeNode {
   readonly kind: 'object' | 'array' | 'string' | 'number' | 'boolean' | 'null';
   /** Offset of the first byte of the JSON value. */
   readonly start: number;
-  /** Offset of the first byte after the JSON value, or undefined if an object or array is not closed. */
+  /** Offset of the first byte after the JSON value. Undefined if an object or array is not closed. */
   end?: number;
   /** The decoded string, or the digits of a number. */
   readonly text: string;

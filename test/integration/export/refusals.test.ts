@@ -1,6 +1,6 @@
 /**
- * Tests an export whose requests the service refuses with 401 or 403: they are rarely repeated, and the refusal is
- * reported once (C1).
+ * Tests an export whose requests the service refuses with 401 or 403. The operator rarely repeats the requests, and
+ * reports the refusal once (C1).
  */
 import { describe, expect, test } from 'vitest';
 import { findCondition } from '../../../src/api/conditions.ts';
@@ -14,7 +14,7 @@ const reasons = { 401: 'Unauthorized', 403: 'Forbidden' } as const;
 type ExportRefusalStatus = keyof typeof reasons;
 
 /**
- * Starts an operator with one export. Starting after 20 seconds, the service refuses the given operation, or all
+ * Starts an operator with one export. After 20 seconds, the service starts to refuse the given operation, or all
  * operations if `operation` is undefined.
  */
 function refusing(status: ExportRefusalStatus, operation?: string, until?: string) {

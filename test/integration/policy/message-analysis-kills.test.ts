@@ -14,7 +14,7 @@ let listener: ((message: unknown) => void) | undefined;
 afterEach(() => listener && unsubscribe(channel, listener));
 
 /**
- * Calls `onCrossing` before and after each of the process's requests and writes, with a string such as `before
+ * Calls `onCrossing` before and after each request and write of the process. The argument is a string such as `before
  * ledger.write`.
  */
 function listen(onCrossing: (text: string) => void): void {

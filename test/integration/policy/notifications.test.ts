@@ -16,7 +16,10 @@ const states: readonly [string, StagedSetting][] = [
   ['AwaitingApproval', approving],
 ];
 
-/** Starts a policy with 10 collectors, whose lists cannot be read for a while after four hours. */
+/**
+ * Starts a policy with 10 collectors. After four hours, the lists of collectors and builds cannot be read for ten
+ * minutes.
+ */
 function notified({ scenario, ...setting }: StagedSetting = {}) {
   const blip = {
     kind: 'status',

@@ -8,7 +8,7 @@ import { describeHealth } from '../../../src/controller/health.ts';
 import { recordReports } from '../../support/reports.ts';
 import { staged } from './staged-world.ts';
 
-/** Starts an operator, and an outage of the service that lasts from 20 minutes after the start until `until`. */
+/** Starts an operator. An outage of the service begins 20 minutes later, and lasts until the time `until`. */
 function withOutage(until: string, fault: object = { kind: 'reset' }) {
   const fleet = staged({ count: 10, scenario: { faults: { away: { from: '20m', until, ...fault } as never } } });
   const metrics = new PrometheusMetrics();

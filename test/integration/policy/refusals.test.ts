@@ -1,6 +1,6 @@
 /**
- * Tests requests that the service refuses with 401 or 403: they are rarely repeated, and the refusal is reported once
- * (U11).
+ * Tests requests that the service refuses with 401 or 403. The operator rarely repeats these requests, and reports the
+ * refusal once (U11).
  */
 import { describe, expect, test } from 'vitest';
 import { findCondition } from '../../../src/api/conditions.ts';
@@ -51,7 +51,8 @@ describe('U11: requests that the service refuses', () => {
     const kinds = operation === undefined ? 3 : 1;
     expect(refused() - before).toBeLessThanOrEqual(kinds * (status === 401 && operation !== 'createTask' ? 14 : 7));
     expect(messages().size).toBeLessThanOrEqual(1);
-    // Only the number of running upgrades may change in the status: when an upgrade ends, or when a retry starts one.
+    // In the status, only the number of running upgrades may change. It changes when an upgrade ends, or when a retry
+    // starts an upgrade.
     expect(reported.statuses.length).toBeLessThanOrEqual(
       operation === 'createTask' || operation === 'getTask' ? 20 : 1,
     );

@@ -129,7 +129,8 @@ describe.each(['between', 'beneath'] as const)('a restore %s operators', (how) =
       const { id } = status()?.rollout ?? {};
       annotate(annotations.retry, `${id}/again`);
       await world.clock.advance(minuteMs);
-      // The operator notices the lost ledger only at its next write. By then, it may have started another rollout.
+      // The operator notices only at its next write that the ledger is lost. By then, it may have started another
+      // rollout.
       const now = status()?.rollout ?? { id };
       if (now.id !== id) annotate(annotations.retry, now.id as string);
       expect(await untilReason('AllUpdated')).toBe(true);

@@ -46,7 +46,7 @@ export interface ScheduleWorldOptions {
   readonly scenario?: Scenario;
   readonly epochMs?: number;
   /**
-   * Whether a search finds a message only after the service has received it. Otherwise, searches find even messages
+   * Whether searches find only messages that the service has already received. Otherwise, searches also find messages
    * that arrive later.
    */
   readonly hidesFuture?: boolean;

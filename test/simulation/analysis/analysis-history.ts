@@ -20,8 +20,8 @@ interface AnalysisPlan {
   readonly dailyRhythm: number;
   readonly baseline: 'BeforeUpgrade' | 'DayBefore' | 'WeekBefore';
   /**
-   * Minimum ratio of messages after the upgrade to messages before it, in percent. A collector below it counts as
-   * quiet.
+   * Minimum ratio of messages after the upgrade to messages before it, in percent. A collector with a lower ratio
+   * counts as quiet.
    */
   readonly minRatio: number;
   readonly laterMs: number;

@@ -7,7 +7,8 @@ const inFlightMs = 1_000;
 const stoppedWithinMs = 1_000 + 2 * inFlightMs;
 
 export function limitViolations(history: ExportHistoryRecord): string[] {
-  // If two processes run the same export, neither knows about the other's searches, so they may exceed the limits.
+  // If two processes run the same export, each of them counts only its own searches. Together, the processes may
+  // therefore exceed the limits.
   if (history.plan.actions.some(({ kind }) => kind === 'start')) return [];
   return [...rowLimitViolations(history), ...deadlineViolations(history), ...scanViolations(history)];
 }
@@ -58,8 +59,8 @@ function scanViolations({ plan, searches, startMs, starts, disturbances }: Expor
   const { limits, scenario, calmAtMs } = plan;
   const { maxBytesScanned } = limits;
   const kinds = Object.values(scenario.faults ?? {}).map(({ kind }) => kind);
-  // Skips the check after two kinds of fault: invalid statuses hide the scanned bytes, and a frozen process sends its
-  // requests late.
+  // Skips the check after two kinds of fault: statuses that are invalid, which hides the scanned bytes, and freezes,
+  // after which a process sends its requests late.
   const isUnsure = kinds.includes('wrongTypes') || disturbances.some((what) => what.startsWith('freeze'));
   if (maxBytesScanned === undefined || isUnsure) return [];
   return starts.flatMap((beginMs, index) => {

@@ -34,7 +34,7 @@ export interface LiveDataOptions {
   readonly nowMs: () => number;
   /** Returns the errors for a search that starts now. */
   readonly flaws: () => SearchFlaws;
-  /** Whether a search also returns messages that became searchable only after it had searched their time range. */
+  /** Whether a search also returns messages that became searchable only after the search had passed their times. */
   readonly lateJoin: boolean;
   /** Whether the service computes the histogram with a separate search. */
   readonly histogramFirst: boolean;

@@ -59,11 +59,11 @@ export interface ExportHistoryPlan {
   readonly actions: readonly ExportAction[];
   /** Time in ms since the start after which no more faults occur. */
   readonly calmAtMs: number;
-  /** Time in ms, after the end of all faults, within which the export must end. */
+  /** Maximum time in ms from the end of all faults to the end of the export. */
   readonly completeWithinMs: number;
 }
 
-/** For each kind of error, the fraction (0 to 1) of searches that have it. */
+/** For each kind of search error, the fraction (0 to 1) of searches in which it occurs. */
 export interface FlawPlan {
   readonly missShard: number;
   readonly holes: number;

@@ -152,7 +152,7 @@ class ScheduleRun {
     };
     const unfinished = this.#world.runs().filter((run) => !hasEnded(run));
     const active = unfinished.length;
-    // If a run is stalled, the newest due run can be active as well.
+    // If a run is stalled, the newest due run may be active in addition to the maximum number of runs.
     if (active > this.#maxActive + Number(unfinished.some((run) => runStateOf(run) === 'Stalled')))
       this.#violate('S3', `${active} runs are active`);
     for (const [rule, spans] of Object.entries(taken)) {
@@ -280,7 +280,10 @@ class ScheduleRun {
     return faults[this.#whole(faults.length)];
   }
 
-  /** Returns a fault that loses the response to the creation of a run. Soon after, the cron schedule is changed. */
+  /**
+   * Returns a fault that loses the response to the creation of a run. Soon after this fault, the test changes the cron
+   * schedule.
+   */
   #loseResponse(): RequestFault {
     this.#lateUntilMs = this.#world.world.clock.monotonic() + 15_000;
     this.#world.world.clock.after(100, () => {

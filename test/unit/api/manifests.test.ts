@@ -18,7 +18,7 @@ function manifest(file: string): any {
 /** Returns all memory sizes in MiB in the tables in docs/performance.md, except the size for `logfleet ui`. */
 function measuredMebibytes(): readonly number[] {
   const page = readFileSync(join(root, 'docs/performance.md'), 'utf8');
-  // In each row, the measured value comes before the goal.
+  // In each row of the table, the measured value comes before the goal.
   return [...page.matchAll(/^\|.*?(\d+) MiB.*\|$/gm)]
     .filter(([row]) => !row.includes('memory of the command'))
     .map(([, figure]) => Number(figure));

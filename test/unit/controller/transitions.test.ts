@@ -1,6 +1,5 @@
 /**
- * Tests whether Events about a resource's health have the type Normal or Warning. The type is Warning if a user has to
- * act (H1).
+ * Tests the type of Events about a resource's health. The type is Warning if a user has to act, otherwise Normal (H1).
  */
 import { expect, test } from 'vitest';
 import { reasons } from '../../../src/api/conditions.ts';

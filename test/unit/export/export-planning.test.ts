@@ -20,7 +20,7 @@ import { testWriter } from '../../support/memory-exports.ts';
 const settleDelayMs = 180_000;
 const settledAgoMs = 10 * 60_000;
 
-/** Times of `count` evenly spread messages, in ms before the end of the hour. */
+/** Times of messages, in ms before the end of the hour. */
 type Times = readonly number[];
 
 const evenly = (count: number): Times => Array.from({ length: count }, (_, index) => (index + 0.5) * (hourMs / count));

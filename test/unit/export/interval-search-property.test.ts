@@ -171,8 +171,8 @@ test('every row is exported once, with any faults of the service and the destina
         found.push(...missing.map((complaint) => `${JSON.stringify(record)}: ${complaint}`));
       }
       expect(found).toEqual([]);
-      // If a request or a destination call failed, the export may have been unable to remove some files. If none
-      // failed, no file or search job may be left behind.
+      // If no request or destination call failed, no file or search job may be left behind. Otherwise, the export may
+      // have been unable to remove some files.
       await world.clock.advance(60_000);
       await world.destination.abortLeftovers('', 'all');
       const files = records.flatMap((record) => record.files.map(({ name }) => name));

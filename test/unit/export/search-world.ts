@@ -49,7 +49,7 @@ export interface SearchWorldOptions {
   readonly logData?: LogData;
   readonly request?: Partial<ExportRequest>;
   readonly destination?: MemoryDestination;
-  /** Seed for the random part of file names. Two processes must not have the same seed. */
+  /** Seed for the random part of file names. Each process must have a different seed. */
   readonly token?: number;
 }
 

@@ -17,8 +17,8 @@ function encode(of: LedgerHeader, entries: readonly Entry[], logs = 0, forgotten
 }
 
 /**
- * Returns a ledger entry as it is read back after a write. The ledger does not store ages or details of successful
- * upgrades.
+ * Returns a ledger entry as it is read back after a write, without the data that the ledger does not store: ages, and
+ * details of successful upgrades.
  */
 function taken(before: Entry): Entry {
   return {

@@ -43,7 +43,7 @@ describe('each rule alone', () => {
   });
 });
 
-/** Pairs of rules that cannot forbid an upgrade at the same time. Each pair has its own test. */
+/** Pairs of rules that cannot forbid the same upgrade at the same time. Each pair has its own test. */
 const apart: Readonly<Record<string, () => void>> = {
   'window × own window': () => {
     const fixed = (hour: number) => ({ schedule: `0 ${hour} * * *`, duration: '2h', timeZone: 'UTC' });

@@ -171,8 +171,8 @@ function started(leading = { term: 1 }, allNamespaces = true): LedgerStoreSettin
 }
 
 /**
- * Returns the requests that have read Ledgers since the last call: `list` for a list, or the last part of a Ledger's
- * name for a single Ledger.
+ * Returns the requests that have read Ledgers since the last call. A list is shown as `list`, and the read of a single
+ * Ledger as the last part of its name.
  */
 function requestsOf({ world: { server } }: LedgerStoreSetting): readonly string[] {
   return server.requests

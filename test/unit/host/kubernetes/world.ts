@@ -19,7 +19,7 @@ export interface KubernetesWorld {
 export function createWorld(options: Partial<MemoryApiServerOptions> = {}): KubernetesWorld {
   const clock = new VirtualClock();
   const server = new MemoryApiServer({ clock, random: seededRandom(7), ...options });
-  // No operator holds these leases at the start, so the first leader does not have to wait for them to expire.
+  // No operator holds these leases at the start, so the first leader need not wait until they expire.
   for (const name of ['operator', operatorLeaseName])
     server.create(objectPath('leases', 'logfleet-system'), { metadata: { name } });
   return { clock, server };

@@ -359,8 +359,8 @@ describe('B3: the order of requests', () => {
     const listingsIn = (fromMs: number, toMs: number) =>
       wire.sentAt('listing').filter((time) => time > fromMs && time < toMs).length;
     await clock.advance(9_900);
-    // Listings count as late after 2 s. From then on, every second request to start is a listing. From 3.5 s,
-    // keep-alives are at risk, and only every fourth request is a listing.
+    // Listings count as late after 2 s. After that, every second request is a listing. After 3.5 s, keep-alives are at
+    // risk, and only every fourth request is a listing.
     expect([listingsIn(0.1, 1_900), listingsIn(1_900, 3_400), listingsIn(3_400, 9_900)]).toEqual([0, 4, 6]);
     expect(wire.sentAt('keepAlive')).toHaveLength(4 + 4 + 18);
   });
@@ -477,8 +477,7 @@ describe('B5: 429', () => {
     await clock.advance(1);
     call(1, 'taskStatus');
     await clock.advance(60_000);
-    // After the rejection, the rate drops to one request per 20 s. Ten seconds later, it rises to one request per 13.3
-    // s.
+    // After the rejection, the request rate drops to one per 20 s. Ten seconds later, it rises to one per 13.3 s.
     expect(rounded(wire.sentAt())).toEqual([0, 13_363]);
   });
 

@@ -64,7 +64,7 @@ export class Wire {
     return delayMs === 0 ? Promise.resolve() : new Promise((resolve) => void this.#clock.after(delayMs, resolve));
   }
 
-  /** Sends a request with this slot. Reports the request's result to the budget, and resolves to it. */
+  /** Sends a request in this request slot. Resolves to the request's result, which is also reported to the budget. */
   send(key: string, requestClass: RequestClass, slot: Slot, fate: Fate = {}): Promise<SlotResult> {
     const {
       outMs = 0,

@@ -1,4 +1,4 @@
-/** Tests how the client combines the statuses of a search job (section 2.3 of the service's specification, E5). */
+/** Tests how the client combines the statuses of a search job (section 2.3 of docs/service.md, E5). */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { JobGathering, JobHistogram } from '../../../../src/service/jobs/job-gathering.ts';

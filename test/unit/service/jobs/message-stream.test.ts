@@ -1,4 +1,4 @@
-/** Tests how the client reads pages of messages (section 4.3 of the service's specification, B2, B3). */
+/** Tests how the client reads pages of messages (section 4.3 of docs/service.md, B2, B3). */
 import { describe, expect, test } from 'vitest';
 import type { PageRow } from '../../../../src/service/pages/page-row.ts';
 import { RecordingReceiver } from '../../../support/recording-receiver.ts';

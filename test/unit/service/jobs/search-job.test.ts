@@ -1,6 +1,6 @@
 /**
  * Tests a search job: its status requests, lost responses, its end and its deletion (B4, E5, sections 3.1 and 4.5 of
- * the service's specification).
+ * docs/service.md).
  */
 import { describe, expect, test } from 'vitest';
 import { JobAdmission } from '../../../../src/service/budget/job-admission.ts';
@@ -230,8 +230,8 @@ describe('a status request without a response', () => {
     responses[3]?.({ ...running, messageCount: 9, pendingErrors: ['second'] });
     responses[0]?.({ ...running, messageCount: 2, pendingErrors: ['first'], pendingWarnings: ['slow'] });
     await settle();
-    // The service reports each error and warning only once, so the client keeps those from earlier statuses. It takes
-    // all other data from the latest status.
+    // The service reports each error and warning only once, so the client keeps all errors and warnings. It takes all
+    // other data from the latest status.
     expect(job.progress).toMatchObject({ messageCount: 9, hasLostStatus: false, statuses: 2 });
     expect(job.progress.errors).toEqual(['second', 'first']);
     expect(job.progress.warnings).toEqual(['slow']);

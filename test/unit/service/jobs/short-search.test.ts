@@ -1,4 +1,4 @@
-/** Tests how many status requests a short search needs (sections 2.3 and 3.1 of the service's specification, B4). */
+/** Tests how many status requests a short search needs (sections 2.3 and 3.1 of docs/service.md, B4). */
 import { describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../../simulator/scenario/scenario.ts';
 import { RowData } from '../../../../simulator/test/row-data.ts';

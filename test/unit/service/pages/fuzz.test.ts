@@ -1,6 +1,6 @@
 /**
- * Compares the page scanner with `JSON.parse` and another tokenizer on random pages (section 2.5 of the service's
- * specification, E9).
+ * Compares the page scanner with `JSON.parse` and another tokenizer on random pages (section 2.5 of docs/service.md,
+ * E9).
  */
 import { expect, test } from 'vitest';
 import { runTrial } from '../../../fuzz/page-scanner/trial.ts';

@@ -217,7 +217,8 @@ describe('invalid pages', () => {
     expect(error.message).toMatch(message);
   });
 
-  // Each invalid row is followed by another row, because faster code in the scanner reads all rows except the last one.
+  // Each invalid row is followed by another row, because the scanner reads all rows except the last one with faster
+  // code.
   test.each([
     ['"a":"x\\,"b":"c"', 7],
     ['"a\\:"b","c":"d"', 3],

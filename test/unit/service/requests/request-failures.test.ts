@@ -205,8 +205,8 @@ const knownBy: ReadonlyMap<RequestFailure, readonly Operation[]> = new Map([
 const acts: ReadonlySet<Operation> = new Set(['createTask', 'createJob', 'getJob', 'deleteJob']);
 
 /**
- * Returns the expected number of requests. The client repeats a request only if it had no effect and delivered no rows,
- * or if it is a deletion.
+ * Returns the expected number of requests. The client repeats deletions. It repeats other requests only if they had no
+ * effect and delivered no rows.
  */
 function writesOf(operation: Operation, failure: RequestFailure): number {
   const [, , , writes] = expected[failure];

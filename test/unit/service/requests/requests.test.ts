@@ -1,7 +1,4 @@
-/**
- * Tests the client's requests: paths, headers, bodies and redirects (sections 4, 5 and 7.1 of the service's
- * specification).
- */
+/** Tests the client's requests: paths, headers, bodies and redirects (sections 4, 5 and 7.1 of docs/service.md). */
 import { describe, expect, test } from 'vitest';
 import type { JobOrder, OpenJob } from '../../../../src/service/jobs/search-service.ts';
 import type { CallResponse } from '../../../../src/service/requests/call.ts';
