@@ -176,8 +176,8 @@ export class ServiceModel {
   }
 
   /**
-   * Limits the computing time that searches can use during one call of the model, in estimated microseconds. A search
-   * that reaches the limit is interrupted, and `search` continues it.
+   * Limits the computing time, in estimated microseconds, that searches can use during one call of a method of this
+   * class. A search that reaches the limit is interrupted. The method `search` continues interrupted searches.
    */
   limitTurns(units: number): void {
     this.#effort.limit(units);

@@ -158,8 +158,8 @@ function joined(pieces: readonly Buffer[]): string {
 }
 
 /**
- * Returns the TCP connections by client address. A TLS connection cannot be reset, so the TCP connection is reset
- * instead.
+ * Returns the TCP connection of each client address. To reset a client's connection, the server resets this TCP
+ * connection, because a TLS connection cannot be reset.
  */
 function rawSocketsOf(server: Server): ReadonlyMap<string, Socket> {
   const sockets = new Map<string, Socket>();

@@ -65,8 +65,8 @@ export class RowStage {
   }
 
   /**
-   * Length in ms of the time slices of the `timeslice` operator. Undefined if another operator also reads
-   * `_messagetime`.
+   * Length in ms of the time slices of the `timeslice` operator. Undefined if another operator reads `_messagetime`, or
+   * if the query has no `timeslice`.
    */
   get sliceMs(): number | undefined {
     const readers = this.#steps.filter(({ reads }) => reads.has('_messagetime'));

@@ -45,8 +45,8 @@ function standTogether(parts: readonly RegExp[], raw: string): boolean {
 }
 
 /**
- * Searches for the parts of a search term, starting at the offset `from`. Returns `here` if the parts occur in order
- * without whitespace between them. Otherwise, returns the offset for the next attempt, or undefined if no attempt can
+ * Searches for the parts of a search term, in order, from the offset `from`. Returns `here` if it finds them without
+ * whitespace between them. If not, returns the offset for the next attempt, or undefined if no further attempt can
  * succeed.
  */
 function nextRun(parts: readonly RegExp[], raw: string, from: number): 'here' | number | undefined {

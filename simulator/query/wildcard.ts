@@ -28,7 +28,10 @@ export function literalSource(text: string): string {
   return text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
 }
 
-/** Returns a function that tests whether a value contains the given strings in order. */
+/**
+ * Returns a function that tests whether a whole value matches a wildcard pattern. `segments` are the literal parts of
+ * the pattern before, between and after its wildcards.
+ */
 export function wildcardTest(segments: Segments): (value: string) => boolean {
   const [first, ...rest] = segments;
   const last = rest.pop();

@@ -30,7 +30,9 @@ export interface ErrorResponse {
   readonly code: string;
   readonly message: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** True if the error is about a search job. Such error codes have their own prefix. */
+  /**
+   * True if the error is about a search job. The codes of these errors begin with a different prefix than other codes.
+   */
   readonly ofSearch?: boolean;
   /** Detailed reason for the error response. It is written to the journal, but not sent to the client. */
   readonly why?: Why;

@@ -73,9 +73,9 @@ export interface OrganisationScenario {
 export interface BuildScenario {
   readonly version: string;
   readonly latest?: boolean;
-  /** Fraction of collectors that send no messages, among the collectors that run this build. */
+  /** Fraction of the collectors with this build that send no messages. */
   readonly stopsShipping?: number;
-  /** Fraction of messages that a collector loses while it is running the build. */
+  /** Fraction of its messages that a collector with this build loses. */
   readonly drops?: number;
 }
 
@@ -146,7 +146,7 @@ export interface CollectorGroup extends CollectorProperties {
 }
 
 export interface UpgradeScenario {
-  /** Duration of an upgrade or, if the upgrade has several `increments`, of each increment. */
+  /** Duration of an upgrade. If `increments` is above 1, this is the duration of each step of the upgrade. */
   readonly duration?: DurationRange;
   readonly increments?: number;
   /**

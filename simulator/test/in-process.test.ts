@@ -57,7 +57,10 @@ class Bench {
     return sent;
   }
 
-  /** Returns the times in the journal, in ms since the start. */
+  /**
+   * Returns the start time, end time and status of each request in the journal. Times are in ms since the service
+   * started.
+   */
   spans(): [number, number, number][] {
     const startMs = this.service.model.startMs;
     return this.journal.map(({ at, end, status }) => [at - startMs, end - startMs, status]);

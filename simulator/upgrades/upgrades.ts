@@ -49,7 +49,7 @@ export class Upgrades {
     return this.#tasks.values();
   }
 
-  /** Reports whether the service refuses another task for the collector. */
+  /** Reports whether the service refuses to accept another upgrade task for the collector at `atMs`. */
   isLocked(collector: SimulatedCollector, atMs: number): boolean {
     return collector.activeTasks.some(({ lockedAtMs }) => lockedAtMs <= atMs);
   }

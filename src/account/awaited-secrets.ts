@@ -103,8 +103,8 @@ export class AwaitedSecrets {
     this.#waiters.set(waiter, { secrets: secrets.map(keyText), wake });
     for (const key of secrets) {
       this.#expect(key).waiters.add(waiter);
-      // If the content of the Secret is unknown, a placeholder digest is stored, so that the next read counts as a
-      // change.
+      // If this process does not know the content of the Secret, it stores a placeholder digest, so that the next read
+      // counts as a change.
       if (!this.#digests.has(keyText(key))) this.#digests.set(keyText(key), 'forgotten');
     }
     this.#scheduleRead();

@@ -20,8 +20,8 @@ export interface RuleViolation extends Explanation {
 }
 
 /**
- * Returns all violations of CEL rules in `value`. `previous` is the resource before an update. Paths for which `skip`
- * returns true are not checked.
+ * Returns all violations of CEL rules in `value`. `previous` is the value before an update. Values at paths for which
+ * `skip` returns true are not checked.
  */
 export function evaluateRules(
   schema: StructuralSchema,

@@ -7,7 +7,7 @@ import { setFlagsFromString } from 'node:v8';
 
 /** Applies the heap settings to this process. */
 export function keepHeapSmall(): void {
-  // V8 collects garbage in the old generation once this generation has grown by half.
+  // V8 collects garbage in the old generation as soon as this generation has grown by half since the last collection.
   setFlagsFromString('--heap-growing-percent=50');
   setFlagsFromString('--semi-space-growth-factor=1');
   // With a small heap, parallel garbage collection takes more CPU time and is not faster.

@@ -28,7 +28,7 @@ interface MetricOptions {
 
 export class PrometheusMetrics implements Metrics {
   readonly #registry = new Registry();
-  /** Identity of the current scrape. `render` replaces this object at each scrape. */
+  /** Object that identifies the current scrape. The method `render` replaces it at each scrape. */
   #scrape: object = {};
   /** Functions that return the series of each gauge, by the gauge's name. */
   readonly #readers = new Map<string, ((scrape: object) => Iterable<Sample>)[]>();

@@ -28,7 +28,7 @@ interface Period extends ShippingRate {
   readonly fromMs: number;
 }
 
-/** Length of a slot in ms. A collector's messages are spread evenly over a slot. */
+/** Length in ms of a slot (a quarter of an hour). A collector's messages are spread evenly over each slot. */
 const slotMs = 15 * 60_000;
 const slotMinutes = slotMs / 60_000;
 /** Maximum time from sending a message to its receipt, in ms. */
@@ -76,8 +76,9 @@ export class Stream {
   }
 
   /**
-   * Yields one batch of messages for each quarter of an hour in [fromMs, toMs). `slot` is the number of the quarter of
-   * an hour. The batch contains the messages from `first` up to but not including `end`.
+   * Yields one batch for each quarter of an hour in [fromMs, toMs) in which messages are sent. `slot` is the number of
+   * this quarter of an hour. Its messages are numbered from 0. The batch contains the messages from `first` up to but
+   * not including `end`.
    */
   *#batches(fromMs: number, toMs: number): Generator<{ slot: number; perSlot: number; first: number; end: number }> {
     for (const [place, period] of this.#periods.entries()) {

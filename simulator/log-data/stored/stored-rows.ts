@@ -107,8 +107,8 @@ class StoredRows implements RowWriter {
   readonly #rawEnds: Uint32Array;
 
   /**
-   * Stores the messages in `columns`, newest message first. `order` contains the column indices of the messages in this
-   * order.
+   * Stores the messages in `columns`, newest message first. `order` lists the messages in this order, by their indices
+   * in `columns`.
    */
   constructor(columns: Columns, chunks: readonly Buffer[], order: Uint32Array) {
     const ordered = (column: readonly number[]) => Uint32Array.from(order, (index) => column[index] as number);

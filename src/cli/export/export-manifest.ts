@@ -27,7 +27,10 @@ interface FlagManifest {
   readonly volumes: Volumes;
 }
 
-/** Name of the manifest that is built from flags. Error messages show it instead of a file name. */
+/**
+ * Name of the manifest that is built from flags. Error messages show this name where they would show the name of a
+ * file.
+ */
 const flagSource = 'the command line';
 const volumeName = 'output';
 const secretName = 'log-service';
@@ -42,7 +45,10 @@ export function sinkOf({ output, endpoint }: ExportOptions): ExportSink {
 }
 
 interface FlagSurroundings extends Pick<CommandContext, 'cwd' | 'env'> {
-  /** Temporary folder for rows. The rows are written to stdout after the export has checked that no row is missing. */
+  /**
+   * Temporary folder for rows that are to be written to stdout. They are written to stdout after the export has checked
+   * that no row is missing.
+   */
   readonly folder: string;
   /** Current wall-clock time in ms, from which relative times such as `now` and `-24h` are computed. */
   readonly nowMs: number;

@@ -29,7 +29,9 @@ export function byName(left: Collector, right: Collector): number {
   return compareText(left.name, right.name) || compareText(left.id, right.id);
 }
 
-/** Renders the table of collectors, the number of collectors, and the number of collectors with each version. */
+/**
+ * Renders the table of collectors. Lines below the table show the number of collectors in total and for each version.
+ */
 export function renderFleet(fleet: ShownFleet, { wide, width, nowMs }: FleetTableOptions): readonly string[] {
   const shown = columns.filter((column) => wide || !column.onlyWide);
   const headings = shown.map(({ heading }) => heading);

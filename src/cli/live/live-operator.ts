@@ -77,8 +77,8 @@ interface ShownHost {
    */
   readonly host: Host;
   /**
-   * Shows the stored status of every resource. Call it only after all work has ended, because a stored status may be
-   * outdated until then.
+   * Shows the stored status of every resource. Call this function only after all work has ended, because a stored
+   * status may be outdated until then.
    */
   finished(): void;
 }

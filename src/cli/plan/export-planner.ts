@@ -51,7 +51,7 @@ export type ExportOutlook = { readonly resource: SearchExport } & (
 );
 
 /**
- * Estimates for the whole export: rows, searches, requests and duration. The part that has already been exported is
+ * Estimates for the whole export: rows, searches, requests and duration. Data that has already been exported is
  * included.
  */
 export interface PlannedSearches extends ExportForecast {
