@@ -24,7 +24,9 @@ export class RunIndex {
   readonly #bySchedule = new Multimap();
   readonly #unsubscribe: () => void;
 
-  /** @param onChange called with a schedule when a run is added, removed, paused or resumed, or changes state */
+  /**
+   * @param onChange called with the schedule of a run that is added, removed, paused or resumed, or that changes state
+   */
   constructor(exports: ResourceSource<SearchExport>, onChange: (schedule: ResourceKey) => void) {
     this.#exports = exports;
     this.#onChange = onChange;

@@ -46,7 +46,7 @@ function dueSeconds(
   return (Math.min(...endsMs) + (parseDuration(spec.template.spec.settleDelay) ?? 0)) / 1_000;
 }
 
-/** @param schedules returns the schedules to measure; returns none while another process is the leader */
+/** @param schedules function that returns the schedules to measure, or none while another process is the leader */
 export function measureSchedules(metrics: Metrics, schedules: () => Iterable<SearchExportSchedule>): void {
   measureStatuses({ metrics, kind: 'schedule', plural: 'schedules', figures, resources: schedules });
 }

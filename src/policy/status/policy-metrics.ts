@@ -29,7 +29,7 @@ const figures: readonly StatusFigure<CollectorVersionPolicy>[] = [
 
 /**
  * Registers the metrics of policies.
- * @param policies returns the policies to measure; returns no policies if another process is the leader
+ * @param policies function that returns the policies to measure, or none while another process is the leader
  */
 export function measurePolicies(metrics: Metrics, policies: () => Iterable<CollectorVersionPolicy>): void {
   measureStatuses({ metrics, kind: 'policy', plural: 'policies', figures, resources: policies });
