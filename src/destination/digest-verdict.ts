@@ -99,7 +99,10 @@ export const verdictKind: StoredKind<DigestVerdict> = new StoredKind({
   form: digestVerdict,
 });
 
-/** Writes the result of one comparison, or returns the existing result. */
+/**
+ * Stores the result of one comparison with the service's counts. If a result is already stored, returns the stored
+ * result.
+ */
 export async function storeVerdictOnce(
   destination: Destination,
   layout: ExportLayout,

@@ -30,7 +30,10 @@ export function rowOf(resource: AnyResource): ListRow {
   };
 }
 
-/** Returns the numbers that the row of a resource shows: the progress, the lag, and the bar. */
+/**
+ * Returns the numbers in the row of a resource: the progress, the lag of a schedule, and the lengths of the progress
+ * bar.
+ */
 function figuresOf(resource: AnyResource): Pick<ListRow, 'figure' | 'lagSince' | 'bar'> {
   switch (resource.kind) {
     case 'CollectorVersionPolicy': {

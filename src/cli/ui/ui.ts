@@ -27,7 +27,8 @@ export async function uiCommand(
   const reader = await open(options, context);
   const namespace = options.allNamespaces ? undefined : (options.namespace ?? reader.defaultNamespace);
   const { port = 0, allNamespaces: _, ...given } = options;
-  // The copied commands name the context, because the kubeconfig's current context can change.
+  // The commands that users copy from the page name the context, because the current context of the kubeconfig can
+  // change.
   const flags = { ...given, ...(reader.context !== undefined && { context: reader.context }) };
   const model = new ResourceModel();
   const place = { place: reader.place, ...(namespace !== undefined && { namespace }) };

@@ -68,7 +68,7 @@ export interface JobRuntimeOptions extends RuntimeOptions {
 /** Delay in ms before the next reconcile in states that can change without notice. */
 const soonMs = 1_000;
 const quotaRetryMs = 30_000;
-/** Shortest and longest time in ms from the end of a stalled export's Job until the export gets another Job. */
+/** Minimum and maximum delay in ms between the end of a stalled export's Job and the start of its next Job. */
 const shortestStallMs = 60_000;
 const longestStallMs = 3_600_000;
 /** A stalled export is no longer shown as stalled when a pod of its next Job has run for this time in ms. */

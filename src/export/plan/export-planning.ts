@@ -1,9 +1,9 @@
 /**
  * Plans an export: divides its time range into segments, and writes the plan (E2). The first search job covers the
  * whole range, so a small export needs only one job. If the service does not return all rows of this search, the rows
- * are counted or estimated, and the range is divided so that each segment needs one search. A query that cannot be
- * split (E8) gets a single segment. While the range is still too recent to be searched (E11), a test search detects
- * mistakes in the credentials and the query.
+ * are counted or estimated, and the range is divided into segments for which one search each should be enough. A query
+ * that cannot be split (E8) gets a single segment. While the range is still too recent to be searched (E11), a test
+ * search detects mistakes in the credentials and the query.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { crossing } from '../../base/boundary.ts';

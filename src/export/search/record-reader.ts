@@ -30,7 +30,7 @@ export class RecordReader extends ResultReader {
   async read(_reading: ReadingOrder, { progress }: SearchEnd): Promise<void> {
     const { job, signal } = this.#options;
     const { recordCount } = progress;
-    // A search job without records may have a query without an aggregation. `checkAggregation` reports this mistake.
+    // If a search job has no records, its query may lack an aggregation. `checkAggregation` reports this mistake.
     if (!recordCount) await job.checkAggregation(signal);
     if (recordCount === undefined) throw uncountedError(job.id);
     await this.giveUp();
