@@ -1,30 +1,32 @@
 /**
- * Rules about imports, for dependency-cruiser: which folder may import which other folder, npm package and module of
- * Node. Everything that the two tables do not permit is forbidden in `src/` and `simulator/`. Imports of types count.
+ * Rules for dependency-cruiser, a tool that checks imports. One table lists the folders that each folder may import.
+ * The other lists the files that may import each npm package and each module of Node. All other imports are errors in
+ * `src/` and `simulator/`, even if they import only types.
  *
- * The paths in the tables are patterns: `folder/*` means the files directly in the folder, and `folder/**` also means
- * the files in its subfolders.
+ * The paths in the tables are patterns. `folder/*` matches the files directly in the folder, and `folder/**` also
+ * matches the files in its subfolders.
  */
 import type { IConfiguration, IForbiddenRuleType } from 'dependency-cruiser';
 
-/** The imports that the files of a folder may have. */
+/** One row of the table that says which files the files of a folder may import. */
 interface FolderRow {
   readonly folder: string;
   /**
-   * The subfolders, each of which may import only the subfolders of earlier strings. Subfolders in the same string must
-   * not import each other. `.` means the files directly in the folder.
+   * Subfolders of the folder, in an order. A subfolder may import only subfolders that come earlier in the list.
+   * Subfolders in the same string, separated by spaces, must not import each other. `.` means the files directly in the
+   * folder.
    */
   readonly order?: readonly string[];
-  /** Patterns of files outside the folder that all its files may import. */
+  /** Patterns for the files outside the folder that every file in the folder may import. */
   readonly imports: readonly string[];
   readonly why: string;
 }
 
-/** The files that may import npm packages and modules of Node. */
+/** One row of the table that says which files may import certain npm packages or modules of Node. */
 interface ModuleRow {
   /** Names, separated by spaces. */
   readonly modules: string;
-  /** Patterns of the files that may import the modules. */
+  /** Patterns for the files that may import the packages or modules of this row. */
   readonly users: readonly string[];
   readonly why: string;
 }
@@ -79,7 +81,8 @@ const entryPoints = ['src/main.ts', 'src/cli/ui/page/app.tsx', 'simulator/main.t
 
 // biome-ignore format: one row, one module
 const moduleRows: readonly ModuleRow[] = [
-  // Clock, network and disk are interfaces, so that tests can replace them.
+  // Most code uses the clock, the network and the disk only through interfaces, so that tests can replace them. Only
+  // these files import the modules of Node for them.
   { modules: 'node:perf_hooks', users: ['src/base/clock.ts'],
     why: 'Time is a port: take a Clock (src/base/clock.ts).' },
   { modules: 'node:fs node:fs/promises',
@@ -117,7 +120,7 @@ const moduleRows: readonly ModuleRow[] = [
     why: 'Comparison, text form and colours of values, and promises of callbacks.' },
   { modules: 'node:zlib', users: ['src/destination/**', 'src/output/*'], why: 'Only data files are compressed.' },
 
-  // npm packages. Code outside these folders does not depend on them, so each can be replaced.
+  // npm packages. Only a few folders import each package, so that the package can be replaced without changes elsewhere.
   { modules: '@aws-sdk/client-s3', users: ['src/destination/s3/*'], why: 'Only one folder depends on this store.' },
   { modules: '@azure/identity @azure/storage-blob', users: ['src/destination/azure/*'], why: 'Only one folder depends on this store.' },
   { modules: 'google-auth-library', users: ['src/destination/gcs/*'], why: 'Only one folder depends on this store.' },
@@ -143,7 +146,7 @@ const sources = { path: '^(?:src|simulator)/', pathNot: ['^simulator/test/'] };
 const localFile = { dependencyTypes: ['local' as const] };
 const otherModule = { dependencyTypesNot: ['local' as const] };
 
-/** Regular expression for paths that match one of the patterns. */
+/** Returns a regular expression for paths that match at least one of the patterns, such as `src/base/*`. */
 function matching(patterns: readonly string[]): string {
   const parts = patterns.map((pattern) =>
     pattern
@@ -154,7 +157,10 @@ function matching(patterns: readonly string[]): string {
   return `^(?:${parts.join('|')})$`;
 }
 
-/** Regular expression for the resolved paths of modules, such as `fs/promises` and `node_modules/undici/index.js`. */
+/**
+ * Returns a regular expression for the paths to which dependency-cruiser resolves the modules, such as `fs/promises`
+ * and `node_modules/undici/index.js`.
+ */
 function resolvedTo(modules: readonly string[]): string {
   const parts = modules.map((name) =>
     name.startsWith('node:') ? `${name.slice('node:'.length)}$` : `node_modules/${name.replaceAll('.', '\\.')}(?:/|$)`,
@@ -237,11 +243,12 @@ const otherRules: readonly IForbiddenRuleType[] = [
 const configuration: IConfiguration = {
   forbidden: [...folderRules, ...moduleRows.map(ruleOfModules), ...otherRules],
   options: {
-    // dependency-cruiser cannot use TypeScript 7 as its parser.
+    // The parser is swc, because dependency-cruiser does not support TypeScript 7.
     parser: 'swc',
-    // The parser does not know the statement `using`, which only files in test/ contain. So these files are not read.
+    // swc cannot parse `using` declarations, so files in test/, which contain them, are not read.
     doNotFollow: { path: '^(?:node_modules|test)/' },
-    // Packages have the path node_modules/... even if node_modules is a link.
+    // If node_modules is a symbolic link, paths of packages must still begin with node_modules, because the rules match
+    // this prefix.
     preserveSymlinks: true,
     enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default'] },
   },
