@@ -1,4 +1,7 @@
-/** `npm run bench -- client`: measures the client that reads search results, and the simulator's memory. */
+/**
+ * `npm run bench -- client`: measures how fast the operator's client reads search results, and how much memory the
+ * simulator needs.
+ */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -17,7 +20,7 @@ export interface ClientBenchOptions {
   readonly only?: readonly string[];
 }
 
-/** Results of the client benchmark. Measurements that were not requested have no results. */
+/** Results of the client benchmark. The user can request only some of the measurements; the others have no results. */
 export interface ClientReport extends Machine {
   readonly scanner?: readonly ScanFigures[];
   readonly transfer?: readonly TransferResult[];

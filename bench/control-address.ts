@@ -5,7 +5,7 @@ import type { Scenario } from '../simulator/scenario/scenario.ts';
 import type { SimulatorAddress } from '../simulator/simulate.ts';
 import type { SimulatorState } from '../simulator/snapshot.ts';
 
-/** If `patch` is given, applies it to the simulator's scenario. Returns the simulator's state. */
+/** Returns the simulator's state. If `patch` is given, first applies this patch to the simulator's scenario. */
 export async function simulatorState(ready: SimulatorAddress, patch?: Scenario): Promise<SimulatorState> {
   const dispatcher = new Agent({ connect: { ca: readFileSync(ready.caFile) }, bodyTimeout: 0, headersTimeout: 0 });
   const authorization = `Basic ${Buffer.from(`${ready.accessId}:${ready.accessKey}`).toString('base64')}`;

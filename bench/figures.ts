@@ -1,4 +1,4 @@
-/** Renders the results of a benchmark as a table that shows measured values next to target values. */
+/** Renders the results of a benchmark as a table of measured values and their target values. */
 
 export interface FigureLine {
   readonly what: string;

@@ -13,8 +13,8 @@ const pageBytes = 9_000_000;
 const chunkBytes = 65_536;
 
 /**
- * Kind of messages on a page. `lines`: log messages with this number of lines (1 line takes 0.9 KB, 20 lines take 10
- * KB). `madeUpBytes`: random messages of this size in bytes.
+ * Kind of messages on a page. With `lines`, the page has log messages of this number of lines: a message of 1 line has
+ * 0.9 KB, and one of 20 lines has 10 KB. With `madeUpBytes`, the page has random messages of this size in bytes.
  */
 export type PageKind = { readonly lines: number } | { readonly madeUpBytes: number };
 

@@ -56,8 +56,8 @@ const quick: Extent = {
 };
 const full: Extent = { ...usual, whole: [10_000, 100_000], rollingSeconds: 300 };
 /**
- * Factor by which the operator's clock is faster than real time. The factor is small enough that the service still
- * answers before the operator's timeouts expire.
+ * Factor by which the operator's clock is faster than real time. With a much larger factor, the operator's timeouts
+ * would expire before the service responds.
  */
 const speed = 25;
 
@@ -74,7 +74,7 @@ export async function benchRollout(options: RolloutBenchOptions): Promise<void> 
 async function measure(extent: Extent, wants: (part: Part) => boolean): Promise<RolloutReport> {
   const machine = thisMachine();
   const cases = wants('requests') ? requestCases(extent.collectors) : [];
-  // Real-time benchmarks use little CPU, so the virtual-time rollouts run alongside them.
+  // The measurements in real time use little CPU, so the rollouts in virtual time run at the same time.
   const [load, requests] = await Promise.all([wants('load') ? measureLoad(extent) : undefined, rollOutAll(cases)]);
   const converged = wants('converged') ? await withProgress(stayConverged(), 'converged') : undefined;
   const latency = wants('latency') ? await withProgress(measureLatency(extent.applies), 'latency') : undefined;

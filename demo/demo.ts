@@ -1,5 +1,5 @@
 /**
- * Demo of `logfleet run` with a policy and a simulated fleet.
+ * Demo of `logfleet run` with a policy and simulated collectors.
  *
  * The first target version makes collectors stop sending messages, so the canary stage stops the rollout. The demo then
  * changes the target, and the second rollout completes. Finally, the demo exports and verifies messages.
@@ -24,8 +24,9 @@ const exportedMs = 15 * 60_000;
 /** Target versions of the policy. The demo begins with the version `quiet`, and then changes the manifest to `good`. */
 const targets = { quiet: '19.480-2', good: '19.500-1' } as const;
 /**
- * Value of the flag `--grace`. A short value is safe here, because the simulator lists upgraded collectors immediately.
- * With the real service, a short value could make logfleet upgrade a collector twice.
+ * Value of the flag `--grace`: maximum time until the service lists a collector with its new version. A short time is
+ * safe here, because the simulator lists the new version immediately. With a real service, logfleet could upgrade a
+ * collector twice if the time is too short.
  */
 const grace = '1s';
 /** Maximum duration of the demo, which usually takes two minutes. */

@@ -24,8 +24,8 @@ interface ScreenMoment {
 
 const screen = new TerminalScreen();
 /**
- * Screens from which the two pictures are made. Each is the screen whose progress was closest to the wanted fraction:
- * `shownShare` or `shownCoverage`.
+ * Screens from which the pictures of the rollout (`moving`) and of the export (`exporting`) are made. Each is the
+ * screen whose progress was closest to the wanted fraction (`shownShare` or `shownCoverage`).
  */
 let moving: ScreenMoment | undefined;
 let exporting: ScreenMoment | undefined;
@@ -38,7 +38,7 @@ const terminal: Output = {
   write: (text) => {
     screen.write(text.replaceAll(tmpdir(), '/tmp').replaceAll(/(logfleet-demo)-\w+/g, '$1'));
     const rows = screen.rows();
-    // The screen shows two rollouts, each with a row that contains `updated`. The picture shows the progress of the
+    // The screen shows both rollouts of the demo, each with a row that contains `updated`. The picture is about the
     // second rollout.
     const [, headline] = rows.map(textOf).filter((row) => row.includes(' updated   '));
     const [, updated, counted] = / (\d+)\/(\d+) updated/.exec(headline ?? '') ?? [];

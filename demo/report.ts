@@ -227,15 +227,16 @@ function indent(lines: readonly string[]): readonly string[] {
 const leftOut = ['offline', 'skipped', 'foreign'] as const;
 
 /**
- * Explains why `updated` is lower than the number of selected collectors, for example: `8 offline and 5 skipped of 120
- * do not count`.
+ * Explains why the total in the column `updated` is lower than the number of selected collectors, for example: `8
+ * offline and 5 skipped of 120 do not count`.
  */
 function explainUpdated({ summary, collectors }: CollectorVersionPolicyStatus): string | undefined {
   const total = Number(summary?.updated?.split('/')[1]);
   if (!collectors || total === collectors.matched) return undefined;
   const present = leftOut.filter((state) => collectors[state] > 0);
   const sum = present.reduce((count, state) => count + collectors[state], 0);
-  // If the numbers do not add up, the explanation would be wrong, so it is omitted.
+  // If the numbers of these collectors do not explain the whole difference, the explanation is omitted, because it
+  // would be wrong.
   if (total + sum !== collectors.matched) return undefined;
   const list = listText(present.map((state) => `${collectors[state]} ${state}`));
   return `${list} of ${collectors.matched} ${wordFor(sum, 'does', 'do')} not count`;

@@ -57,7 +57,10 @@ export class DemoService {
     };
   }
 
-  /** Returns the current state of the service. The lists that the service returns may be older. */
+  /**
+   * Returns the current state of the simulated service. The service's own list of collectors can be older than this
+   * state.
+   */
   async state(): Promise<SimulatorState> {
     const { controlURL, accessId, accessKey, caFile } = this.address;
     const options = { auth: `${accessId}:${accessKey}`, ca: readFileSync(caFile), agent: false as const };

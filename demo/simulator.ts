@@ -7,7 +7,8 @@ import { runProgram } from '../src/cli/program.ts';
 
 const parentGone = new AbortController();
 process.on('disconnect', () => parentGone.abort('SIGTERM'));
-// The demo may have ended before the `disconnect` listener was added, so the connection is also checked here.
+// If the demo ended before the `disconnect` listener was added, the event is lost. Therefore, the connection is also
+// checked here.
 if (!process.connected) process.exit(exitStatus.interrupted);
 
 // The environment is empty, so that the user's `LOGFLEET_…` variables do not change the simulator.

@@ -14,7 +14,10 @@ export interface ConnectedClient {
   close(): Promise<void>;
 }
 
-/** Creates a client for a simulator. By default, `requestsPerSecond` is the rate that the service allows. */
+/**
+ * Creates a client for a simulator. Without `requestsPerSecond`, the client sends at most as many requests as the
+ * service allows.
+ */
 export function connectTo(simulator: SimulatorAddress, requestsPerSecond?: number): ConnectedClient {
   const { origin, pathname } = new URL(simulator.baseURL);
   const budget = new RequestBudget({ right: everlastingRight, clock: systemClock });

@@ -1,4 +1,6 @@
-/** Checks whether thirty search jobs stay alive for ten minutes of virtual time while a client reads their pages. */
+/**
+ * Checks whether thirty search jobs stay alive for ten minutes of virtual time while a client reads their result pages.
+ */
 import type { SearchJob } from '../../src/service/jobs/search-job.ts';
 import { ClientWorld } from '../../test/support/client-world.ts';
 import type { FigureSection } from '../figures.ts';

@@ -1,6 +1,6 @@
 /**
  * Generates a page of messages of any size, in chunks like those that a connection delivers. The page repeats a few
- * thousand messages, and is never held in memory as a whole.
+ * thousand messages, so only these messages are in memory, not the whole page.
  */
 
 /** Text of the generated messages: a line from a web server's log, a JSON event, or 256 KB of text. */

@@ -1,5 +1,5 @@
 /**
- * Measures how many requests a search needs, and how close many concurrent searches come to the maximum request rate.
+ * Measures how many requests one search needs, and how much of the allowed request rate many concurrent searches use.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -19,7 +19,10 @@ export interface OneSearchFigures {
   /** Time in seconds that the simulated service takes to finish the search. */
   readonly doneAfterSeconds: number;
   readonly requests: Readonly<Record<string, number>>;
-  /** Time in seconds from the creation of the search job until the client learns that the job has finished. */
+  /**
+   * Time in seconds from the creation of the search job until the client receives a status that says that the job has
+   * finished.
+   */
   readonly seenAfterSeconds: number;
   readonly seconds: number;
 }

@@ -19,7 +19,9 @@ export interface TransferFigures extends TransferCase {
   readonly mbPerSecond: number;
   /** Speed in MB per second of CPU time. */
   readonly mbPerProcessorSecond: number;
-  /** Memory of the process before it reads the first page, in MB. `peakResidentMb` is its peak memory. */
+  /**
+   * Memory of the process before it reads the first page, in MB. `peakResidentMb` is the peak memory of the process.
+   */
   readonly startResidentMb: number;
   readonly peakResidentMb: number;
 }
@@ -27,7 +29,7 @@ export interface TransferFigures extends TransferCase {
 export const day = { fromMs: Date.UTC(2026, 0, 1), toMs: Date.UTC(2026, 0, 2) };
 
 async function transfer(simulator: SimulatorAddress, { totalMb, atOnce }: TransferCase): Promise<TransferFigures> {
-  // The benchmark measures only the transfer, so the request limit of this client is too high to have any effect.
+  // The request limit is set so high that it has no effect, because the benchmark measures only the transfer.
   const client = connectTo(simulator, 1_000);
   const job = await client.jobs.open({ query: '*', ...day, requiresRawMessages: true });
   await job.whenFinished();

@@ -23,7 +23,7 @@ export interface MessageCorpus {
   readonly messages: number;
   /** Kind of the exported messages: random messages of the given size, or messages that compress like logs. */
   readonly kind: { readonly madeUpBytes: number } | 'packedAsLogs';
-  /** Number of days for which messages are generated. Default: 31. */
+  /** Length of the time range that contains the generated messages, in days. Default: 31. */
   readonly days?: number;
 }
 
@@ -34,7 +34,7 @@ export interface FileRun {
   readonly way: ExportProgram;
   readonly format: ExportOrder['format'];
   readonly compression: Compression;
-  /** Partitioning of the exported files. If absent, all files are in one folder. */
+  /** Period for which the exported files get their own folder. If absent, all files are in one folder. */
   readonly partitionBy?: 'Hour';
   /** True if the program may use only one processor. */
   readonly isOnOneProcessor?: boolean;
@@ -105,8 +105,8 @@ export class FileBench {
   }
 
   /**
-   * Runs all cases `times` times in rotation. For each case, returns the run with the least CPU time, because other
-   * programs can only increase a run's CPU time.
+   * Runs all cases one after another, and repeats this until each case has run `times` times. For each case, returns
+   * the run with the least CPU time, because other programs on the machine can only increase the CPU time.
    */
   async best(runs: readonly FileRun[], times: number): Promise<FileRunFigures[]> {
     const best: (FileRunFigures | undefined)[] = runs.map(() => undefined);
@@ -169,8 +169,8 @@ export class FileBench {
 }
 
 /**
- * Returns the time range of the same length just before the given range. The returned range has no messages, so an
- * export of that range shows the CPU time needed to start the process.
+ * Returns the time range of the same length that ends where the given range begins. This earlier range has no messages,
+ * so an export of it takes only the CPU time that the process needs to start.
  */
 function before({ fromMs, toMs }: MessageRange): MessageRange {
   return { fromMs: fromMs - (toMs - fromMs), toMs: fromMs };

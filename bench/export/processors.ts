@@ -13,7 +13,7 @@ export interface ProcessorsPair {
 
 const exportRun: FileRun = { way: 'export', format: 'NDJSON', compression: { kind: 'gzip', level: 6 } };
 const repetitions = 3;
-/** Minimum ratio of the speed on two processors to the speed on one processor. */
+/** Target: minimum speed on two processors, as a multiple of the speed on one. */
 const minTimes = 1.7;
 
 export async function measureProcessors(quick: boolean): Promise<readonly ProcessorsPair[]> {
@@ -50,9 +50,9 @@ export function processorsSection(pairs: readonly ProcessorsPair[]): FigureSecti
 }
 
 /**
- * Returns the ratio of the speed on two processors to the speed on one. The service runs on the same two processors,
- * and slows the export down by about half of the service's CPU time. That half is subtracted from the duration of the
- * export on two processors.
+ * Returns how many times as fast the export is on two processors as on one. On two processors, the export shares both
+ * of them with the simulated service, and is slower by about half of the service's CPU time. This half is subtracted
+ * from the duration of the export.
  */
 function timesOf({ single, all }: ProcessorsPair): number {
   return single.seconds / (all.seconds - all.simulatorSeconds / 2);

@@ -28,7 +28,10 @@ export interface ExportRequestFigures {
    * limit.
    */
   readonly min: number;
-  /** Bytes scanned for the export, divided by the bytes scanned by a single search for all messages. */
+  /**
+   * Number of bytes that the service scans for the export, divided by the number that it would scan for a single search
+   * for all messages.
+   */
   readonly scans: number;
   readonly virtualSeconds: number;
 }
@@ -147,8 +150,8 @@ async function exportAll(shape: RequestsCase): Promise<ExportRequestFigures> {
     { latencyMs: 25 },
   );
   const { clock, journal } = world;
-  // Checking a digest of the messages needs aggregations. If the service refuses aggregations, the export can check
-  // only the number of messages.
+  // A digest (a comparison of sums over all messages with the service) needs aggregations. If the service refuses
+  // aggregations, the export can check only the number of messages.
   const proof = shape.faults ? 'Count' : 'Digest';
   const { view, quirks } = await complete(world, { byReceiptTime, proof });
   const { rows = 0 } = view.progress ?? {};
@@ -223,8 +226,8 @@ async function complete({ clock, jobs }: ClientWorld, { byReceiptTime, proof }: 
     }
     return view?.stage === 'complete';
   };
-  // The virtual clock advances only to the next timer. This repeating timer keeps the clock running while the export
-  // waits for an event without a timer of its own.
+  // The virtual clock advances only if a timer is set. While the export waits without a timer, this repeating timer
+  // keeps the clock running.
   const lookAgain = () => void clock.after(repeatMs, lookAgain);
   lookAgain();
   await clock.run(isComplete, longestMs);

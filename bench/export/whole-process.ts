@@ -18,8 +18,8 @@ export const imageEnvironment = { MALLOC_ARENA_MAX: '1', NODE_OPTIONS: '--max-se
 export const imageArguments = ['--min-semi-space-size=4'] as const;
 
 /**
- * Runs a program, measures its CPU time, and calls `meanwhile` regularly. No other child process must end before the
- * program does, because the CPU time of that process would be counted too.
+ * Runs a program, measures its CPU time, and calls `meanwhile` regularly. While the program runs, no other child
+ * process may end, because its CPU time would be counted too.
  */
 export async function runWhole(
   [program, ...args]: readonly [string, ...string[]],

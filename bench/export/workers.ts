@@ -17,12 +17,12 @@ import { imageEnvironment } from './whole-process.ts';
 export interface WorkersFigures {
   readonly workers: number;
   readonly messages: number;
-  /** Time in seconds from the start of the workers to the end of the first worker to finish. */
+  /** Time in seconds from the start of the workers until the first of them finishes. */
   readonly seconds: number;
   readonly phases: Phases;
   /** CPU time of each worker in seconds. */
   readonly processorSeconds: readonly number[];
-  /** Time in seconds during which the workers and the service were idle, with all their threads sleeping. */
+  /** Time in seconds during which all threads of the workers and the service were sleeping. */
   readonly idleSeconds: number;
   /** CPU time of the simulated service in seconds. */
   readonly simulatorSeconds: number;
@@ -50,7 +50,7 @@ export async function measureWorkers(quick: boolean): Promise<readonly WorkersFi
   const simulator = await startSimulator(directory, {
     logs: { messages, from: Date.parse(range.from), to: Date.parse(range.to), size: { typicalBytes: 900 } },
     limits: { requestsPerSecond: 0, concurrentRequests: 0 },
-    // Searches end quickly, so that the speed of the workers determines the duration of the export.
+    // Searches take only 100 ms, so that the duration of the export depends on the speed of the workers.
     search: { duration: '100ms' },
   });
   const figures: WorkersFigures[] = [];

@@ -1,4 +1,4 @@
-/** Client with administrator permissions, which creates thousands of objects on a real API server. */
+/** Creates thousands of objects on a real API server, with administrator permissions. */
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'undici';
 import type { ControlPlaneAccess } from '../../test/support/control-plane-process.ts';

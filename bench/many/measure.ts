@@ -34,7 +34,10 @@ export interface ManyFigures {
     readonly requests: Readonly<Record<string, number>>;
   };
   readonly restart: Rest;
-  /** Requests to the API server before the operator is idle, by method and resource. */
+  /**
+   * Numbers of requests that the operator sends to the API server after a restart until it is idle, by method and
+   * resource.
+   */
   readonly restartRequests: Readonly<Record<string, number>>;
   readonly residentMiB: number;
   readonly metricsBytes: number;
@@ -99,7 +102,8 @@ async function firstStatuses({ operator }: MeasuredSetup, name: PopulationName, 
     await process.profiled(`${name}-first`);
     const { statusWritesMs, requests } = await process.figures();
     const sorted = statusWritesMs.toSorted((left, right) => left - right);
-    // Waits for the last status writes. Otherwise, they would be made, and measured, when the operator is next started.
+    // Waits for the operator's last status writes. Otherwise, the operator would make these writes after its next
+    // start, and they would be measured then.
     await process.untilQuiet();
     return { ...reached, requests, writeP50Ms: percentile(sorted, 0.5), writeP99Ms: percentile(sorted, 0.99) };
   } finally {

@@ -7,8 +7,8 @@ import { writeFileSync } from 'node:fs';
 import { Session } from 'node:inspector/promises';
 
 /**
- * Messages from the parent process to the operator's process. `profile` starts a CPU profile, and `profiled` writes
- * that profile to `profileFile`.
+ * Messages from the parent process to the operator's process. The message `profile` starts a CPU profile, and
+ * `profiled` ends the profile and writes it to `profileFile`.
  */
 export type Question =
   | { readonly ask: 'figures' }

@@ -15,8 +15,8 @@ import type { Question, RequestFigures } from './observed-operator.ts';
 const program = fileURLToPath(new URL('observed-operator.ts', import.meta.url));
 const pollMs = 250;
 /**
- * Time in ms for which CPU usage must stay low before the operator counts as idle. A short time is not enough, because
- * an operator that is waiting for a response also uses little CPU.
+ * Time in ms for which CPU usage must stay low before the operator counts as idle. This time is long, because an
+ * operator that only waits for a response also uses little CPU for a while.
  */
 const quietMs = 10_000;
 const quietShare = 0.05;

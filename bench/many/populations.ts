@@ -13,7 +13,7 @@ export interface Population {
   /** True if the Secret that the resources use exists. */
   readonly hasSecret: boolean;
   readonly make: (index: number) => object;
-  /** Brings all resources to their final state. Absent if the operator itself does so. */
+  /** Function that brings all resources to their final state. Absent if the operator does this on its own. */
   readonly finish?: (names: readonly string[], place: FinishingPlace) => Promise<void>;
 }
 
@@ -124,7 +124,8 @@ function policy(index: number): object {
 }
 
 /**
- * Completes all exports. The operator runs only the first export, and the benchmark copies its status to the others.
+ * Completes all exports. The operator runs only the first export. The benchmark then copies the status of this export
+ * to all others.
  */
 async function completeAll(names: readonly string[], { objects, operator }: FinishingPlace): Promise<void> {
   const [first = '', ...others] = names;

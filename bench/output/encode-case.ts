@@ -38,7 +38,7 @@ export interface EncodeFigures extends EncodeCase {
   readonly mbPerProcessorSecond: number;
   /** Size of the file, as a fraction of the size of the pages. */
   readonly share: number;
-  /** Peak memory of the process, in MB. It includes the page, which takes 9 MB. */
+  /** Peak memory of the process in MB, including 9 MB for the page. */
   readonly peakResidentMb: number;
 }
 

@@ -12,7 +12,7 @@ import { compileCache } from '../process-figures.ts';
 import type { EncodeCase, EncodeFigures } from './encode-case.ts';
 
 const maxResidentMb = 150;
-/** Minimum ratio of the speed on two processors to the speed on one processor. */
+/** Target: minimum speed on two processors, as a multiple of the speed on one. */
 const minProcessorTimes = 1.7;
 
 /** Results of one conversion on one processor and on all processors. */
@@ -55,7 +55,7 @@ const levelMessages: Readonly<Record<string, PageKind>> = {
   '0.9 KB, made up': { madeUpBytes: 900 },
   '10 KB, made up': { madeUpBytes: 10_000 },
 };
-/** One case for each kind of message and each compression level. */
+/** Cases in which logfleet converts each kind of message with each compression level. */
 const levelCases: readonly Omit<EncodeCase, 'pages'>[] = Object.values(levelMessages).flatMap((kindOfMessages) =>
   (['gzip', 'zstd'] as const).flatMap((kind) =>
     levels.map(
@@ -93,7 +93,7 @@ export async function measureProcessors(quick: boolean): Promise<ProcessorFigure
 async function measureCases(cases: readonly Omit<EncodeCase, 'pages'>[], pages: number): Promise<EncodeFigures[]> {
   const figures: EncodeFigures[] = [];
   for (const one of cases) {
-    // The first process is not measured, because it also compiles the code for later processes.
+    // The first process is not measured, because it also compiles the code and caches it for the processes after it.
     if (figures.length === 0) await encodeApart({ ...one, pages: 1 });
     figures.push(await encodeApart({ ...one, pages }));
   }

@@ -1,7 +1,7 @@
 /**
- * Measures the latency from creating or changing a policy to its first upgrade request, with a real API server and the
- * simulator. Each policy has ten collectors and its own access ID, so its requests do not wait for those of other
- * policies.
+ * Measures the time from the creation or change of a policy to its first upgrade request, with a real API server and
+ * the simulator. Each policy has ten collectors and its own service user, so that its requests do not wait for those of
+ * other policies.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -16,11 +16,11 @@ import { ApiServer } from './api-server.ts';
 
 export interface LatencyFigures {
   readonly applies: number;
-  /** Latencies from creating a policy to its first upgrade request, in ms, in ascending order. */
+  /** Times from the creation of a policy to its first upgrade request, in ms, in ascending order. */
   readonly newPolicyToPost: readonly number[];
   readonly newTargetToPost: readonly number[];
   /**
-   * Latencies in ms from changing the target version until a watch shows a status for the new generation of the policy.
+   * Times in ms from a change of the target version until a watch shows a status for the new generation of the policy.
    */
   readonly newTargetToStatus: readonly number[];
 }
@@ -115,8 +115,8 @@ async function retarget(api: ApiServer, posts: FirstPosts, count: number) {
   const watch = await api.watchPolicies(wallMs);
   for (const name of names) await api.applyPolicy(name, firstTarget);
   for (const name of names) await watch.until(name, ({ ready }) => ready, deadlineMs);
-  // Earlier requests still count towards the request limit for a moment. This wait keeps them from delaying a policy's
-  // first request.
+  // For a moment, earlier requests still count towards the request limit. Without this wait, they would delay the first
+  // request of a policy.
   await delay(2_000);
   for (const name of names) {
     const sentMs = wallMs();

@@ -31,7 +31,7 @@ export interface WholeRollout {
 /** Results of `logfleet run DIR --watch` in real time. */
 export interface HeldFleet {
   readonly collectors: number;
-  /** Time in seconds from the start of the process until the status covers the whole fleet. */
+  /** Time in seconds from the start of the process until the policy's status counts all collectors. */
   readonly readSeconds: number;
   readonly readCpuSeconds: number;
   readonly readMiB: number;

@@ -17,7 +17,7 @@ const latencyLimitMs = 100;
  */
 const linearTolerance = 1.25;
 
-/** Results of the rollout benchmark. Measurements that were not requested have no results. */
+/** Results of the rollout benchmark. The user can request only some of the measurements; the others have no results. */
 export interface RolloutReport extends Machine {
   readonly requests?: readonly RolloutFigures[];
   readonly converged?: ConvergedFigures;
@@ -72,8 +72,8 @@ const expectedOfApi =
   /^(?:(?:WATCH|GET) (?:collectorversionpolicies|searchexports|settings)|(?:GET|PUT) leases|GET secrets)$/;
 
 /**
- * Returns the maximum number of requests per collector that the benchmark accepts, or undefined for a case without a
- * limit, such as a fleet with fewer than 10,000 collectors.
+ * Returns the maximum number of requests per collector that the benchmark accepts. Returns undefined if there is no
+ * maximum, for example for a fleet with fewer than 10,000 collectors.
  */
 function requestLimit({ pageRows, oldVersions, spareBuild, collectors }: RolloutFigures): number | undefined {
   if (!spareBuild || collectors < 10_000) return undefined;
@@ -82,8 +82,9 @@ function requestLimit({ pageRows, oldVersions, spareBuild, collectors }: Rollout
 }
 
 /**
- * Number of requests that do not return a full page, in one sweep (a read of the whole collector list). One returns the
- * empty page at the end. Another one checks for new collectors that may be missing from the other pages.
+ * Number of requests in one sweep (a read of the whole collector list) that do not return a full page. The first of
+ * them returns the empty page at the end. The second checks for new collectors that may be missing from the other
+ * pages.
  */
 const closingRequests = 2;
 

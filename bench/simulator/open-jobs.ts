@@ -44,7 +44,7 @@ export async function measureOpenJobs(directory: string): Promise<OpenJobsFigure
   let [recordsKept, givenUp] = [0, 0];
   for (let index = 0; index < jobs; index++) {
     const query = index === jobs - 1 ? slowQuery : (queries[index % queries.length] as string);
-    // The jobs have different time ranges, so that the simulator cannot reuse one job's results for another.
+    // Each job has a different time range, so that the simulator cannot use the results of one job for another.
     const to = year.to - index * 3_600_000;
     const id = await reader.createJob(query, query === heavyQuery ? to - heavyRangeMs : year.from, to);
     const { messageCount, recordCount, isGivenUp } = await settled(reader, id);

@@ -19,7 +19,7 @@ export interface UiFigures {
   readonly firstRowsMs: readonly number[];
   /** Times from a status write until the page shows the status, in ms, in ascending order. */
   readonly changeMs: readonly number[];
-  /** CPU time in seconds used by the command before it serves the web page. */
+  /** CPU time in seconds that the command `logfleet ui` uses before it can serve the web page. */
   readonly startCpuSeconds: number;
   readonly residentMiB: number;
 }
@@ -122,7 +122,8 @@ async function loadPage(browser: Browser, url: string) {
   await page.goto(url);
   const rowsMs = await page.evaluate<number>('window.firstRowsMs');
   const firstPaintMs = await page.evaluate<number>(firstPaint);
-  // A row cannot be visible before the first paint, so an earlier time is replaced by the time of the first paint.
+  // A row cannot be visible before the page's first contentful paint. If the measured time is earlier, the time of this
+  // paint is used instead.
   return { page, firstRowsMs: Math.max(rowsMs, firstPaintMs), firstPaintMs };
 }
 
