@@ -90,9 +90,9 @@ export interface Target {
    */
   readonly version?: string;
   /**
-   * Lets logfleet choose the target version from the builds that the log service offers. `Latest`, the only value,
-   * chooses the build that the service marks as its latest or, with `versionPattern`, the newest build that matches the
-   * pattern.
+   * Lets logfleet choose the target version from the builds that the log service offers. The only value is `Latest`.
+   * Without `versionPattern`, logfleet then chooses the build that the service marks as its latest. With
+   * `versionPattern`, it chooses the newest build that matches the pattern.
    */
   readonly channel?: 'Latest';
   /**
@@ -114,14 +114,14 @@ export interface Target {
  */
 export interface CollectorSelector {
   /**
-   * Globs for the collector's name, at least one of which must match. `*` matches any number of characters, and `?`
-   * matches exactly one. Names are case-sensitive.
+   * Globs for the collector's name. At least one of them must match the name. `*` matches any number of characters, and
+   * `?` matches exactly one. Upper and lower case must be the same.
    */
   readonly matchNames?: readonly string[];
   /**
-   * Exact values of fields that a collector must have, for example `Linux` for `osName`. Possible fields are `name`,
-   * `hostName`, `timeZone`, `ephemeral`, `sourceSyncMode`, `collectorType`, `collectorVersion`, `osName`, `osVersion`,
-   * `osArch` and `alive`. Values are strings, so `alive` needs `"true"` or `"false"` in quotes.
+   * Fields of a collector, and the values that they must have, for example `Linux` for `osName`. Possible fields are
+   * `name`, `hostName`, `timeZone`, `ephemeral`, `sourceSyncMode`, `collectorType`, `collectorVersion`, `osName`,
+   * `osVersion`, `osArch` and `alive`. Values are strings, so `alive` needs `"true"` or `"false"` in quotes.
    */
   readonly matchFields?: {
     readonly [k: string]: string;
@@ -148,10 +148,10 @@ export interface CollectorExpression {
     | 'osArch'
     | 'alive';
   /**
-   * Comparison of the collector's field with `values`. `In`: the field equals one of the values. `NotIn`: the field
-   * equals none of the values, or is missing. `Exists`: the collector has the field. `DoesNotExist`: the collector
-   * lacks the field. The field `collectorVersion` also supports `Lt` (older than the version in `values`), `Lte` (not
-   * newer), `Gt` (newer) and `Gte` (not older).
+   * How the collector's field is compared with `values`. `In` requires that the field equals one of the values, and
+   * `NotIn` that it equals none of them or is missing. `Exists` requires that the collector has the field, and
+   * `DoesNotExist` that it does not. The field `collectorVersion` also supports `Lt` (older than the version in
+   * `values`), `Lte` (not newer), `Gt` (newer) and `Gte` (not older).
    */
   readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist' | 'Lt' | 'Lte' | 'Gt' | 'Gte';
   /**
@@ -164,8 +164,8 @@ export interface CollectorExpression {
 /** Stages and order of the upgrades, and the maximum number of simultaneous upgrades. */
 export interface Strategy {
   /**
-   * Maximum number of collectors that are upgraded at the same time: a number from 1 to 1000, or a percentage of the
-   * selected collectors. A percentage is rounded up, and allows at least 1 and at most 1000 collectors. Defaults to
+   * Maximum number of collectors that are upgraded at the same time. Either a number from 1 to 1000, or a percentage of
+   * the selected collectors. A percentage is rounded up, and allows at least 1 and at most 1000 collectors. Defaults to
    * `5%`.
    */
   readonly maxInProgress: number | string;
@@ -202,15 +202,15 @@ export interface Stage {
    */
   readonly selector?: CollectorSelector;
   /**
-   * Maximum number of collectors of the stage that are upgraded at the same time: a number from 1 to 1000, or a
+   * Maximum number of collectors of the stage that are upgraded at the same time. Either a number from 1 to 1000, or a
    * percentage of the collectors in the stage, rounded up. The limit of the whole policy,
    * `spec.strategy.maxInProgress`, applies in addition.
    */
   readonly maxInProgress?: number | string;
   /**
-   * Maximum number of failures that the stage tolerates: a number from 0 to 1000000, or a percentage of the stage's
-   * upgrade attempts that have ended. One more failure triggers `spec.failurePolicy.action`. The limit of the whole
-   * rollout, `spec.failurePolicy.maxFailures`, applies in addition.
+   * Maximum number of failures that the stage tolerates. Either a number from 0 to 1000000, or a percentage of the
+   * stage's upgrade attempts that have ended. One more failure triggers `spec.failurePolicy.action`. The limit of the
+   * whole rollout, `spec.failurePolicy.maxFailures`, applies in addition.
    */
   readonly maxFailures?: number | string;
   /**
@@ -258,7 +258,7 @@ export interface MessageAnalysis {
    */
   readonly minRatio: string;
   /**
-   * Length of each of the two periods, before and after the upgrade, in which messages are counted: from `5s` to `24h`,
+   * Length of each of the two periods, before and after the upgrade, in which messages are counted. From `5s` to `24h`,
    * and at most `soakDuration`. Defaults to `30m`. The period after the upgrade is the last part of the soak.
    */
   readonly duration: string;
@@ -290,8 +290,8 @@ export interface MessageAnalysis {
  */
 export interface FailurePolicy {
   /**
-   * Maximum number of failures that the rollout tolerates: a number from 0 to 1000000, or a percentage of the upgrade
-   * attempts that have ended. A number is checked after each failure. A percentage is checked once `minSamples`
+   * Maximum number of failures that the rollout tolerates. Either a number from 0 to 1000000, or a percentage of the
+   * upgrade attempts that have ended. A number is checked after each failure. A percentage is checked once `minSamples`
    * attempts have ended, and at the end of each stage. Once the rollout is completed, earlier attempts no longer count.
    */
   readonly maxFailures?: number | string;
@@ -303,9 +303,10 @@ export interface FailurePolicy {
    */
   readonly minSamples: number;
   /**
-   * Reaction to more failures than `maxFailures` allows. `Pause` (default) starts no further upgrade until a person
-   * runs `logfleet retry`. `Rollback` returns the upgraded collectors to their former versions, but acts like `Pause`
-   * once the rollout is completed. `Continue` continues the rollout and reports the failures in the `Ready` condition.
+   * What happens if there are more failures than `maxFailures` allows. `Pause` (default) starts no further upgrade
+   * until a person runs `logfleet retry`. `Rollback` returns the upgraded collectors to their former versions. Once the
+   * rollout is completed, `Rollback` acts like `Pause`. `Continue` continues the rollout and reports the failures in
+   * the `Ready` condition.
    */
   readonly action: 'Pause' | 'Rollback' | 'Continue';
 }
@@ -330,8 +331,8 @@ export interface Maintenance {
 export interface MaintenanceWindow {
   /**
    * Times at which the maintenance window opens, as a cron expression with five fields (minute, hour, day of month,
-   * month, day of week). If clocks go forward and skip the opening time, the window opens later by the length of the
-   * clock change. If clocks go back and the opening time occurs twice, the window opens only at its first occurrence.
+   * month, day of week). If clocks go forward and skip an opening time, the window opens later by the length of the
+   * clock change. If clocks go back and an opening time occurs twice, the window opens only the first time.
    */
   readonly schedule: string;
   /**
@@ -388,8 +389,8 @@ export interface Backoff {
    */
   readonly factor: number;
   /**
-   * Maximum wait before a retry of a failed upgrade, from `1s` to `24h`, and at least `backoff.duration`. Defaults to
-   * `1h`.
+   * Maximum wait before a retry of a failed upgrade. From `1s` to `24h`, and at least as long as `backoff.duration`.
+   * Defaults to `1h`.
    */
   readonly cap: string;
 }
@@ -402,8 +403,8 @@ export interface CollectorVersionPolicyStatus {
    */
   readonly observedGeneration?: number;
   /**
-   * Format version of the policy's ledger (stored rollout state). Absent if an older version of logfleet wrote this
-   * status. In that case, the current version cannot read the ledger, and does not continue the rollout.
+   * Version of the format of the policy's ledger (stored rollout state). If the field is absent, an older version of
+   * logfleet wrote this status. The current version then cannot read the ledger, and does not continue the rollout.
    */
   readonly ledgerFormat?: number;
   /**
@@ -614,9 +615,9 @@ export interface StageStatus {
    */
   readonly inProgress?: number;
   /**
-   * Number of failures in the stage, to compare with `maxFailures`. A failure is a failed upgrade attempt, or an
-   * upgraded collector that went offline, left the target version or sent too few messages during the stage. A
-   * successful retry does not reduce the number. Absent if there are no failures.
+   * Number of failures in the stage, which `maxFailures` limits. A failure is a failed upgrade attempt, or an upgraded
+   * collector that went offline, left the target version or sent too few messages during the stage. A successful retry
+   * does not reduce the number. Absent if there are no failures.
    */
   readonly failedAttempts?: number;
   /**
@@ -661,8 +662,8 @@ export interface StageAnalysisStatus {
    */
   readonly quiet?: number;
   /**
-   * Number of collectors that the message analysis could not judge. These collectors sent fewer messages than
-   * `minMessages` before the upgrade, or were upgraded after the second counting period (`result`) began.
+   * Number of collectors that the message analysis could not judge. Such a collector sent fewer messages than
+   * `minMessages` before the upgrade, or was upgraded after the counting period `result` (after the upgrade) had begun.
    */
   readonly unjudged?: number;
   /** Bytes scanned by the searches of the message analysis, or `0` if the log service does not report scanned bytes. */
@@ -765,14 +766,14 @@ export interface CollectorCounts {
   /** Number of collectors that run the target version. */
   readonly updated: number;
   /**
-   * Number of collectors that are being upgraded. A collector is included until the service's collector list shows the
-   * result of its upgrade. The number can exceed `strategy.maxInProgress`, because it includes upgrades by other tools
-   * and policies, and upgrades that have just ended.
+   * Number of collectors that are being upgraded. A collector is counted until the service's collector list shows the
+   * result of its upgrade. The number can exceed `strategy.maxInProgress`, because it includes upgrades that other
+   * tools or policies started, and upgrades that have just ended.
    */
   readonly inProgress: number;
   /**
-   * Number of collectors that are waiting for an upgrade: for their first attempt, for a retry, or because they have
-   * left the target version.
+   * Number of collectors that are waiting for an upgrade. They are waiting for their first attempt or for a retry, or
+   * have left the target version.
    */
   readonly pending: number;
   /**
@@ -878,6 +879,6 @@ export interface Condition {
   readonly lastTransitionTime: string;
   /** Reason for the condition's current status, as one machine-readable CamelCase word. */
   readonly reason: string;
-  /** Human-readable explanation of the condition's current status: what is wrong, and what to do. */
+  /** Human-readable explanation of the condition's current status, with what is wrong and what to do. */
   readonly message: string;
 }

@@ -40,9 +40,9 @@ export interface SearchExportScheduleSpec {
    */
   readonly maxActive: number;
   /**
-   * Order in which runs (SearchExports) for past times are created: `NewestFirst` (default) or `OldestFirst`. The order
-   * matters after downtime or a pause, or if `startTime` is in the past. The run with the newest time range is always
-   * created first.
+   * Order in which runs (SearchExports) for past times are created. Either `NewestFirst` (default) or `OldestFirst`.
+   * The order matters after downtime or a pause, or if `startTime` is in the past. The run with the newest time range
+   * is always created first.
    */
   readonly backfillOrder: 'NewestFirst' | 'OldestFirst';
   /**
@@ -138,7 +138,7 @@ export interface SearchExportScheduleStatus {
    */
   readonly coveredUntil?: string;
   /**
-   * End of the time range of the latest due run. This is a time of the cron schedule, and is not later than
+   * End of the time range of the latest run that is due. This is a time of the cron schedule that is not later than
    * `spec.endTime`.
    */
   readonly lastScheduleTime?: string;
@@ -259,6 +259,6 @@ export interface Condition {
   readonly lastTransitionTime: string;
   /** Reason for the status of this condition, as one machine-readable CamelCase word. */
   readonly reason: string;
-  /** Human-readable explanation of the condition's status: what is wrong, and what to do. */
+  /** Human-readable explanation of the condition's status, with what is wrong and what to do. */
   readonly message: string;
 }

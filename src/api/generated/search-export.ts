@@ -97,8 +97,9 @@ export interface SearchExportSpec {
   readonly settleDelay: string;
   /**
    * If true, the export starts no further search jobs, but still reads the results of running search jobs. If
-   * `execution.mode` is `Job`, the Kubernetes Job is deleted, and another Job continues the export after the pause.
-   * Setting the annotation `logfleet.dev/paused` to `true` has the same effect. Defaults to false.
+   * `execution.mode` is `Job`, logfleet deletes the Kubernetes Job, and creates another one after the pause, which
+   * continues the export. Setting the annotation `logfleet.dev/paused` to `true` has the same effect. Defaults to
+   * false.
    */
   readonly paused: boolean;
   /**
@@ -174,9 +175,9 @@ export interface OutputSpec {
 /** Settings of CSV files. Allowed only if `format` is `CSV`. */
 export interface CsvSpec {
   /**
-   * Whether an apostrophe is written before a cell that a spreadsheet would evaluate as a formula. Such a cell begins
-   * with `=`, `+`, `-` or `@`, and is not a number. Set `formulaGuard` to false only if the files are never opened in a
-   * spreadsheet. Defaults to true.
+   * Whether logfleet writes an apostrophe before a cell that a spreadsheet would evaluate as a formula. Such a cell
+   * begins with `=`, `+`, `-` or `@`, and is not a number. Set `formulaGuard` to false only if the files are never
+   * opened in a spreadsheet. Defaults to true.
    */
   readonly formulaGuard: boolean;
 }
@@ -202,8 +203,8 @@ export interface DestinationSpec {
   readonly gcs?: GcsSpec;
   /**
    * PersistentVolumeClaim, in the export's namespace, to which the export writes its files. Allowed only if
-   * `execution.mode` is `Job`, because the pods of a Kubernetes Job can mount the PersistentVolumeClaim, but the
-   * operator cannot.
+   * `execution.mode` is `Job`: the pods of a Kubernetes Job can mount the PersistentVolumeClaim, but the operator
+   * cannot.
    */
   readonly persistentVolumeClaim?: ClaimSpec;
 }
@@ -370,8 +371,7 @@ export interface GcsSpec {
 
 /**
  * PersistentVolumeClaim, in the export's namespace, to which the export writes its files. Allowed only if
- * `execution.mode` is `Job`, because the pods of a Kubernetes Job can mount the PersistentVolumeClaim, but the operator
- * cannot.
+ * `execution.mode` is `Job`: the pods of a Kubernetes Job can mount the PersistentVolumeClaim, but the operator cannot.
  */
 export interface ClaimSpec {
   /** Name of the PersistentVolumeClaim to which the export writes its files. */
@@ -405,9 +405,9 @@ export interface ExecutionSpec {
 export interface ExportJobSpec {
   /**
    * Maximum number of pods that export different parts of the time range at the same time (default 1). Each pod needs a
-   * share of the request limits of the log service user. A user has at most three shares, so at most three pods run,
-   * even if the value is 4. If fewer shares are free, the export has fewer pods. An export with `limits.maxMessages`,
-   * or with a query that cannot be split, runs in one pod.
+   * share of the request limits of a user of the log service. A user has at most three shares, so at most three pods
+   * run, even if the value is 4. If fewer shares are free, fewer pods run. An export with `limits.maxMessages`, or with
+   * a query that cannot be split by time, runs in one pod.
    */
   readonly workers: number;
   /**
@@ -423,9 +423,9 @@ export interface ExportJobSpec {
    */
   readonly template?: ExportPodTemplate;
   /**
-   * Maximum number of times that Kubernetes replaces a failed pod of the export, from 0 to 100 (default 6). If the last
-   * replacement also fails, the export stalls. Evicted pods do not count. If a pod fails because of something that a
-   * person must correct, such as the query, the export stalls immediately.
+   * Maximum number of times that Kubernetes replaces a failed pod of the export, from 0 to 100. Defaults to 6. If the
+   * last replacement also fails, the export stalls. Evicted pods do not count. If a pod fails because of something that
+   * a person must correct, such as the query, the export stalls immediately.
    */
   readonly backoffLimitPerIndex: number;
   /**
@@ -493,8 +493,8 @@ export interface ExportPodToleration {
    */
   readonly key?: string;
   /**
-   * How the toleration matches a node taint with the same key. `Equal` (default): the values must be equal. `Exists`:
-   * any value matches.
+   * How the toleration matches a node taint with the same key. With `Equal` (default), the values must be equal. With
+   * `Exists`, any value matches.
    */
   readonly operator?: 'Exists' | 'Equal';
   /** Value of the node taint that the export's pods tolerate. Used only if `operator` is `Equal`. */
@@ -563,8 +563,8 @@ export interface ImagePullSecret {
 export interface LimitsSpec {
   /**
    * Maximum number of rows to export. By default, there is no limit. After the limit has been reached, no more searches
-   * start, and the export fails if the range needs more searches. The results of running searches are still read to the
-   * end, so the export can exceed the limit.
+   * start. If the time range needs more searches, the export fails. The results of running searches are still read to
+   * the end, so the export can exceed the limit.
    */
   readonly maxMessages?: number;
   /**
@@ -611,8 +611,8 @@ export interface SearchExportStatus {
   /** Short texts about the export for the columns of `kubectl get`. */
   readonly summary?: SummaryStatus;
   /**
-   * Time at which the export started. If the export starts again because its export manifest was removed, this is the
-   * time of the new start. `spec.activeDeadlineSeconds` is counted from this time.
+   * Time at which the export started. If its export manifest is removed, the export starts again, and this is the time
+   * of the new start. `spec.activeDeadlineSeconds` is counted from this time.
    */
   readonly startTime?: string;
   /**
@@ -621,16 +621,16 @@ export interface SearchExportStatus {
    */
   readonly completionTime?: string;
   /**
-   * Estimated time at which the export will complete, computed from its speed over the last ten minutes and the
-   * expected duration of the digest (`spec.proof`). Absent if there is no estimate, if the export will complete within
-   * seconds, or if it is waiting for a person.
+   * Estimated time at which the export will complete. It is computed from the speed over the last ten minutes and, if
+   * `spec.proof` is `Digest`, from the expected duration of the digest. Absent if there is no estimate, if the export
+   * will complete within seconds, or if it is waiting for a person.
    */
   readonly estimatedCompletionTime?: string;
   /** Time range that is exported (`spec.timeRange`), converted to UTC. */
   readonly timeRange?: TimeRangeStatus;
   /**
-   * SHA-256, in hexadecimal digits, of all settings that determine the content of the files. This hash is the name of
-   * the export's folder at the destination, so exports with different queries never share a folder.
+   * Hash (SHA-256, in hexadecimal digits) of all settings that determine the content of the files. This hash is the
+   * name of the export's folder at the destination, so exports with different queries never share a folder.
    */
   readonly fingerprint?: string;
   /** URL of the folder with the export's files. */
@@ -694,7 +694,7 @@ export interface OperatorEntry {
 export interface SummaryStatus {
   /** State of the export in one word: the reason of its `Ready` condition, for example `Exporting`. */
   readonly state?: string;
-  /** Share of the time range that is exported and proven complete, for example `42%`. */
+  /** Share of the time range that has been exported and proven complete, for example `42%`. */
   readonly progress?: string;
   /** Number of rows in the exported files, for example `1.2M`. */
   readonly rows?: string;
@@ -712,13 +712,13 @@ export interface TimeRangeStatus {
 export interface ProgressStatus {
   /**
    * Completed share of the export in percent, from 0 to 100, rounded down. It is `100` only when the whole time range
-   * is exported and no further digest (see `spec.proof`) is needed. Each planned search counts equally, whatever the
-   * length of its time range, because all planned searches return similar numbers of rows.
+   * is exported and proven as `spec.proof` demands. Each planned search counts equally, whatever the length of its time
+   * range, because all planned searches return similar numbers of rows.
    */
   readonly coveredPercent: number;
   /**
-   * Number of intervals into which the time range is divided, one for each search. If an interval has more rows than a
-   * search can return, it is divided again, and this number increases.
+   * Number of intervals (parts of the time range), each of which is searched separately. If an interval has more rows
+   * than a search can return, it is divided again, and this number increases.
    */
   readonly intervalsPlanned: number;
   /** Number of intervals (parts of the time range) whose rows are written to files and proven complete. */
@@ -759,8 +759,8 @@ export interface KubernetesJobStatus {
 }
 
 /**
- * Running pod of the export's Kubernetes Job. The fields show the progress of the whole export as far as the pod knows
- * it, and the failure that blocks the pod, if any.
+ * Running pod of the export's Kubernetes Job. The fields show how much of the whole export is complete, as far as the
+ * pod knows, and the failure that blocks the pod, if any.
  */
 export interface WorkerStatus {
   /** Index of the pod in the Kubernetes Job, starting at 0 (`JOB_COMPLETION_INDEX`). */
@@ -829,7 +829,7 @@ export interface IncompleteInterval {
 export interface ManifestStatus {
   /** URL of the export manifest, the file that lists all data files of the export. */
   readonly url: string;
-  /** SHA-256 of the export manifest itself, in hexadecimal digits. */
+  /** Checksum (SHA-256) of the export manifest itself, in hexadecimal digits. */
   readonly sha256: string;
   /** Number of rows in all data files of the export. */
   readonly rows: number;
@@ -843,10 +843,10 @@ export interface ManifestStatus {
    */
   readonly complete: boolean;
   /**
-   * Lowest proof level among all parts of the exported time range. `Digest`: the number, sizes and times of messages
-   * match those in an aggregation by the log service. `Count`: the number of messages matches that in an aggregation.
-   * `Search`: the number of rows matches the number that the search reported. `None`: a part of the range is marked as
-   * incomplete.
+   * Lowest proof level among all parts of the exported time range. `Digest` means that the number, sizes and times of
+   * the messages match an aggregation by the log service. `Count` means that the number of messages matches an
+   * aggregation. `Search` means that the number of rows matches the number that the search reported. `None` means that
+   * a part of the range is marked as incomplete.
    */
   readonly proof?: 'Digest' | 'Count' | 'Search' | 'None';
 }
@@ -863,6 +863,6 @@ export interface Condition {
   readonly lastTransitionTime: string;
   /** Reason for the status of this condition, as one machine-readable CamelCase word. */
   readonly reason: string;
-  /** Human-readable explanation of the condition's status: what is wrong, and what to do. */
+  /** Human-readable explanation of the condition's status, with what is wrong and what to do. */
   readonly message: string;
 }
