@@ -10,9 +10,9 @@ export type WordedField =
   | 'settleDelay';
 
 export interface ExportWording {
-  /** `resource`: a SearchExport run by the operator. `process`: an export run from the command line. */
+  /** `resource` for a SearchExport that the operator runs, `process` for an export that runs on the command line. */
   readonly startedAs: 'resource' | 'process';
-  /** `stdout`: rows are written to standard output after all of them have been checked. */
+  /** `stdout` if the rows are written to standard output. They are written only after all of them have been checked. */
   readonly rowsGoTo: 'files' | 'stdout';
   /** Returns the user-facing name of a field, such as `spec.settleDelay` or a flag. */
   fieldName(field: WordedField): string;

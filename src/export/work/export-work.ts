@@ -77,7 +77,7 @@ export class ExportWork {
   #state: WorkState;
   #run: StepRun | undefined;
   #limits = noLimits;
-  /** Bytes scanned by earlier processes, and by steps that have ended. */
+  /** Bytes that searches have scanned in earlier processes, and in steps of this process that have ended. */
   #scannedBefore: number;
   /** Last failure to read the commit records, or to write a probe file. */
   #destinationFailure: LogfleetError | undefined;
