@@ -32,7 +32,7 @@ import type { EventSink, Leadership, ResourceKey, ResourceSource } from '../host
 
 type Status = NonNullable<AnyResource['status']>;
 
-/** Parts of a resource's status that describe operators. Reconcilers do not see these parts. */
+/** Parts of a resource's status with which operators detect each other. Reconcilers do not see these parts. */
 interface Hidden {
   readonly entries: readonly OperatorEntry[];
   readonly condition: Condition | undefined;
