@@ -28,7 +28,7 @@ export interface PendingCheck {
 
 interface Recovery {
   readonly header: LedgerHeader;
-  /** The running check. Absent once all checks have finished. */
+  /** The check that is running. Absent when all checks have finished. */
   readonly check?: PendingCheck;
   /** Request to count messages for the running check. Absent while no count is needed. */
   readonly order?: AnalysisOrder;

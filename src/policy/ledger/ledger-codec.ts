@@ -32,9 +32,9 @@ type PackedEntry = [string, string | null, number, number, (PackedEnding | null)
 type PackedAttempt = [number, string, number, string | null, 0 | 1, 0 | 1, number];
 
 export interface ShardNumbers {
-  /** Number of `log-N` objects for this rollout. */
+  /** Number of `log-N` objects for this rollout, which contain attempts that ended earlier. */
   readonly logs: number;
-  /** Number of `members-STAGE-N` objects for each started stage. */
+  /** For each started stage, the number of `members-STAGE-N` objects, which contain the collectors of the stage. */
   readonly memberShards: readonly number[];
   /**
    * Number of writes of ledger objects other than `head`. Each of these objects contains the number of its own write,

@@ -50,7 +50,7 @@ export class LedgerFile {
   readonly #logged = new SparseSet<string>();
   readonly #forgotten = new SparseSet<string>();
   #logs = 0;
-  /** Number of `members-STAGE-N` objects for each started stage. */
+  /** For each started stage, the number of `members-STAGE-N` objects, which contain the collectors of the stage. */
   #memberShards: number[] = [];
   #shardWrites = 0;
   #full = false;
