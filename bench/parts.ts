@@ -2,8 +2,8 @@
 import { availableParallelism, cpus, loadavg } from 'node:os';
 
 /**
- * Returns a function that checks whether the user requested a part of the benchmark. If the user requested an unknown
- * part, prints an error and returns undefined.
+ * Returns a function that reports whether the user requested a certain part of the benchmark. If the user requested a
+ * part that does not exist, prints an error and returns undefined.
  */
 export function wantedParts<Part extends string>(
   parts: readonly Part[],
@@ -19,8 +19,8 @@ export function wantedParts<Part extends string>(
 export interface Machine {
   readonly machine: string;
   /**
-   * Load average of the machine in the minute before the benchmark. If the load exceeds the number of processors,
-   * measured times are unreliable.
+   * Load average of the machine in the minute before the benchmark. If this load is higher than the number of
+   * processors, the measured times are unreliable.
    */
   readonly loadBefore: number;
 }

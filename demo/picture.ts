@@ -18,7 +18,9 @@ type ScreenRows = readonly (readonly TextRun[])[];
 
 interface ScreenMoment {
   readonly rows: ScreenRows;
-  /** Difference between the progress shown on the screen and the wanted fraction. */
+  /**
+   * Difference between the progress that the screen shows and the progress that the picture should show, as a fraction.
+   */
   readonly distance: number;
 }
 

@@ -20,7 +20,7 @@ import { renderExamples } from '../src/cli/render/text.ts';
 export interface DemoFindings {
   readonly before: SimulatorState;
   readonly after: SimulatorState;
-  /** Requests that the log service received during the demo. */
+  /** Requests that the simulated log service received during the demo. */
   readonly requests: readonly JournalEntry[];
   readonly policy: CollectorVersionPolicy;
 }

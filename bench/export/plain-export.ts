@@ -1,6 +1,6 @@
 /**
  * A simple export script. It writes each message as a line, and compresses the output with gzip or zstd. It does not
- * check the rows or handle limits or errors.
+ * check the rows, and does not handle limits or errors.
  */
 import { once } from 'node:events';
 import { PassThrough, type Transform, type Writable } from 'node:stream';

@@ -155,8 +155,8 @@ async function exportAll(shape: RequestsCase): Promise<ExportRequestFigures> {
   const proof = shape.faults ? 'Count' : 'Digest';
   const { view, quirks } = await complete(world, { byReceiptTime, proof });
   const { rows = 0 } = view.progress ?? {};
-  // A search by receipt time may omit or add messages near the ends of its range, so the number of messages is not
-  // checked.
+  // A search by receipt time can omit or add messages near the start and end of its time range. In this case, the
+  // number of messages is not checked.
   if (!byReceiptTime && rows !== messages) throw new Error(`only ${rows} of ${messages} messages were exported`);
   const requests: Record<string, number> = {};
   for (const { operation } of journal) requests[operation ?? 'other'] = (requests[operation ?? 'other'] ?? 0) + 1;

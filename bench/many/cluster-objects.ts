@@ -45,7 +45,7 @@ export class ClusterObjects {
   }
 
   /**
-   * Returns the number of resources for each reason of the `Ready` condition. Resources without this condition are
+   * Returns how many resources have each reason in their `Ready` condition. Resources without this condition are
    * counted as `none`.
    */
   async countReasons(plural: Plural): Promise<Readonly<Record<string, number>>> {

@@ -30,7 +30,7 @@ export interface MeasuredOperatorOptions {
   readonly profiles: string | undefined;
 }
 
-/** Wall-clock time and CPU time from the operator's start until the operator reached a given state. */
+/** Wall-clock time and CPU time that the operator needed, from its start, to reach a state such as idle. */
 export interface Reached {
   readonly seconds: number;
   readonly cpuSeconds: number;

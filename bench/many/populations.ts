@@ -139,8 +139,8 @@ async function completeAll(names: readonly string[], { objects, operator }: Fini
 }
 
 /**
- * Returns a copy of the status, with the current time in all conditions. The operator ignores conditions that are older
- * than their resource.
+ * Returns a copy of the status in which all conditions have the current time. Otherwise, the operator would ignore the
+ * conditions, because they would be older than their resource.
  */
 function changedNow({ conditions = [], ...status }: WrittenStatus): WrittenStatus {
   const lastTransitionTime = isoSeconds(Date.now() + 1_000);

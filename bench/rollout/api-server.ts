@@ -17,8 +17,8 @@ export interface ShownStatus {
 
 export interface PolicyWatch {
   /**
-   * Returns the time at which the watch first received a status for which `holds` returns true. The status may have
-   * been received before the call.
+   * Returns the time at which the watch first receives a status for which `holds` returns true. If the watch has
+   * already received such a status, returns that time.
    */
   until(name: string, holds: (shown: ShownStatus) => boolean, deadlineMs: number): Promise<number>;
   close(): void;
@@ -37,7 +37,7 @@ export class ApiServer {
     return this.#apply(`${secrets}/${name}`, { apiVersion: 'v1', kind: 'Secret', metadata: { name }, stringData });
   }
 
-  /** Creates or changes the policy `name`. The policy uses the Secret that has the same name. */
+  /** Creates or changes the policy `name`. The policy's Secret has the same name as the policy. */
   applyPolicy(name: string, version: string): Promise<void> {
     return this.#apply(`${policies}/${name}`, {
       apiVersion: 'logfleet.dev/v1alpha1',

@@ -1,4 +1,4 @@
-/** Counts the requests that the operator sends in one hour while no collector needs an upgrade. */
+/** Counts the requests that the operator sends in one hour in which no collector needs an upgrade. */
 import { minuteMs } from '../../src/base/time-units.ts';
 import { World } from '../../test/support/world.ts';
 import { fleetScenario } from './virtual-rollout.ts';

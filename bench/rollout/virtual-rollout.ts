@@ -85,7 +85,7 @@ async function rollOut(rollout: RolloutCase): Promise<RolloutFigures> {
   };
 }
 
-/** Counts the requests in the journal, and removes counted entries to save memory. */
+/** Counts the requests in the simulator's journal, and then removes them from the journal to save memory. */
 class RunningTotals {
   readonly operations: Record<string, number> = {};
   apiRequests = 0;
