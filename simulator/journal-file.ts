@@ -7,12 +7,16 @@ export interface JournalFile {
   close(): void;
 }
 
-/** Creates the journal file. Overwrites an existing file. */
-export function openJournal(file: string): JournalFile {
+/** Creates the journal file. Overwrites an existing file. Calls `failed` with each error of a later write. */
+export function openJournal(file: string, failed: (error: unknown) => void): JournalFile {
   const descriptor = openSync(file, 'w');
   return {
     write: (entry) => {
-      writeSync(descriptor, `${JSON.stringify(entry)}\n`);
+      try {
+        writeSync(descriptor, `${JSON.stringify(entry)}\n`);
+      } catch (error) {
+        failed(error);
+      }
     },
     close: () => closeSync(descriptor),
   };

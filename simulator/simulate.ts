@@ -34,7 +34,10 @@ export interface SimulatorAddress extends Credentials {
   readonly controlURL: string;
 }
 
-/** Runs the simulator until the signal is aborted. Rejects with `FlagError` if a flag is invalid. */
+/**
+ * Runs the simulator until the signal is aborted. Rejects with `FlagError` if a flag is invalid, or if the journal cannot
+ * be written.
+ */
 export async function simulate(options: SimulateOptions, context: SimulatorContext): Promise<void> {
   keepHeapSmall();
   const startMs = systemClock.now();
@@ -43,7 +46,9 @@ export async function simulate(options: SimulateOptions, context: SimulatorConte
   const logData = logDataFor(scenario, options, context);
   const { tlsDir, journal: journalFile } = options;
   const ownTlsDir = tlsDir === undefined ? await mkdtemp(path.join(tmpdir(), 'logfleet-simulate-')) : undefined;
-  const journal = journalFile === undefined ? undefined : journalIn(journalFile, context);
+  const journalFailed = Promise.withResolvers<never>();
+  const journal =
+    journalFile === undefined ? undefined : journalIn(journalFile, context, (error) => journalFailed.reject(error));
   try {
     const { caFile, cert, key } =
       ownTlsDir === undefined
@@ -62,8 +67,11 @@ export async function simulate(options: SimulateOptions, context: SimulatorConte
     const credentials = givenCredentials(options) ?? credentialsOf(scenario);
     const address: SimulatorAddress = { baseURL, caFile, ...credentials, controlURL };
     context.stdout.write(`${JSON.stringify(address)}\n`);
-    await aborted(context.signal);
-    await server.close();
+    try {
+      await Promise.race([aborted(context.signal), journalFailed.promise]);
+    } finally {
+      await server.close();
+    }
   } finally {
     journal?.close();
     if (ownTlsDir !== undefined) await rm(ownTlsDir, { recursive: true });
@@ -83,11 +91,16 @@ async function certificatesOf(tlsDir: string, { cwd }: SimulatorContext, startMs
   }
 }
 
-function journalIn(file: string, { cwd }: SimulatorContext): JournalFile {
+/** Opens the journal. `failed` is called with an error if an entry cannot be written, for example if the disk is full. */
+function journalIn(file: string, { cwd }: SimulatorContext, failed: (error: FlagError) => void): JournalFile {
+  const problem = (error: unknown) =>
+    new FlagError(
+      `cannot write the journal ${file}: ${(error as Error).message}; free space, or set another file with --journal`,
+    );
   try {
-    return openJournal(path.resolve(cwd, file));
+    return openJournal(path.resolve(cwd, file), (error) => failed(problem(error)));
   } catch (error) {
-    throw new FlagError(`cannot write the journal ${file}: ${(error as Error).message}`);
+    throw problem(error);
   }
 }
 

@@ -32,7 +32,9 @@ interface RunningServer {
 async function start(scenario: Scenario = {}): Promise<RunningServer> {
   const { caFile, cert, key } = await certificatesIn(path.join(folder, 'tls'), systemClock.now());
   const journalFile = path.join(folder, 'journal.ndjson');
-  const journal = openJournal(journalFile);
+  const journal = openJournal(journalFile, (error) => {
+    throw error;
+  });
   closers.push(() => journal.close());
   const model = new ServiceModel(
     { ...threeCollectors, limits: noRequestLimits, ...scenario },

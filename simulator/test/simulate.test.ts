@@ -178,6 +178,17 @@ test('a journal that cannot be written is refused as wrong usage', async () => {
   await expect(command).rejects.toMatchObject({ code: 'simulator.flag' });
 });
 
+test('a disk that becomes full ends the simulator with an error that names the journal', async () => {
+  const command = withSimulator({ journal: '/dev/full' }, async (_, client) => {
+    // The simulator may end before it has sent the response.
+    await client.send('GET', '/v1/collectors/upgrades/targets').catch(() => {});
+  });
+  await expect(command).rejects.toMatchObject({
+    code: 'simulator.flag',
+    message: expect.stringMatching('^cannot write the journal /dev/full: ENOSPC.*; free space, or set another file'),
+  });
+});
+
 describe('--scenario', () => {
   const write = (text: string) => writeFileSync(path.join(cwd, 'scenario.yaml'), text);
 
