@@ -49,7 +49,10 @@ export class TerminalScreen {
     }
   }
 
-  /** Returns the rows of the screen without trailing spaces. Each row is divided into texts of one style. */
+  /**
+   * Returns the rows of the screen without trailing spaces. Each row is split into pieces of text that have one style
+   * each.
+   */
   rows(): readonly (readonly TextRun[])[] {
     return Array.from({ length: this.#rows.length }, (_, row) => runsOf(this.#rows[row] ?? []));
   }

@@ -101,7 +101,7 @@ function defaultOf({ default: value }: StructuralSchema): string {
 
 /**
  * Returns the description of a field. Adds the allowed values and the limits that the description does not mention.
- * @param sameAs path of a field of the same type, if the page lists the type's fields there
+ * @param sameAs path of an earlier field of the same type, where the page already lists the type's fields
  */
 function meaningOf(schema: StructuralSchema, sameAs: string | undefined): string {
   const { enum: allowed, minimum, maximum, maxItems, maxProperties } = schema;

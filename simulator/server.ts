@@ -1,4 +1,4 @@
-/** Serves the simulated service over HTTPS. Responses can also be missing, truncated or reset. */
+/** Serves the simulated service over HTTPS. On request, it omits or truncates responses, or resets connections. */
 import type { Buffer } from 'node:buffer';
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';

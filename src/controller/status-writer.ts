@@ -113,7 +113,8 @@ export class StatusWriter<K extends KindName> {
    * Writes the status of the resource if a write is due. Returns the delay in ms until the next call, or Infinity if no
    * more calls are needed.
    * @param essentials fields of the status that describe the health of the resource
-   * @param figures function that returns the other fields of the status, such as counts, or undefined to skip the write; called only if a write is allowed now
+   * @param figures function that returns the other fields of the status, such as counts, or undefined to skip the write;
+   * called only if a write is allowed now
    * @param health health to publish as an Event; if undefined, no Event is published
    */
   async publish(

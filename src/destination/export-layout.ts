@@ -79,7 +79,7 @@ export class ExportLayout {
     return `${this.commits}/${key(segment, toMs)}.json`;
   }
 
-  /** Returns the name of a file that tests whether the destination can be written. */
+  /** Returns the name of a file that is written to test whether the destination is writable. */
   probe(writerToken: string): string {
     return `${this.data}/probe-${writerToken}`;
   }

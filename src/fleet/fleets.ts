@@ -19,7 +19,7 @@ export interface FleetsOptions {
   readonly onOwnersChanged: (policy: Claimant) => void;
 }
 
-/** An account with its collector list, and the ownership table of its service. */
+/** An account, its collector list, and the ownership table of its service. */
 export interface Bound {
   readonly account: Account;
   readonly listing: FleetListing;

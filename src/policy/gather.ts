@@ -28,8 +28,8 @@ export interface Unready {
   /** Message about a target version that the service does not offer; undefined if the service offers it. */
   readonly notOffered: string | undefined;
   /**
-   * Build that becomes the target as soon as its age reaches `minAge`, and a message about this build for the status.
-   * Set only while all builds are too young and the policy therefore has no target.
+   * Build that becomes the target as soon as its age reaches `minAge`, with a message about it for the status. Set only
+   * while the policy has no target because all builds are too young.
    */
   readonly tooYoung?: { readonly nextBuild: NextBuild; readonly message: string };
   /**

@@ -77,7 +77,7 @@ async function openClient(options: VersionOptions, { cwd }: CommandContext): Pro
 
 /** Operators of a cluster, found by their Leases. Each list is sorted by namespace. */
 export interface OperatorList {
-  /** The working operators or, if no operator is working, all operators. */
+  /** The running operators or, if no operator is running, all operators. */
   readonly operators: readonly OperatorVersion[];
   /** Idle operators that are ignored because others are working. Helm keeps the Lease of an uninstalled operator. */
   readonly ignored: readonly OperatorVersion[];

@@ -17,7 +17,7 @@ export interface ScheduleResult {
   /** Address of the folder that contains the schedule's folder and the folders of the runs. */
   readonly root: string;
   readonly manifestsOnly: boolean;
-  /** Flags with which another command reads the store. Each flag is preceded by a space. */
+  /** Flags that make another command read the same store. Each flag is preceded by a space. */
   readonly storeFlags: string;
   readonly verification: ScheduleVerification;
 }

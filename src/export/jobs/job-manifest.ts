@@ -157,7 +157,8 @@ export function buildJob(input: JobInput): object {
       ...{ completions: share.workers, parallelism: share.workers, backoffLimitPerIndex, ttlSecondsAfterFinished },
       // The Kubernetes Job succeeds as soon as one worker has written the manifest.
       successPolicy: { rules: [{ succeededCount: 1 }] },
-      // A replacement pod starts only after the replaced pod has ended, because both would use the same request limits.
+      // A replacement pod starts only after the replaced pod has ended, because together they could exceed the request
+      // limits.
       podReplacementPolicy: 'Failed',
       podFailurePolicy,
       ...(spec.activeDeadlineSeconds === undefined ? {} : { activeDeadlineSeconds: spec.activeDeadlineSeconds }),

@@ -1,4 +1,4 @@
-/** Names of the environment variables and folders that pass an export from the operator to a worker pod. */
+/** Names of the environment variables and folders through which the operator passes an export to a worker pod. */
 
 /** Environment variables of a worker pod. */
 export const workerVariables = {

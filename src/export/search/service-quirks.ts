@@ -1,4 +1,4 @@
-/** Stores what logfleet has observed about the service, because the service's specification leaves it open. */
+/** Stores behaviour of the service that logfleet has observed, and that the service's specification leaves open. */
 import { getOrAdd } from '../../base/get-or-add.ts';
 import type { JobProgress } from '../../service/jobs/job-gathering.ts';
 import { smallestLimitAfter } from './message-limit.ts';

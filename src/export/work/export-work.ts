@@ -217,7 +217,7 @@ export class ExportWork {
     };
   }
 
-  /** Bytes scanned by searches that have ended. */
+  /** Bytes scanned by searches that have ended, and by the search jobs of the running step. */
   get #endedBytes(): number {
     return this.#scannedBefore + this.#searches.endedBytes + (this.#run?.jobs.scannedBytes ?? 0);
   }

@@ -1,7 +1,7 @@
 /**
  * Settings for the whole operator in manifest directories. They come from `logfleet-settings` ConfigMaps and from the
- * command `logfleet pause --all`. A manifest that has never been valid stops all upgrades. A pause stays in effect
- * while its file is unreadable or being replaced.
+ * command `logfleet pause --all`. All upgrades stop if a settings manifest has never been valid. A pause stays in
+ * effect while its file is unreadable or being replaced.
  */
 
 import { join } from 'node:path';

@@ -5,7 +5,7 @@
 import { isRecord } from '../../base/record.ts';
 
 /**
- * Names of the fields, list items and text lines in a value. Each name maps to the outline of what is nested below it.
+ * Outline of a value. Maps the name of each field, list item or text line to the outline of what is nested below it.
  * A list item is named `[NAME]` if it has a `name`, otherwise `[INDEX]`. A line of multi-line text is named `[line
  * NUMBER]`.
  */

@@ -144,9 +144,9 @@ export class ProcessLock {
         await utimes(this.#path, now, now);
         this.#seenAt = startedAt;
         this.#problem = undefined;
-        // A missing lock file does not prove that the lock is lost, because the directory may be unmounted (D2). The
-        // lock counts as lost only after `silenceMs`.
       } else if (holder !== 'absent') {
+        // Only a lock file of another process proves that the lock is lost. If the file is missing, the directory may be
+        // unmounted (D2), so the lock counts as lost only after `silenceMs`.
         this.#lost = true;
         this.#lostTo.resolve(takenError(this.#path, holder));
       }

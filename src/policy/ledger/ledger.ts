@@ -63,9 +63,9 @@ export interface Attempt {
  * - `refused`: the service refused to upgrade this collector (U11).
  * - `offline`: the service refused the upgrade because the collector was offline.
  * - `invalid`: the service did not know the collector, or denied access (U11).
- * - `unobservable`: no listing can show whether the collector runs the target version (U7).
+ * - `unobservable`: the collector list cannot show whether the collector runs the target version (U7).
  * - `died`: the collector was upgraded, but went offline before its stage ended.
- * - `left`: the collector was upgraded, but left the target version before its stage ended.
+ * - `left`: the collector was upgraded, but no longer ran the target version when its stage ended.
  */
 export type EndingKind = (typeof endingKinds)[number];
 /**
@@ -232,7 +232,7 @@ export interface AnalysisOutcome {
    * too late.
    */
   readonly unjudged: number;
-  /** Number of bytes scanned by the searches, if the service reports this number. */
+  /** Number of bytes that the searches scanned. 0 if the service does not report it. */
   readonly scannedBytes: number;
   /** The (at most 10) collectors that lost the largest fraction of their messages. */
   readonly quietest: readonly QuietMember[];

@@ -23,7 +23,9 @@ export class PageContent {
   readonly #maxRowBytes: number;
   readonly #fieldsOfRow = new RowFields();
   readonly #finder = new RowFinder(this.#fieldsOfRow);
-  /** Part of the page that is being read, for error messages. An element is an item of `messages`. */
+  /**
+   * Part of the page that is being read. Error messages name it. `element` is an item of the page's array `messages`.
+   */
   #place: 'the page' | 'warning' | 'fields' | 'messages' | 'element' | 'map' = 'the page';
   /** True if the row of the current element has been passed on. */
   #hasMap = false;

@@ -59,8 +59,8 @@ function scanViolations({ plan, searches, startMs, starts, disturbances }: Expor
   const { limits, scenario, calmAtMs } = plan;
   const { maxBytesScanned } = limits;
   const kinds = Object.values(scenario.faults ?? {}).map(({ kind }) => kind);
-  // Skips the check after two kinds of fault: statuses that are invalid, which hides the scanned bytes, and freezes,
-  // after which a process sends its requests late.
+  // Skips the check after two kinds of fault. Invalid statuses hide the number of scanned bytes. After a freeze, a
+  // process sends its requests late.
   const isUnsure = kinds.includes('wrongTypes') || disturbances.some((what) => what.startsWith('freeze'));
   if (maxBytesScanned === undefined || isUnsure) return [];
   return starts.flatMap((beginMs, index) => {

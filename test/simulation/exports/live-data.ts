@@ -34,7 +34,10 @@ export interface LiveDataOptions {
   readonly nowMs: () => number;
   /** Returns the errors for a search that starts now. */
   readonly flaws: () => SearchFlaws;
-  /** Whether a search also returns messages that became searchable only after the search had passed their times. */
+  /**
+   * Whether a search also returns late messages. These become searchable only after the search has processed their part
+   * of the time range.
+   */
   readonly lateJoin: boolean;
   /** Whether the service computes the histogram with a separate search. */
   readonly histogramFirst: boolean;
