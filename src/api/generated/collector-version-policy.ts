@@ -321,7 +321,7 @@ export interface Maintenance {
   /** Periods in which no upgrade starts, even if a maintenance window is open. */
   readonly exclusions?: readonly Exclusion[];
   /**
-   * Time before the end of a maintenance window, or before a period in `exclusions`, in which no upgrade starts: from
+   * Time before the end of a maintenance window, or before a period in `exclusions`, in which no upgrade starts. From
    * `0s` to `24h`. Defaults to `30m`, because an upgrade takes up to half an hour.
    */
   readonly cutoff: string;
@@ -431,8 +431,8 @@ export interface CollectorVersionPolicyStatus {
    */
   readonly operators?: readonly OperatorEntry[];
   /**
-   * Last value of the annotation `logfleet.dev/requestedAt` that logfleet has processed, truncated to 256 characters.
-   * If the annotation gets a new value, logfleet reads the collector list immediately.
+   * Last value of the annotation `logfleet.dev/requestedAt` that logfleet has processed. A longer value is truncated to
+   * 256 characters. If the annotation gets a new value, logfleet reads the collector list immediately.
    */
   readonly lastHandledReconcileAt?: string;
   /**
@@ -543,9 +543,9 @@ export interface Rollout {
    */
   readonly stopped?: StoppedRollout;
   /**
-   * Actions that people took in this rollout, such as approvals and retries, oldest first, at most 20. If there are
-   * more, older actions are removed, except the last retry, the last pause or resume, and the last approval of each
-   * stage.
+   * Actions that people took in this rollout, such as approvals and retries, oldest first. The list has at most 20
+   * actions. If there are more, older actions are removed, except the last retry, the last pause or resume, and the
+   * last approval of each stage.
    */
   readonly actions?: readonly PersonAction[];
 }
@@ -605,7 +605,7 @@ export interface StageStatus {
   readonly updated: number;
   /**
    * Number of failed collectors of the stage. A collector has failed if its upgrade and all retries failed, or if it
-   * went offline after its upgrade. With `offlinePolicy: Skip`, a collector that goes offline during its upgrade has
+   * went offline after its upgrade. If `offlinePolicy` is `Skip`, a collector that goes offline during its upgrade has
    * also failed.
    */
   readonly failed: number;
@@ -657,8 +657,8 @@ export interface StageAnalysisStatus {
   /** Number of collectors for which the message analysis could compare the messages before and after the upgrade. */
   readonly judged?: number;
   /**
-   * Number of collectors that sent too few messages after the upgrade: fewer than `minRatio` of the number before the
-   * upgrade.
+   * Number of collectors that sent too few messages after the upgrade (fewer than `minRatio` of the number before the
+   * upgrade).
    */
   readonly quiet?: number;
   /**
@@ -778,7 +778,7 @@ export interface CollectorCounts {
   readonly pending: number;
   /**
    * Number of failed collectors. A collector has failed if its upgrade and all retries failed, or if it went offline
-   * after its upgrade. With `offlinePolicy: Skip`, a collector that goes offline during its upgrade has also failed.
+   * after its upgrade. If `offlinePolicy` is `Skip`, a collector that goes offline during its upgrade has also failed.
    */
   readonly failed: number;
   /** Number of collectors that cannot be upgraded now, because they are offline. */
@@ -860,9 +860,9 @@ export interface RolloutRecord {
   /** Number of collectors whose upgrade and all its retries had failed when the rollout ended. */
   readonly failed: number;
   /**
-   * Actions that people took in this rollout, such as approvals and retries, oldest first, at most 20. If there are
-   * more, older actions are removed, except the last retry, the last pause or resume, and the last approval of each
-   * stage.
+   * Actions that people took in this rollout, such as approvals and retries, oldest first. The list has at most 20
+   * actions. If there are more, older actions are removed, except the last retry, the last pause or resume, and the
+   * last approval of each stage.
    */
   readonly actions?: readonly PersonAction[];
 }

@@ -35,7 +35,7 @@ export interface SearchExportScheduleSpec {
   /**
    * Maximum number of runs (SearchExports) that are active at the same time, from 1 to 10 (default 2). A run is active
    * until it completes or fails. If all these runs are stalled, the run with the newest time range is created as well.
-   * With `execution.mode: Job`, each run needs at least one share of the log service's request limits, so fewer runs
+   * If `execution.mode` is `Job`, each run needs at least one share of the log service's request limits, so fewer runs
    * are active if no share is free.
    */
   readonly maxActive: number;
@@ -106,9 +106,9 @@ export interface SearchExportScheduleStatus {
    */
   readonly observedGeneration?: number;
   /**
-   * Last value of the annotation `logfleet.dev/requestedAt` that logfleet has processed, truncated to 256 characters.
-   * If the annotation gets a new value, logfleet repeats failed and stalled runs, as after `logfleet retry`, and
-   * rewrites lost schedule records.
+   * Last value of the annotation `logfleet.dev/requestedAt` that logfleet has processed. A longer value is truncated to
+   * 256 characters. If the annotation gets a new value, logfleet repeats failed and stalled runs, as after `logfleet
+   * retry`, and rewrites lost schedule records.
    */
   readonly lastHandledReconcileAt?: string;
   /**

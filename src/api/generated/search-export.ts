@@ -203,8 +203,7 @@ export interface DestinationSpec {
   readonly gcs?: GcsSpec;
   /**
    * PersistentVolumeClaim, in the export's namespace, to which the export writes its files. Allowed only if
-   * `execution.mode` is `Job`: the pods of a Kubernetes Job can mount the PersistentVolumeClaim, but the operator
-   * cannot.
+   * `execution.mode` is `Job`, because only the pods of a Kubernetes Job can mount the PersistentVolumeClaim.
    */
   readonly persistentVolumeClaim?: ClaimSpec;
 }
@@ -371,7 +370,7 @@ export interface GcsSpec {
 
 /**
  * PersistentVolumeClaim, in the export's namespace, to which the export writes its files. Allowed only if
- * `execution.mode` is `Job`: the pods of a Kubernetes Job can mount the PersistentVolumeClaim, but the operator cannot.
+ * `execution.mode` is `Job`, because only the pods of a Kubernetes Job can mount the PersistentVolumeClaim.
  */
 export interface ClaimSpec {
   /** Name of the PersistentVolumeClaim to which the export writes its files. */
@@ -604,8 +603,8 @@ export interface SearchExportStatus {
    */
   readonly operators?: readonly OperatorEntry[];
   /**
-   * Last value of the annotation `logfleet.dev/requestedAt` that logfleet has processed, truncated to 256 characters.
-   * If the annotation gets a new value, logfleet checks the export again.
+   * Last value of the annotation `logfleet.dev/requestedAt` that logfleet has processed. A longer value is truncated to
+   * 256 characters. If the annotation gets a new value, logfleet checks the export again.
    */
   readonly lastHandledReconcileAt?: string;
   /** Short texts about the export for the columns of `kubectl get`. */
