@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, vi } from 'vitest';
+import type { FaultScenario } from '../../simulator/scenario/scenario.ts';
 import { test as base } from './support/end-to-end.ts';
 import { exportManifest, s3Place, stopStores, volumePlace } from './support/exports.ts';
 import { logs } from './support/simulator.ts';
@@ -16,6 +17,14 @@ afterAll(() => stopStores());
 const launcher = fileURLToPath(new URL('../../bin/logfleet.js', import.meta.url));
 const request = ['--query', '*', '--from', logs.from, '--to', logs.to];
 const proven = `Proven: ${logs.messages} rows, each of them once.`;
+
+/** Lets the service refuse all searches after the third, so that an export with one search at a time cannot finish. */
+const unfinished: FaultScenario = {
+  ...{ kind: 'status', status: 503, operations: ['createJob'] },
+  nth: Array.from({ length: 200 }, (_, index) => index + 4),
+};
+/** Progress of an export that has committed intervals. */
+const someIntervals = / in [1-9]\d* of \d+ intervals/;
 
 // biome-ignore lint/correctness/noEmptyPattern: vitest requires an object pattern, even an empty one.
 const test = base.extend('folder', async ({}, { onCleanup }) => {
@@ -43,8 +52,9 @@ describe.concurrent('an export by flags', () => {
 
   test('continues after SIGINT at the next start', async ({ tenant, start, folder }) => {
     const options = { cwd: folder, env: tenant.env };
-    const first = await start(['export', ...request, '-o', 'out'], options);
-    await first.line(/ in 1 of /);
+    await tenant.equip({ faults: { unfinished } });
+    const first = await start(['export', ...request, '--parallelism', '1', '-o', 'out'], options);
+    await first.line(someIntervals);
     first.signal('SIGINT');
     const interrupted = await first.ended;
     expect(interrupted).toMatchObject({ status: 130, stdout: '' });
@@ -53,14 +63,16 @@ describe.concurrent('an export by flags', () => {
       status: 1,
       stderr: expect.stringContaining('is not complete'),
     });
+    await tenant.equip({ faults: { unfinished: null } });
     expect(await (await start(['export', ...request, '-o', 'out'], options)).ended).toMatchObject({ status: 0 });
     expect(await (await start(['verify', 'out'], options)).ended).toMatchObject({ status: 0 });
   });
 
   test('to stdout leaves no files when the terminal is closed', async ({ tenant, start, folder }) => {
     const env = { ...tenant.env, TMPDIR: folder };
-    const program = await start(['export', ...request, '-o', '-'], { cwd: folder, env });
-    await program.line(/ in 1 of /);
+    await tenant.equip({ faults: { unfinished } });
+    const program = await start(['export', ...request, '--parallelism', '1', '-o', '-'], { cwd: folder, env });
+    await program.line(someIntervals);
     expect(readdirSync(folder)).toHaveLength(1);
     program.signal('SIGHUP');
     expect(await program.ended).toMatchObject({ status: 130, stdout: '' });
