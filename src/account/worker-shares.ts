@@ -11,7 +11,10 @@ export interface RequestLimits {
 
 /** Request limits that the operator always keeps for itself. */
 export const operatorMinimum: RequestLimits = { requestsPerSecond: 1, maxConcurrentRequests: 2 };
-/** Maximum number of workers per user. Each worker needs one of the service's four requests per second. */
+/**
+ * Maximum number of workers per user. The service allows each user four requests per second, each worker uses one of
+ * them, and the operator keeps one.
+ */
 export const maxWorkers = 3;
 /**
  * Minimum number of concurrent requests per worker. A worker needs one request to read a page, and another to keep

@@ -15,12 +15,12 @@ export const annotations = {
   approve: 'logfleet.dev/approve',
   /**
    * Continues a stopped rollout and retries failed collectors. Value: `ROLLOUT`. To repeat the request, append `/` and
-   * a new text.
+   * any text that was not used before, such as `ROLLOUT/2`.
    */
   retry: 'logfleet.dev/retry',
   /**
-   * Aborts a rollout, so that no further upgrades start. Value: `ROLLOUT`. To repeat the request, append `/` and a new
-   * text.
+   * Aborts a rollout, so that no further upgrades start. Value: `ROLLOUT`. To repeat the request, append `/` and any
+   * text that was not used before, such as `ROLLOUT/2`.
    */
   abort: 'logfleet.dev/abort',
 } as const;

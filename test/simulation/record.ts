@@ -37,7 +37,7 @@ export interface Intent {
   readonly policy: string;
   readonly rolloutId: string;
   readonly target: string;
-  /** Whether the request repeats a request whose outcome is unknown (U3). */
+  /** Whether this request is a retry of an earlier one whose outcome is unknown (U3). */
   readonly probe: boolean;
   /** Whether the attempt belongs to a rollback. */
   readonly isRollback: boolean;

@@ -15,8 +15,8 @@ export const plainOutput: ExportRequest['output'] = {
 };
 
 /**
- * Returns the request for an export of all messages in the first second of 1970. Members in `more` override its
- * members.
+ * Returns the request for an export of all messages in the first second of 1970. Fields in `more` override those of the
+ * request.
  */
 export function exportRequest(more: Partial<ExportRequest> = {}): ExportRequest {
   return {

@@ -40,7 +40,7 @@ export async function install(way: Install): Promise<Installation> {
   return { namespace, kubeconfig, account, serves: serves[way], home: others[0] ?? namespace };
 }
 
-/** Returns a lease without a holder, so that the next operator can become the leader immediately. */
+/** Returns a Lease object that has no holder, so that the next operator can become the leader immediately. */
 export function releasedLease(namespace: string): object {
   return { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name: operatorLeaseName, namespace } };
 }

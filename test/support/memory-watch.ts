@@ -162,7 +162,7 @@ export class MemoryWatch {
 /** Fault of one event sent by a watch. */
 export type WatchFault =
   | { readonly kind: 'drop' }
-  /** The event is late, and later events have to wait for it. */
+  /** Delays the event by `delayMs`. The events after it also wait. */
   | { readonly kind: 'delay'; readonly delayMs: number }
   /** The connection is reset, and the event is lost. */
   | { readonly kind: 'cut' }

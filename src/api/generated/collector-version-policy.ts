@@ -678,7 +678,8 @@ export interface StageAnalysisStatus {
    */
   readonly quietest?: readonly QuietMember[];
   /**
-   * Whether the collectors in `quietest` send enough messages again after a rollback. Absent until a rollback is over.
+   * Whether the collectors listed in `quietest` send enough messages again after a rollback. Absent until a rollback is
+   * over.
    */
   readonly recovery?: RecoveryStatus;
 }
@@ -719,7 +720,8 @@ export interface QuietMember {
 }
 
 /**
- * Whether the collectors in `quietest` send enough messages again after a rollback. Absent until a rollback is over.
+ * Whether the collectors listed in `quietest` send enough messages again after a rollback. Absent until a rollback is
+ * over.
  */
 export interface RecoveryStatus {
   /**
@@ -732,11 +734,11 @@ export interface RecoveryStatus {
   /** Reason why the messages after the rollback could not be counted. Present only in the state `Unavailable`. */
   readonly message?: string;
   /**
-   * Number of collectors in `quietest` that send enough messages again after the rollback: at least `minRatio` of the
-   * number before the upgrade.
+   * Number of collectors listed in `quietest` that send enough messages again after the rollback: at least `minRatio`
+   * of the number before the upgrade.
    */
   readonly recovered?: number;
-  /** Period after the rollback in which the messages of the collectors in `quietest` are counted. */
+  /** Period after the rollback in which the messages of the collectors listed in `quietest` are counted. */
   readonly period: AnalysisPeriod;
 }
 

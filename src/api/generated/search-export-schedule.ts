@@ -143,8 +143,8 @@ export interface SearchExportScheduleStatus {
    */
   readonly lastScheduleTime?: string;
   /**
-   * Time at which the next run becomes due, which is `template.spec.settleDelay` after the end of its time range.
-   * Absent if the schedule has ended.
+   * Time at which the next run becomes due: the end of the run's time range plus `template.spec.settleDelay`. Absent if
+   * the schedule has ended.
    */
   readonly nextScheduleTime?: string;
   /** Number of runs (SearchExports) that are due but have not been created yet. `1000` means at least 1000. */

@@ -422,9 +422,9 @@ export interface ExportJobSpec {
    */
   readonly template?: ExportPodTemplate;
   /**
-   * Maximum number of times that Kubernetes replaces a failed pod of the export, from 0 to 100. Defaults to 6. If the
-   * last replacement also fails, the export stalls. Evicted pods do not count. If a pod fails because of something that
-   * a person must correct, such as the query, the export stalls immediately.
+   * Maximum number of times that Kubernetes replaces a failed pod of the export, from 0 to 100. Defaults to 6. Evicted
+   * pods do not count. If the last replacement also fails, the export stalls. If a pod fails because of a problem that
+   * a person must fix, such as an invalid query, the export stalls immediately.
    */
   readonly backoffLimitPerIndex: number;
   /**

@@ -182,7 +182,7 @@ export class JobRuntime {
     return untilRemoval(this.#publisher.latest(resource), this.#options, nextMs, this.#isDormant);
   }
 
-  /** True if the status does not confirm the user's last request for a retry yet. */
+  /** True if the status has not yet confirmed the user's last request for a retry. */
   #isAsked(resource: SearchExport): boolean {
     const { lastHandledReconcileAt: asked } = echoOfRequest(resource);
     if (asked === undefined || asked === resource.status?.lastHandledReconcileAt) return false;

@@ -79,7 +79,7 @@ export function readJob(
   const running = pods.filter((pod) => pod.status.phase === 'Running');
   const count = running.length;
   if (count > 0) {
-    const rest = count < parallelism ? ` Another pod is not running: ${waitText(job, pods)}.` : '';
+    const rest = count < parallelism ? ` One more pod is not running yet: ${waitText(job, pods)}.` : '';
     const held = heldWorkers(name, running, workers);
     const [first] = held;
     const obstacle = first ? ` Pod ${first.index} cannot continue: ${first.obstacle.message}` : '';

@@ -98,7 +98,7 @@ export class QuirksOfServices {
   readonly #byService = new Map<string, ServiceQuirks>();
 
   of(serviceId: string, byReceiptTime: boolean): ServiceQuirks {
-    const key = `${serviceId} ${byReceiptTime ? 'receipt' : 'message'}`;
+    const key = [serviceId, byReceiptTime].join(' ');
     return getOrAdd(this.#byService, key, () => new ServiceQuirks());
   }
 }

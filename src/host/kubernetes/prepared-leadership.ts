@@ -1,6 +1,6 @@
 /**
- * Leadership that begins only after a preparation. In the preparation, a new leader reads the data that it needs, such
- * as the Jobs of exports (B8). Until the preparation has succeeded, the process does not count as the leader.
+ * Leadership that begins only after a preparation step, in which a new leader reads the data that it needs, such as the
+ * Jobs of exports (B8). Until this step has succeeded, the process does not count as the leader.
  */
 import { Listeners } from '../../base/listeners.ts';
 import type { Leadership } from '../host.ts';

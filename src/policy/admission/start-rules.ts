@@ -129,8 +129,8 @@ function refusalOfWindow(verdict: WindowVerdict, now: Instant): Refusal | undefi
 }
 
 /**
- * Makes a collector wait until its stage has started (R2). A collector that was not upgraded with its stage waits for
- * the last stage.
+ * Makes a collector wait until its stage has started (R2). A collector that missed its stage waits until the last stage
+ * has started.
  */
 export function stageNotReached(
   { id, because }: Candidate,

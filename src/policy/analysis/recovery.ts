@@ -119,8 +119,8 @@ function finishedText(checked: readonly CheckedAnalysis[]): string {
 }
 
 /**
- * Returns a user-facing text about one collector that is still sending too few messages. Returns undefined if there is
- * no such collector.
+ * Returns a message for users about one of the collectors that still send too few messages. Returns undefined if there
+ * are none.
  */
 function stillQuiet(analysis: CheckedAnalysis): string | undefined {
   for (const { name, baseline, messagesAfterRollback: messages } of analysis.outcome.quietest) {

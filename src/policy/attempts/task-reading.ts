@@ -26,7 +26,7 @@ export class TaskReadings {
   /** Statuses of upgrade tasks that no decision has evaluated yet, by collector id. */
   readonly #readings = new SparseMap<string, UpgradeTask>();
   readonly #reads = new SparseMap<string, TaskReads>();
-  /** Id of the upgrade task that was read last, by collector id. */
+  /** For each collector id, the id of the upgrade task that was read last. */
   readonly #taskIds = new SparseMap<string, string>();
 
   constructor(clock: Clock, binding: TaskBinding, policy: Pick<PostingPolicy, 'scheduleDecision'>) {

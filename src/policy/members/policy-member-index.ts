@@ -160,7 +160,7 @@ export class PolicyMemberIndex {
 
   /**
    * Yields the collectors whose last upgrade was refused because they were offline. Their states depend on
-   * `lastSeenAliveMs`, whose changes are not reported.
+   * `lastSeenAliveMs`. No event reports when it changes, so these collectors are checked again each time.
    */
   *#refusedOffline(): IterableIterator<string> {
     for (const memberState of ['offline', 'failed'] as const)

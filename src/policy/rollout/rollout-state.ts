@@ -77,8 +77,8 @@ interface EvaluatedStages {
   /** Messages that must be counted now, for the stage's analysis or for the check after a rollback. */
   readonly analysis?: AnalysisOrder;
   /**
-   * At the end of a soak, the stage waits for a read of the collector list. This is the earliest wall-clock time in ms
-   * for that read.
+   * Earliest wall-clock time in ms at which the collector list may be read at the end of a soak. The stage waits for
+   * this read.
    */
   readonly sweepFromMs?: number;
 }

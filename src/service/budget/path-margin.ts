@@ -45,7 +45,7 @@ const cautionDecay = 0.98;
 const baselinePeriodMs = 60_000;
 
 /**
- * Kind of round trip: the class of a request, or a connection handshake. Only round trips of the same kind are
+ * What a round trip was for: a class of requests, or a connection handshake. Only round trips of the same kind are
  * compared.
  */
 type Kind = RequestClass | 'handshake';

@@ -1,4 +1,7 @@
-/** Tests that the README names only existing make targets, folders and variables, and repeats measured figures. */
+/**
+ * Tests that the README names only existing make targets, folders and variables, and that its figures are those that
+ * were measured.
+ */
 import { existsSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { blockCommands } from '../../support/docs-commands.ts';

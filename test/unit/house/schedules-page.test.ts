@@ -1,4 +1,4 @@
-/** Tests that docs/schedules.md lists every reason for a schedule, and that its example files are valid. */
+/** Tests that docs/schedules.md lists every condition reason of a schedule, and that its example files are valid. */
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { checkCredentialsSecret } from '../../../src/account/secret-check.ts';
