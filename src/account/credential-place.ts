@@ -57,7 +57,7 @@ export function renderAbsent({ kind, key }: CredentialPlace): string {
 export function renderMissingKeys({ kind, key }: CredentialPlace, missing: readonly Required[]): string {
   if (kind === 'secret') return `${secretOf(key)} lacks ${listText(missing)}: add the missing keys to the Secret`;
   const names = listText(missing.map((member) => variables[member]));
-  return `${names} ${wordFor(missing.length, 'is', 'are')} not set, but other variables are: set all of ${listText(requiredVariables)}`;
+  return `${names} ${wordFor(missing.length, 'is', 'are')} not set, but other variables for the credentials are: set all of ${listText(requiredVariables)}`;
 }
 
 /** Returns the message for credentials that the service rejected with 401. */

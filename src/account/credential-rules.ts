@@ -52,7 +52,7 @@ export const memberRules = {
   maxConcurrentRequests: (text: string) =>
     number(
       text,
-      'a whole number from 2 to 10 (at least one request for page reads, and one for polls of search jobs)',
+      'a whole number of requests from 2 to 10 (page reads and polls of search jobs need at least one each)',
       (found) => Number.isInteger(found) && found >= 2,
     ),
 } satisfies { readonly [member: string]: Rule<unknown> };

@@ -29,7 +29,7 @@ function render(error: unknown, withStack: boolean, depth: number): RenderedErro
   };
 }
 
-/** Reports whether to log an error's stack. For an expected error, the code is enough. */
+/** Returns true if the stack trace of an error should be logged. For an expected error, its error code is enough. */
 export function isUnexpected(error: unknown): boolean {
   return !(error instanceof LogfleetError) || error.handling.kind === 'bug';
 }

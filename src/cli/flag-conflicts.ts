@@ -97,7 +97,10 @@ export function refuseUnusedFlags(command: Command): void {
     );
 }
 
-/** Rejects object store flags that have no effect on `place`. `name` is the name of the place in messages. */
+/**
+ * Rejects object store flags that have no effect for the destination `place`. Error messages call the destination
+ * `name`.
+ */
 function refuseUnusedStoreFlags(command: Command, name: string, place: string): void {
   if (place.startsWith('s3://')) return;
   const isOtherStore = place.startsWith('gs://') || isContainerAddress(place);

@@ -576,8 +576,8 @@ export class FleetListing {
 
   #sweepAnswered(): void {
     this.#failures.sweep.succeeded();
-    // A successful request for the whole list also clears the error from reads of single pages, unless a requested page
-    // has not been read yet.
+    // A successful request for the whole list also clears an error from reads of single pages. The error stays while a
+    // requested page is still unread.
     if (this.#wantPages.size === 0) this.#failures.page.succeeded();
   }
 

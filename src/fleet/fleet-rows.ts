@@ -174,8 +174,8 @@ export class FleetRows {
   }
 
   /**
-   * Updates the row of a collector. If a string has not changed, the stored string is kept, because a string from the
-   * new page would keep the text of the whole page in memory.
+   * Updates the row of a collector. If a string has not changed, the stored string is kept. A string from the
+   * new page may be a slice of the page's text, and would keep the whole page in memory.
    */
   #renew(row: MutableRow, collector: Collector): void {
     const known = row.collector;

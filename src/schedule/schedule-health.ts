@@ -1,4 +1,4 @@
-/** Determines the health of a schedule by several checks. The first check that applies determines the result. */
+/** Determines the health of a schedule with a series of checks. The first check that applies decides the result. */
 import { reasons } from '../api/conditions.ts';
 import type { LogfleetError } from '../base/errors.ts';
 import { counted, wordFor } from '../base/number-text.ts';

@@ -336,8 +336,8 @@ export interface MaintenanceWindow {
    */
   readonly schedule: string;
   /**
-   * Length of the maintenance window, from `1m` to `168h`, and longer than `spec.maintenance.cutoff`. A clock change
-   * does not affect this length.
+   * Length of the maintenance window, from `1m` to `168h`. It must be longer than `spec.maintenance.cutoff`. The start
+   * or end of daylight saving time does not change it.
    */
   readonly duration: string;
   /**
@@ -346,9 +346,9 @@ export interface MaintenanceWindow {
    */
   readonly timeZone?: string;
   /**
-   * With `Collector`, the `schedule` of the maintenance window applies in each collector's own time zone, as reported
-   * by the log service. A collector without a valid time zone is not upgraded and counts as `skipped`. By default,
-   * `timeZone` applies.
+   * By default, the `schedule` of the maintenance window uses `timeZone`. With `Collector`, it uses each collector's
+   * own time zone, as reported by the log service. A collector without a valid time zone is then not upgraded and
+   * counts as `skipped`.
    */
   readonly timeZoneSource?: 'Collector';
 }
@@ -494,9 +494,9 @@ export interface OperatorEntry {
    */
   readonly since: string;
   /**
-   * Time with which the operators of a policy check whether the other operators are still running. An operator asks the
-   * others by writing a newer time into its own `seen`. The others respond by copying this time into their own `seen`.
-   * If an operator does not respond within a minute, its entry is removed.
+   * Timestamp that the operators of a policy use to check whether the other operators are still running. To ask the
+   * others, an operator writes the current time into its own `seen`. Each of the others responds by copying this time
+   * into its own `seen`. If an operator does not respond within a minute, its entry is removed.
    */
   readonly seen: string;
 }
@@ -827,7 +827,7 @@ export interface TaskSample {
   readonly message?: string;
 }
 
-/** Group of collectors whose upgrade failed, or that are skipped, for the same reason. */
+/** Group of collectors that failed to upgrade, or were skipped, for the same reason. */
 export interface ReasonCount {
   /**
    * Reason why the upgrade of these collectors failed, or why they are not upgraded. The text is from the log service

@@ -152,8 +152,8 @@ export interface SearchExportScheduleStatus {
   /** Time ranges of complete runs, in ascending order. Adjacent ranges are merged. Only the newest ranges are shown. */
   readonly covered?: readonly CoveredRange[];
   /**
-   * Time ranges of failed runs, in ascending order. These ranges are not exported until a person runs `logfleet retry`.
-   * While there are 100 gaps, the schedule creates no further runs.
+   * Gaps: the time ranges of failed runs, in ascending order. A gap is not exported until a person runs `logfleet
+   * retry`. While there are 100 gaps, the schedule creates no further runs.
    */
   readonly gaps?: readonly ScheduleGap[];
   /**
@@ -170,7 +170,7 @@ export interface SearchExportScheduleStatus {
 
 /** One operator (installation of logfleet) that manages this resource. */
 export interface OperatorEntry {
-  /** Name of the operator, equal to the namespace of its leader election Lease. */
+  /** Name of the operator. It is the namespace of the operator's leader election Lease. */
   readonly name: string;
   /**
    * Time at which the operator started to manage this resource. If several operators manage it, the operator with the

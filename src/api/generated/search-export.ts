@@ -673,7 +673,7 @@ export interface SearchExportStatus {
 
 /** One operator (installation of logfleet) that manages this resource. */
 export interface OperatorEntry {
-  /** Name of the operator, equal to the namespace of its leader election Lease. */
+  /** Name of the operator. It is the namespace of the operator's leader election Lease. */
   readonly name: string;
   /**
    * Time at which the operator started to manage this resource. If several operators manage it, the operator with the
@@ -711,8 +711,8 @@ export interface TimeRangeStatus {
 export interface ProgressStatus {
   /**
    * Completed share of the export in percent, from 0 to 100, rounded down. It is `100` only when the whole time range
-   * is exported and proven as `spec.proof` demands. Each planned search counts equally, whatever the length of its time
-   * range, because all planned searches return similar numbers of rows.
+   * is exported, and its completeness is proven as `spec.proof` requires. Each planned search counts equally, whatever
+   * the length of its time range, because all planned searches return similar numbers of rows.
    */
   readonly coveredPercent: number;
   /**

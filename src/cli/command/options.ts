@@ -141,7 +141,7 @@ export interface VerifyOptions extends StoreOptions {
   readonly output: 'table' | 'json';
 }
 
-/** Directory of each volume, by the name of the volume. */
+/** Maps the name of each volume to its directory. */
 export type Volumes = ReadonlyMap<string, string>;
 
 export interface ExportPlaceOptions {

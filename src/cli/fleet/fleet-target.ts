@@ -116,7 +116,7 @@ async function onlySecret(place: FleetPlace, secrets: SecretReader): Promise<Res
     if (await secrets.get(fixed)) return fixed;
     const { baseURL, accessId, accessKey } = variables;
     throw new UsageError(
-      `${place.label === undefined ? '' : `${place.label} has no valid policy, and `}no credentials are set: set ${baseURL}, ${accessId} and ${accessKey}, or use the Secret of a policy with -n NAMESPACE, --dir DIR or --policy FILE`,
+      `${place.label === undefined ? '' : `${place.label} has no valid policy, and `}no credentials are set: set ${baseURL}, ${accessId} and ${accessKey}, or select a policy with -n NAMESPACE, --dir DIR or --policy FILE to use its Secret`,
     );
   }
   throw new UsageError(

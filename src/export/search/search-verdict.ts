@@ -33,7 +33,10 @@ export interface SearchFacts {
   readonly hasLostStatus: boolean;
   /** Result of the latest read; undefined before the first read. */
   readonly figures: RowFigures | undefined;
-  /** True if only the newest rows of the job were read, because a count has shown how many rows are needed. */
+  /**
+   * True if only the newest rows of the job were read, for which the service's count is known. Another search covers
+   * the older rows.
+   */
   readonly isReadInPart: boolean;
   /** True if all rows of the job were read at least twice, with different page sizes. */
   readonly isReadAgain: boolean;
@@ -238,7 +241,7 @@ function stopOf({ sign, jobCount }: SearchFacts): string {
     case 'roundCount':
       return `the search found ${jobCount} rows, which may be the service's message limit (if the query itself limits its rows to ${jobCount}, change this number in the query)`;
     case 'smallestLimit':
-      return `the search may be incomplete, because it found ${jobCount} rows, and the service has cut an earlier search short at this number of rows or fewer`;
+      return `the search may be incomplete: it found ${jobCount} rows, and the service has already cut off an earlier search at this number of rows or fewer`;
     default:
       return `the search stopped at ${jobCount} rows`;
   }

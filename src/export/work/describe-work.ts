@@ -111,7 +111,7 @@ function digestMs(state: DecidedState, { usualDigestMs, running, now }: ViewFact
   return leftMs > 0 ? leftMs : undefined;
 }
 
-/** Returns the time in ms after which the state of the work may change even if no event occurs. */
+/** Returns the delay in ms after which the state of the work may change even if no event occurs. */
 function requeueAfterMs(
   stateDelaysMs: readonly number[],
   { now, trouble }: ViewFacts,

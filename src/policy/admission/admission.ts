@@ -116,8 +116,8 @@ class Batch {
       if (pending.entry(id)?.open) continue;
       const orphan = memberIndex.orphan(id);
       if (!orphan) continue;
-      // If the task id of the running upgrade is unknown, the upgrade request must be repeated. The repeated request
-      // may start the upgrade, so the collector's stage must have started (R2).
+      // If the task id of the upgrade is unknown, its request must be repeated. The repeated request may be the one
+      // that starts the upgrade, so it is sent only after the collector's stage has started (R2).
       if (orphan.taskId === undefined && stageNotReached({ id, because: 'pending' }, this.#known())) continue;
       // The age of an upgrade without a known task id counts from now, because its request may have been sent only a
       // moment ago.

@@ -141,7 +141,7 @@ class CounterRun {
       this.#scannedBytes += job.progress.scannedBytes ?? 0;
     });
     if (aggregated?.kind === 'errors')
-      throw notCounted(`the search that counts the messages reported errors: ${aggregated.errors.join('; ')}`);
+      throw notCounted(`the search that counts the messages ended with errors: ${aggregated.errors.join('; ')}`);
     if (!aggregated) throw notCounted('responses from the service were lost, or the search result is incomplete');
     return countsOf(aggregated.records, aggregated.messageCount);
   }

@@ -74,9 +74,9 @@ export function memberStateOf(input: MemberInput, context: MemberContext): Membe
   // the cause.
   if (ending?.kind === 'died' && !input.drifted) return 'failed';
   const hasLeft = input.drifted || wasUpdated(ending, context);
-  // An offline collector counts as failed if its last attempt failed, or if it left the target version in its stage,
-  // because the upgrade may be the reason why it is offline (R5). With `offlinePolicy: Wait`, the stage waits for the
-  // collector instead, and then retries the upgrade.
+  // An offline collector counts as failed in two cases: its last attempt failed, or it ran the target version during
+  // its stage and then changed to another version. The upgrade may then be the reason why it is offline (R5). With
+  // `offlinePolicy: Wait`, the stage waits for the collector instead, and then retries the upgrade.
   if (isOffline(row, ending)) {
     const hasFailure = used > 0 && (!hasLeft || ending?.kind === 'left');
     const isAwaited = context.offlinePolicy === 'Wait' && used <= context.retryLimit;

@@ -7,7 +7,10 @@ import type { Streaming } from './response-stream.ts';
 /** Options that callers pass when they send a request. */
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Called right before each write of the request. If this function throws, the request is not sent. */
+  /**
+   * Called right before the request is sent, also before it is repeated. If this function throws, the request is not
+   * sent.
+   */
   readonly beforeSend?: (() => void) | undefined;
 }
 

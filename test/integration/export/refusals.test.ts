@@ -45,9 +45,9 @@ describe('C1: requests that the service refuses', () => {
     const before = refused();
     reported.statuses.length = 0;
     await world.world.clock.advance(hourMs);
-    // In an hour, the operator checks six times whether the service still refuses the requests. If the response is 401,
-    // the client sends a read twice. If a check creates a search job, the status changes at the start and at the end of
-    // this job.
+    // The operator checks six times per hour whether the service still refuses the requests. After a 401, the client
+    // repeats each read request once. If a check creates a search job, the status changes twice: when the job starts,
+    // and when it ends.
     expect(refused() - before).toBeLessThanOrEqual(status === 401 ? 12 : 6);
     const isCreated = operation === 'getJob' || operation === 'listMessages';
     expect(reported.statuses.length).toBeLessThanOrEqual(isCreated ? 14 : 0);

@@ -106,7 +106,7 @@ describe('a check that cannot be finished immediately', () => {
     const fault = { kind: 'pendingError', operations: ['getJob'] };
     world.model.patch({ faults: { search: fault } } as object, world.service.nowMs());
     expect(await world.until(() => recoveryNow()?.state === 'Unavailable', 2 * hourMs)).toBe(true);
-    expect(recoveryNow()?.message).toContain('reported errors');
+    expect(recoveryNow()?.message).toContain('ended with errors');
     expect(world.ready('production')).toMatchObject({ reason: 'RolledBack' });
   });
 

@@ -358,13 +358,13 @@ describe('messages name the environment variables that replace a Secret', () => 
       'one of three missing',
       { baseURL, accessId },
       'SecretIncomplete',
-      `LOGFLEET_ACCESS_KEY is not set, but other variables are: set all of ${all}`,
+      `LOGFLEET_ACCESS_KEY is not set, but other variables for the credentials are: set all of ${all}`,
     ],
     [
       'two of three missing',
       { baseURL },
       'SecretIncomplete',
-      `LOGFLEET_ACCESS_ID and LOGFLEET_ACCESS_KEY are not set, but other variables are: set all of ${all}`,
+      `LOGFLEET_ACCESS_ID and LOGFLEET_ACCESS_KEY are not set, but other variables for the credentials are: set all of ${all}`,
     ],
     [
       'plain HTTP',

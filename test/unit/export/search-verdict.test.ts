@@ -383,7 +383,9 @@ describe('a cut interval (E4)', () => {
       cutRun({ sign: 'smallestLimit', jobCount: 300_000, isSplittable: false, figures: undefined }),
       {
         kind: 'incomplete',
-        message: expect.stringContaining('found 300000 rows, and the service has cut an earlier search') as string,
+        message: expect.stringContaining(
+          'found 300000 rows, and the service has already cut off an earlier search',
+        ) as string,
       },
     ],
     [
