@@ -13,7 +13,7 @@ import { Agent, type Dispatcher, ProxyAgent } from 'undici';
 import { unlessAborted } from '../../base/aborted.ts';
 import { sameValue } from '../../base/canonical-text.ts';
 import type { Clock } from '../../base/clock.ts';
-import { failure, type LogfleetError } from '../../base/errors.ts';
+import { failure, type LogfleetError, messageOf } from '../../base/errors.ts';
 import type {
   ClusterCredentials,
   ClusterTarget,
@@ -102,13 +102,26 @@ export class UndiciKubeApi implements KubeApi {
   #current(): Promise<ClusterCredentials> {
     const nowMs = this.#clock.monotonic();
     if (this.#credentials && nowMs - this.#credentials.atMs < credentialsFreshMs) return this.#credentials.read;
-    const read = this.#target.credentials();
+    const read = this.#read();
     const known = { read, atMs: nowMs };
     this.#credentials = known;
     read.catch(() => {
       if (this.#credentials === known) this.#credentials = undefined;
     });
     return read;
+  }
+
+  /**
+   * Reads the credentials. Callers retry after an error, because a file may be missing only while it is being replaced.
+   */
+  async #read(): Promise<ClusterCredentials> {
+    try {
+      return await this.#target.credentials();
+    } catch (error) {
+      const cause = messageOf(error).trim() || 'the credential plugin failed without a message';
+      const message = `the credentials for the API server cannot be read: ${cause}`;
+      throw failure('backoff', 'host.misconfigured', message, { reason: 'KubeconfigInvalid', cause: error });
+    }
   }
 
   /** Returns the connection pool for these credentials. A pool with older credentials closes after its last request. */

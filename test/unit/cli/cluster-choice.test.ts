@@ -39,6 +39,16 @@ describe('without a kubeconfig', () => {
   });
 });
 
+/** Returns a kubeconfig with one user. */
+function userConfig(user: string): string {
+  return [
+    'current-context: dev',
+    'contexts: [{name: dev, context: {cluster: dev, user: me}}]',
+    'clusters: [{name: dev, cluster: {server: "https://127.0.0.1:1"}}]',
+    `users: [{name: me, user: ${user}}]\n`,
+  ].join('\n');
+}
+
 test.each([
   ['that does not exist', 'nofile', undefined, /^logfleet get: the kubeconfig \S*nofile cannot be read: ENOENT\n$/],
   [
@@ -52,6 +62,26 @@ test.each([
     'config',
     'current-context: dev\ncontexts: [{name: dev, context: {cluster: gone, user: me}}]\n',
     /^logfleet get: the kubeconfig's context "dev" names no cluster: choose another/,
+  ],
+  [
+    'whose certificate is missing',
+    'config',
+    userConfig('{client-certificate: missing.pem, client-key: missing.pem}'),
+    /^logfleet get: the credentials for the API server cannot be read: ENOENT.*missing\.pem'\n$/,
+  ],
+  [
+    'whose credential plugin fails',
+    'config',
+    userConfig('{exec: {apiVersion: client.authentication.k8s.io/v1, command: "false", interactiveMode: Never}}'),
+    /^logfleet get: the credentials for the API server cannot be read: the credential plugin failed without a message\n$/,
+  ],
+  [
+    'whose credential plugin is missing',
+    'config',
+    userConfig(
+      '{exec: {apiVersion: client.authentication.k8s.io/v1, command: no-such-plugin, interactiveMode: Never}}',
+    ),
+    /^logfleet get: the credentials for the API server cannot be read: .*no-such-plugin ENOENT\n$/,
   ],
 ])('a kubeconfig %s is invalid input', async (_, file, text, message) => {
   if (text !== undefined) writeFileSync(join(home, file), text);
