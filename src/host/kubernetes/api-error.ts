@@ -9,12 +9,14 @@
  * | `host.unauthorized`, `host.forbidden` | 401: the credentials are not valid; 403: a permission is missing | stall |
  * | `host.denied` | 403: an admission rule such as a ResourceQuota rejects the object | stall |
  * | `host.invalid` | 400, 413, 422 and similar: the server rejects the request | bug |
+ * | `host.misconfigured` | 3xx, or 4xx without a Kubernetes Status object: probably not an API server | backoff |
  * | `host.throttled`, `host.unavailable` | 429; 5xx | retryAfter if the server specified a delay, otherwise backoff |
  * | `host.unreachable` | no response, or an unreadable response | backoff |
  */
 import { type KindName, kinds, ledgerKind, ledgerPlural } from '../../api/kinds.ts';
 import { asLogfleetError, failure, type Handling, LogfleetError, messageOf } from '../../base/errors.ts';
 import type { Random } from '../../base/random.ts';
+import { isRecord } from '../../base/record.ts';
 import { parseHttpDate, parseRetryAfter } from '../../base/retry-after.ts';
 import { doubledMs, requestedDelayMs, scatteredMs } from '../../base/retry-delay.ts';
 import type { KubeResponse } from './kube-api.ts';
@@ -46,7 +48,7 @@ export function apiErrorOf(response: KubeResponse, what: string): LogfleetError 
     });
   switch (status) {
     case 401:
-      return make('host.unauthorized', { kind: 'stall' }, 'renew the credentials of the operator', 'Unauthorized');
+      return make('host.unauthorized', { kind: 'stall' }, 'log in again or renew the credentials', 'Unauthorized');
     case 403:
       if (isAdmissionRefusal(response.body)) {
         return make(
@@ -56,7 +58,7 @@ export function apiErrorOf(response: KubeResponse, what: string): LogfleetError 
           'Forbidden',
         );
       }
-      return make('host.forbidden', { kind: 'stall' }, 'grant this permission to the operator with RBAC', 'Forbidden');
+      return make('host.forbidden', { kind: 'stall' }, 'this permission must be granted with RBAC', 'Forbidden');
     case 404:
       return make('host.gone', { kind: 'wait' }, 'the object does not exist');
     case 409:
@@ -72,11 +74,14 @@ export function apiErrorOf(response: KubeResponse, what: string): LogfleetError 
         'the watch cannot continue, because its resourceVersion is too old; logfleet will list the resources again',
       );
     case 429:
-      return make('host.throttled', retryHandling(response), 'logfleet retries later');
+      return make('host.throttled', retryHandling(response), 'the API server is overloaded');
     default:
-      return status >= 500
-        ? make('host.unavailable', retryHandling(response), 'logfleet retries later')
-        : make('host.invalid', { kind: 'bug' }, 'the API server rejects the request that logfleet sent');
+      if (status >= 500) return make('host.unavailable', retryHandling(response), 'the API server is not available');
+      if (!isStatus(response.body)) {
+        const advice = 'an API server does not respond like this; check `server` in the kubeconfig';
+        return make('host.misconfigured', { kind: 'backoff' }, advice);
+      }
+      return make('host.invalid', { kind: 'bug' }, 'the API server rejects the request that logfleet sent');
   }
 }
 
@@ -99,6 +104,11 @@ function retryHandling({ headers }: KubeResponse): Handling {
 function statusMessage(body: unknown): string {
   if (typeof body === 'object' && body !== null && 'message' in body) return String(body.message).slice(0, 500);
   return typeof body === 'string' ? body.slice(0, 100) : '';
+}
+
+/** Reports whether a response body is a Kubernetes Status object. */
+function isStatus(body: unknown): boolean {
+  return isRecord(body) && body.kind === 'Status';
 }
 
 /** Reports whether a 403 is due to an admission rule, such as a ResourceQuota, rather than a missing permission. */

@@ -16,7 +16,21 @@ test.each([
   [500, 'host.unavailable', { kind: 'backoff' }],
   [504, 'host.unavailable', { kind: 'backoff' }],
 ] as const)('%i is %s', (status, code, handling) => {
-  expect(apiErrorOf({ status, headers: {}, body: undefined }, 'GET /x')).toMatchObject({ code, handling });
+  const body = { kind: 'Status', message: 'no' };
+  expect(apiErrorOf({ status, headers: {}, body }, 'GET /x')).toMatchObject({ code, handling });
+});
+
+test.each([
+  [302, '<html>log in</html>'],
+  [400, 'Client sent an HTTP request to an HTTPS server.\n'],
+])('%i with a body that is no Status object is not a response of an API server', (status, body) => {
+  const error = apiErrorOf({ status, headers: {}, body }, 'GET /x');
+  expect(error).toMatchObject({ code: 'host.misconfigured', handling: { kind: 'backoff' } });
+  expect(error.message).toContain('check `server` in the kubeconfig');
+});
+
+test.each([401, 403, 429, 503])('the message about %i suits a user as well as the operator', (status) => {
+  expect(apiErrorOf({ status, headers: {}, body: '' }, 'GET /x').message).not.toMatch(/operator|logfleet/);
 });
 
 test.each([

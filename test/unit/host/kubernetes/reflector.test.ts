@@ -345,7 +345,7 @@ describe('kinds', () => {
     await world.clock.advance(minuteMs);
     expect(host.unready()).toEqual([
       expect.stringMatching(
-        /^searchexports have not been listed yet: .* with 403.*: grant this permission to the operator with RBAC$/,
+        /^searchexports have not been listed yet: .* with 403.*: this permission must be granted with RBAC$/,
       ),
     ]);
     status = 0;
