@@ -3,7 +3,7 @@
  * manifests, and optionally the data files.
  */
 
-import { hasCode, type LogfleetError } from '../base/errors.ts';
+import { hasCode, LogfleetError } from '../base/errors.ts';
 import { inParallel } from '../base/parallel.ts';
 import type { TimeRange } from '../base/time-range.ts';
 import { isoText } from '../base/time-text.ts';
@@ -93,8 +93,8 @@ export interface ScheduleVerificationOptions {
 const readsAtOnce = () => 8;
 
 /**
- * Verifies the files of a schedule. Returns undefined if the destination contains no schedule record. Throws the error
- * `destination.damaged` if the file that stores the start of the schedule is damaged.
+ * Verifies the files of a schedule. Returns undefined if the destination contains no schedule record. Without `fromMs`,
+ * reads the stored start of the schedule, and throws the error `destination.damaged` if that file is damaged.
  */
 export async function verifySchedule(
   destination: Destination,
@@ -243,10 +243,22 @@ async function rangeOf(
   records: readonly RunRecord[],
   { fromMs, toMs }: ScheduleVerificationOptions,
 ): Promise<TimeRange> {
-  const startMs = await readStart(destination, layout);
-  const firstMs = records[0]?.fromMs ?? startMs ?? toMs ?? fromMs ?? 0;
+  const startMs = fromMs === undefined ? await storedStart(destination, layout) : undefined;
+  const firstMs = records[0]?.fromMs ?? startMs ?? toMs ?? 0;
   const start = fromMs ?? Math.min(firstMs, startMs ?? firstMs);
   return { fromMs: start, toMs: toMs ?? records.reduce((latestMs, record) => Math.max(latestMs, record.toMs), start) };
+}
+
+/** Reads the stored start of the schedule. If the stored start cannot be read, the error suggests `--from`. */
+async function storedStart(destination: Destination, layout: ScheduleLayout): Promise<number | undefined> {
+  try {
+    return await readStart(destination, layout);
+  } catch (error) {
+    if (!isDamage(error) && !hasCode(error, 'destination.frozen')) throw error;
+    const { code, handling, reason } = error;
+    const message = `${error.message}; or set the start of the time range with --from`;
+    throw new LogfleetError({ code, handling, reason, message, cause: error });
+  }
 }
 
 function layoutOf({ run, fingerprint }: RunRecord): ExportLayout {

@@ -151,6 +151,16 @@ describe('the verification reports', () => {
     expect(await verify({ fromMs: startMs })).toMatchObject({ gaps: [hour(0)] });
   });
 
+  test.each(['damaged', 'frozen'] as const)('a stored start that is %s, unless the range is given', async (failure) => {
+    await storeStartOnce(destination, layout, startMs);
+    destination.strike = (_, name) => (name === layout.start ? { failure } : undefined);
+    await expect(verify()).rejects.toMatchObject({
+      code: `destination.${failure}`,
+      message: expect.stringContaining('--from'),
+    });
+    expect(await verify({ fromMs: startMs })).toMatchObject({ fromMs: startMs, runs: 3, gaps: [], problems: [] });
+  });
+
   test('a removed last record, by the given range', async () => {
     destination.objects.delete(third().recordName);
     expect(await verify({ toMs: hour(2).toMs })).toMatchObject({ gaps: [hour(2)] });
