@@ -15,7 +15,7 @@ import { type Manifest, readManifest } from './manifest.ts';
 import { contradictionsIn, type Difference, type DifferenceKind, isProofOf } from './manifest-check.ts';
 import { Partitions } from './partitions.ts';
 import { readPlan } from './plan-object.ts';
-import { possibleProofs } from './proof-range.ts';
+import { type IncompleteRange, incompleteRanges, possibleProofs } from './proof-range.ts';
 import { isSummable, joinSlices, recordedSlices, type SliceFigureName, sliceFigureNames } from './slice-figures.ts';
 import type { Destination } from './store/destination.ts';
 import { destinationError } from './store/destination-error.ts';
@@ -24,8 +24,8 @@ export interface Verification {
   readonly manifest: Manifest;
   /** Differences between the files and the manifest. */
   readonly differences: readonly Difference[];
-  /** Number of intervals that the manifest marks as incomplete. */
-  readonly incomplete: number;
+  /** Time ranges that are not proven complete according to the manifest. */
+  readonly incomplete: readonly IncompleteRange[];
   /** Number of data files that were read. */
   readonly files: number;
   readonly rows: number;
@@ -79,7 +79,7 @@ export async function verifyExport(
     read.bytes += own.bytes;
     onProgress({ ...total, files: read.files, bytes: read.bytes });
   }
-  const incomplete = manifest.intervals.filter((interval) => interval.incomplete !== undefined).length;
+  const incomplete = incompleteRanges(manifest.intervals, manifest.proof);
   const figures = figureDifferences(manifest, found);
   return { manifest, ...read, incomplete, ...figures, differences: [...differences, ...figures.differences] };
 }

@@ -4,6 +4,7 @@ import { type CommitRecord, sumOfFigures } from './commit-record.ts';
 import {
   type ComparableFigure,
   comparableFigures,
+  type DifferingRange,
   type DigestVerdict,
   figuresOf,
   inSlices,
@@ -77,6 +78,36 @@ export function unprovenOf(
 ): readonly CommitRecord[] {
   const judged = judgedOf(intervals, verdicts);
   return intervals.filter((interval) => !judged.has(interval) && interval.incomplete === undefined);
+}
+
+/** Time range whose rows are written, but not proven complete. */
+export interface IncompleteRange extends TimeRange {
+  readonly reason: string;
+  /** Number of received rows. For the reason `DigestDiffers`, the number of written rows. */
+  readonly received: number;
+  /** Number of rows according to the service. */
+  readonly counted: number;
+  /** Result of the comparison with the service's digest. Present only for the reason `DigestDiffers`. */
+  readonly differing?: DifferingRange;
+}
+
+/**
+ * Returns the incomplete time ranges in chronological order. These ranges are the intervals that their commit records
+ * mark as incomplete, and the ranges that still differ from the service's digest after the last search.
+ */
+export function incompleteRanges(
+  intervals: readonly CommitRecord[],
+  proof: readonly ProofRange[],
+): readonly IncompleteRange[] {
+  const flagged = intervals.flatMap(({ fromMs, toMs, incomplete, received, count }) =>
+    incomplete ? [{ fromMs, toMs, reason: incomplete.reason, received, counted: count.rows }] : [],
+  );
+  const differing = proof.flatMap(({ fromMs, toMs, counted, figures, inSlices }) => {
+    if (!counted) return [];
+    const range = { fromMs, toMs, counted, written: figures, ...(inSlices && { inSlices }) };
+    return [{ fromMs, toMs, reason: 'DigestDiffers', received: figures.rows, counted: counted.rows, differing: range }];
+  });
+  return [...flagged, ...differing].sort((left, right) => left.fromMs - right.fromMs);
 }
 
 export function lowestLevel(ranges: readonly ProofRange[]): ProofLevel {

@@ -7,8 +7,15 @@ import { ExportLayout } from '../../destination/export-layout.ts';
 import type { Verification } from '../../destination/export-verification.ts';
 import { type Manifest, manifestAdvice } from '../../destination/manifest.ts';
 import type { Difference, DifferenceKind } from '../../destination/manifest-check.ts';
-import { lowestLevel, type ProofLevel, type ProofRange, proofLevels } from '../../destination/proof-range.ts';
+import {
+  type IncompleteRange,
+  lowestLevel,
+  type ProofLevel,
+  type ProofRange,
+  proofLevels,
+} from '../../destination/proof-range.ts';
 import { searchAgainAdvice } from '../../destination/recorded-files.ts';
+import { differenceText } from '../../export/work/figure-text.ts';
 import { type Paint, paintWith } from '../render/paint.ts';
 import { renderTable } from '../render/table.ts';
 import { wrap, wrapIndented } from '../render/terminal-text.ts';
@@ -29,8 +36,7 @@ export function renderVerification(
   { width, colour }: VerificationViewOptions,
 ): readonly string[] {
   const paint = paintWith(colour);
-  const { manifest, differences } = verification;
-  const incomplete = incompleteOf(manifest);
+  const { differences, incomplete } = verification;
   const checks = renderTable(
     ['Check', 'Result', 'What'],
     checksOf(verification).map(({ name, result, what }) => [name, result, what]),
@@ -110,7 +116,7 @@ const against: { readonly [K in DifferenceKind]: Check['name'] } = {
 };
 
 function checksOf(verification: Verification): readonly Check[] {
-  const { manifest, differences, incomplete, files, rows, bytes } = verification;
+  const { manifest, differences, files, rows, bytes } = verification;
   const { export: identity, intervals, totals } = manifest;
   const differing = new Set(differences.map(({ kind }) => against[kind]));
   /** Returns a row for the table of checks. The result is `ok` if the check is complete and found no differences. */
@@ -145,7 +151,7 @@ function checksOf(verification: Verification): readonly Check[] {
     check(
       'counts',
       `${received} received, compared with the counts of the service (${renderSources(intervals)})${notWritten}`,
-      incomplete > 0,
+      intervals.some(({ incomplete }) => incomplete !== undefined),
     ),
     { ...check('files', ''), what: `${renderCount(files, 'file')} read, ${renderCount(rows, 'row')} in them` },
     {
@@ -254,13 +260,11 @@ function renderLeft(intervals: readonly CommitRecord[]): string {
   return left === 0 ? '' : `; ${groupedText(left)} rows belong to the files of another interval`;
 }
 
-function incompleteOf({ intervals }: Manifest): readonly CommitRecord[] {
-  return intervals.filter(({ incomplete }) => incomplete !== undefined);
-}
-
-function renderIncomplete({ fromMs, toMs, received, count, incomplete }: CommitRecord): string {
-  const numbers = `${renderCount(received, 'row')} received, ${groupedText(count.rows)} counted`;
-  return `incomplete interval: ${isoText(fromMs)} to ${isoText(toMs)}: ${incomplete?.reason} (${numbers})`;
+function renderIncomplete({ fromMs, toMs, reason, received, counted, differing }: IncompleteRange): string {
+  const numbers = differing
+    ? differenceText(differing)
+    : `${renderCount(received, 'row')} received, ${groupedText(counted)} counted`;
+  return `incomplete interval: ${isoText(fromMs)} to ${isoText(toMs)}: ${reason} (${numbers})`;
 }
 
 const differenceTexts: { readonly [K in DifferenceKind]: (difference: Difference) => string } = {
@@ -322,8 +326,7 @@ function verdictOf({ manifest, differences, incomplete }: Verification, paint: P
   const rows = renderCount(manifest.totals.rows, 'row');
   const level = lowestLevel(manifest.proof);
   if (level !== 'None') return paint('green', verdictTexts[level](rows));
-  const differing = manifest.proof.filter(({ counted }) => counted !== undefined).length;
-  const ranges = incomplete + differing;
+  const ranges = incomplete.length;
   const flagged = `${renderCount(ranges, 'interval')} ${wordFor(ranges, 'is', 'are')} marked as incomplete`;
   return paint('yellow', `Incomplete: ${rows}, and ${flagged}.`);
 }
@@ -342,9 +345,7 @@ export function verificationDocument(url: string, verification: Verification): o
     proof: manifest.proof,
     recomputed: verification.recomputed,
     notRecomputed: verification.notRecomputed,
-    incomplete: incompleteOf(manifest).map(({ fromMs, toMs, received, count, incomplete }) => {
-      return { fromMs, toMs, reason: incomplete?.reason, received, counted: count.rows };
-    }),
+    incomplete: verification.incomplete,
     differences,
   };
 }

@@ -15,7 +15,7 @@ import { isoSeconds, isoText } from '../../base/time-text.ts';
 import { describeHealth, type ShownHealth } from '../../controller/health.ts';
 import { echoOfRequest } from '../../controller/status-text.ts';
 import { StatusWriter } from '../../controller/status-writer.ts';
-import { lowestLevel } from '../../destination/proof-range.ts';
+import { incompleteRanges, lowestLevel } from '../../destination/proof-range.ts';
 import { renderJobState } from '../../service/jobs/decode-jobs.ts';
 import type { RuntimeOptions } from '../resource/export-resource.ts';
 import type { ExportDefinition } from '../search/export-definition.ts';
@@ -153,7 +153,7 @@ export function describeExportFigures(
 function describeProgress(view: WorkView, before: SearchExportStatus | undefined, pace: Pace): ProgressStatus {
   const { coveredRatio, intervalsPlanned, intervalsDone, rows, bytes, duplicates, scannedBytes } =
     view.progress as NonNullable<WorkView['progress']>;
-  const incomplete = view.intervals.filter((interval) => interval.incomplete !== undefined).length;
+  const incomplete = incompleteRanges(view.intervals, view.manifest?.manifest.proof ?? []).length;
   const scanned = Math.max(scannedBytes, before?.progress?.bytesScanned ?? 0);
   const { rowsPerSecond, bytesPerSecond } = pace;
   return {
@@ -186,13 +186,10 @@ function describeIncomplete({ unproven, intervals, manifest }: WorkView): readon
   const open = unproven.map(({ order: { fromMs, toMs }, message, figures }) => ({
     ...{ fromMs, toMs, reason: message, ...figures },
   }));
-  const flagged = intervals.flatMap(({ fromMs, toMs, incomplete, received, count }) =>
-    incomplete ? [{ fromMs, toMs, reason: incomplete.reason, received, expected: count.rows }] : [],
+  const kept = incompleteRanges(intervals, manifest?.manifest.proof ?? []).map(
+    ({ fromMs, toMs, reason, received, counted }) => ({ fromMs, toMs, reason, received, expected: counted }),
   );
-  const differing = (manifest?.manifest.proof ?? []).flatMap(({ fromMs, toMs, counted, figures }) =>
-    counted ? [{ fromMs, toMs, reason: 'DigestDiffers', received: figures.rows, expected: counted.rows }] : [],
-  );
-  return [...open, ...flagged, ...differing]
+  return [...open, ...kept]
     .sort((left, right) => right.toMs - left.toMs)
     .slice(0, maxIncomplete)
     .map(({ fromMs, toMs, reason, ...figures }) => {

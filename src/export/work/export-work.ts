@@ -24,7 +24,7 @@ import {
 import { describeState } from './describe-work.ts';
 import { decideExport, digestSegment, type ExportMoment, isScanLimitReached } from './export-decision.ts';
 import { ExportDelays } from './export-delays.ts';
-import { figuresText, rangeText, slicesText } from './figure-text.ts';
+import { differenceText, rangeText } from './figure-text.ts';
 import { type DecidedState, nextActions, type RunningStep, type Step, type WorkFacts } from './next-actions.ts';
 import { NewestTexts, RunningSearches, type Search, waitingSearches } from './running-searches.ts';
 import { StoredExport } from './stored-export.ts';
@@ -352,9 +352,9 @@ export class ExportWork {
    */
   #differs({ differing, unconfirmed }: DigestResult): void {
     for (const range of differing) {
-      const { fromMs, toMs, counted, written, inSlices = [] } = range;
+      const { fromMs, toMs, counted, written } = range;
       const figures = { received: written.rows, expected: counted.rows };
-      const message = `the service counts ${figuresText(counted)}, but the files contain ${figuresText(written)}${slicesText(inSlices)}${unconfirmed.has(range) ? repeatsText : ''}`;
+      const message = `${differenceText(range)}${unconfirmed.has(range) ? repeatsText : ''}`;
       const order = { segment: digestSegment, fromMs, toMs };
       this.#delays.incomplete({ order, reason: 'DigestDiffers', message, figures });
       this.#messages.add(`${rangeText(order)} ${message}`, recordKey(order));

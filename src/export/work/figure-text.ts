@@ -3,7 +3,7 @@
 import { groupedText, wordFor } from '../../base/number-text.ts';
 import type { TimeRange } from '../../base/time-range.ts';
 import { isoText } from '../../base/time-text.ts';
-import type { RangeFigures } from '../../destination/digest-verdict.ts';
+import type { DifferingRange, RangeFigures } from '../../destination/digest-verdict.ts';
 import type { SliceFigureName } from '../../destination/slice-figures.ts';
 
 const units = ['', 'k', 'M', 'G', 'T', 'P'];
@@ -37,7 +37,7 @@ export function percentText(ratio: number): string {
  * Renders counts, sizes and times, such as `12 rows of 480 bytes, 2026-11-01T00:00:00.000Z to
  * 2026-11-01T00:59:59.999Z`.
  */
-export function figuresText({ rows, bytes, oldestMs, newestMs }: RangeFigures): string {
+function figuresText({ rows, bytes, oldestMs, newestMs }: RangeFigures): string {
   const size = bytes === undefined ? '' : ` of ${groupedText(bytes)} bytes`;
   const [oldest, newest] = [oldestMs, newestMs].map((ms) => (ms === undefined ? '?' : isoText(ms)));
   const times = oldestMs === undefined && newestMs === undefined ? '' : `, ${oldest} to ${newest}`;
@@ -52,14 +52,11 @@ const sliceFigures: Readonly<Record<SliceFigureName, string>> = {
   offsetsMs: 'the sum of the times',
 };
 
-/**
- * Returns the end of a message about rows that differ from the service's counts, such as `; some short periods differ
- * in the oldest time`.
- */
-export function slicesText(names: readonly SliceFigureName[]): string {
-  return names.length === 0
-    ? ''
-    : `; some short periods differ in ${names.map((name) => sliceFigures[name]).join(', ')}`;
+/** Renders how the written rows of a time range differ from the service's digest. */
+export function differenceText({ counted, written, inSlices = [] }: DifferingRange): string {
+  const names = inSlices.map((name) => sliceFigures[name]).join(', ');
+  const periods = names === '' ? '' : `; some short periods differ in ${names}`;
+  return `the service counts ${figuresText(counted)}, but the files contain ${figuresText(written)}${periods}`;
 }
 
 /** Renders an interval: `from 2026-11-01T00:00:00.000Z to 2026-11-01T01:00:00.000Z`. */

@@ -121,7 +121,7 @@ export async function expectExported(
     expect(differences).toEqual([]);
     expect({ rows, incomplete, complete: manifest.complete }).toEqual({
       rows: logs.messages,
-      incomplete: 0,
+      incomplete: [],
       complete: true,
     });
     const names = manifest.intervals.flatMap(({ files }) => files.map(({ name }) => layout.within(name)));

@@ -20,7 +20,7 @@ import { runProgram } from '../../../src/cli/program.ts';
 import { placeOfSchedule, placesOfExports } from '../../../src/cli/verify/manifest-place.ts';
 import { renderVerification } from '../../../src/cli/verify/verification-view.ts';
 import { coverageOf } from '../../../src/destination/coverage.ts';
-import { type ComparableFigure, comparableFigures } from '../../../src/destination/digest-verdict.ts';
+import { type ComparableFigure, comparableFigures, figuresOf } from '../../../src/destination/digest-verdict.ts';
 import { type Manifest, manifestKind, manifestOf } from '../../../src/destination/manifest.ts';
 import type { Difference, DifferenceKind } from '../../../src/destination/manifest-check.ts';
 import { planKind } from '../../../src/destination/plan-object.ts';
@@ -172,6 +172,27 @@ describe('logfleet verify', () => {
     expect(said).toContain('Incomplete: 1,000 rows, and 1 interval is marked as incomplete.');
   });
 
+  test('names a time range whose rows differ from the digest, although no interval is flagged', async () => {
+    const range = { fromMs: identity.fromMs, toMs: identity.toMs };
+    const written = figuresOf(manifest.intervals);
+    const differing = { ...range, written, counted: { rows: 1_000 }, inSlices: ['oldestMs' as const] };
+    const verdict = { round: 4, proven: [], differing: [], segments: [], incomplete: [differing] };
+    const proof = proofRangesOf(manifest.intervals, [verdict]);
+    write(layout.manifest, manifestKind.encode({ ...manifest, complete: false, proof }));
+    const { status, said } = await verify('.');
+    expect(status).toBe(1);
+    expect(said).toContain(
+      'incomplete interval: 2026-11-01T00:00:00.000Z to 2026-11-01T04:00:00.000Z: DigestDiffers (the service counts 1,000 rows, but the files contain 1,000 rows; some short periods differ in the oldest time)',
+    );
+    expect(said).toContain('Incomplete: 1,000 rows, and 1 interval is marked as incomplete.');
+    const { said: document } = await verify('.', '-o', 'json');
+    expect(JSON.parse(document)).toMatchObject({
+      complete: false,
+      incomplete: [{ ...range, reason: 'DigestDiffers', received: 1_000, counted: 1_000, differing }],
+      differences: [],
+    });
+  });
+
   test('distinguishes an export without a manifest from a folder without exports', async () => {
     unlinkSync(join(directory, layout.manifest));
     const incomplete = await verify('.');
@@ -233,7 +254,7 @@ describe('logfleet verify', () => {
    * for data files names no subject, so it is ''.
    */
   function remedies(differences: readonly Difference[]): readonly string[] {
-    const read = { incomplete: 0, files: 1, rows: 1_000, bytes: 1, recomputed: [], notRecomputed: [] };
+    const read = { incomplete: [], files: 1, rows: 1_000, bytes: 1, recomputed: [], notRecomputed: [] };
     const lines = renderVerification('', { manifest, differences, ...read }, { width: 1_000, colour: false });
     return lines.flatMap((line) => /^Remedy(?: for )?([^:]*):/.exec(line)?.[1] ?? []);
   }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { SearchExportStatus } from '../../../src/api/generated/search-export.ts';
+import { proofRangesOf } from '../../../src/destination/proof-range.ts';
 import { requestOf } from '../../../src/export/resource/export-spec.ts';
 import { type ExportDefinition, exportDefinition } from '../../../src/export/search/export-definition.ts';
 import { exportHealth } from '../../../src/export/status/export-health.ts';
@@ -178,6 +179,17 @@ describe('figures', () => {
       },
     ]);
     expect(status.progress?.intervalsIncomplete).toBe(30);
+  });
+
+  test('count a time range whose rows differ from the digest as incomplete', () => {
+    const intervals = [intervalOf(0, 10, 5)];
+    const incomplete = [{ fromMs: 0, toMs: 10, written: { rows: 5 }, counted: { rows: 6 } }];
+    const proof = proofRangesOf(intervals, [{ round: 4, proven: [], differing: [], segments: [], incomplete }]);
+    const stored = manifestOf(5, intervals);
+    const manifest = { ...stored, manifest: { ...stored.manifest, complete: false, proof } };
+    const { status } = described(viewOf({ intervals, manifest }));
+    expect(status.progress?.intervalsIncomplete).toBe(1);
+    expect(status.incomplete).toMatchObject([{ reason: 'DigestDiffers', received: 5, expected: 6 }]);
   });
 
   test('have the messages of searches, with a maximum length', () => {
