@@ -1,8 +1,8 @@
 /**
  * Tests that `manifests/` agrees with other files: memory settings with docs/performance.md, and versions with
- * package.json.
+ * package.json. Also tests the annotations for Flux and Argo CD.
  */
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
@@ -38,5 +38,17 @@ test('the image and the labels have the version of the package', () => {
   expect(spec.template.spec.containers[0].image).toBe(`logfleet:${version}`);
   for (const { labels } of [metadata, spec.template.metadata]) {
     expect(labels['app.kubernetes.io/version']).toBe(version);
+  }
+});
+
+test('Flux and Argo CD do not delete the CRDs, the Namespace or the claim with exported files', () => {
+  const crds = readdirSync(join(root, 'manifests/crds')).filter((file) => file !== 'kustomization.yaml');
+  expect(crds).toHaveLength(4);
+  const kept = [...crds.map((file) => `crds/${file}`), 'cluster-wide/namespace.yaml', 'export-volume/claim.yaml'];
+  for (const file of kept) {
+    expect(manifest(file).metadata.annotations, file).toMatchObject({
+      'kustomize.toolkit.fluxcd.io/prune': 'disabled',
+      'argocd.argoproj.io/sync-options': 'Prune=false,Delete=false',
+    });
   }
 });
