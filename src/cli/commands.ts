@@ -390,7 +390,10 @@ Credentials for object stores come from the environment:
     name: 'manifests',
     description: 'Print the manifests that install the operator.',
     flags: [
-      flag('-n, --namespace <namespace>', 'Namespace of the operator.').default('logfleet'),
+      flag(
+        '-n, --namespace <namespace>',
+        'Namespace of the operator (default: the first of --namespaces or, without --namespaces, logfleet).',
+      ),
       flag(
         '--namespaces <a,b>',
         'Namespaces that the operator may act on, separated by commas (default: all).',

@@ -16,9 +16,13 @@ const secretForm = /^[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?$/;
 /** Cluster-scoped kinds, which belong to no namespace. */
 const clusterKinds = ['CustomResourceDefinition', 'ClusterRole', 'ClusterRoleBinding'];
 
-export async function manifestsCommand(options: ManifestsOptions, context: CommandContext): Promise<number> {
+/** Flags of `logfleet manifests`, with the operator's namespace. */
+type PlacedOptions = ManifestsOptions & { readonly namespace: string };
+
+export async function manifestsCommand(flags: ManifestsOptions, context: CommandContext): Promise<number> {
+  const { namespaces } = flags;
+  const options: PlacedOptions = { ...flags, namespace: flags.namespace ?? namespaces?.[0] ?? 'logfleet' };
   assertNames(options);
-  const { namespaces } = options;
   const installed = namespaces ? forNamespaces(namespaces, options) : readPlaced('cluster-wide', options);
   const { exportJobs, notificationSecret } = options;
   const added = [
@@ -32,13 +36,13 @@ export async function manifestsCommand(options: ManifestsOptions, context: Comma
 /**
  * Reads the manifests of a kustomization. Sets their namespace, and applies the other flags of `logfleet manifests`.
  */
-function readPlaced(folder: string, options: ManifestsOptions): readonly Document[] {
+function readPlaced(folder: string, options: PlacedOptions): readonly Document[] {
   const documents = readFolder(folder);
   for (const document of documents) place(document, options.namespace, options);
   return documents;
 }
 
-function forNamespaces(namespaces: readonly string[], options: ManifestsOptions): readonly Document[] {
+function forNamespaces(namespaces: readonly string[], options: PlacedOptions): readonly Document[] {
   const base = readPlaced('base', options);
   setVariable(base, 'LOGFLEET_NAMESPACES', () => namespaces.join());
   const bindings = [...new Set(namespaces)].flatMap((namespace) => {
@@ -53,11 +57,7 @@ function forNamespaces(namespaces: readonly string[], options: ManifestsOptions)
  * Adds the name of the webhook's Secret to the operator's Deployment. Returns the Role that lets the operator read the
  * Secret.
  */
-function addNotifications(
-  installed: readonly Document[],
-  secret: string,
-  options: ManifestsOptions,
-): readonly Document[] {
+function addNotifications(installed: readonly Document[], secret: string, options: PlacedOptions): readonly Document[] {
   setVariable(installed, 'LOGFLEET_NOTIFICATION_SECRET', () => secret);
   const documents = readPlaced('notifications', options);
   for (const document of documents) {
@@ -70,7 +70,7 @@ function addNotifications(
  * Sets the image for the pods of export Jobs, in an environment variable of the operator's Deployment. Returns the
  * roles that exports in Kubernetes Jobs need.
  */
-function addExportJobs(installed: readonly Document[], options: ManifestsOptions): readonly Document[] {
+function addExportJobs(installed: readonly Document[], options: PlacedOptions): readonly Document[] {
   setVariable(installed, 'LOGFLEET_WORKER_IMAGE', (deployment) => deployment.getIn([...container, 'image']));
   const { namespaces } = options;
   if (!namespaces) return readPlaced('export-jobs', options);
@@ -100,7 +100,7 @@ function render(document: Document): string {
 const container = ['spec', 'template', 'spec', 'containers', 0];
 
 /** Sets the namespace in a Kubernetes object, and applies the flags of `logfleet manifests` to the object. */
-function place(document: Document, namespace: string, options: ManifestsOptions): void {
+function place(document: Document, namespace: string, options: PlacedOptions): void {
   const kind = kindOf(document);
   if (kind === 'Namespace') document.setIn(['metadata', 'name'], namespace);
   else if (!clusterKinds.includes(kind)) document.setIn(['metadata', 'namespace'], namespace);
@@ -128,7 +128,7 @@ function kindOf(document: Document): string {
   return String(document.get('kind'));
 }
 
-function assertNames({ namespace, namespaces = [], secrets = [], notificationSecret }: ManifestsOptions): void {
+function assertNames({ namespace, namespaces = [], secrets = [], notificationSecret }: PlacedOptions): void {
   const secretNames = [...secrets, ...(notificationSecret === undefined ? [] : [notificationSecret])];
   const wrong =
     [namespace, ...namespaces].find((name) => !namespaceForm.test(name)) ??

@@ -49,7 +49,8 @@ export interface RunOptions extends ClusterOptions, ExportPlaceOptions, LogOptio
 }
 
 export interface ManifestsOptions {
-  readonly namespace: string;
+  /** Namespace of the operator. Default: the first of `namespaces` or, without `namespaces`, `logfleet`. */
+  readonly namespace?: string;
   /**
    * Namespaces whose resources the operator reads. If absent, the operator reads all namespaces. The list is never
    * empty.

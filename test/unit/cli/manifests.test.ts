@@ -41,6 +41,14 @@ test('with --namespaces, bindings are in these namespaces, and nothing is cluste
   }
 });
 
+test.each([
+  [['--namespaces', 'team-a,team-b'], 'team-a'],
+  [['--namespace', 'ops', '--namespaces', 'team-a,team-b'], 'ops'],
+  [[], 'logfleet'],
+])('with the flags %j, the namespace of the operator is %s', async (flags, namespace) => {
+  expect(names(await manifests(...flags), 'Deployment')).toEqual([`${namespace}/logfleet`]);
+});
+
 test('the Deployment has the given namespaces and image', async () => {
   const all = await manifests('--namespaces', 'team-a,team-b', '--image', 'registry.example.com/logfleet:1');
   const deployment = all.find(({ kind }) => kind === 'Deployment');
