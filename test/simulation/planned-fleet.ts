@@ -87,7 +87,10 @@ export function planFleet(chance: Chance, calmAtMs: number): FleetPlan {
       },
       list: planList(chance),
       task: { omit: chance.some(['requestTime', 'message'] as const, 0.1) },
-      errors: { shape: chance.one(['object', 'object', 'list'] as const), codePrefix: chance.one(['', 'upgrade.']) },
+      errors: {
+        shape: chance.one(['object', 'object', 'object', 'object', 'list', 'empty'] as const),
+        codePrefix: chance.one(['', 'upgrade.']),
+      },
     },
     events,
     groups,

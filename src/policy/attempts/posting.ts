@@ -58,6 +58,8 @@ export class Posting {
   readonly #received = new SparseMap<string, ReceivedOutcome>();
   /** Ledger entries of stored upgrades that have not been requested yet, by collector id. */
   readonly #waiting = new SparseMap<string, Entry>();
+  /** Number of upgrade requests that the service rejected without a known reason, by collector id. */
+  readonly #rejections = new SparseMap<string, number>();
   /**
    * Maximum number of stored attempts whose requests have not been sent yet (the batch size). It is lowered when an
    * attempt expires before its request is sent.
@@ -156,8 +158,9 @@ export class Posting {
       this.#policy.noteAccepted(entry, value.taskId);
     } catch (thrown) {
       const expired = !sent && expiry.signal.aborted;
-      outcome = expired ? { kind: 'notSent' } : this.#classify(asLogfleetError(thrown), sent);
+      outcome = expired ? { kind: 'notSent' } : this.#classify(collectorId, asLogfleetError(thrown), sent);
     }
+    if (outcome.kind === 'accepted' || outcome.kind === 'refused') this.#rejections.delete(collectorId);
     timer.cancel();
     if (this.#abort.signal.aborted) return;
     if (!sent) this.#left(collectorId, !expiry.signal.aborted);
@@ -166,7 +169,7 @@ export class Posting {
     this.#policy.scheduleDecision();
   }
 
-  #classify(error: LogfleetError, sent: boolean): PostOutcome {
+  #classify(collectorId: string, error: LogfleetError, sent: boolean): PostOutcome {
     if (error.code === withdrawnCode) return { kind: 'notSent' };
     if (!(error instanceof ServiceError)) return { kind: sent ? 'unknown' : 'notSent' };
     if (refusesCollector(error)) {
@@ -179,7 +182,23 @@ export class Posting {
     // After a failure, no requests are sent for a while. This keeps the number of upgrades with an unknown outcome
     // small.
     this.#binding.holdFor(error, 'posts');
+    if (this.#isRejectedTooOften(collectorId, error)) {
+      const message = `${error.message}; the service rejected this request ${maxRejections} times`;
+      return { kind: 'refused', serviceCode: '', message };
+    }
     return { kind: error.effect === 'unknown' ? 'unknown' : 'notSent' };
+  }
+
+  /**
+   * Counts a rejection without a known reason. Returns true if the service has now rejected so many upgrade requests for
+   * this collector that the collector itself is probably the reason. Otherwise, this collector could block the rollout
+   * for ever, because its request is repeated before the requests for other collectors.
+   */
+  #isRejectedTooOften(collectorId: string, { failure }: ServiceError): boolean {
+    if (failure !== 'badRequest' && failure !== 'clientError') return false;
+    const count = (this.#rejections.get(collectorId) ?? 0) + 1;
+    this.#rejections.set(collectorId, count);
+    return count >= maxRejections;
   }
 
   /**
@@ -196,11 +215,17 @@ export class Posting {
   }
 }
 
+/**
+ * Number of rejections without a known reason after which a collector counts as refused (U11). With the delays between
+ * the requests, ten rejections take about four minutes.
+ */
+const maxRejections = 10;
+
 const withdrawnCode = 'attempt.withdrawn';
 
 /**
- * Reports whether the service's refusal affects only this collector (section 7.5 of docs/service.md). A response with
- * status 400 but without an error code does not count, because it may come from a proxy.
+ * Reports whether the service's refusal affects only this collector (section 7.5 of docs/service.md). A single response
+ * with status 400 but without an error code does not count, because it may come from a proxy (see `maxRejections`).
  */
 function refusesCollector({ effect, status, serviceCode }: ServiceError): boolean {
   if (effect !== 'none' || serviceCode === undefined) return false;

@@ -1,6 +1,6 @@
 /**
- * Tests requests that the service refuses with 401 or 403. The operator rarely repeats these requests, and reports the
- * refusal once (U11).
+ * Tests requests that the service refuses with 401 or 403, and upgrade requests that the service rejects without a
+ * code (U11).
  */
 import { describe, expect, test } from 'vitest';
 import { findCondition } from '../../../src/api/conditions.ts';
@@ -8,7 +8,7 @@ import type { CollectorVersionPolicyStatus } from '../../../src/api/generated/co
 import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
 import { recordReports } from '../../support/reports.ts';
 import { secretsPath } from '../../support/world.ts';
-import { staged } from './staged-world.ts';
+import { staged, target } from './staged-world.ts';
 
 const reasons = { 401: 'Unauthorized', 403: 'Forbidden' } as const;
 type RefusalStatus = keyof typeof reasons;
@@ -96,4 +96,20 @@ describe('U11: requests that the service refuses', () => {
     await world.clock.advance(5_000);
     expect(refused()).toBeGreaterThan(asked);
   });
+});
+
+test('U11: collectors that the service rejects without a code do not block the rollout', async () => {
+  const collectors = ['web-0002', 'web-0030'];
+  const fleet = staged({
+    stages: [],
+    scenario: {
+      errors: { shape: 'empty' },
+      faults: { rejection: { kind: 'status', status: 400, operations: ['createTask'], collectors } },
+    },
+  });
+  fleet.world.start();
+  expect(await fleet.untilReason('CollectorsRefused')).toBe(true);
+  expect(fleet.at(target)).toBe(28);
+  const reasons = fleet.status()?.skippedReasons;
+  expect(reasons).toMatchObject([{ count: 2, examples: collectors }]);
 });

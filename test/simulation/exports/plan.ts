@@ -146,7 +146,7 @@ export function planExportHistory(seed: number): ExportHistoryPlan {
       },
       limits: { activeJobs: chance.one([200, 200, 6, 3]) },
       search,
-      errors: { shape: chance.one(['object', 'object', 'list'] as const) },
+      errors: { shape: chance.one(['object', 'object', 'object', 'object', 'list', 'empty'] as const) },
       faults: isQuiet ? {} : planSearchFaults(chance, calmAtMs),
       events: limits.events,
     },

@@ -84,6 +84,26 @@ describe('U3: the outcome of a POST', () => {
     });
   });
 
+  test('U11: ten rejections without a code, even if they are not consecutive, count as a refusal', async () => {
+    const { clock, service, posting, problems } = world();
+    const outcomes: unknown[] = [];
+    const post = async (error: LogfleetError) => {
+      posting.post(service, batch([intended('1')], clock.monotonic()));
+      service.posts.at(-1)?.send();
+      service.posts.at(-1)?.fail(error);
+      await settle();
+      outcomes.push(posting.received.get('1')?.outcome.kind);
+    };
+    const rejection = serviceError({ failure: 'badRequest', status: 400 });
+    for (let count = 1; count < 10; count++) await post(rejection);
+    await post(serviceError({ failure: 'rateLimited', status: 429 }));
+    await post(rejection);
+    // After the refusal, the count starts again.
+    await post(rejection);
+    expect(outcomes).toEqual([...Array.from({ length: 10 }, () => 'notSent'), 'refused', 'notSent']);
+    expect(problems).toHaveLength(12);
+  });
+
   test.each([
     ['401 is a problem of the policy', serviceError({ status: 401 }), 1],
     ['5xx as well', serviceError({ status: 503, effect: 'unknown' }), 1],
