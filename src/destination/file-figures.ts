@@ -30,7 +30,10 @@ export class FigureSum {
   }
 
   take(value: (name: FigureColumn) => unknown): void {
-    const [size, timeMs] = figureColumns.map((name) => wholeOf(value(name)));
+    const timeMs = wholeOf(value('_messagetime'));
+    const whole = wholeOf(value('_size'));
+    // A query can set `_size` to any value. A negative number is not a size.
+    const size = whole !== undefined && whole >= 0 ? whole : undefined;
     this.#bytes += size ?? Number.NaN;
     if (timeMs === undefined) this.#hasTimes = false;
     else this.#slices.add(timeMs, size);
@@ -48,7 +51,13 @@ export class FigureSum {
   }
 }
 
+/**
+ * Matches a number in the form in which the service writes numbers. The export reads sizes and times in this form only,
+ * so ` 5` and `0x10` are not numbers.
+ */
+const numberForm = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+
 function wholeOf(value: unknown): number | undefined {
-  const number = typeof value === 'string' && value !== '' ? Number(value) : value;
+  const number = typeof value === 'string' && numberForm.test(value) ? Number(value) : value;
   return typeof number === 'number' && Number.isSafeInteger(number) ? number : undefined;
 }

@@ -46,6 +46,16 @@ test('each slice of time has its own figures (E6)', async () => {
   ]);
 });
 
+test.each(['-5', '+5', ' 5', '0x10', 'many'])('the size %j is unknown, as in the export', async (size) => {
+  expect(await read('NDJSON', `{"_size":"${size}","_messagetime":"5"}\n`)).toEqual(one);
+  expect(await read('CSV', `_messagetime,_size\n5,${size}\n`)).toEqual(one);
+});
+
+test('a size can have an exponent, and a time can be negative', async () => {
+  const sums = { bytes: 1_500, oldestMs: -5, newestMs: -5 };
+  expect(await read('CSV', '_messagetime,_size\n-5,1.5e3\n')).toMatchObject(sums);
+});
+
 test.each([
   ['a column is missing', 'NDJSON', '{"_size":"12"}\n', { bytes: 12 }],
   ['a row lacks a value', 'NDJSON', '{"_size":"","_messagetime":"5"}\n', one],
