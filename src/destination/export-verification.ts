@@ -56,7 +56,10 @@ export async function verifyExport(
 ): Promise<Verification> {
   const manifest = await readManifest(destination, layout);
   if (!manifest)
-    throw destinationError('absent', `the export manifest ${layout.manifest} does not exist in ${destination.url}`);
+    throw destinationError(
+      'absent',
+      `the export manifest ${layout.manifest} does not exist in ${destination.url}: use the folder of one export, such as …/NAME/FINGERPRINT`,
+    );
   const verdicts = await readVerdicts(destination, layout);
   const differences = [
     ...contradictionsIn(manifest),

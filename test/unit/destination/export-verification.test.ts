@@ -173,7 +173,11 @@ describe('verification', () => {
   });
 
   test('reports a missing manifest', async () => {
-    await expect(verifyExport(new MemoryDestination(), layout)).rejects.toMatchObject({ code: 'destination.absent' });
+    const message = expect.stringContaining('use the folder of one export, such as …/NAME/FINGERPRINT');
+    await expect(verifyExport(new MemoryDestination(), layout)).rejects.toMatchObject({
+      code: 'destination.absent',
+      message,
+    });
   });
 
   test('finds a missing file', async () => {
