@@ -259,6 +259,18 @@ describe('logfleet verify', () => {
     return lines.flatMap((line) => /^Remedy(?: for )?([^:]*):/.exec(line)?.[1] ?? []);
   }
 
+  test.each<[boolean, readonly ComparableFigure[], string]>([
+    [false, [], 'no other files, all records agree'],
+    [false, ['oldestMs'], 'no other files, all records agree; folders of partitions not checked'],
+    [true, [], 'no other files, all records agree; folders of partitions not checked'],
+  ])('says if it could not check partitions (byReceiptTime: %s, unknown: %j)', (byReceiptTime, notRecomputed, what) => {
+    const output = { ...identity.output, partitionBy: 'Day' as const };
+    const partitioned = { ...manifest, export: { ...identity, byReceiptTime, output } };
+    const read = { differences: [], incomplete: [], files: 1, rows: 1_000, bytes: 1, recomputed: [], notRecomputed };
+    const lines = renderVerification('', { manifest: partitioned, ...read }, { width: 1_000, colour: false });
+    expect(lines.filter((line) => line.startsWith('folder'))).toEqual([expect.stringMatching(`ok +${what}$`)]);
+  });
+
   test('verifies all exports below a folder', async () => {
     cpSync(join(directory, layout.folder), join(directory, 'other'), { recursive: true });
     const all = await verify('.');
