@@ -1,4 +1,5 @@
 /** Errors and warnings about a resource. */
+import { oneLine } from '../base/short-text.ts';
 import { type JsonPath, renderPath } from './json-path.ts';
 
 /** Line and column in a file, both counted from 1. */
@@ -78,9 +79,12 @@ export function renderExplanation({ problem, remedy }: Explanation): string {
   return remedy === '' ? problem : `${problem}; ${remedy}`;
 }
 
-/** Renders a finding as `file:line:column: path: problem; remedy`. */
+/**
+ * Renders a finding as `file:line:column: path: problem; remedy`, on one line and without control characters, which the
+ * manifest may contain.
+ */
 export function renderFinding(finding: PlacedFinding): string {
   const { file, line, column, path, severity } = finding;
   const what = `${path === '' ? '' : `${path}: `}${severity === 'warning' ? 'warning: ' : ''}`;
-  return `${file}:${line}:${column}: ${what}${renderExplanation(finding)}`;
+  return oneLine(`${file}:${line}:${column}: ${what}${renderExplanation(finding)}`);
 }

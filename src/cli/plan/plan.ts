@@ -161,9 +161,8 @@ function show(
   const { output } = target;
   const { outlooks, others, exports, schedules } = plans;
   for (const { resource, message } of others) {
-    stderr.write(
-      `warning: the plan ignores the existing policy ${keyText(resource.metadata)}, which may select the same collectors: ${message}\n`,
-    );
+    const warning = `warning: the plan ignores the existing policy ${keyText(resource.metadata)}, which may select the same collectors: ${message}`;
+    stderr.write(`${printable(warning)}\n`);
   }
   const document = planDocument(plans);
   if (output === 'json') stdout.write(`${JSON.stringify(document, undefined, 2)}\n`);
@@ -178,6 +177,6 @@ function show(
     stdout.write(lines.map((line) => `${line}\n`).join(''));
   }
   for (const { resource, reason, message } of problemsOf(plans)) {
-    stderr.write(`${keyText(resource.metadata)}: ${reason}: ${message}\n`);
+    stderr.write(`${printable(`${keyText(resource.metadata)}: ${reason}: ${message}`)}\n`);
   }
 }

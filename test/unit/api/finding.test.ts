@@ -29,6 +29,14 @@ test.each<[PlacedFinding, string]>([
     'a.yaml:3:5: spec.stages[0]: warning: has no soak; use soakDuration',
   ],
   [fileError('a.yaml', 'Unreadable', 'the file is empty', 'delete it'), 'a.yaml:1:1: the file is empty; delete it'],
+  [
+    placeFinding(
+      'a.yaml',
+      document,
+      error(['spec', 'a\n::warning::\u001b[2J'], 'Unknown', { problem: 'is\r\nunknown', remedy: '' }),
+    ),
+    'a.yaml:3:5: spec[a ::warning:: [2J]: is unknown',
+  ],
   [fileError('a.yaml', 'Unreadable', 'cannot write', ''), 'a.yaml:1:1: cannot write'],
 ])('%j', (finding, text) => {
   expect(renderFinding(finding)).toBe(text);
