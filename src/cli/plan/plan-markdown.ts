@@ -147,8 +147,11 @@ const leadingSign = /(?<=^\s*)(?=[-+#])|(?<=^\s*\d+)(?=[.)](?:\s|$))/;
  * Matches the position after a character, such as `@`, with which GitHub or GitLab begins a mention or a mail address.
  */
 const mentions = /(?<=[@#!$%&])(?=[\w-])/g;
-/** Matches positions inside `www.` and `://`. A zero-width space inserted there prevents a link on GitHub. */
-const links = /(?<=www)(?=\.)|(?<=:)(?=\/\/)/gi;
+/**
+ * Matches positions inside `www.`, `://` and `GH-1`, the number of an issue. A zero-width space inserted there prevents a
+ * link on GitHub.
+ */
+const links = /(?<=www)(?=\.)|(?<=:)(?=\/\/)|(?<=\bGH)(?=-\d)/gi;
 const zeroWidthSpace = '\u200B';
 
 /**

@@ -296,6 +296,7 @@ describe('the output of a plan', () => {
     ['@octocat closes #12', '@\u200Boctocat closes #\u200B12'],
     ['a & b &lt;', 'a &amp; b &amp;\u200Blt;'],
     ['www.evil.example/login', 'www\u200B.evil.example/login'],
+    ['see GH-26', 'see GH\u200B-26'],
     ['see https://evil.example/x', 'see https:\u200B//evil.example/x'],
     ['a@-b.example', 'a@\u200B-b.example'],
     ['- item', '\\- item'],
