@@ -39,13 +39,16 @@ export function resourceCommands(resource: AnyResource, options: TargetOptions):
   ];
 }
 
-function exportCommands(resource: AnyResource, { dir: _, ...flags }: TargetOptions) {
+function exportCommands(resource: AnyResource, { dir, ...flags }: TargetOptions) {
   if (resource.kind !== 'SearchExport') return [];
   const { spec, status } = resource;
   const { manifest, kubernetesJob } = status ?? {};
+  // The volumes of an operator or of a Job in a cluster are not mounted on the user's machine.
+  const isReadable = dir !== undefined || !manifest?.url.startsWith('file:');
+  const verify = manifest && isReadable ? verifyCommand(manifest.url, spec.destination) : undefined;
   const logs = kubernetesJob && `kubectl logs ${shellWord(`job/${kubernetesJob.name}`)}${renderTargetFlags(flags)}`;
   return [
-    ...(manifest ? [{ purpose: 'Verify the files', command: verifyCommand(manifest.url, spec.destination) }] : []),
+    ...(verify === undefined ? [] : [{ purpose: 'Verify the files', command: verify }]),
     ...(logs === undefined ? [] : [{ purpose: 'Read the logs', command: logs }]),
   ];
 }

@@ -77,6 +77,16 @@ describe('the other commands', () => {
     expect(offered(resource)).toContain(`logfleet verify ${url}${storeFlags}`);
   });
 
+  test('verify files on a volume only for a directory, because the volumes of a cluster are mounted elsewhere', () => {
+    const known = { sha256: '0', rows: 1, files: 1, bytes: 1, complete: true, proof: 'Count' } as const;
+    const status = { manifest: { ...known, url: 'file:///srv/exports/manifest.json' } };
+    const destination = { volume: { name: 'exports' } };
+    const resource = shownResource({ kind: 'SearchExport', name: 'errors', spec: { destination }, status });
+    const command = 'logfleet verify file:///srv/exports/manifest.json';
+    expect(offered(resource, { dir: 'exports' })).toContain(command);
+    expect(offered(resource)).not.toContain(command);
+  });
+
   test('read the logs of a Kubernetes Job', () => {
     const status = { kubernetesJob: { name: 'errors-x7' } };
     const resource = shownResource({ kind: 'SearchExport', name: 'errors', status });
