@@ -2,7 +2,7 @@
  * Output of `logfleet get --watch`. On a terminal, the output is redrawn in place. Otherwise, a line or document is
  * printed for each change.
  */
-import { type AnyResource, type KindName, referenceOf } from '../../api/kinds.ts';
+import { type AnyResource, type KindName, kindNames, referenceOf } from '../../api/kinds.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
 import { keyText } from '../../base/key-text.ts';
 import { TroubleLines } from '../../base/trouble-lines.ts';
@@ -37,14 +37,14 @@ interface Presenter {
   end(): void;
 }
 
-type TableColumns = Pick<TableOptions, 'wide' | 'withNamespace'>;
+type TableColumns = Pick<TableOptions, 'wide' | 'withNamespace' | 'withKind'>;
 
 export function createPresenter(request: GetRequest): Presenter {
   const { options, context, clock } = request;
   const { output } = options;
   if (output === 'json' || output === 'yaml') return documentPresenter(output, context, clock);
   const table = { wide: output === 'wide', withNamespace: request.namespace === undefined };
-  if (!context.stdout.isTTY) return linePresenter(table, context, clock);
+  if (!context.stdout.isTTY) return linePresenter({ ...table, withKind: request.kinds.length > 1 }, context, clock);
   const detailed = request.name !== undefined && output === 'table';
   const pace = new UpdatePace();
   return screenPresenter(context.stdout, clock, (resources, nowMs) => {
@@ -152,23 +152,27 @@ function changePresenter(
   };
 }
 
+/** Prints each changed resource as a row. The rows of each kind line up below the headings of this kind. */
 function linePresenter(table: TableColumns, context: CommandContext, clock: Clock): Presenter {
-  let widths: readonly number[] | undefined;
+  const widths = new Map<KindName, readonly number[]>();
   // A row is printed when its text changes. Ages are computed as of the start of the command, so that a growing age
   // does not count as a change.
   const startedMs = clock.now();
   const textOf = (resource: AnyResource) => cellsOf(resource, { ...table, nowMs: startedMs }).join('\t');
   return changePresenter(context, clock, textOf, (changed, gone) => {
     const options = { ...table, nowMs: clock.now() };
-    const rows = changed.map((resource) => cellsOf(resource, options));
-    const [first] = changed;
-    if (widths === undefined && first) {
-      const headings = headingsOf(first.kind, table).map((heading) => heading.toUpperCase());
-      widths = columnWidths([headings, ...rows]);
-      rows.unshift(headings);
+    for (const kind of kindNames) {
+      const rowsOf = (resources: readonly AnyResource[]) =>
+        resources.filter((resource) => resource.kind === kind).map((resource) => cellsOf(resource, options));
+      const rows = rowsOf(changed);
+      if (rows.length > 0 && !widths.has(kind)) {
+        const headings = headingsOf(kind, table).map((heading) => heading.toUpperCase());
+        widths.set(kind, columnWidths([headings, ...rows]));
+        rows.unshift(headings);
+      }
+      for (const cells of rowsOf(gone)) rows.push([...cells, 'deleted']);
+      for (const row of rows) context.stdout.write(`${renderRow(row, widths.get(kind) ?? [])}\n`);
     }
-    for (const resource of gone) rows.push([...cellsOf(resource, options), 'deleted']);
-    for (const row of rows) context.stdout.write(`${renderRow(row, widths ?? [])}\n`);
   });
 }
 

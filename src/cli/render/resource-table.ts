@@ -6,7 +6,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parse, stringify } from 'yaml';
-import type { AnyResource, KindName } from '../../api/kinds.ts';
+import { type AnyResource, type KindName, referenceOf } from '../../api/kinds.ts';
 import { assert } from '../../base/assert.ts';
 import { getOrAdd } from '../../base/get-or-add.ts';
 import { inPackage } from '../command/package-folder.ts';
@@ -17,6 +17,8 @@ export interface TableOptions {
   /** True if the table includes the columns with a priority above 0, as with `-o wide`. */
   readonly wide: boolean;
   readonly withNamespace: boolean;
+  /** True if the kind is shown before each name, as in `cvp/production`. */
+  readonly withKind?: boolean;
   readonly nowMs: number;
   /** Width of the terminal in columns. Undefined if the output is not a terminal. */
   readonly width?: number;
@@ -38,8 +40,9 @@ export function headingsOf(kind: KindName, options: Pick<TableOptions, 'wide' | 
 
 export function cellsOf(resource: AnyResource, options: TableOptions): readonly string[] {
   const { metadata, kind } = resource;
+  const name = options.withKind ? referenceOf(kind, metadata) : metadata.name;
   const cells = columnsOf(kind, options.wide).map((column) => renderCell(column, resource, options.nowMs));
-  return [...(options.withNamespace ? [metadata.namespace] : []), metadata.name, ...cells];
+  return [...(options.withNamespace ? [metadata.namespace] : []), name, ...cells];
 }
 
 const columnsByKind = new Map<KindName, readonly PrinterColumn[]>();

@@ -348,6 +348,29 @@ describe('get --watch', () => {
     expect(reader.closed).toBe(true);
   });
 
+  it('writes the headings of each kind, and the kind before each name, if no kind is named', async () => {
+    const finished = sampleExport({ metadata: { name: 'finished' }, status: undefined });
+    const reader = new MemoryReader([production, sampleExport()]);
+    const { context, done } = start(reader, { options: watch });
+    await settle();
+    reader.replace([production, sampleExport(), finished]);
+    reader.replace([changed, finished]);
+    context.stop('SIGINT');
+    await done;
+    const cells = context.stdout.text.split('\n').map((line) => line.split(/ {3,}/));
+    expect(cells.map(([first, second, third]) => [first, second, third])).toEqual([
+      ['NAME', 'TARGET', 'UPDATED'],
+      ['cvp/production', '19.500-1', '180/197'],
+      ['NAME', 'STATE', 'ROWS'],
+      ['sx/errors', 'Exporting', '1.2M'],
+      ['sx/finished', '5m', undefined],
+      ['cvp/production', '19.500-1', '181/197'],
+      ['sx/errors', 'Exporting', '1.2M'],
+      ['', undefined, undefined],
+    ]);
+    expect(cells.at(-2)?.at(-1)).toBe('deleted');
+  });
+
   it('writes a document for each change with -o json', async () => {
     const reader = new MemoryReader([production]);
     const { context, done } = start(reader, { kind: 'cvp', options: { ...watch, output: 'json' } });
