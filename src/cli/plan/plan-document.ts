@@ -24,7 +24,7 @@ export function planDocument(plans: AllPlans): object {
     changes: hasChanges(plans),
     policies: outlooks.map(describeOutlook),
     exports: exports.map(describeOutlook),
-    ...(schedules.length > 0 && { schedules: schedules.map(schedulePlanDocument) }),
+    schedules: schedules.map(schedulePlanDocument),
   };
 }
 

@@ -273,6 +273,8 @@ describe('the plan of an export', () => {
     const { status, stderr } = await plan(searchExport(), { texts: [wrong, searchExport()] });
     expect([status, stderr]).toEqual([1, expect.stringContaining('logging/errors: Unauthorized: ')]);
     const { stdout } = await plan(searchExport(), { texts: [wrong, searchExport()], flags: { output: 'json' } });
-    expect(JSON.parse(stdout).exports).toMatchObject([{ name: 'errors', problem: { reason: 'Unauthorized' } }]);
+    const { exports, schedules } = JSON.parse(stdout);
+    expect(exports).toMatchObject([{ name: 'errors', problem: { reason: 'Unauthorized' } }]);
+    expect(schedules).toEqual([]);
   });
 });
