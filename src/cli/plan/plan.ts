@@ -3,8 +3,8 @@
  */
 
 import { Accounts } from '../../account/accounts.ts';
-import type { PlacedFinding } from '../../api/finding.ts';
-import type { AnyResource, ResourceOf } from '../../api/kinds.ts';
+import { type PlacedFinding, renderFinding } from '../../api/finding.ts';
+import type { AnyResource, KindName, ResourceOf } from '../../api/kinds.ts';
 import type { SourceFile } from '../../api/manifest-set.ts';
 import { readPause, settingsName } from '../../api/operator-settings.ts';
 import type { LogfleetError } from '../../base/errors.ts';
@@ -52,14 +52,19 @@ export async function planCommand(
 ): Promise<number> {
   const sources = await readSources(files, context);
   const findings = printFindings(sources, context);
-  if (findings.some(({ severity }) => severity === 'error')) {
-    if (options.output === 'markdown') context.stdout.write(renderInvalidMarkdown(findings));
+  const refuse = (problems: readonly PlacedFinding[]) => {
+    if (options.output === 'markdown') context.stdout.write(renderInvalidMarkdown(problems));
     return exitStatus.usage;
-  }
+  };
+  if (findings.some(({ severity }) => severity === 'error')) return refuse(findings);
   const place = await dependencies.open(options, context);
   let plans: Plans;
   try {
-    plans = await plan(sources, place, options, context, dependencies);
+    const given = await readGiven(sources, place);
+    const rejected = rejectedChanges(sources, place, given);
+    context.stderr.write(rejected.map((problem) => `${renderFinding(problem)}\n`).join(''));
+    if (rejected.length > 0) return refuse([...findings, ...rejected]);
+    plans = await plan(given, place, options, context, dependencies);
   } finally {
     await place.close();
   }
@@ -76,18 +81,57 @@ function problemsOf({ outlooks, exports, schedules }: AllPlans) {
   return [...outlooks, ...exports, ...samples].filter(({ kind }) => kind === 'problem') as Problem<AnyResource>[];
 }
 
-async function plan(
+/** Manifests to plan, and the resources that already exist. */
+interface Given {
+  readonly decoded: readonly DecodedFile[];
+  /** Existing resources of each kind, by `namespace/name`. The exports and schedules are those in the manifests. */
+  readonly existing: { readonly [K in KindName]: ReadonlyMap<string, ResourceOf<K>> };
+}
+
+async function readGiven(sources: readonly SourceFile[], place: PlanPlace): Promise<Given> {
+  const decoded = decodeSources(sources, place.namespace);
+  const given = decoded.flatMap(({ resources }) => resources);
+  if (given.length === 0) {
+    const files = sources.map(({ name }) => name).join(', ');
+    throw new UsageError(`${files} has no CollectorVersionPolicy, SearchExport or SearchExportSchedule`);
+  }
+  const keysOf = (wanted: KindName) => given.filter(({ kind }) => kind === wanted).map(({ key }) => key);
+  const find = async <K extends PlannedKind>(kind: K) => {
+    const found = await Promise.all(keysOf(kind).map((key) => place.find(kind, key)));
+    return byName(found.filter((each) => each !== undefined));
+  };
+  return {
+    decoded,
+    existing: {
+      CollectorVersionPolicy: byName(keysOf('CollectorVersionPolicy').length > 0 ? await place.policies() : []),
+      SearchExport: await find('SearchExport'),
+      SearchExportSchedule: await find('SearchExportSchedule'),
+    },
+  };
+}
+
+function byName<R extends AnyResource>(resources: readonly R[]): ReadonlyMap<string, R> {
+  return new Map(resources.map((resource) => [keyText(resource.metadata), resource]));
+}
+
+/** Returns an error for each manifest that an API server would reject because it changes an immutable field. */
+function rejectedChanges(
   sources: readonly SourceFile[],
+  { namespace }: PlanPlace,
+  { existing }: Given,
+): readonly PlacedFinding[] {
+  return decodeSources(sources, namespace, (kind, key) => existing[kind].get(keyText(key)))
+    .flatMap(({ refused }) => refused)
+    .flatMap(({ kind, problem }) => (kind === 'Secret' || !problem ? [] : [problem]));
+}
+
+async function plan(
+  { decoded, existing }: Given,
   place: PlanPlace,
   { assumeUpgrade, timeout = defaultTimeoutMs }: PlanOptions,
   context: CommandContext,
   { connect, clock, random }: PlanDependencies,
 ): Promise<Plans> {
-  const decoded = decodeSources(sources, place.namespace);
-  if (decoded.every(({ resources }) => resources.length === 0)) {
-    const files = sources.map(({ name }) => name).join(', ');
-    throw new UsageError(`${files} has no CollectorVersionPolicy, SearchExport or SearchExportSchedule`);
-  }
   const secrets = await secretReader(decoded, place, context);
   const settings = settingsOf(decoded, place);
   const common = { clock, log: silentLogger, metrics: noMetrics };
@@ -98,15 +142,15 @@ async function plan(
     lines.failed(keyText(metadata), `${reason}: ${message}`);
   const asked = { accounts, clock, random, timeoutMs: timeout, signal: context.signal, onTrouble };
   try {
-    const { host, wanted } = await policiesAmong(decoded, place, { secrets, settings, clock, random });
-    const exports = await placedAmong('SearchExport', decoded, place, { clock, random });
+    const { host, wanted } = policiesAmong(decoded, place, existing, { secrets, settings, clock, random });
+    const exports = resourcesIn('SearchExport', decoded, { clock, random }, existing.SearchExport);
     const startedMs = clock.monotonic();
     const policies = await planPolicies({ ...asked, host, wanted, upgradeMs: assumeUpgrade });
     // Plans the exports after the policies. Planned at the same time, both would share the request limits. The measured
     // response times would then be longer than usual, and the estimates would be wrong.
     const { pausedBy } = host.settings();
     const planned = await planExports({ ...asked, exports, startedMs, pausedBy });
-    const placed = await placedAmong('SearchExportSchedule', decoded, place, { clock, random });
+    const placed = resourcesIn('SearchExportSchedule', decoded, { clock, random }, existing.SearchExportSchedule);
     const runs = placed.map((schedule) => runsOf(schedule, clock.now()));
     const samples = runs.flatMap(({ sample }) => sample?.export ?? []);
     const outlooks = await planExports({ ...asked, exports: samples, startedMs, pausedBy });
@@ -121,30 +165,16 @@ async function plan(
 }
 
 /** Returns the policies in the manifests and the existing policies. */
-async function policiesAmong(
+function policiesAmong(
   decoded: readonly DecodedFile[],
   place: PlanPlace,
+  { CollectorVersionPolicy: placed }: Given['existing'],
   options: PlanPorts & Pick<MemoryHostOptions, 'secrets' | 'settings'>,
-): Promise<Pick<PlanningOptions, 'host' | 'wanted'>> {
-  const isAny = decoded.some(({ resources }) => resources.some(({ kind }) => kind === 'CollectorVersionPolicy'));
-  const placed = new Map((isAny ? await place.policies() : []).map((policy) => [keyText(policy.metadata), policy]));
+): Pick<PlanningOptions, 'host' | 'wanted'> {
   const given = resourcesIn('CollectorVersionPolicy', decoded, options, placed);
   const all = new Map([...placed.values(), ...given].map((policy) => [keyText(policy.metadata), policy]));
   const host = new MemoryHost({ ...options, resources: [...all.values()], ledgers: place.ledgers });
   return { host, wanted: given.map(({ metadata: { namespace, name } }) => ({ namespace, name })) };
-}
-
-/** Returns the resources of one kind that the manifests contain, with their current status. */
-async function placedAmong<K extends PlannedKind>(
-  kind: K,
-  decoded: readonly DecodedFile[],
-  place: PlanPlace,
-  ports: PlanPorts,
-): Promise<readonly ResourceOf<K>[]> {
-  const given = decoded.flatMap(({ resources }) => resources.filter((resource) => resource.kind === kind));
-  const found = await Promise.all(given.map(({ key }) => place.find(kind, key)));
-  const existing = new Map(found.flatMap((each) => (each ? [[keyText(each.metadata), each] as const] : [])));
-  return resourcesIn(kind, decoded, ports, existing);
 }
 
 function settingsOf(decoded: readonly DecodedFile[], place: PlanPlace): OperatorSettings {

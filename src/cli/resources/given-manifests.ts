@@ -22,6 +22,7 @@ import {
   type DecodedSecret,
   decodeManifest,
   defaultNamespace,
+  type PreviousOf,
 } from '../../host/directory/manifest-decoding.ts';
 import type { SecretReader } from '../../host/host.ts';
 import type { CommandContext } from '../command/context.ts';
@@ -52,9 +53,16 @@ export function printFindings(
   return findings;
 }
 
-/** Decodes manifests. A manifest without a namespace belongs to `namespace`. */
-export function decodeSources(sources: readonly SourceFile[], namespace: string): readonly DecodedFile[] {
-  return sources.map(({ name, text }) => decodeManifest(name, text, () => undefined, namespace));
+/**
+ * Decodes manifests. A manifest without a namespace belongs to `namespace`. A manifest that changes an immutable field
+ * of the resource that `previousOf` returns is refused.
+ */
+export function decodeSources(
+  sources: readonly SourceFile[],
+  namespace: string,
+  previousOf: PreviousOf = () => undefined,
+): readonly DecodedFile[] {
+  return sources.map(({ name, text }) => decodeManifest(name, text, previousOf, namespace));
 }
 
 /**

@@ -8,6 +8,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario/scenario.ts';
 import type { SearchExport } from '../../../src/api/kinds.ts';
 import { nowhere, openPlace, type PlanPlace } from '../../../src/cli/plan/plan-place.ts';
+import { decodeManifest } from '../../../src/host/directory/manifest-decoding.ts';
 import { MemoryExports } from '../../support/memory-exports.ts';
 import { World } from '../../support/world.ts';
 import { sampleExport } from '../../unit/cli/sample-export.ts';
@@ -222,18 +223,37 @@ describe('the plan of an export', () => {
     expect(await plan(text, { flags: { exitCode } })).toMatchObject({ status });
   });
 
+  /** Plans `text` for a place that contains the export of `searchExport(spec)` with a status. */
+  async function planOver(status: SearchExport['status'], text: string, { spec = '', flags = {} } = {}) {
+    const [resource] = decodeManifest('errors.yaml', searchExport(spec), () => undefined).resources;
+    const { metadata } = sampleExport();
+    const existing = { kind: 'SearchExport', metadata, spec: resource?.spec, status } as SearchExport;
+    const place = { ...nowhere, find: (async () => existing) as PlanPlace['find'] };
+    return await plan(text, { flags, open: async () => place });
+  }
+
+  const condition = { status: 'True', lastTransitionTime: '', observedGeneration: 1 } as const;
+
   test('of a complete export has nothing to do', async () => {
-    const conditions = [{ type: 'Complete', status: 'True', reason: 'Exported', message: '', lastTransitionTime: '' }];
-    const { metadata, ...placed } = sampleExport();
-    const complete = { ...placed, metadata, status: { conditions } } as SearchExport;
-    const place = { ...nowhere, find: (async () => complete) as PlanPlace['find'] };
-    const { status, stdout, journal } = await plan(searchExport(), {
-      flags: { exitCode: true },
-      open: async () => place,
-    });
+    const conditions = [{ ...condition, type: 'Complete', reason: 'Exported', message: '' }];
+    const { status, stdout, journal } = await planOver({ conditions }, searchExport(), { flags: { exitCode: true } });
     expect([status, stdout]).toEqual([0, 'logging/errors: nothing to do, because it is complete\n']);
     expect(journal).toEqual([]);
   });
+
+  test.each(['table', 'markdown'] as const)(
+    'is refused if it changes the query of an existing export: %s',
+    async (output) => {
+      const conditions = [{ ...condition, type: 'Complete', reason: 'Exported', message: '' }];
+      const text = searchExport('', { query: 'error' });
+      const { status, stdout, stderr, journal } = await planOver({ conditions }, text, { flags: { output } });
+      expect([status, journal]).toEqual([2, []]);
+      const problem = /1\.yaml:7:10: spec\.query: cannot be changed, /;
+      expect(stderr).toMatch(problem);
+      if (output === 'markdown') expect(stdout).toMatch(problem);
+      else expect(stdout).toBe('');
+    },
+  );
 
   test('of an unreadable export warns, and continues', async () => {
     const refused = {

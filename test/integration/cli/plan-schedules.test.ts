@@ -7,6 +7,7 @@ import type { SearchExportScheduleStatus } from '../../../src/api/generated/sear
 import type { SearchExportSchedule } from '../../../src/api/kinds.ts';
 import { parseDuration } from '../../../src/base/duration.ts';
 import { nowhere, type PlanPlace } from '../../../src/cli/plan/plan-place.ts';
+import { decodeManifest } from '../../../src/host/directory/manifest-decoding.ts';
 import { runPlan, secret } from './plan-run.ts';
 
 /** Scenario for the simulated service. Its clock starts at 2026-11-01, and it has messages for the previous day. */
@@ -46,7 +47,9 @@ interface SchedulePlanSetting {
 
 function plan(text: string, { output = 'json', exitCode = false, status }: SchedulePlanSetting = {}) {
   const metadata = { name: 'hourly', namespace: 'logging', uid: 'a', creationTimestamp: '2026-10-01T00:00:00Z' };
-  const found = status && ({ kind: 'SearchExportSchedule', metadata, status } as SearchExportSchedule);
+  const [resource] = decodeManifest('schedule.yaml', schedule(), () => undefined).resources;
+  const found =
+    status && ({ kind: 'SearchExportSchedule', metadata, spec: resource?.spec, status } as SearchExportSchedule);
   const place = { ...nowhere, find: (async () => found) as PlanPlace['find'] };
   return runPlan({ folder, scenario, texts: [secret, text], flags: { output, exitCode }, open: async () => place });
 }
@@ -203,6 +206,13 @@ describe('a plan of a schedule', () => {
     const { found } = await documentOf(schedule().replace('0 * * * *', '0 0 * * 0'));
     expect(found.requestShare).toBeCloseTo(found.sample.requests / (4 * 7 * 86_400), 8);
     expect(found.runsPerDay).toBe(0);
+  });
+
+  test('is refused if it changes the destination of an existing schedule', async () => {
+    const other = schedule().replace('{name: exports}', '{name: other}');
+    const { status, stdout, stderr } = await plan(other, { output: 'table', status: {} });
+    expect([status, stdout]).toEqual([2, '']);
+    expect(stderr).toMatch(/^1\.yaml:\d+:\d+: spec\.template\.spec\.destination: cannot be changed, /);
   });
 
   test('needs no request for a schedule that has ended and is complete', async () => {
