@@ -4,7 +4,7 @@
  */
 import type { Accounts } from '../../account/accounts.ts';
 import { type RequestLimits, shareSize } from '../../account/worker-shares.ts';
-import { reasons } from '../../api/conditions.ts';
+import { findCondition, reasons } from '../../api/conditions.ts';
 import type { SearchExport } from '../../api/kinds.ts';
 import { type Clock, sleep } from '../../base/clock.ts';
 import { asLogfleetError, failure, type LogfleetError } from '../../base/errors.ts';
@@ -140,7 +140,7 @@ async function plan(resource: SearchExport, options: ExportPlanningOptions): Pro
   if (holds(resource.status, 'Complete')) return { kind: 'complete', resource };
   const { namespace } = resource.metadata;
   const pausedBy = options.pausedBy ?? pausedByOf(resource);
-  const limits = limitsOf(resource, clock.now(), pausedBy !== undefined);
+  const limits = limitsOf(resource, startOf(resource) ?? clock.now(), pausedBy !== undefined);
   const settledMs = clock.now() - limits.settleDelayMs - clockMarginMs;
   const { fromMs, toMs } = definitionOf(resource, 'unknown').identity;
   if (settledMs <= fromMs) return { kind: 'waiting', resource, untilMs: fromMs + limits.settleDelayMs };
@@ -161,8 +161,25 @@ async function plan(resource: SearchExport, options: ExportPlanningOptions): Pro
   const figures = figuresOf(forecast, rates, limits, { planningMs, digest });
   const planned = { ...forecast, ...figures, settledMs: Math.min(toMs, settledMs), toMs, bytesToScan, digest };
   const shareProblem = shareProblemOf(resource, requestLimits);
-  const hindrances = hindrancesOf(planned, definition, limits, { pausedBy, shareProblem, clock });
+  const failure = failureOf(resource);
+  const hindrances = failure ? [failure] : hindrancesOf(planned, definition, limits, { pausedBy, shareProblem, clock });
   return { kind: 'plan', resource, plan: { ...planned, hindrances } };
+}
+
+/**
+ * Returns the time in ms at which an existing export has started. Returns undefined for a new export, and for an export
+ * in a Kubernetes Job, because `activeDeadlineSeconds` starts again with each Job.
+ */
+function startOf({ spec, status }: SearchExport): number | undefined {
+  if (status?.startTime === undefined || spec.execution.mode === 'Job') return undefined;
+  return Date.parse(status.startTime);
+}
+
+/** Returns why an existing export does not run again. Returns undefined if it has not failed with this spec. */
+function failureOf({ metadata, status }: SearchExport): string | undefined {
+  const failed = findCondition(status?.conditions, 'Failed');
+  if (failed?.observedGeneration !== metadata.generation) return undefined;
+  return `The export has failed with this spec, so no search starts: ${failed.message}`;
 }
 
 /**

@@ -11,6 +11,7 @@ import { checkCredentialsSecret } from '../../account/secret-check.ts';
 import { type PlacedFinding, renderFinding } from '../../api/finding.ts';
 import { apiVersion, type CollectorVersionPolicy, type KindName, type ResourceOf } from '../../api/kinds.ts';
 import { checkManifests, type SourceFile } from '../../api/manifest-set.ts';
+import { sameValue } from '../../base/canonical-text.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { systemCode } from '../../base/errors.ts';
 import { keyText } from '../../base/key-text.ts';
@@ -67,7 +68,7 @@ export function decodeSources(
 
 /**
  * Returns the resources of one kind in the manifests. If a resource already exists (in `placed`), the result contains
- * the uid, status and annotations of the existing resource.
+ * the uid, status and annotations of the existing resource. As on an API server, a changed spec increases the generation.
  */
 export function resourcesIn<K extends KindName>(
   kind: K,
@@ -80,7 +81,8 @@ export function resourcesIn<K extends KindName>(
   return ofKind.map(({ key, spec, annotations }) => {
     const replaced = placed.get(keyText(key));
     if (replaced) {
-      const { metadata } = replaced;
+      const generation = replaced.metadata.generation + (sameValue(replaced.spec, spec) ? 0 : 1);
+      const metadata = { ...replaced.metadata, generation };
       return { ...replaced, spec, metadata: { ...metadata, annotations: { ...metadata.annotations, ...annotations } } };
     }
     const identity = { uid: createUid(random), generation: 1, resourceVersion: '1', creationTimestamp };

@@ -255,6 +255,26 @@ describe('the plan of an export', () => {
     },
   );
 
+  test('says that a failed export does not run again before its spec changes', async () => {
+    const conditions = [
+      { ...condition, type: 'Failed', reason: 'DeadlineExceeded', message: 'The deadline has passed.' },
+    ];
+    const spec = '  activeDeadlineSeconds: 60';
+    const existing = { startTime: '2026-10-31T23:00:00Z', conditions };
+    const failed = await planOver(existing, searchExport(spec), { spec });
+    expect(failed.stdout).toContain('so no search starts: The deadline has passed.');
+    const raised = await planOver(existing, searchExport('  activeDeadlineSeconds: 86400'), { spec });
+    expect(raised.stdout).not.toContain('But:');
+  });
+
+  test('counts activeDeadlineSeconds from the start of an existing export', async () => {
+    const spec = '  activeDeadlineSeconds: 3600';
+    const hindrance = 'The export needs more time than activeDeadlineSeconds allows';
+    const started = (startTime: string) => planOver({ startTime }, searchExport(spec), { spec });
+    expect((await started('2026-10-31T23:00:00Z')).stdout).toContain(hindrance);
+    expect((await started('2026-10-31T23:55:00Z')).stdout).not.toContain('But:');
+  });
+
   test('of an unreadable export warns, and continues', async () => {
     const refused = {
       kind: 'Status',
