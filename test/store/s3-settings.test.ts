@@ -169,4 +169,23 @@ describe('a proxy', () => {
     await expect(destination.read('plan')).rejects.toMatchObject({ code: 'destination.away' });
     expect(asked).toEqual([]);
   });
+
+  test('is used for large uploads', async () => {
+    const destination = await open(settings, { HTTPS_PROXY: address() });
+    const content = Buffer.alloc(3 * 1024 * 1024);
+    await expect(destination.create('plan', content)).rejects.toMatchObject({ code: 'destination.away' });
+    expect(new Set(asked)).toEqual(new Set(['store.invalid:9000']));
+  });
+
+  test('is used for the token service of an identity, although the store is in NO_PROXY', async () => {
+    for (const name of ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY']) vi.stubEnv(name, undefined);
+    for (const name of ['AWS_CONFIG_FILE', 'AWS_SHARED_CREDENTIALS_FILE']) vi.stubEnv(name, '/no/such/file');
+    vi.stubEnv('AWS_ROLE_ARN', 'arn:aws:iam::123456789012:role/exporter');
+    vi.stubEnv('AWS_WEB_IDENTITY_TOKEN_FILE', import.meta.filename);
+    vi.stubEnv('AWS_ENDPOINT_URL_STS', 'https://sts.invalid');
+    const environment = { HTTPS_PROXY: address(), NO_PROXY: 'store.invalid' };
+    const destination = await open({ ...settings, credentials: 'ambient' }, environment);
+    await expect(destination.read('plan')).rejects.toMatchObject({ code: 'destination.away' });
+    expect(new Set(asked)).toEqual(new Set(['sts.invalid:443']));
+  });
 });

@@ -1,7 +1,4 @@
 /** Creates the Azure client with time limits, proxy settings and credentials. */
-
-import { Agent as HttpAgent } from 'node:http';
-import { Agent as HttpsAgent } from 'node:https';
 import {
   AnonymousCredential,
   BlobServiceClient,
@@ -10,10 +7,10 @@ import {
   type RequestPolicyFactory,
   StorageSharedKeyCredential,
 } from '@azure/storage-blob';
-import { getOrAdd } from '../../base/get-or-add.ts';
 import type { Environment } from '../../base/proxy-environment.ts';
 import { SecretText } from '../../base/secret-text.ts';
-import { agentProxy, checkTokensMayGoTo, maxConnections } from '../store/store-endpoint.ts';
+import { StoreAgents } from '../store/store-agents.ts';
+import { checkTokensMayGoTo } from '../store/store-endpoint.ts';
 import {
   type AzureCredentials,
   type AzureSettings,
@@ -34,10 +31,8 @@ export interface AzureConnection {
 
 /** Creates a client for a container without sending a request. */
 export async function connect(settings: AzureSettings, environment: Environment): Promise<AzureConnection> {
-  const agents = new Agents(environment);
   const address = serviceAddress(settings);
-  // Checks the proxy settings before the first request.
-  agents.of(address);
+  const agents = new StoreAgents(address, environment);
   const { credentials } = settings;
   const given = credentials === 'ambient' ? credentialsOf(settings, environment) : credentials;
   const { credential, query } = given ? fixedCredential(given) : await tokenCredential(address, agents);
@@ -70,7 +65,7 @@ function fixedCredential(given: AzureCredentials) {
   return { credential: new StorageSharedKeyCredential(given.accountName, given.accountKey.reveal()), query: '' };
 }
 
-async function tokenCredential(address: string, agents: Agents) {
+async function tokenCredential(address: string, agents: StoreAgents) {
   checkTokensMayGoTo(address);
   const { DefaultAzureCredential } = await import('@azure/identity');
   const credential = new DefaultAzureCredential({
@@ -90,7 +85,7 @@ async function tokenCredential(address: string, agents: Agents) {
   return { credential, query: '' };
 }
 
-function transportPolicy(agents: Agents): RequestPolicyFactory {
+function transportPolicy(agents: StoreAgents): RequestPolicyFactory {
   return {
     create: (next) => ({
       sendRequest(request) {
@@ -100,29 +95,4 @@ function transportPolicy(agents: Agents): RequestPolicyFactory {
       },
     }),
   };
-}
-
-/** HTTP agents for requests to the store: one for each proxy, and one for direct connections. */
-class Agents {
-  readonly #environment: Environment;
-  readonly #agents = new Map<string, HttpAgent | HttpsAgent>();
-
-  constructor(environment: Environment) {
-    this.#environment = environment;
-  }
-
-  of(url: string): HttpAgent | HttpsAgent {
-    const { protocol, origin } = new URL(url);
-    const proxyEnv = protocol === 'https:' ? agentProxy(new URL(origin), this.#environment) : {};
-    const key = `${protocol} ${proxyEnv.HTTPS_PROXY ?? ''}`;
-    const options = { keepAlive: true, maxSockets: maxConnections };
-    return getOrAdd(this.#agents, key, () =>
-      protocol === 'https:' ? new HttpsAgent({ ...options, proxyEnv }) : new HttpAgent(options),
-    );
-  }
-
-  close(): void {
-    for (const agent of this.#agents.values()) agent.destroy();
-    this.#agents.clear();
-  }
 }

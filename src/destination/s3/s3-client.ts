@@ -1,8 +1,7 @@
 /** Creates the S3 client with time limits and proxy settings. */
-import { isIP } from 'node:net';
 import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
-import { bareHost, type Environment } from '../../base/proxy-environment.ts';
-import { agentProxy, maxConnections } from '../store/store-endpoint.ts';
+import type { Environment } from '../../base/proxy-environment.ts';
+import { StoreAgents } from '../store/store-agents.ts';
 import type { S3Settings } from './s3-settings.ts';
 
 const defaultRegion = 'us-east-1';
@@ -16,7 +15,7 @@ const silent = () => {};
 
 export function createClient(settings: S3Settings, environment: Environment): S3Client {
   const { region = defaultRegion, endpoint, forcePathStyle, credentials } = settings;
-  const agent = { keepAlive: true, maxSockets: maxConnections };
+  const agents = new StoreAgents(endpoint ?? `https://s3.${region}.amazonaws.com`, environment);
   const config: S3ClientConfig = {
     region,
     maxAttempts,
@@ -35,18 +34,12 @@ export function createClient(settings: S3Settings, environment: Environment): S3
       requestTimeout: responseTimeoutMs,
       throwOnRequestTimeout: true,
       socketTimeout: responseTimeoutMs,
-      httpAgent: agent,
-      httpsAgent: { ...agent, proxyEnv: agentProxy(originOf(settings), environment) },
+      httpAgent: agents.http,
+      httpsAgent: agents.https,
     },
+    // Without this setting, the SDK sends `Expect: 100-continue` for large uploads, and may then ignore the agents.
+    expectContinueHeader: false,
     logger: { trace: silent, debug: silent, info: silent, warn: silent, error: silent },
   };
   return new S3Client(config);
-}
-
-/** Returns the scheme and host for requests to the store. */
-function originOf({ bucket, region = defaultRegion, endpoint, forcePathStyle }: S3Settings): URL {
-  const origin = new URL(endpoint ?? `https://s3.${region}.amazonaws.com`);
-  const isNamed = forcePathStyle !== true && !bucket.includes('.') && isIP(bareHost(origin)) === 0;
-  if (isNamed) origin.hostname = `${bucket}.${origin.hostname}`;
-  return origin;
 }

@@ -1,5 +1,5 @@
 /** Checks the settings of an object store, and finds its proxy and the limit on its connections. */
-import { type Environment, proxyCredentials, proxyFor, proxyProblem } from '../../base/proxy-environment.ts';
+import { type Environment, proxyFor, proxyProblem } from '../../base/proxy-environment.ts';
 import { destinationError } from './destination-error.ts';
 
 /** Maximum number of connections to a store. */
@@ -48,16 +48,6 @@ export function storeProxy(origin: URL, environment: Environment): URL | undefin
   } catch (cause) {
     throw destinationError('invalid', proxyProblem, cause);
   }
-}
-
-/** Returns the proxy settings for Node's HTTP agents. Empty for direct connections. */
-export function agentProxy(origin: URL, environment: Environment): { readonly HTTPS_PROXY?: string } {
-  const proxy = storeProxy(origin, environment);
-  if (!proxy) return {};
-  const { user, password } = proxyCredentials(proxy);
-  proxy.username = encodeURIComponent(user);
-  proxy.password = encodeURIComponent(password);
-  return { HTTPS_PROXY: proxy.href };
 }
 
 function invalid(message: string): Error {
