@@ -4,7 +4,7 @@
 
 import { userInfo } from 'node:os';
 import { join, resolve } from 'node:path';
-import { renderFinding } from '../../api/finding.ts';
+import { type PlacedFinding, renderFinding } from '../../api/finding.ts';
 import type { AnyResource } from '../../api/kinds.ts';
 import { systemClock } from '../../base/clock.ts';
 import { counted } from '../../base/number-text.ts';
@@ -47,8 +47,16 @@ export async function openDirectory(
     },
     secrets: { get: async (key) => view.secret(key) },
     ledgers: view.ledgers,
-    follow: (kind, namespace, onChange, signal) =>
-      view.follow(kind, (resources) => onChange(inOrder(resources, namespace)), signal),
+    follow: (kind, namespace, onChange, signal, onTrouble = () => {}) => {
+      let trouble: string | undefined;
+      const reportTrouble = () => {
+        const [first] = errorsOf(view);
+        const message = first && renderFinding(first);
+        if (message !== trouble) onTrouble(message);
+        trouble = message;
+      };
+      return view.follow(kind, (resources) => onChange(inOrder(resources, namespace)), signal, reportTrouble);
+    },
     annotate: (kind, key, { name, value }) =>
       writeUserRequest(directory, kind, key, { [name]: value ?? null }, { by: ports.user(), atMs: ports.clock.now() }),
     pauseOfAll: () => view.settings(),
@@ -66,9 +74,14 @@ export async function openDirectory(
   };
 }
 
+/** Returns the errors in the manifests of a directory, without the warnings. */
+function errorsOf(view: DirectoryView): readonly PlacedFinding[] {
+  return view.problems().filter(({ severity }) => severity === 'error');
+}
+
 /** Prints the first error in the manifests of a directory, and the number of other errors. */
 function warnOfErrors(dir: string, view: DirectoryView, { stderr }: Pick<CommandContext, 'stderr'>): void {
-  const [first, ...others] = view.problems().filter(({ severity }) => severity === 'error');
+  const [first, ...others] = errorsOf(view);
   if (first) stderr.write(`${renderFinding(first)}\n`);
   // Prints only the first error in full, so that many errors do not hide the output of the command.
   if (others.length > 0) {

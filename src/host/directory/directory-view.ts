@@ -34,13 +34,14 @@ export class DirectoryView extends DirectoryContents {
   }
 
   /**
-   * Calls `onChange` with all resources of a kind, immediately and after each change. Resolves when the signal is
-   * aborted.
+   * Calls `onChange` with all resources of a kind, immediately and after each change. Calls `onRead` after each read of
+   * the manifests. Resolves when the signal is aborted.
    */
   async follow<K extends KindName>(
     kind: K,
     onChange: (resources: readonly ResourceOf<K>[]) => void,
     signal: AbortSignal,
+    onRead: () => void = () => {},
   ): Promise<void> {
     let shown: readonly ResourceOf<K>[] | undefined;
     while (!signal.aborted) {
@@ -48,6 +49,7 @@ export class DirectoryView extends DirectoryContents {
         this.#reading = undefined;
       });
       await this.#reading;
+      if (!signal.aborted) onRead();
       const resources = [...this.resources(kind).list()];
       if (!signal.aborted && !sameValue(resources, shown)) onChange(resources);
       shown = resources;

@@ -144,6 +144,29 @@ describe('a directory', () => {
     await Promise.all([done, looking]);
   });
 
+  it('reports an error in a changed manifest while it is followed', async () => {
+    const { reader, clock } = await open();
+    const stop = new AbortController();
+    const troubles: (string | undefined)[] = [];
+    const done = reader.follow(
+      kind,
+      undefined,
+      () => {},
+      stop.signal,
+      (message) => troubles.push(message),
+    );
+    const reported = async (count: number) => {
+      for (let round = 0; round < 100 && troubles.length < count; round++) await clock.advance(100);
+    };
+    await writeFile(join(directory, 'production.yaml'), manifest('production').replace('19.500-1', 'newest'));
+    await reported(1);
+    await writeFile(join(directory, 'production.yaml'), manifest('production'));
+    await reported(2);
+    stop.abort();
+    await done;
+    expect(troubles).toEqual([expect.stringMatching(/production\.yaml:6:\d+: spec\.target\.version: /), undefined]);
+  });
+
   it('takes pause and resume as requests, without a change to the manifest', async () => {
     const run = async (command: typeof pauseCommand) => {
       const context = recordingContext();
