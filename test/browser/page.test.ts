@@ -239,6 +239,23 @@ describe('a change', () => {
   });
 });
 
+describe('a silent connection', () => {
+  test('counts as lost after 40 s, and is replaced', async () => {
+    const { page } = await openPage(browser, shown.url);
+    await page.clock.install();
+    await page.reload();
+    await page.getByText('Live', { exact: true }).waitFor();
+    // No connection that the page opens from now on gets a response.
+    await page.route('**/api/changes', () => {});
+    await page.clock.fastForward(40_000);
+    await page.getByText('The connection to logfleet ui is lost').waitFor();
+    await page.unrouteAll();
+    await page.clock.fastForward(5_000);
+    await page.getByText('Live', { exact: true }).waitFor();
+    await page.context().close();
+  });
+});
+
 describe('a list of ten thousand resources', () => {
   let many: ShownPage;
   beforeAll(async () => {

@@ -44,6 +44,11 @@ const maxRows = 200;
  * Number of rows in the HTML of the page, which are shown without another request. Forty rows fill even a tall screen.
  */
 const startRows = 40;
+/**
+ * Interval in ms between messages that show the page that the connection works. The page expects a message at least
+ * every 40 s (`silenceMs` in `page/server-data.ts`).
+ */
+const aliveMs = 15_000;
 /** HTML element that contains the first data of the page (`StartData`). */
 const startElement = '<script type="application/json" id="start">';
 /**
@@ -71,6 +76,7 @@ export class PageServer {
   /** Monotonic time in ms at which the last message about changes was sent. */
   #sentMs = Number.NEGATIVE_INFINITY;
   #timer: Timer | undefined;
+  #aliveTimer: Timer | undefined;
 
   constructor(options: PageServerOptions, place: PlaceMessage) {
     this.#options = options;
@@ -87,6 +93,7 @@ export class PageServer {
     const remedy = 'choose another port with --port, or omit the flag to use a free port';
     const address = { host: loopback, port: this.#options.port };
     this.#server = await startHttpServer(address, remedy, (request, response) => this.#respond(request, response));
+    this.#sendAlive();
     return `http://${loopback}:${this.#server.port}/`;
   }
 
@@ -98,6 +105,7 @@ export class PageServer {
 
   async close(): Promise<void> {
     this.#timer?.cancel();
+    this.#aliveTimer?.cancel();
     await this.#server?.close();
   }
 
@@ -106,7 +114,7 @@ export class PageServer {
     const content =
       refusalResponse(request, this.#server?.port ?? 0) ??
       this.#responseTo(URL.parse(request.url ?? '/', 'http://localhost'));
-    if (content === 'stream') this.#openStream(response);
+    if (content === 'stream') this.#openStream(request, response);
     else writeResponse(request, response, content);
   }
 
@@ -157,13 +165,23 @@ export class PageServer {
     return resource && detailOf(resource, this.#options.flags);
   }
 
-  #openStream(response: ServerResponse): void {
+  #openStream({ method }: IncomingMessage, response: ServerResponse): void {
     response.writeHead(200, { 'Content-Type': 'text/event-stream; charset=utf-8' });
+    if (method === 'HEAD') {
+      response.end();
+      return;
+    }
     this.#streams.add(response);
     response.on('close', () => this.#streams.delete(response));
     send(response, 'place', this.#place);
     // Tells the page to read all its data again, because it may have missed changes while the connection was lost.
     send(response, 'change', {});
+  }
+
+  /** Sends a message without content to all pages, now and at each interval. */
+  #sendAlive(): void {
+    for (const stream of this.#streams) send(stream, 'alive', {});
+    this.#aliveTimer = this.#options.clock.after(aliveMs, () => this.#sendAlive());
   }
 
   #collect(changed: readonly string[]): void {

@@ -11,7 +11,7 @@ export const everything: Filter = { kind: '', tone: '', text: '' };
 
 export async function readList(filter: Filter, offset: number, limit: number): Promise<ListPage> {
   const query = new URLSearchParams({ ...filter, offset: String(offset), limit: String(limit) });
-  return (await fetch(`/api/list?${query}`)).json();
+  return (await fetchData(`/api/list?${query}`)).json();
 }
 
 /** Details of a resource. Undefined while they are being read, and null if the resource does not exist. */
@@ -19,36 +19,63 @@ export type ShownDetail = ResourceDetail | undefined | null;
 
 /** Returns the details of a resource, or null if it does not exist. */
 export async function readDetail(id: string): Promise<ResourceDetail | null> {
-  const response = await fetch(`/api/resource?${new URLSearchParams({ id })}`);
+  const response = await fetchData(`/api/resource?${new URLSearchParams({ id })}`);
   return response.ok ? response.json() : null;
+}
+
+/** Sends a request, which fails if the response takes longer than ten seconds. */
+function fetchData(address: string): Promise<Response> {
+  return fetch(address, { signal: AbortSignal.timeout(10_000) });
 }
 
 interface Listener {
   onChange(message: ChangeMessage): void;
   onPlace(message: PlaceMessage): void;
-  /** Called with `false` when the connection is lost, and with `true` when it works again. */
+  /** Called with `false` when the connection is lost or silent, and with `true` when it works again. */
   onConnection(isConnected: boolean): void;
 }
 
+/** Maximum time in ms to wait for the server to accept a connection. */
+const openingMs = 5_000;
+/** Maximum time in ms without a message. The server sends a message at least every 15 s. */
+const silenceMs = 40_000;
+
 /**
  * Receives messages while the tab is visible. A hidden tab closes its connection, because a browser allows only a few
- * connections to the same server.
+ * connections to the same server. A connection without messages, for example through a broken tunnel, is replaced by a
+ * new one.
  */
 export function followChanges(listener: Listener): void {
   let source: EventSource | undefined;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const expectMessage = (withinMs: number) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      listener.onConnection(false);
+      update();
+    }, withinMs);
+  };
   const update = () => {
+    clearTimeout(timer);
     source?.close();
-    source = document.hidden ? undefined : open(listener);
+    source = document.hidden ? undefined : open(listener, expectMessage);
   };
   document.addEventListener('visibilitychange', update);
   update();
 }
 
-function open({ onChange, onPlace, onConnection }: Listener): EventSource {
+function open({ onChange, onPlace, onConnection }: Listener, expectMessage: (withinMs: number) => void): EventSource {
   const source = new EventSource('/api/changes');
-  source.addEventListener('change', (event) => onChange(JSON.parse(event.data)));
-  source.addEventListener('place', (event) => onPlace(JSON.parse(event.data)));
-  source.addEventListener('open', () => onConnection(true));
+  expectMessage(openingMs);
+  const listen = (type: string, onMessage: (event: MessageEvent) => void) =>
+    source.addEventListener(type, (event) => {
+      expectMessage(silenceMs);
+      onMessage(event);
+    });
+  listen('change', (event) => onChange(JSON.parse(event.data)));
+  listen('place', (event) => onPlace(JSON.parse(event.data)));
+  listen('alive', () => {});
+  listen('open', () => onConnection(true));
   // The browser reconnects automatically.
   source.addEventListener('error', () => onConnection(false));
   return source;

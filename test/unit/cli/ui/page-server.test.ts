@@ -7,11 +7,13 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { AnyResource } from '../../../../src/api/kinds.ts';
 import { systemClock } from '../../../../src/base/clock.ts';
 import { runProgram } from '../../../../src/cli/program.ts';
-import { refusalResponse } from '../../../../src/cli/ui/page-server.ts';
+import { PageServer, refusalResponse } from '../../../../src/cli/ui/page-server.ts';
+import { ResourceModel } from '../../../../src/cli/ui/resource-model.ts';
 import { uiCommand } from '../../../../src/cli/ui/ui.ts';
 import { MemoryReader } from '../../../support/memory-reader.ts';
 import { type RecordingContext, recordingContext } from '../../../support/recording-context.ts';
 import { exampleResources, shownResource } from '../../../support/shown-resources.ts';
+import { VirtualClock } from '../../../support/virtual-clock.ts';
 
 let reader: MemoryReader;
 let context: RecordingContext;
@@ -112,6 +114,10 @@ describe('a request', () => {
     expect(await ask({ method: 'HEAD' })).toMatchObject({ status: 200, body: '', headers });
   });
 
+  test('with the method HEAD for the stream of messages ends', async () => {
+    expect(await ask({ path: '/api/changes', method: 'HEAD' })).toMatchObject({ status: 200, body: '' });
+  });
+
   test('for an unknown path gets 404', async () => {
     expect(await ask({ path: '/../../etc/passwd' })).toMatchObject({ status: 404 });
   });
@@ -206,6 +212,18 @@ describe('the stream of messages', () => {
     expect(messages[0]).toEqual({ event: 'place', data: { place: 'the test', warnings: [] } });
     reader.replace(exampleResources(Date.now()).filter(({ metadata }) => metadata.name !== 'edge') as AnyResource[]);
     await expect.poll(() => messages.at(-1)?.data['changed']).toContain('cvp/network/edge');
+  });
+
+  test('has a message every 15 s, so that the page notices a broken connection', async () => {
+    const clock = new VirtualClock();
+    const place = { place: 'the test', warnings: [] };
+    const server = new PageServer({ port: 0, html: '', model: new ResourceModel(), flags: {}, clock }, place);
+    port = Number(new URL(await server.listen()).port);
+    const messages = openStream();
+    await expect.poll(() => messages.length).toBe(2);
+    await clock.advance(30_000);
+    await expect.poll(() => messages.map(({ event }) => event)).toEqual(['place', 'change', 'alive', 'alive']);
+    await server.close();
   });
 
   test('combines changes in quick succession into one message', async () => {
