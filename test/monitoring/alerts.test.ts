@@ -233,6 +233,32 @@ describe('the alerts', () => {
     expect(await testAlerts([{ name: 'incomplete', interval: '1m', series, queries }])).toMatchObject({ status: 0 });
   });
 
+  test('report a schedule with a failed run as late if several of its other runs are active or due', async () => {
+    const late = (name: string, active: number) => ({
+      [`logfleet_schedule_state{${name},state="Stalled",reason="RunsFailed",pod="a"}`]: '1x300',
+      [`logfleet_schedule_gaps{${name},pod="a"}`]: '1x300',
+      [`logfleet_schedule_due_timestamp_seconds{${name},pod="a"}`]: '1800x300',
+      [`logfleet_schedule_covered_seconds{${name},pod="a"}`]: '3600x300',
+      [`logfleet_schedule_active_runs{${name},pod="a"}`]: `${active}x300`,
+      [`logfleet_schedule_pending_runs{${name},pod="a"}`]: '0x300',
+    });
+    // The newest run of the daily schedule takes hours, but the next run is not due yet.
+    const daily = 'namespace="logging",schedule="daily"';
+    const series = { ...healthy, ...late(schedule, 2), ...late(daily, 1) };
+    const alert = (alertname: string, name: string) =>
+      `ALERTS{alertname="${alertname}",alertstate="firing",severity="warning",${name}}`;
+    const expected = [
+      alert('LogfleetScheduleGaps', schedule),
+      alert('LogfleetScheduleGaps', daily),
+      alert('LogfleetScheduleLate', schedule),
+    ];
+    const queries = [{ at: '220m', expr: firing, expected }];
+    expect(await testAlerts([{ name: 'late with gaps', interval: '1m', series, queries }])).toEqual({
+      status: 0,
+      output: expect.stringContaining('SUCCESS'),
+    });
+  });
+
   test('report one of several operators as down until it has been down for six hours', async () => {
     const info = (namespace: string, pod: string) =>
       `logfleet_build_info{namespace="${namespace}",pod="${pod}",version="0.1.0"}`;
