@@ -11,6 +11,7 @@ import { promtool } from './promtool.ts';
 
 interface Panel {
   readonly id: number;
+  readonly type: string;
   readonly title: string;
   readonly targets?: readonly { readonly expr: string; readonly legendFormat: string }[];
 }
@@ -23,6 +24,13 @@ test('every panel in the dashboard has its own id and title, and queries', () =>
   expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
   expect(new Set(panels.map(({ title }) => title)).size).toBe(panels.length);
   expect(queries.length).toBeGreaterThan(20);
+});
+
+// Grafana shows the results of only one query of a table at a time.
+test('every table in the dashboard has a single query', () => {
+  const tables = panels.filter(({ type }) => type === 'table');
+  expect(tables.length).toBeGreaterThan(1);
+  expect(tables.filter(({ targets = [] }) => targets.length !== 1)).toEqual([]);
 });
 
 test('the queries and legends keep resources with the same name in different namespaces apart', () => {
