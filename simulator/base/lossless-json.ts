@@ -1,4 +1,4 @@
-/** Parses JSON without rounding integers. JavaScript numbers would round 64-bit ids. */
+/** Parses and renders JSON without rounding integers. JavaScript numbers would round 64-bit ids. */
 
 /** Parses JSON. Returns integers beyond 2^53 as bigint. Throws SyntaxError if the JSON is invalid. */
 export function parseLosslessJson(text: string): unknown {
@@ -15,4 +15,17 @@ function keepWhole(_key: string, value: unknown, context: { readonly source?: st
 export function decimalId(value: unknown): string | undefined {
   const text = typeof value === 'number' || typeof value === 'bigint' ? String(value) : value;
   return typeof text === 'string' && /^[1-9]\d{0,18}$/.test(text) ? text : undefined;
+}
+
+const maxShownCharacters = 60;
+
+/** Renders a value from `parseLosslessJson` for an error message, and shortens long text. */
+export function shownJson(value: unknown): string {
+  const text = typeof value === 'bigint' ? String(value) : JSON.stringify(value, bigintAsText);
+  return text.length > maxShownCharacters ? `${text.slice(0, maxShownCharacters - 3)}...` : text;
+}
+
+/** Renders bigint values as strings. */
+function bigintAsText(_key: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? String(value) : value;
 }

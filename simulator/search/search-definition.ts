@@ -4,7 +4,7 @@
  */
 import { isRecord } from '../../src/base/record.ts';
 import type { TimeZone } from '../../src/base/time-zone.ts';
-import { parseLosslessJson } from '../base/lossless-json.ts';
+import { parseLosslessJson, shownJson } from '../base/lossless-json.ts';
 import { parseQuery, type Query } from '../query/query.ts';
 import { QueryError } from '../query/query-error.ts';
 import type { SearchSettings } from '../scenario/search-settings.ts';
@@ -90,7 +90,7 @@ function zoneOf(name: unknown, need: string | undefined): TimeZone | DefinitionP
   }
   const zone = typeof name === 'string' ? timeZoneOf(name.trim()) : undefined;
   const advice = 'use an IANA name such as Europe/Berlin, an offset such as +05:30, or a code such as PST';
-  return zone ?? problem('unknown.timezone', `There is no time zone ${shown(name)}; ${advice}.`);
+  return zone ?? problem('unknown.timezone', `There is no time zone ${shownJson(name)}; ${advice}.`);
 }
 
 function timeProblem(member: 'from' | 'to', body: RequestBody, time: WrittenTime): DefinitionProblem | undefined {
@@ -100,10 +100,10 @@ function timeProblem(member: 'from' | 'to', body: RequestBody, time: WrittenTime
     case 'missing':
       return problem(code, `${member} is missing; ${advice}.`);
     case 'wrongType':
-      return problem('unknown.time.type', `${member} is ${shown(body[member])}; ${advice}.`);
+      return problem('unknown.time.type', `${member} is ${shownJson(body[member])}; ${advice}.`);
     case 'invalid': {
       const why = time.reason === undefined ? '' : `, which ${time.reason}`;
-      return problem(code, `${member} is ${shown(body[member])}${why}; ${advice}.`);
+      return problem(code, `${member} is ${shownJson(body[member])}${why}; ${advice}.`);
     }
     case 'moment':
     case 'local':
@@ -137,17 +137,5 @@ function problem(code: string, message: string): DefinitionProblem {
 
 /** Creates the error for an invalid member. `wanted` describes the valid values. */
 function misfit(member: string, value: unknown, wanted: string): DefinitionProblem {
-  return problem('generic', `${member} is ${shown(value)}; use ${wanted}.`);
-}
-
-const maxShownCharacters = 60;
-
-function shown(value: unknown): string {
-  const text = typeof value === 'bigint' ? String(value) : JSON.stringify(value, bigintAsText);
-  return text.length > maxShownCharacters ? `${text.slice(0, maxShownCharacters - 3)}...` : text;
-}
-
-/** Renders bigint values as strings. */
-function bigintAsText(_key: string, value: unknown): unknown {
-  return typeof value === 'bigint' ? String(value) : value;
+  return problem('generic', `${member} is ${shownJson(value)}; use ${wanted}.`);
 }

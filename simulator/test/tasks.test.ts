@@ -88,7 +88,7 @@ describe('a task is refused (7.5)', () => {
     },
   };
   const [web, , cloud, away, gone] = [0, 1, 2, 3, 4].map((offset) => first + offset);
-  const cases: readonly [string, unknown, string | undefined | null | number, string][] = [
+  const cases: readonly [string, unknown, unknown, string][] = [
     ['without a collector', undefined, target, 'collector.invalid'],
     ['with null as collector', null, target, 'collector.invalid'],
     ['with a name as collector', 'web-0001', target, 'collector.invalid'],
@@ -99,7 +99,8 @@ describe('a task is refused (7.5)', () => {
     ['for a collector that does not run', away, target, 'collector.not.alive'],
     ['with an unknown version', web, '19.999-1', 'collector.version.invalid'],
     ['with an empty version', web, '', 'collector.version.invalid'],
-    ['with a version that is not a text', web, 19.5, 'collector.version.invalid'],
+    ['with a number as version', web, 19.5, 'collector.version.invalid'],
+    ['with an object as version', web, { toString: 1 }, 'collector.version.invalid'],
     ['with the first of two reasons: the type before the version', cloud, '19.999-1', 'collector.type.invalid'],
     ['with the first of two reasons: not alive before the version', away, '19.999-1', 'collector.not.alive'],
   ];

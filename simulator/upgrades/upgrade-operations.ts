@@ -1,6 +1,6 @@
 /** The four operations on collectors (sections 4.6 to 4.9 of docs/service.md). */
 import { isRecord } from '../../src/base/record.ts';
-import { decimalId, parseLosslessJson } from '../base/lossless-json.ts';
+import { decimalId, parseLosslessJson, shownJson } from '../base/lossless-json.ts';
 import type { SimulatedFleet } from '../collectors/fleet.ts';
 import { type CollectorLists, maySee } from '../collectors/listing.ts';
 import { type CallResult, refuse, type ServiceCall } from '../requests/call.ts';
@@ -16,7 +16,7 @@ export interface TaskDefinition {
    * Requested target version, or undefined if the request does not set one. `invalid` contains a value that is not a
    * string.
    */
-  readonly toVersion: string | undefined | { readonly invalid: unknown };
+  readonly toVersion: string | undefined | { readonly invalid: string };
 }
 
 export class UpgradeOperations {
@@ -89,7 +89,7 @@ export class UpgradeOperations {
     }
     const upgrade = settingsFor(collector, settings.upgrade);
     const asked = definition.toVersion;
-    if (typeof asked === 'object') return unknownVersion(JSON.stringify(asked.invalid), settings);
+    if (typeof asked === 'object') return unknownVersion(asked.invalid, settings);
     const toVersion = asked ?? (upgrade.withoutVersion === 'latest' ? settings.latestVersion : undefined);
     if (toVersion === undefined || !isOffered(toVersion, settings)) return unknownVersion(toVersion, settings);
     if (toVersion === collector.now.version && upgrade.toRunningVersion === 'refuse') {
@@ -116,7 +116,7 @@ export function readTaskDefinition(body: string): TaskDefinition | undefined {
     toVersion:
       toVersion === null || toVersion === undefined || typeof toVersion === 'string'
         ? (toVersion ?? undefined)
-        : { invalid: String(toVersion) },
+        : { invalid: shownJson(toVersion) },
   };
 }
 
