@@ -212,6 +212,12 @@ describe('the status codes of a task over time (3.2)', () => {
       ['6', '2 upgraded'],
     ],
     [
+      'do not depend on increments when the outcome has its own duration',
+      { increments: 3, outcomes: [{ end: 'succeed', duration: '4m' }] },
+      [4 * minute - 1, 4 * minute],
+      ['6', '2 upgraded'],
+    ],
+    [
       'stay 3 when the collector succeeds after the timeout',
       { duration: '40m' },
       [30 * minute, 40 * minute - 1, 40 * minute],

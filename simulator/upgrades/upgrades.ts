@@ -60,7 +60,7 @@ export class Upgrades {
     const outcome = foreign ? success : outcomeFor({ collector, toVersion }, attempt, upgrade, settings.seed);
     const span = foreign?.durationMs === undefined ? (outcome.duration ?? upgrade.duration) : fixed(foreign.durationMs);
     const draw = drawFor(settings.seed, 'duration', collector.id, attempt);
-    const unscaledMs = pickFrom(span, draw) * upgrade.increments;
+    const unscaledMs = pickFrom(span, draw) * (span === upgrade.duration ? upgrade.increments : 1);
     const durationMs = unscaledMs / settings.timeScale;
     const pendingAtMs = atMs + Math.min(upgrade.notStartedForMs / settings.timeScale, durationMs / 3);
     const task: SimulatedTask = {
