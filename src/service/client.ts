@@ -23,7 +23,7 @@ import { JobClient, jobsPath } from './jobs/job-client.ts';
 import type { JobOrder, OpenJob, SearchService } from './jobs/search-service.ts';
 import type { Call, CallOptions, CallResponse, Decode } from './requests/call.ts';
 import { Exchange, type ExchangeOptions } from './requests/exchange.ts';
-import { JobSession } from './requests/job-session.ts';
+import { CookieStore, JobSession } from './requests/job-session.ts';
 import { TransportError } from './transport/transport-failure.ts';
 
 const upgradesPath = '/v1/collectors/upgrades';
@@ -87,7 +87,7 @@ export class ServiceClient implements UpgradeService, SearchService {
       if (this.#areUpgradesOver) throw new TransportError('closed', 'the client has been closed');
       call.beforeSend?.();
     };
-    return this.#exchange.perform({ ...call, beforeSend }, decode);
+    return this.#exchange.perform({ ...call, beforeSend, cookies: new CookieStore(this.#clock) }, decode);
   }
 }
 

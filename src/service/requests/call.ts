@@ -1,6 +1,6 @@
 /** Types shared by the service's operations and `exchange.ts`. */
 import type { RequestClass } from '../budget/request-slot.ts';
-import type { JobSession } from './job-session.ts';
+import type { CookieStore, JobSession } from './job-session.ts';
 import type { Operation } from './operation.ts';
 import type { Streaming } from './response-stream.ts';
 
@@ -28,6 +28,8 @@ export interface Call extends CallOptions {
   readonly dueMs?: number | undefined;
   /** Search job that the call uses or creates. */
   readonly session?: JobSession | undefined;
+  /** Cookies of a call that has no `session`. They are sent only if the request is repeated or redirected. */
+  readonly cookies?: CookieStore | undefined;
 }
 
 /** Decodes the body of a successful response. Throws a `DecodeError` if the body is invalid. */

@@ -25,6 +25,7 @@ import {
 import { TransportError } from '../transport/transport-failure.ts';
 import type { Call, CallResponse, ResponseReader } from './call.ts';
 import { decodeErrorBody } from './error-body.ts';
+import type { CookieStore } from './job-session.ts';
 import { KeyCheck, KeyRejectedError } from './key-check.ts';
 import { operations } from './operation.ts';
 import { isRedirect, resolveRedirect } from './redirect.ts';
@@ -162,7 +163,7 @@ export class Exchange {
     for (let hops = 0; ; hops++) {
       const sent = await this.#send(call, url, reading);
       const { response, sentAtMs } = sent;
-      call.session?.cookies.store(url, response.setCookies);
+      cookiesOf(call)?.store(url, response.setCookies);
       if (!isRedirect(response.status)) {
         const value = this.#valueOf(call, url, reading, sent, home !== undefined && hops > 0);
         call.session?.answered(address, forGood, sentAtMs);
@@ -254,14 +255,15 @@ export class Exchange {
     const { transport, clock } = this.#options;
     const { operation, session } = call;
     const slot = await this.#slot(call, url);
-    const cookie = session?.cookies.header(url);
+    const cookies = cookiesOf(call);
+    const cookie = cookies?.header(url);
     const giveUp = new AbortController();
     const either = AbortSignal.any(call.signal ? [giveUp.signal, call.signal] : [giveUp.signal]);
     let sentAtMs: number | undefined;
     const onHead = (head: ResponseHead) => {
       slot.heard(head.headAtMs);
       // Stores the cookies first, because reading the body may fail.
-      session?.cookies.store(url, head.setCookies);
+      cookies?.store(url, head.setCookies);
       const problem = encodingProblem(head);
       if (problem !== undefined) throw new DecodeError(problem);
       session?.heard(sentAtMs ?? head.headAtMs);
@@ -358,6 +360,10 @@ export class Exchange {
     const detail = messageOf(cause);
     return this.#error(call, url, { failure, detail, cause, sentAtMs, status });
   }
+}
+
+function cookiesOf({ session, cookies }: Call): CookieStore | undefined {
+  return session?.cookies ?? cookies;
 }
 
 /** Reports whether no connection could be established, or the response does not come from the service. */

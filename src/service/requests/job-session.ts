@@ -9,7 +9,7 @@ import { type MissingJob, missingJob, type NoSuchJob } from './missing-job.ts';
 import type { ServiceAddress } from './service-address.ts';
 
 export class JobSession {
-  readonly cookies: JobCookies;
+  readonly cookies: CookieStore;
   /** True if a request to delete the job may have reached the service. */
   isDeleted = false;
   #address: ServiceAddress | undefined;
@@ -17,7 +17,7 @@ export class JobSession {
   #heardAtMs: number | undefined;
 
   constructor(clock: Clock) {
-    this.cookies = new JobCookies(clock);
+    this.cookies = new CookieStore(clock);
   }
 
   /** Address to which all requests for the job are sent. Undefined until the job has been created. */
@@ -64,13 +64,14 @@ export class JobSession {
   }
 }
 
-/** Maximum number of cookies per search job. */
+/** Maximum number of cookies in a store. */
 const maxCookies = 50;
 const maxCookieLength = 4096;
 /** Matches text that is valid in an HTTP header (RFC 9110, 5.5). */
 const sendable = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-export class JobCookies {
+/** Cookies that the service has set in responses to one call or to the calls of one search job. */
+export class CookieStore {
   readonly #clock: Clock;
   readonly #jar = new CookieJar();
   /** Names of stored cookies. */

@@ -1,6 +1,6 @@
 /** Tests the cookies of a search job (sections 5.1, 5.3 and 10.2 of docs/service.md). */
 import { describe, expect, test } from 'vitest';
-import { JobCookies } from '../../../../src/service/requests/job-session.ts';
+import { CookieStore } from '../../../../src/service/requests/job-session.ts';
 import type { TransportStep } from '../../../support/scripted-transport.ts';
 import { VirtualClock } from '../../../support/virtual-clock.ts';
 import { calls, good, harness, home, settled } from '../requests/harness.ts';
@@ -10,7 +10,7 @@ const job = new URL(`${home}/v1/search/jobs/A1/messages?offset=0&limit=1`);
 
 function jar(...setCookies: string[]) {
   const clock = new VirtualClock();
-  const cookies = new JobCookies(clock);
+  const cookies = new CookieStore(clock);
   cookies.store(jobs, setCookies);
   return { clock, cookies };
 }

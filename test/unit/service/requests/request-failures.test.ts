@@ -316,6 +316,21 @@ test('reads succeed after a reset or a spurious 401, within their number of atte
   expect(transport.written).toHaveLength(3);
 });
 
+test.each(['listBuilds', 'listCollectors', 'getTask'] as const)(
+  'after a spurious 401, %s is repeated with the cookies of the response (10.1)',
+  async (operation) => {
+    const world = harness([
+      { kind: 'response', status: 401, setCookies: ['NODE=7; Path=/'] },
+      good(operation),
+      good('listBuilds'),
+    ]);
+    await settled(world.clock, calls[operation](world));
+    // The next call does not send these cookies.
+    await settled(world.clock, world.client.listBuilds());
+    expect(world.transport.written.map(({ headers }) => headers.cookie)).toEqual([undefined, 'NODE=7', undefined]);
+  },
+);
+
 test('Retry-After, in seconds or as a date, is passed to the caller without waiting', async () => {
   const inSeconds = await failureOn('createTask', [
     { kind: 'response', status: 429, headers: { 'retry-after': '30' } },
