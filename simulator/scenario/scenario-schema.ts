@@ -161,7 +161,7 @@ export const scenarioSchema = object({
   task: object({
     requestTimeUnit: oneOf('ms', 's'),
     requestTimeMember: oneOf('requestTime', 'requestedTime'),
-    omit: listOf(oneOf('requestTime', 'message', 'toVersion', 'collectorId')),
+    omit: listOf(oneOf('requestTime', 'message')),
   }),
   limits: object({
     requestsPerSecond: count,

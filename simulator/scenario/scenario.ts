@@ -220,7 +220,7 @@ export interface ListScenario {
 export interface TaskScenario {
   readonly requestTimeUnit?: 'ms' | 's';
   readonly requestTimeMember?: 'requestTime' | 'requestedTime';
-  readonly omit?: readonly ('requestTime' | 'message' | 'toVersion' | 'collectorId')[];
+  readonly omit?: readonly ('requestTime' | 'message')[];
 }
 
 export interface LimitScenario {

@@ -49,6 +49,7 @@ describe('a problem is reported with file, line, column, path and remedy, for', 
       's.yaml:1:13: list.lag: 5 is not valid; use a duration, such as 90s, 3m or 1h30m',
     ],
     ['a value that is not in the list of values', 'list: {order: random}', 'use one of id, name, version, shuffled'],
+    ['a member that is never omitted', 'task: {omit: [collectorId]}', 'use one of requestTime, message'],
     [
       'a required member that is missing',
       'groups:\n  web: {version: 1.2-3}',

@@ -22,9 +22,8 @@ export function statusAt(task: SimulatedTask, atMs: number): number {
 /** Renders an upgrade task as JSON (section 4.8 of docs/service.md). */
 export function renderTask(task: SimulatedTask, atMs: number, settings: Settings['task']): string {
   const requestTime = Math.floor(settings.requestTimeUnit === 's' ? task.requestedMs / 1000 : task.requestedMs);
-  const members = [`"id":${task.id}`];
-  if (!settings.omit.includes('collectorId')) members.push(`"collectorId":${task.collector.id}`);
-  if (!settings.omit.includes('toVersion')) members.push(`"toVersion":${JSON.stringify(task.toVersion)}`);
+  const { id, collector, toVersion } = task;
+  const members = [`"id":${id}`, `"collectorId":${collector.id}`, `"toVersion":${JSON.stringify(toVersion)}`];
   if (!settings.omit.includes('requestTime')) members.push(`"${settings.requestTimeMember}":${requestTime}`);
   members.push(`"status":${statusAt(task, atMs)}`);
   if (!settings.omit.includes('message')) members.push(`"message":${JSON.stringify(task.finished?.message ?? '')}`);
