@@ -1,10 +1,12 @@
 /** Tests object store settings, such as encryption, storage class, region and proxies. */
 import { once } from 'node:events';
-import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterEach, beforeEach, describe, expect, inject, test, vi } from 'vitest';
+import { HeadBucketCommand } from '@aws-sdk/client-s3';
+import { afterEach, beforeEach, describe, expect, inject, onTestFinished, test, vi } from 'vitest';
 import { SecretText } from '../../src/base/secret-text.ts';
 import { openDestination } from '../../src/destination/open-destination.ts';
+import { createClient } from '../../src/destination/s3/s3-client.ts';
 import type { S3Settings } from '../../src/destination/s3/s3-settings.ts';
 import type { Destination } from '../../src/destination/store/destination.ts';
 import { makeBucket, openPlace, settingsOf, systemPorts } from './place.ts';
@@ -21,6 +23,15 @@ async function open(settings: S3Settings, environment: Record<string, string> = 
   const destination = await openDestination({ kind: 's3', settings }, { ...(await systemPorts()), environment });
   opened.push(destination);
   return destination;
+}
+
+/** Sets the variables with which EKS gives a pod the identity of its ServiceAccount. */
+function stubIdentity(tokenService: string): void {
+  for (const name of ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY']) vi.stubEnv(name, undefined);
+  for (const name of ['AWS_CONFIG_FILE', 'AWS_SHARED_CREDENTIALS_FILE']) vi.stubEnv(name, '/no/such/file');
+  vi.stubEnv('AWS_ROLE_ARN', 'arn:aws:iam::123456789012:role/exporter');
+  vi.stubEnv('AWS_WEB_IDENTITY_TOKEN_FILE', import.meta.filename);
+  vi.stubEnv('AWS_ENDPOINT_URL_STS', tokenService);
 }
 
 describe('requests to a store', () => {
@@ -135,6 +146,43 @@ describe('credentials of the environment', () => {
   });
 });
 
+describe('a request', () => {
+  const silenceMs = 1_000;
+
+  async function send(listener: RequestListener): Promise<unknown> {
+    const server = createServer(listener).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const client = createClient(
+      { bucket: 'audit-logs', root: '', endpoint, forcePathStyle: true, credentials },
+      {},
+      silenceMs,
+    );
+    onTestFinished(() => {
+      client.destroy();
+      server.close().closeAllConnections();
+    });
+    return client.send(new HeadBucketCommand({ Bucket: 'audit-logs' }));
+  }
+
+  test('may take longer than the limit on silence, as long as data arrives', async () => {
+    const response = send((_, response) => {
+      let sent = 0;
+      const timer = setInterval(() => {
+        response.writeProcessing();
+        if (++sent * 100 <= 2 * silenceMs) return;
+        clearInterval(timer);
+        response.end();
+      }, 100);
+    });
+    await expect(response).resolves.toMatchObject({ $metadata: { httpStatusCode: 200 } });
+  });
+
+  test('fails if the store is silent', async () => {
+    await expect(send(() => {})).rejects.toMatchObject({ name: 'TimeoutError' });
+  });
+});
+
 describe('a proxy', () => {
   let proxy: Server;
   const asked: string[] = [];
@@ -178,11 +226,7 @@ describe('a proxy', () => {
   });
 
   test('is used for the token service of an identity, although the store is in NO_PROXY', async () => {
-    for (const name of ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY']) vi.stubEnv(name, undefined);
-    for (const name of ['AWS_CONFIG_FILE', 'AWS_SHARED_CREDENTIALS_FILE']) vi.stubEnv(name, '/no/such/file');
-    vi.stubEnv('AWS_ROLE_ARN', 'arn:aws:iam::123456789012:role/exporter');
-    vi.stubEnv('AWS_WEB_IDENTITY_TOKEN_FILE', import.meta.filename);
-    vi.stubEnv('AWS_ENDPOINT_URL_STS', 'https://sts.invalid');
+    stubIdentity('https://sts.invalid');
     const environment = { HTTPS_PROXY: address(), NO_PROXY: 'store.invalid' };
     const destination = await open({ ...settings, credentials: 'ambient' }, environment);
     await expect(destination.read('plan')).rejects.toMatchObject({ code: 'destination.away' });

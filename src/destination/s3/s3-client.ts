@@ -8,12 +8,19 @@ const defaultRegion = 'us-east-1';
 /** Maximum number of attempts per request. With this limit, an unavailable store is reported within four minutes. */
 const maxAttempts = 3;
 const connectTimeoutMs = 5_000;
-/** Maximum time in ms without new data while a request waits for its response. */
-const responseTimeoutMs = 60_000;
+/**
+ * Maximum time in ms without data on a connection while a request is running. The total time of a request has no limit,
+ * because a large upload over a slow network can take minutes.
+ */
+const defaultSilenceMs = 60_000;
 
 const silent = () => {};
 
-export function createClient(settings: S3Settings, environment: Environment): S3Client {
+export function createClient(
+  settings: S3Settings,
+  environment: Environment,
+  silenceMs: number = defaultSilenceMs,
+): S3Client {
   const { region = defaultRegion, endpoint, forcePathStyle, credentials } = settings;
   const agents = new StoreAgents(endpoint ?? `https://s3.${region}.amazonaws.com`, environment);
   const config: S3ClientConfig = {
@@ -31,9 +38,7 @@ export function createClient(settings: S3Settings, environment: Environment): S3
     }),
     requestHandler: {
       connectionTimeout: connectTimeoutMs,
-      requestTimeout: responseTimeoutMs,
-      throwOnRequestTimeout: true,
-      socketTimeout: responseTimeoutMs,
+      socketTimeout: silenceMs,
       httpAgent: agents.http,
       httpsAgent: agents.https,
     },
