@@ -146,6 +146,48 @@ describe('credentials of the environment', () => {
   });
 });
 
+describe('an error response', () => {
+  const settings = (endpoint: string): S3Settings => {
+    return { bucket: 'audit-logs', root: '', endpoint, insecure: true, forcePathStyle: true, credentials };
+  };
+  const body = (code: string) => `<Error><Code>${code}</Code><Message>so it is</Message></Error>`;
+
+  async function serve(status: number, body: string, headers: Record<string, string> = {}): Promise<string> {
+    const server = createServer((request, response) => {
+      request.resume().on('end', () => response.writeHead(status, headers).end(body));
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    onTestFinished(() => void server.close());
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  }
+
+  test.each([
+    [403, 'AccessDenied', 'destination.credentials', "the role's trust policy"],
+    [400, 'InvalidIdentityToken', 'destination.credentials', "the role's trust policy"],
+    [400, 'ExpiredTokenException', 'destination.credentials', "the role's trust policy"],
+    [400, 'Throttling', 'destination.away', 'logfleet will try again'],
+    [400, 'IDPCommunicationError', 'destination.away', 'logfleet will try again'],
+    [503, 'ServiceUnavailable', 'destination.away', 'logfleet will try again'],
+  ])('of the token service, %d %s, is not taken for an error of the store', async (status, code, expected, advice) => {
+    stubIdentity(await serve(status, `<ErrorResponse>${body(code)}</ErrorResponse>`));
+    const destination = await open({ ...settings('http://store.invalid'), credentials: 'ambient' });
+    const error = await destination.read('plan').catch((cause: Error) => cause);
+    expect(error).toMatchObject({ code: expected, message: expect.stringContaining(`${code}: so it is; `) });
+    expect((error as Error).message).toContain(advice);
+  });
+
+  test.each([
+    [301, 'PermanentRedirect', { 'x-amz-bucket-region': 'eu-west-1' }, "set region to the bucket's region, eu-west-1"],
+    [307, 'TemporaryRedirect', {}, "set region to the bucket's region"],
+  ])('for a bucket in another region, %d %s, names the region', async (status, code, headers, advice) => {
+    const destination = await open(settings(await serve(status, body(code), headers)));
+    await expect(destination.read('plan')).rejects.toMatchObject({
+      code: 'destination.invalid',
+      message: `cannot read plan in s3://audit-logs: ${code}: so it is; ${advice}`,
+    });
+  });
+});
+
 describe('a request', () => {
   const silenceMs = 1_000;
 

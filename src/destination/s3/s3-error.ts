@@ -1,5 +1,15 @@
 /** Classifies S3 errors by their codes, and adds advice for users. */
+import { S3ServiceException } from '@aws-sdk/client-s3';
 import { failuresByCode, firstCode, StoreErrors } from '../store/store-error.ts';
+import { regionForm } from './s3-settings.ts';
+
+/** Error code for users if the token service refuses to issue credentials for an identity. */
+const noToken = 'TokenError';
+/** Error code for users if the token service cannot issue credentials at the moment. */
+const noTokenNow = 'TokenServiceUnavailable';
+/** Codes of temporary errors of the token service with HTTP status 400. */
+const temporaryTokenCodes: readonly string[] = ['Throttling', 'ThrottlingException', 'IDPCommunicationError'];
+const redirectCodes: readonly string[] = ['PermanentRedirect', 'TemporaryRedirect'];
 
 const failureOfCode = failuresByCode({
   missing: ['NoSuchBucket'],
@@ -11,20 +21,20 @@ const failureOfCode = failuresByCode({
   denied: ['AccessDenied', 'AllAccessDisabled', 'AccountProblem'],
   credentials: [
     ...['InvalidAccessKeyId', 'SignatureDoesNotMatch', 'ExpiredToken', 'InvalidToken', 'TokenRefreshRequired'],
-    ...['CredentialsProviderError'],
+    ...['CredentialsProviderError', noToken],
     // versitygw, an S3-compatible store, uses this code for an unknown access key.
     'XAdminUserNotFound',
     // Node.js error for invalid characters in an HTTP header. Only the credentials can contain such characters.
     'ERR_INVALID_CHAR',
   ],
   invalid: [
-    ...['AuthorizationHeaderMalformed', 'PermanentRedirect', 'TemporaryRedirect', 'IllegalLocationConstraintException'],
+    ...['AuthorizationHeaderMalformed', 'IllegalLocationConstraintException', ...redirectCodes],
     ...['InvalidStorageClass', 'InvalidBucketName', 'InvalidEncryptionAlgorithmError'],
   ],
   // Codes of temporary errors with HTTP status 400 or 403.
   away: [
     ...['RequestTimeout', 'IncompleteBody', 'BadDigest', 'XAmzContentSHA256Mismatch', 'XAmzContentChecksumMismatch'],
-    ...['ThrottlingException', 'RequestTimeTooSkewed'],
+    ...['ThrottlingException', 'RequestTimeTooSkewed', noTokenNow],
   ],
   unsupported: ['NotImplemented'],
   full: ['QuotaExceeded', 'InsufficientStorage', 'XMinioStorageFull', 'XMinioAdminBucketQuotaExceeded'],
@@ -41,14 +51,40 @@ const advice = {
 };
 
 export const s3Errors: StoreErrors = new StoreErrors({
-  ...{ codeOf: s3ErrorCode, statusOf: s3HttpStatus, advice },
+  ...{ codeOf: s3ErrorCode, statusOf: s3HttpStatus, advice, specialAdvice, messageOf },
   failureOfCode: (code) => (code.startsWith('KMS') ? 'invalid' : failureOfCode(code)),
   failureByStatus: { 401: 'denied', 501: 'unsupported' },
 });
 
 export function s3ErrorCode(cause: unknown): string {
+  const code = receivedCode(cause);
+  if (!isOfTokenService(cause)) return code;
+  return cause.$fault === 'server' || temporaryTokenCodes.includes(code) ? noTokenNow : noToken;
+}
+
+/** Returns the error code in the response, or the code of an error without a response. */
+function receivedCode(cause: unknown): string {
   const { name, code, Code } = (cause ?? {}) as { name?: unknown; code?: unknown; Code?: unknown };
   return firstCode(Code, code, name);
+}
+
+/** Reports whether a service other than S3 returned the error. The SDK gets temporary credentials from such services. */
+function isOfTokenService(cause: unknown): cause is { readonly $fault: unknown } {
+  return cause instanceof Error && '$fault' in cause && !(cause instanceof S3ServiceException);
+}
+
+/** Returns the message. For an error of the token service, the message begins with the received code. */
+function messageOf(cause: Error): string {
+  return isOfTokenService(cause) ? `${receivedCode(cause)}: ${cause.message}` : cause.message;
+}
+
+function specialAdvice(cause: unknown): string | undefined {
+  const code = s3ErrorCode(cause);
+  if (code === noToken) return "correct the identity's role (such as AWS_ROLE_ARN) and the role's trust policy";
+  if (!redirectCodes.includes(code)) return undefined;
+  const { $response } = cause as { $response?: { readonly headers?: Readonly<Record<string, string>> } };
+  const region = $response?.headers?.['x-amz-bucket-region'] ?? '';
+  return `set region to the bucket's region${regionForm.test(region) ? `, ${region}` : ''}`;
 }
 
 /** Returns the HTTP status of the response, or undefined if there was none. */

@@ -35,7 +35,7 @@ export interface S3Settings {
 
 /** Amazon S3's naming rule for buckets. */
 const bucketForm = /^(?=.{3,63}$)[a-z0-9][a-z0-9.-]*[a-z0-9]$/;
-const regionForm = /^[a-z0-9-]{1,64}$/;
+export const regionForm = /^[a-z0-9-]{1,64}$/;
 
 /**
  * Checks the settings. Throws `destination.name` if the folder name is invalid, and `destination.invalid` for other

@@ -17,6 +17,8 @@ export interface StoreErrorRules {
   /** Kinds of failure for HTTP statuses that have a different meaning in this store than in others. */
   readonly failureByStatus?: Readonly<Record<number, DestinationFailure>>;
   readonly advice: Advice;
+  /** Returns the advice for a specific error, instead of the advice for its kind of failure. */
+  readonly specialAdvice?: (cause: unknown) => string | undefined;
   /** Returns the part of the error's message that users see. The default is the whole message. */
   readonly messageOf?: (cause: Error) => string;
   /** Returns a copy of the error without secrets. */
@@ -33,10 +35,11 @@ export class StoreErrors {
   /** Returns the error for a failed action, with advice for users. `act` is the action, such as `write a/b`. */
   error(act: string, cause: unknown): LogfleetError {
     if (cause instanceof LogfleetError) return cause;
-    const { codeOf, advice, messageOf = ({ message }) => message, withoutSecrets = (same) => same } = this.#rules;
+    const { codeOf, advice, specialAdvice, messageOf = ({ message }) => message } = this.#rules;
+    const { withoutSecrets = (same) => same } = this.#rules;
     const failure = this.failureOf(cause);
     const reason = reasonOf(codeOf(cause), cause instanceof Error ? messageOf(cause) : '');
-    const hint = advice[failure] ?? commonAdvice[failure];
+    const hint = specialAdvice?.(cause) ?? advice[failure] ?? commonAdvice[failure];
     const message = `cannot ${act}: ${reason}${hint === undefined ? '' : `; ${hint}`}`;
     return destinationError(failure, message, withoutSecrets(cause));
   }
