@@ -62,7 +62,8 @@ export function scheduleHealth(input: ScheduleHealthInput): Health {
   const isActive = atOnce === 0 ? '' : ` ${activeText}.`;
   const rested = nextDueMs === undefined && atOnce === 0 ? reasons.scheduleEnded : reasons.upToDate;
   const reason = incomplete.length > 0 ? reasons.exportedIncomplete : rested;
-  const next = nextDueMs === undefined ? 'The schedule has ended.' : `The next run is due at ${isoSeconds(nextDueMs)}.`;
+  const end = atOnce === 0 ? 'The schedule has ended.' : 'No more runs will be created.';
+  const next = nextDueMs === undefined ? end : `The next run is due at ${isoSeconds(nextDueMs)}.`;
   return { ...resting, ready: 'True', reason, message: `${covered}${isActive} ${next}` };
 }
 
@@ -74,9 +75,11 @@ function incompleteText(runs: readonly Run[]): string {
   return ` ${are} not proven complete, for example ${latest.name}. To look for missing rows, export the same time range with another SearchExport.`;
 }
 
-function coveredText({ isOldestCovered, coveredUntilMs, lastTickMs = 0 }: ScheduleDecision): string {
+function coveredText(decision: ScheduleDecision): string {
+  const { isOldestCovered, coveredUntilMs, lastTickMs = 0, pending, unfinished } = decision;
   if (isOldestCovered) return `Everything until ${isoSeconds(coveredUntilMs)} is exported.`;
-  if (lastTickMs <= coveredUntilMs) return 'No run is due yet.';
+  // If the schedule ends before the first cron time after its start, it has a run but no cron time.
+  if (lastTickMs <= coveredUntilMs && pending + unfinished.length === 0) return 'No run is due yet.';
   return `The oldest time range, from ${isoSeconds(coveredUntilMs)}, is not exported yet.`;
 }
 

@@ -218,8 +218,13 @@ export class ScheduleRuntime {
   #settings(resource: SearchExportSchedule, calendar: TickCalendar): Omit<ScheduleSettings, 'maxRunning'> {
     const { spec, metadata } = resource;
     const { maxActive, backfillOrder, successfulRunsHistoryLimit, failedRunsHistoryLimit } = spec;
+    const times = scheduleTimes(resource, rangeOf(spec), calendar, this.#stored?.startMs);
+    if (times.startMs >= times.endMs) {
+      const problem = `is not after the start of the schedule (${isoSeconds(times.startMs)})`;
+      throw invalid('spec.endTime', { problem, remedy: 'set startTime to export older logs' });
+    }
     return {
-      ...scheduleTimes(resource, rangeOf(spec), calendar, this.#stored?.startMs),
+      ...times,
       name: metadata.name,
       ...{ maxActive, backfillOrder, successfulRunsHistoryLimit, failedRunsHistoryLimit },
     };

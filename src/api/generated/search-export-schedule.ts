@@ -23,8 +23,8 @@ export interface SearchExportScheduleSpec {
    */
   readonly startTime?: string;
   /**
-   * End of the last run's time range (exclusive), in whole seconds, for example `2027-01-01T00:00:00`. Without
-   * `endTime`, the schedule has no end.
+   * End of the last run's time range (exclusive), in whole seconds, for example `2027-01-01T00:00:00`. `endTime` must
+   * be later than the start of the schedule. Without `endTime`, the schedule has no end.
    */
   readonly endTime?: string;
   /**

@@ -182,6 +182,18 @@ describe('a schedule', () => {
     await expectCovered(world, startMs, startMs + 2 * hourMs);
   });
 
+  test.each([
+    ['before', '2026-11-01T04:00:00Z', 'False', reasons.invalidSpec, 0],
+    ['after', '2026-11-01T05:30:00Z', 'True', reasons.scheduleEnded, 1],
+  ])('reports an endTime %s its start, if it has no startTime', async (_, endTime, status, reason, count) => {
+    const world = new ScheduleWorld({ messages });
+    world.add({ endTime });
+    world.start();
+    await world.world.clock.advance(hourMs);
+    expect(world.ready).toMatchObject({ status, reason });
+    expect(world.records()).toHaveLength(count);
+  });
+
   test('recreates a run that a user deletes', async () => {
     const world = new ScheduleWorld({ messages, scenario: { search: { duration: '60s' } } });
     world.add();

@@ -50,6 +50,20 @@ test('no run is due before the first cron time', () => {
   });
 });
 
+test('a run between two cron times is active until the schedule has ended', () => {
+  const ending = { pending: 0, lastTickMs: startMs - hourMs, nextDueMs: undefined };
+  expect(healthOf({ ...ending, unfinished: [activeRun('errors-a')] })).toMatchObject({
+    reason: 'UpToDate',
+    message:
+      'The oldest time range, from 2026-10-04T22:00:00Z, is not exported yet. 1 run is active. No more runs will be created.',
+  });
+  const ended = { ...ending, unfinished: [], coveredUntilMs: startMs + hourMs / 2, isOldestCovered: true };
+  expect(healthOf(ended)).toMatchObject({
+    reason: 'ScheduleEnded',
+    message: 'Everything until 2026-10-04T22:30:00Z is exported. The schedule has ended.',
+  });
+});
+
 test('a stalled run whose time range is exported does not stall the schedule', () => {
   const change = { unfinished: [], pending: 0, coveredUntilMs: startMs + 6 * hourMs, isOldestCovered: true };
   expect(healthOf(change, [{ ...activeRun('errors-a'), state: 'Stalled' }])).toMatchObject({ reason: 'UpToDate' });
