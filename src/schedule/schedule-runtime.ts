@@ -94,8 +94,11 @@ export class ScheduleRuntime {
    * in ms), by the name of the run.
    */
   readonly #taken = new SparseMap<string, number>();
-  /** Error of the last attempt to create a run. Undefined if this attempt succeeded. */
-  #refusal: LogfleetError | undefined;
+  /**
+   * Error of the last attempt to create a run, with the generation of the schedule at that time. Undefined if this
+   * attempt succeeded.
+   */
+  #refusal: { readonly error: LogfleetError; readonly generation: number } | undefined;
 
   constructor({ metadata }: SearchExportSchedule, options: ScheduleRuntimeOptions) {
     const { namespace, name, uid } = metadata;
@@ -152,7 +155,9 @@ export class ScheduleRuntime {
     // The runs in `repeat` have just been deleted, so the status must not treat them as existing runs.
     const left = runs.filter((run) => !repeat.includes(run));
     this.#assertLeading();
-    const refusal = create.length > 0 ? this.#refusal : undefined;
+    // After a change of the spec, the error no longer applies, because the user may have corrected the template.
+    const isCurrent = create.length > 0 && this.#refusal?.generation === resource.metadata.generation;
+    const refusal = isCurrent ? this.#refusal?.error : undefined;
     const delayMs = await this.#publish(resource, refusal, { ...found, runs: left });
     if (this.#publisher.isOutdated) return requeue(delayMs, false);
     for (const run of decision.remove) await this.#remove(run);
@@ -352,7 +357,7 @@ export class ScheduleRuntime {
     return found !== undefined && found.metadata.owner?.uid !== this.uid;
   }
 
-  async #create({ spec }: SearchExportSchedule, span: TimeRange): Promise<void> {
+  async #create({ spec, metadata: { generation } }: SearchExportSchedule, span: TimeRange): Promise<void> {
     const { host, clock, log } = this.#options;
     const { namespace, name: schedule } = this.#owner;
     const name = runName(schedule, span);
@@ -371,7 +376,7 @@ export class ScheduleRuntime {
       (result === 'taken' ? this.#taken : this.#created).set(name, clock.monotonic());
       if (result === 'created') log.info('a run is created', { run: name });
     } catch (error) {
-      if (error instanceof LogfleetError) this.#refusal = error;
+      if (error instanceof LogfleetError) this.#refusal = { error, generation };
       throw error;
     }
   }

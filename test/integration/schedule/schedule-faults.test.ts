@@ -1,8 +1,10 @@
 /** Tests schedules with a faulty API server, and with resources changed by other clients (S1 to S6). */
 import { describe, expect, test } from 'vitest';
 import { reasons } from '../../../src/api/conditions.ts';
+import type { SearchExportSchedule } from '../../../src/api/kinds.ts';
 import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
 import type { RequestInfo } from '../../support/memory-api-server.ts';
+import { recordReports } from '../../support/reports.ts';
 import { every, exportsCollection, exportsPath, ScheduleWorld, schedulesPath, startMs } from './schedule-world.ts';
 
 const runName = 'hourly-20261101t050000z-060000z';
@@ -112,6 +114,27 @@ describe('a schedule with faults', () => {
       expect(await world.until(() => world.ready?.reason === reasons.upToDate, hourMs)).toBe(true);
     },
   );
+
+  test('does not report a refused creation for a template that has been corrected since', async () => {
+    const world = new ScheduleWorld();
+    world.add();
+    const { api } = world.world;
+    let isRefusing = true;
+    api.onRequest = (info) =>
+      info.method === 'POST' && isOfRuns(info) && isRefusing
+        ? { kind: 'status', status: 422, when: 'before' }
+        : undefined;
+    const { statuses } = recordReports<NonNullable<SearchExportSchedule['status']>>(api, 'hourly');
+    world.start();
+    expect(await world.until(() => world.ready?.status === 'False', 2 * hourMs)).toBe(true);
+    await world.world.clock.advance(1_000);
+    isRefusing = false;
+    world.patch({ spec: { template: { spec: { query: '_raw=*' } } } });
+    const { generation } = world.schedule.metadata;
+    expect(await world.until(() => world.records().length === 1, hourMs)).toBe(true);
+    const since = statuses.filter(({ observedGeneration }) => observedGeneration === generation);
+    expect(new Set(since.map(({ summary }) => summary?.state))).toEqual(new Set([reasons.upToDate]));
+  });
 
   test('repeats a failed run on request once its finalizer is removed', async () => {
     const messages = [
