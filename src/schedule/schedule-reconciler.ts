@@ -15,7 +15,7 @@ import { type ExportPlaces, exportSettings } from '../export/resource/export-set
 import type { Host, ResourceKey } from '../host/host.ts';
 import { RunIndex } from './run-index.ts';
 import { measureSchedules } from './schedule-metrics.ts';
-import { ScheduleRuntime } from './schedule-runtime.ts';
+import { ScheduleRuntime, scheduleWaiterOf } from './schedule-runtime.ts';
 import { TickCalendars } from './tick-calendar.ts';
 
 export interface ScheduleReconcilerOptions extends Omit<Ports, 'random'> {
@@ -61,7 +61,10 @@ export class ScheduleReconciler implements Reconciler {
     const resource = host.resources('SearchExportSchedule').get(key);
     const id = keyText(key);
     if (resource?.metadata.uid !== this.#runtimes.get(id)?.uid) this.#runtimes.delete(id);
-    if (!resource || resource.metadata.deletionTimestamp !== undefined) return finished;
+    if (!resource || resource.metadata.deletionTimestamp !== undefined) {
+      this.#options.accounts.secrets.leave(scheduleWaiterOf(key));
+      return finished;
+    }
     // Without a list of the runs, the schedule could create a run twice.
     if (!host.resources('SearchExport').synced()) return requeue(listDelayMs, false);
     const writer = await this.#options.writer();
@@ -90,7 +93,7 @@ export class ScheduleReconciler implements Reconciler {
   }
 
   #begin(resource: SearchExportSchedule, writer: Writer): ScheduleRuntime {
-    const { host, clock, log, places, accounts } = this.#options;
+    const { host, clock, log, places, accounts, enqueue } = this.#options;
     const term = this.#term;
     const { namespace, name, uid } = resource.metadata;
     const { secretMaxAgeMs } = exportSettings;
@@ -101,6 +104,7 @@ export class ScheduleReconciler implements Reconciler {
       log: log.with({ namespace, schedule: name }),
       destination: new DestinationChoice({ secrets: accounts.secrets, places, clock, secretMaxAgeMs }),
       openDestination: this.#options.openDestination ?? open,
+      enqueue: () => enqueue({ namespace, name }),
       runs: () => this.#index.runsOf(uid),
       draining: () => this.#isDraining,
       calendars: this.#calendars,

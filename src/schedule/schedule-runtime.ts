@@ -17,6 +17,7 @@ import { scheduleProblem, timeZoneProblem } from '../api/schedule-check.ts';
 import { assert } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
 import { failure, LogfleetError } from '../base/errors.ts';
+import { keyText } from '../base/key-text.ts';
 import type { Logger } from '../base/log.ts';
 import { stallRetryMs } from '../base/retry-delay.ts';
 import { SparseMap, SparseSet } from '../base/sparse.ts';
@@ -37,7 +38,8 @@ import {
 } from '../destination/schedule-records.ts';
 import type { Destination } from '../destination/store/destination.ts';
 import type { DestinationChoice } from '../export/resource/chosen-destination.ts';
-import type { Host, OwnerRef } from '../host/host.ts';
+import { storeSecretName } from '../export/resource/export-resource.ts';
+import type { Host, OwnerRef, ResourceKey } from '../host/host.ts';
 import { readCovered, readSpan } from './covered-time.ts';
 import { restoreRecord } from './lost-records.ts';
 import { runStateOf } from './run-index.ts';
@@ -62,6 +64,8 @@ export interface ScheduleRuntimeOptions {
   readonly accounts: Accounts;
   readonly destination: DestinationChoice;
   readonly openDestination: (settings: DestinationSettings) => Promise<Destination>;
+  /** Requests a reconcile of the schedule. */
+  readonly enqueue: () => void;
   /** Existing runs of the schedule. */
   readonly runs: () => readonly SearchExport[];
   readonly draining: () => boolean;
@@ -309,17 +313,31 @@ export class ScheduleRuntime {
     this.#stored = { startMs, recorded: union([...recorded, ...runs.map(({ span }) => span)]) };
   }
 
+  /**
+   * Opens the destination, and closes it after `use`. After an error that a user must fix, the schedule waits for a
+   * change to the Secret of the destination (C2).
+   */
   async #withDestination<T>(
     { metadata, spec }: SearchExportSchedule,
     use: (destination: Destination, layout: ScheduleLayout) => Promise<T>,
   ): Promise<T> {
-    const { destination: choice, openDestination } = this.#options;
-    const chosen = await choice.current({ metadata, spec: spec.template.spec });
-    const destination = await openDestination(chosen.settings);
+    const { destination: choice, openDestination, accounts, enqueue } = this.#options;
+    const { secrets } = accounts;
+    const { changes } = secrets;
+    const waiter = scheduleWaiterOf(metadata);
     try {
-      return await use(destination, ScheduleLayout.of(metadata.name));
-    } finally {
-      await destination.close();
+      const chosen = await choice.current({ metadata, spec: spec.template.spec });
+      const destination = await openDestination(chosen.settings);
+      const result = await use(destination, ScheduleLayout.of(metadata.name)).finally(() => destination.close());
+      secrets.leave(waiter);
+      return result;
+    } catch (error) {
+      const name = storeSecretName(spec.template.spec.destination);
+      if (name !== undefined && error instanceof LogfleetError && error.handling.kind === 'stall') {
+        choice.forget();
+        secrets.wait(waiter, [{ namespace: metadata.namespace, name }], changes, enqueue);
+      }
+      throw error;
     }
   }
 
@@ -403,6 +421,11 @@ export class ScheduleRuntime {
     });
     return this.#publisher.publish(resource, status, () => ({}), health);
   }
+}
+
+/** Returns the name under which a schedule waits for a change to the Secret of its destination. */
+export function scheduleWaiterOf(key: ResourceKey): string {
+  return `SearchExportSchedule ${keyText(key)}`;
 }
 
 interface StoredSchedule {

@@ -3,6 +3,7 @@ import { gunzipSync } from 'node:zlib';
 import { type Random, seededRandom } from '../../src/base/random.ts';
 import type { OperatorOptions } from '../../src/cli/operator/operator.ts';
 import type { CommitRecord } from '../../src/destination/commit-record.ts';
+import type { DestinationSettings } from '../../src/destination/open-destination.ts';
 import { Writer } from '../../src/destination/store/writer.ts';
 import type { ExportPlaces, ExportSettings } from '../../src/export/resource/export-settings.ts';
 import { MemoryDestination, MemoryStore } from './memory-destination.ts';
@@ -18,7 +19,7 @@ export class MemoryExports {
   readonly options: NonNullable<OperatorOptions['exports']>;
   /** Number of destinations that the operator has opened. */
   opened = 0;
-  onOpen: (destination: MemoryDestination) => void = () => {};
+  onOpen: (destination: MemoryDestination, settings: DestinationSettings) => void = () => {};
   #processes = 0;
 
   constructor({ settings = {}, places = {} }: MemoryExportsOptions = {}) {
@@ -27,10 +28,10 @@ export class MemoryExports {
       settings,
       places: { volumes, allowAmbientCredentials: false, environment: {}, ...places },
       writer: async () => testWriter(seededRandom(1), ++this.#processes),
-      openDestination: async () => {
+      openDestination: async (settings) => {
         this.opened++;
         const destination = new MemoryDestination(this.store);
-        this.onOpen(destination);
+        this.onOpen(destination, settings);
         return destination;
       },
     };

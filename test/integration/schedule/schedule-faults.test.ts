@@ -5,6 +5,7 @@ import type { SearchExportSchedule } from '../../../src/api/kinds.ts';
 import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
 import type { RequestInfo } from '../../support/memory-api-server.ts';
 import { recordReports } from '../../support/reports.ts';
+import { secretsPath } from '../../support/world.ts';
 import { every, exportsCollection, exportsPath, ScheduleWorld, schedulesPath, startMs } from './schedule-world.ts';
 
 const runName = 'hourly-20261101t050000z-060000z';
@@ -321,6 +322,25 @@ describe('a schedule with faults', () => {
     expect([...seen]).toEqual(['False']);
     isAway = false;
     expect(await world.until(() => world.ready?.reason === reasons.upToDate, hourMs)).toBe(true);
+  });
+
+  test('continues soon after a change to the Secret of its destination (C2)', async () => {
+    const credentialsSecretRef = { name: 'store' };
+    const world = new ScheduleWorld();
+    world.add({}, { destination: { s3: { bucket: 'log-exports', credentialsSecretRef } } });
+    world.exports.onOpen = (destination, settings) => {
+      const isRefused = JSON.stringify(settings).includes('"accessKeyId":"wrong"');
+      destination.strike = () => (isRefused ? { failure: 'denied' } : undefined);
+    };
+    world.start();
+    expect(await world.until(() => world.ready?.reason === reasons.secretNotFound, minuteMs)).toBe(true);
+    await world.world.clock.advance(35_000);
+    world.world.addSecret('store', { accessKeyId: 'wrong', secretAccessKey: 'b' });
+    await world.world.clock.advance(6_000);
+    expect(world.ready?.reason).toBe('DestinationAccessDenied');
+    world.world.api.patch(`${secretsPath}/store`, { data: { accessKeyId: Buffer.from('right').toString('base64') } });
+    await world.world.clock.advance(6_000);
+    expect(world.ready?.reason).toBe(reasons.upToDate);
   });
 
   test('does not repeat a failed run because of an earlier request after its status was lost', async () => {
