@@ -78,7 +78,7 @@ function describe(
     pendingRuns: Math.max(0, pending - decision.create.length),
     covered: covered.slice(-maxCovered).map(renderSpan),
     gaps: gaps.map(({ span, run, reason }) => ({ ...renderSpan(span), run, reason })),
-    runs: latestRuns(before?.runs ?? [], runs),
+    runs: latestRuns(before?.runs ?? [], runs, gaps),
   };
 }
 
@@ -92,11 +92,13 @@ export function announcedRun(schedule: string, span: TimeRange): Run {
 }
 
 /**
- * Returns the runs for the status, newest first. If there are too many runs, complete and failed runs are left out
- * first, then incomplete runs, the oldest first.
+ * Returns the runs for the status, newest first: the existing runs, and earlier runs that are complete or that left a
+ * gap. If there are too many runs, complete and failed runs are left out first, then incomplete runs, the oldest first.
  */
-function latestRuns(shown: readonly RunStatus[], existing: readonly Run[]): readonly RunStatus[] {
-  const runs = new Map(shown.filter(hasEnded).map((run) => [run.name, run]));
+function latestRuns(shown: readonly RunStatus[], existing: readonly Run[], gaps: readonly Gap[]): readonly RunStatus[] {
+  const failed = new Set(gaps.map(({ run }) => run));
+  const ended = shown.filter(({ name, state }) => state === 'Complete' || (state === 'Failed' && failed.has(name)));
+  const runs = new Map(ended.map((run) => [run.name, run]));
   for (const run of existing) if (run.state !== 'Deleting') runs.set(run.name, runStatus(run, run.state));
   const newestFirst = [...runs.values()].sort((a, b) => Date.parse(b.from) - Date.parse(a.from));
   const kept = new Set(newestFirst.toSorted((a, b) => dropOrder(a) - dropOrder(b)).slice(0, maxRuns));

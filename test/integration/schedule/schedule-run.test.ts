@@ -182,6 +182,20 @@ describe('a schedule', () => {
     await expectCovered(world, startMs, startMs + 2 * hourMs);
   });
 
+  test('shows no failed run whose time a retry has exported in other runs', async () => {
+    const world = new ScheduleWorld({ messages, scenario: { search: { duration: '30s' } } });
+    world.add({}, { activeDeadlineSeconds: 1 });
+    world.start();
+    expect(await world.until(() => world.status?.gaps?.length === 1)).toBe(true);
+    expect(world.status?.runs).toMatchObject([{ state: 'Failed' }]);
+    world.patch({ spec: { schedule: '*/20 * * * *', template: { spec: { activeDeadlineSeconds: null } } } });
+    world.retry();
+    expect(await world.until(() => world.ready?.reason === reasons.upToDate, hourMs)).toBe(true);
+    await world.world.clock.advance(10 * minuteMs);
+    expect(world.status?.runs?.filter(({ state }) => state === 'Failed')).toEqual([]);
+    await expectCovered(world, startMs, Date.parse(world.status?.coveredUntil ?? ''));
+  });
+
   test.each([
     ['before', '2026-11-01T04:00:00Z', 'False', reasons.invalidSpec, 0],
     ['after', '2026-11-01T05:30:00Z', 'True', reasons.scheduleEnded, 1],
