@@ -13,7 +13,11 @@ interface IndexedRun {
   readonly schedule: ResourceKey;
   readonly scheduleUid: string;
   readonly state: RunState;
-  readonly isPaused: boolean;
+  /**
+   * Reason of the run's `Ready` condition if the run is stalled, failed or paused. Otherwise undefined, because other
+   * reasons do not affect the schedule.
+   */
+  readonly reason: string | undefined;
 }
 
 export class RunIndex {
@@ -25,7 +29,7 @@ export class RunIndex {
   readonly #unsubscribe: () => void;
 
   /**
-   * @param onChange called with the schedule of a run that is added, removed, paused or resumed, or that changes state
+   * @param onChange called with the schedule of a run that is added or removed, or whose state or reason changes
    */
   constructor(exports: ResourceSource<SearchExport>, onChange: (schedule: ResourceKey) => void) {
     this.#exports = exports;
@@ -74,8 +78,11 @@ function indexedRun(resource: SearchExport): IndexedRun | undefined {
   const { namespace, name, uid, owner } = resource.metadata;
   if (owner?.kind !== 'SearchExportSchedule') return undefined;
   const schedule = { namespace, name: owner.name };
-  const isPaused = findCondition(resource.status?.conditions, 'Ready')?.reason === reasons.paused;
-  return { key: { namespace, name }, uid, schedule, scheduleUid: owner.uid, state: runStateOf(resource), isPaused };
+  const state = runStateOf(resource);
+  const shown = findCondition(resource.status?.conditions, 'Ready')?.reason;
+  const hasReason = state === 'Stalled' || state === 'Failed' || shown === reasons.paused;
+  const reason = hasReason ? shown : undefined;
+  return { key: { namespace, name }, uid, schedule, scheduleUid: owner.uid, state, reason };
 }
 
 /** Returns the state of a run from its conditions and its deletion time. */

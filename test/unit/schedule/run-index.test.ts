@@ -5,7 +5,7 @@ import type { ResourceSource } from '../../../src/host/host.ts';
 import { RunIndex } from '../../../src/schedule/run-index.ts';
 import { sampleExport } from '../cli/sample-export.ts';
 
-test('reports runs that are paused or deleted, but not runs that exist at the start', () => {
+test('reports runs that are paused, stalled or deleted, but not runs that exist at the start', () => {
   const base = sampleExport();
   const owner = { kind: 'SearchExportSchedule', name: 'errors', uid: 'schedule-1' };
   const run = { ...base, metadata: { ...base.metadata, owner } } as SearchExport;
@@ -20,6 +20,15 @@ test('reports runs that are paused or deleted, but not runs that exist at the st
   expect(changed.splice(0)).toContain('errors');
   index.update(run.metadata);
   expect(changed).toEqual([]);
+  for (const reason of ['SecretNotFound', 'CredentialsRejected']) {
+    const conditions = [
+      { type: 'Ready', status: 'False', reason },
+      { type: 'Stalled', status: 'True', reason },
+    ];
+    existing = [{ ...run, status: { conditions } } as unknown as SearchExport];
+    index.update(run.metadata);
+    expect(changed.splice(0)).toContain('errors');
+  }
   existing = [];
   index.update(run.metadata);
   expect(index.runsOf('schedule-1')).toEqual([]);
