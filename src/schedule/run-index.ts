@@ -11,7 +11,6 @@ interface IndexedRun {
   readonly key: ResourceKey;
   readonly uid: string;
   readonly schedule: ResourceKey;
-  readonly scheduleUid: string;
   readonly state: RunState;
   /**
    * Reason of the run's `Ready` condition if the run is stalled, failed or paused. Otherwise undefined, because other
@@ -24,7 +23,7 @@ export class RunIndex {
   readonly #exports: ResourceSource<SearchExport>;
   readonly #onChange: (schedule: ResourceKey) => void;
   readonly #runs = new Map<string, IndexedRun>();
-  /** Keys of each schedule's runs, as text, by the uid of the schedule. */
+  /** Keys of each schedule's runs, as text, by the key of the schedule. */
   readonly #bySchedule = new Multimap();
   readonly #unsubscribe: () => void;
 
@@ -38,8 +37,9 @@ export class RunIndex {
     for (const { metadata } of exports.list()) this.#follow(metadata);
   }
 
-  runsOf(uid: string): readonly SearchExport[] {
-    return Array.from(this.#bySchedule.get(uid), (id) => this.#runs.get(id)).flatMap(
+  /** Returns the runs of a schedule, and of deleted schedules with the same name. */
+  runsOf(schedule: ResourceKey): readonly SearchExport[] {
+    return Array.from(this.#bySchedule.get(keyText(schedule)), (id) => this.#runs.get(id)).flatMap(
       (run) => (run && this.#exports.get(run.key)) ?? [],
     );
   }
@@ -64,10 +64,10 @@ export class RunIndex {
     const after = resource && indexedRun(resource);
     if (sameValue(before, after)) return [];
     this.#runs.delete(id);
-    if (before) this.#bySchedule.delete(before.scheduleUid, id);
+    if (before) this.#bySchedule.delete(keyText(before.schedule), id);
     if (after) {
       this.#runs.set(id, after);
-      this.#bySchedule.add(after.scheduleUid, id);
+      this.#bySchedule.add(keyText(after.schedule), id);
     }
     return [before, after].flatMap((run) => run?.schedule ?? []);
   }
@@ -81,8 +81,7 @@ function indexedRun(resource: SearchExport): IndexedRun | undefined {
   const state = runStateOf(resource);
   const shown = findCondition(resource.status?.conditions, 'Ready')?.reason;
   const hasReason = state === 'Stalled' || state === 'Failed' || shown === reasons.paused;
-  const reason = hasReason ? shown : undefined;
-  return { key: { namespace, name }, uid, schedule, scheduleUid: owner.uid, state, reason };
+  return { key: { namespace, name }, uid, schedule, state, reason: hasReason ? shown : undefined };
 }
 
 /** Returns the state of a run from its conditions and its deletion time. */

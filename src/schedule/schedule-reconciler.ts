@@ -95,7 +95,7 @@ export class ScheduleReconciler implements Reconciler {
   #begin(resource: SearchExportSchedule, writer: Writer): ScheduleRuntime {
     const { host, clock, log, places, accounts, enqueue } = this.#options;
     const term = this.#term;
-    const { namespace, name, uid } = resource.metadata;
+    const { namespace, name } = resource.metadata;
     const { secretMaxAgeMs } = exportSettings;
     const open = (settings: DestinationSettings) =>
       openDestination(settings, { clock, writer, environment: places.environment });
@@ -105,7 +105,7 @@ export class ScheduleReconciler implements Reconciler {
       destination: new DestinationChoice({ secrets: accounts.secrets, places, clock, secretMaxAgeMs }),
       openDestination: this.#options.openDestination ?? open,
       enqueue: () => enqueue({ namespace, name }),
-      runs: () => this.#index.runsOf(uid),
+      runs: () => this.#index.runsOf({ namespace, name }),
       draining: () => this.#isDraining,
       calendars: this.#calendars,
       isLeading: () => host.leadership.isLeader() && host.leadership.term() === term,

@@ -66,7 +66,7 @@ export interface ScheduleRuntimeOptions {
   readonly openDestination: (settings: DestinationSettings) => Promise<Destination>;
   /** Requests a reconcile of the schedule. */
   readonly enqueue: () => void;
-  /** Existing runs of the schedule. */
+  /** Existing runs of the schedule, and of deleted schedules with the same name. */
   readonly runs: () => readonly SearchExport[];
   readonly draining: () => boolean;
   readonly calendars: TickCalendars;
@@ -353,7 +353,7 @@ export class ScheduleRuntime {
     const existing = this.#options.runs();
     const uids = new Set(existing.map(({ metadata }) => metadata.uid));
     for (const uid of this.#deleted) if (!uids.has(uid)) this.#deleted.delete(uid);
-    const shown = existing.flatMap((run) => observe(this.#owner.name, run, this.#deleted.has(run.metadata.uid)) ?? []);
+    const shown = existing.flatMap((run) => observe(this.#owner, run, this.#deleted.has(run.metadata.uid)) ?? []);
     const names = new Set(shown.filter(({ state }) => state !== 'Deleting').map(({ name }) => name));
     for (const name of this.#created.keys()) if (names.has(name)) this.#created.delete(name);
     const failed = new Set(resource.status?.gaps?.map(({ run }) => run));
@@ -463,10 +463,14 @@ function unresolvedRuns({ gaps = [], runs = [] }: SearchExportScheduleStatus): r
   return [...gaps.map(({ run }) => run), ...unresolved.map(({ name }) => name)];
 }
 
-/** Converts a SearchExport to a run. Returns undefined if its name contains no time range. */
-function observe(schedule: string, resource: SearchExport, isDeleted: boolean): Run | undefined {
+/**
+ * Converts a SearchExport to a run. Returns undefined if its name contains no time range. A run of a deleted schedule
+ * with the same name counts as being deleted, because runs are deleted together with their schedule.
+ */
+function observe({ name, uid }: OwnerRef, resource: SearchExport, isDeletedHere: boolean): Run | undefined {
   const { metadata, status } = resource;
-  const span = readRunTimes(metadata.name.slice(schedule.length + 1));
+  const isDeleted = isDeletedHere || metadata.owner?.uid !== uid;
+  const span = readRunTimes(metadata.name.slice(name.length + 1));
   const reason = findCondition(status?.conditions, 'Ready')?.reason ?? reasons.progressing;
   const state = isDeleted ? 'Deleting' : runStateOf(resource);
   return span && { name: metadata.name, span, state, reason, resource };

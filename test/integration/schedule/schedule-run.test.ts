@@ -208,6 +208,21 @@ describe('a schedule', () => {
     expect(world.records()).toHaveLength(count);
   });
 
+  test('waits until the run of a deleted schedule with the same name is deleted', async () => {
+    const world = new ScheduleWorld({ messages, scenario: { search: { duration: '30s' } } });
+    world.add();
+    world.start();
+    expect(await world.until(() => world.runs().length === 1)).toBe(true);
+    const [run] = world.runs();
+    world.world.api.remove(`${schedulesPath}/hourly`);
+    world.add();
+    await world.world.clock.advance(5 * minuteMs);
+    expect(world.runs().map(({ metadata }) => metadata.uid)).toEqual([run?.metadata.uid]);
+    expect(world.ready).toMatchObject({ status: 'True', reason: reasons.upToDate });
+    world.world.api.remove(`${exportsPath}/${run?.metadata.name}`);
+    expect(await world.until(() => world.records().length === 1, 5 * minuteMs)).toBe(true);
+  });
+
   test('recreates a run that a user deletes', async () => {
     const world = new ScheduleWorld({ messages, scenario: { search: { duration: '60s' } } });
     world.add();

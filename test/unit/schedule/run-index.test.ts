@@ -13,7 +13,8 @@ test('reports runs that are paused, stalled or deleted, but not runs that exist 
   const source = { list: () => existing, get: () => existing[0], subscribe: () => () => {}, synced: () => true };
   const changed: string[] = [];
   const index = new RunIndex(source as unknown as ResourceSource<SearchExport>, ({ name }) => changed.push(name));
-  expect(index.runsOf('schedule-1')).toEqual([run]);
+  const schedule = { namespace: run.metadata.namespace, name: 'errors' };
+  expect(index.runsOf(schedule)).toEqual([run]);
   expect(changed).toEqual([]);
   existing = [{ ...run, status: { conditions: [{ type: 'Ready', reason: 'Paused' }] } } as unknown as SearchExport];
   index.update(run.metadata);
@@ -31,6 +32,6 @@ test('reports runs that are paused, stalled or deleted, but not runs that exist 
   }
   existing = [];
   index.update(run.metadata);
-  expect(index.runsOf('schedule-1')).toEqual([]);
+  expect(index.runsOf(schedule)).toEqual([]);
   expect(changed).toEqual(['errors']);
 });
