@@ -13,6 +13,7 @@ import { authorizationOf } from '../../src/destination/gcs/gcs-tokens.ts';
 import { openDestination } from '../../src/destination/open-destination.ts';
 import type { Destination } from '../../src/destination/store/destination.ts';
 import { FakeGcsServer, newServiceAccountKey, sendPodToken } from '../support/fake-gcs-server.ts';
+import { RefusingProxy } from '../support/refusing-proxy.ts';
 import { makeGcsBucket, openPlace, type StorePlace, settingsOf, systemPorts } from './place.ts';
 import { drain } from './stores.ts';
 
@@ -76,6 +77,25 @@ test('tokens from the metadata server are requested again after the server was s
   const settings = { bucket: 'log-exports', root: '', credentials: 'ambient' } as const;
   const headers = await authorizationOf(settings, defaultEndpoint)();
   expect(new Headers(headers).get('authorization')).toBe('Bearer token-of-the-pod');
+});
+
+test('tokens from the metadata server are requested without the proxy', async () => {
+  const proxy = new RefusingProxy();
+  await proxy.start();
+  cleanups.push(() => proxy.stop());
+  const metadata = await serve((_, response) => sendPodToken(response));
+  vi.stubEnv('GCE_METADATA_HOST', metadata.replace('http://', ''));
+  vi.stubEnv('HOME', '/nonexistent');
+  vi.stubEnv('HTTPS_PROXY', `http://${proxy.address}`);
+  gcpMetadata.resetIsAvailableCache();
+  cleanups.push(() => {
+    vi.unstubAllEnvs();
+    gcpMetadata.resetIsAvailableCache();
+  });
+  const settings = { bucket: 'log-exports', root: '', credentials: 'ambient' } as const;
+  const headers = await authorizationOf(settings, defaultEndpoint)();
+  expect(new Headers(headers).get('authorization')).toBe('Bearer token-of-the-pod');
+  expect(proxy.requests).toEqual([]);
 });
 
 test('a missing bucket is reported by every request', async () => {

@@ -1,6 +1,6 @@
 /** Gets access tokens for Google Cloud Storage. */
 import { createPrivateKey } from 'node:crypto';
-import { GoogleAuth, gcpMetadata, JWT } from 'google-auth-library';
+import { GoogleAuth, gaxios, gcpMetadata, JWT } from 'google-auth-library';
 import { destinationError } from '../store/destination-error.ts';
 import { checkTokensMayGoTo } from '../store/store-endpoint.ts';
 import { defaultEndpoint, type GcsCredentials, type GcsSettings } from './gcs-settings.ts';
@@ -23,8 +23,12 @@ export function authorizationOf({ credentials }: GcsSettings, endpoint: string):
   return ambientAuthorization();
 }
 
-/** Finds credentials through GOOGLE_APPLICATION_CREDENTIALS, the gcloud file or the metadata server. */
+/**
+ * Finds credentials through GOOGLE_APPLICATION_CREDENTIALS, the gcloud file or the metadata server. Requests to the
+ * metadata server, which are `http://` requests, never use a proxy.
+ */
 function ambientAuthorization(): AuthorizationHeaders {
+  gaxios.instance.defaults = { noProxy: [/^http:/] };
   let auth = new GoogleAuth({ scopes: scope });
   return async () => {
     try {
