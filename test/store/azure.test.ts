@@ -3,12 +3,15 @@ import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { inspect } from 'node:util';
-import { afterEach, describe, expect, inject, test } from 'vitest';
+import { AggregateAuthenticationError, AuthenticationRequiredError, CredentialUnavailableError } from '@azure/identity';
+import { afterEach, describe, expect, inject, test, vi } from 'vitest';
 import { SecretText } from '../../src/base/secret-text.ts';
+import { azureErrors } from '../../src/destination/azure/azure-error.ts';
 import type { AzureSettings } from '../../src/destination/azure/azure-settings.ts';
 import { openDestination } from '../../src/destination/open-destination.ts';
 import type { Destination } from '../../src/destination/store/destination.ts';
 import { Azurite } from '../support/azurite.ts';
+import { RefusingProxy } from '../support/refusing-proxy.ts';
 import { makeContainer, openPlace, type StorePlace, settingsOf, systemPorts } from './place.ts';
 import { drain } from './stores.ts';
 
@@ -43,6 +46,15 @@ async function serve(listener: RequestListener): Promise<string> {
   await once(server, 'listening');
   cleanups.push(() => server.close().closeAllConnections());
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/account`;
+}
+
+/** Sets the variables with which AKS gives a pod a workload identity. */
+function stubIdentity(): void {
+  vi.stubEnv('AZURE_CLIENT_ID', '11111111-1111-1111-1111-111111111111');
+  vi.stubEnv('AZURE_TENANT_ID', '22222222-2222-2222-2222-222222222222');
+  vi.stubEnv('AZURE_FEDERATED_TOKEN_FILE', import.meta.filename);
+  vi.stubEnv('AZURE_AUTHORITY_HOST', 'https://login.microsoftonline.com/');
+  vi.stubEnv('AZURE_TOKEN_CREDENTIALS', 'WorkloadIdentityCredential');
 }
 
 const key = (accountName: string, accountKey: string) =>
@@ -98,6 +110,31 @@ describe('credentials of the environment', () => {
     await expect(destination.read('plan')).rejects.toMatchObject({ handling: { kind: 'stall' } });
   });
 
+  test('that are tokens are requested again later if the token service cannot be reached', async () => {
+    const proxy = new RefusingProxy();
+    await proxy.start();
+    cleanups.push(() => proxy.stop(), vi.unstubAllEnvs);
+    stubIdentity();
+    const environment = { HTTPS_PROXY: `http://${proxy.address}` };
+    const destination = await open({ credentials: 'ambient', endpoint: 'https://store.invalid' }, environment);
+    await expect(destination.read('plan')).rejects.toMatchObject({ code: 'destination.away' });
+    expect(proxy.requests).toMatchObject([{ url: 'login.microsoftonline.com:443' }]);
+  });
+
+  test('that are rejected by the token service are reported with its message', () => {
+    const missing = new CredentialUnavailableError('EnvironmentCredential is unavailable.');
+    const message = 'invalid_client: AADSTS700213: No matching federated identity record found.\nTrace ID: t';
+    const rejected = new AuthenticationRequiredError({ scopes: [], message });
+    const cause = new AggregateAuthenticationError(
+      [missing, rejected],
+      'ChainedTokenCredential authentication failed.',
+    );
+    expect(azureErrors.error('read plan', cause)).toMatchObject({
+      code: 'destination.credentials',
+      message: expect.stringContaining(': invalid_client: AADSTS700213: No matching federated identity record found; '),
+    });
+  });
+
   test('that are tokens are not sent without encryption', async () => {
     await expect(open({ credentials: 'ambient' })).rejects.toMatchObject({ code: 'destination.invalid' });
   });
@@ -140,6 +177,22 @@ test.each([
   expect(error).toMatchObject({ code: expected, handling: { kind: handling } });
   expect((error as Error).message).toContain(`${code}: so it is`);
   expect((error as Error).message).not.toContain('RequestId');
+});
+
+test.each([
+  ['Signature not valid in the specified time frame: Start [x] - Expiry [y] - Current [z]', true],
+  ["Request date header too old: 'Mon, 30 Nov 2026 00:00:00 GMT'", true],
+  ["The MAC signature found in the HTTP request 'canary' is not the same as any computed signature.", false],
+])('the detail %s is shown: %s', async (detail, isShown) => {
+  const texts = `<Code>AuthenticationFailed</Code><Message>so it is\nRequestId:1</Message>`;
+  const body = `<Error>${texts}<AuthenticationErrorDetail>${detail}</AuthenticationErrorDetail></Error>`;
+  const headers = { 'content-type': 'application/xml', 'x-ms-error-code': 'AuthenticationFailed' };
+  const endpoint = await serve((request, response) => {
+    request.resume().on('end', () => response.writeHead(403, headers).end(body));
+  });
+  const error = await (await open({ endpoint })).create('plan', Buffer.from('x')).catch((cause: Error) => cause);
+  expect(error).toMatchObject({ code: 'destination.credentials' });
+  expect((error as Error).message.includes(detail)).toBe(isShown);
 });
 
 const lockedCodes = ['BlobImmutableDueToPolicy', 'BlobImmutableDueToLegalHold'];

@@ -7,6 +7,9 @@ import { failuresByCode, firstCode, StoreErrors } from '../store/store-error.ts'
  */
 const lockedCodes: readonly string[] = ['BlobImmutableDueToPolicy', 'BlobImmutableDueToLegalHold'];
 
+/** Error code for users if the token service cannot be reached, or cannot issue tokens at the moment. */
+const noTokenNow = 'TokenServiceUnavailable';
+
 const failureOfCode = failuresByCode({
   missing: ['ContainerNotFound', 'ContainerDisabled'],
   absent: ['BlobNotFound'],
@@ -21,7 +24,7 @@ const failureOfCode = failuresByCode({
     ...['AuthenticationRequiredError', 'ERR_INVALID_CHAR'],
   ],
   denied: lockedCodes,
-  away: ['ContainerBeingDeleted', 'Md5Mismatch', 'Crc64Mismatch', 'AbortError'],
+  away: ['ContainerBeingDeleted', 'Md5Mismatch', 'Crc64Mismatch', 'AbortError', noTokenNow],
   unsupported: ['FeatureNotSupportedForAccount', 'NotImplemented'],
 });
 
@@ -38,9 +41,40 @@ const advice = {
 export const azureErrors: StoreErrors = new StoreErrors({
   ...{ codeOf: azureErrorCode, statusOf: httpStatus, failureOfCode, advice, withoutSecrets: withoutRequest },
   takenCodes: ['BlobAlreadyExists', ...lockedCodes],
-  // Returns only the first line of the message, because the other lines just repeat the request's id and time.
-  messageOf: ({ message }) => message.split('\n')[0] ?? '',
+  messageOf,
 });
+
+/** Details of an authentication error that name a time. Other details can contain signatures. */
+const timeDetailForm = /^(?:Signature not valid in the specified time frame|Request date header)/;
+
+/** Returns the first line of the error's message, with the causes of a failed authentication. */
+function messageOf(cause: Error): string {
+  const errors = tokenErrors(cause);
+  if (errors.length > 0) return [...new Set(errors.map(firstLine))].join('; ');
+  const { details } = cause as { readonly details?: { readonly authenticationErrorDetail?: unknown } };
+  const detail = details?.authenticationErrorDetail;
+  const hasTime = typeof detail === 'string' && timeDetailForm.test(detail);
+  return hasTime ? `${firstLine(cause)} ${detail}` : firstLine(cause);
+}
+
+/** Returns the first line of an error's message. The other lines only repeat the id and the time of the request. */
+function firstLine({ message }: Error): string {
+  return message.split('\n')[0] ?? '';
+}
+
+/**
+ * Returns the errors of the identities that are set up but got no token. An identity that is not set up has the error
+ * `CredentialUnavailableError`.
+ */
+function tokenErrors(cause: unknown): readonly Error[] {
+  if (!(cause instanceof Error) || cause.name !== 'AggregateAuthenticationError') return [];
+  const { errors = [] } = cause as { readonly errors?: readonly Error[] };
+  return errors.filter(({ name }) => name !== 'CredentialUnavailableError');
+}
+
+function isNetworkError({ cause }: Error): boolean {
+  return (cause as { readonly errorCode?: unknown } | undefined)?.errorCode === 'network_error';
+}
 
 /** Returns a copy of the error without the request and the response, which contain tokens. */
 function withoutRequest(cause: unknown): unknown {
@@ -49,6 +83,8 @@ function withoutRequest(cause: unknown): unknown {
 }
 
 export function azureErrorCode(cause: unknown): string {
+  const errors = tokenErrors(cause);
+  if (errors.length > 0 && errors.every(isNetworkError)) return noTokenNow;
   const { name, code, details } = (cause ?? {}) as { name?: unknown; code?: unknown; details?: unknown };
   const { errorCode: sent } = (details ?? {}) as { errorCode?: unknown };
   return firstCode(sent, code, name);
