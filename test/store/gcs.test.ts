@@ -199,6 +199,7 @@ test.each([
   [404, 'notFound', 'The specified bucket does not exist.', 'destination.missing', 'stall'],
   [409, 'conflict', 'so it is', 'destination.away', 'backoff'],
   [400, 'invalid', 'so it is', 'destination.invalid', 'stall'],
+  [400, 'required', 'Bucket is a requester pays bucket.', 'destination.invalid', 'stall'],
   [429, 'rateLimitExceeded', 'so it is', 'destination.away', 'backoff'],
   [503, 'backendError', 'so it is', 'destination.away', 'backoff'],
 ])('%d %s is reported with its message', async (status, reason, message, expected, handling) => {

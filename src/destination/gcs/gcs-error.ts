@@ -11,7 +11,7 @@ const retentionCodes: readonly string[] = ['retentionPolicyNotMet', 'objectUnder
 const failureOfCode = failuresByCode({
   lost: [sessionEnded],
   denied: [...retentionCodes, 'accountDisabled'],
-  credentials: [noToken, 'authError', 'required'],
+  credentials: [noToken, 'authError'],
   away: ['rateLimitExceeded', 'userRateLimitExceeded', 'backendError', 'internalError', 'AbortError'],
   unsupported: ['notImplemented'],
   full: ['quotaExceeded'],
