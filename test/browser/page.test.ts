@@ -324,6 +324,23 @@ describe('a list of ten thousand resources', () => {
     await own.stop();
   });
 
+  test('is read again after a failed request if it has changed in the meantime', async () => {
+    const runs = manyRuns(10_000, Date.now());
+    const own = await showPage([...examples(), ...runs]);
+    const { page } = await openPage(browser, own.url, 'cvp/network/edge');
+    const first = Promise.withResolvers<Route>();
+    await page.route('**/api/list*', (route) => first.resolve(route), { times: 1 });
+    await page.locator('.row a').first().focus();
+    await page.keyboard.press('End');
+    const forLastRows = await first.promise;
+    own.reader.replace([...examplesAfterRollout(), ...runs]);
+    await page.locator('article').getByText('All collectors are upgraded.').first().waitFor();
+    await forLastRows.abort();
+    await page.locator('.row[aria-posinset="10010"] a[href]').waitFor();
+    await page.context().close();
+    await own.stop();
+  });
+
   test('is searched by the server', async () => {
     const { page } = await openPage(browser, many.url);
     await page.getByRole('searchbox').fill('team-7/ errors-run-09967');

@@ -7,6 +7,11 @@ export interface Filter {
   readonly text: string;
 }
 
+/** Maximum time in ms to wait for the server to accept a connection. */
+const openingMs = 5_000;
+/** Maximum time in ms without a message. The server sends a message at least every 15 s. */
+const silenceMs = 40_000;
+
 export const everything: Filter = { kind: '', tone: '', text: '' };
 
 export async function readList(filter: Filter, offset: number, limit: number): Promise<ListPage> {
@@ -23,9 +28,12 @@ export async function readDetail(id: string): Promise<ResourceDetail | null> {
   return response.ok ? response.json() : null;
 }
 
-/** Sends a request, which fails if the response takes longer than ten seconds. */
+/**
+ * Sends a request, which fails if the response takes longer than `silenceMs`. If the server does not respond for so
+ * long, the connection for messages also counts as lost. The page reads its data again once it has a new connection.
+ */
 function fetchData(address: string): Promise<Response> {
-  return fetch(address, { signal: AbortSignal.timeout(10_000) });
+  return fetch(address, { signal: AbortSignal.timeout(silenceMs) });
 }
 
 interface Listener {
@@ -34,11 +42,6 @@ interface Listener {
   /** Called with `false` when the connection is lost or silent, and with `true` when it works again. */
   onConnection(isConnected: boolean): void;
 }
-
-/** Maximum time in ms to wait for the server to accept a connection. */
-const openingMs = 5_000;
-/** Maximum time in ms without a message. The server sends a message at least every 15 s. */
-const silenceMs = 40_000;
 
 /**
  * Receives messages while the tab is visible. A hidden tab closes its connection, because a browser allows only a few

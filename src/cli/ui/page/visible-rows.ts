@@ -81,17 +81,13 @@ export class VisibleRows {
 
   async #readAll(): Promise<void> {
     this.#isReading = true;
-    try {
-      while (this.#mustRead) {
-        this.#mustRead = false;
-        await this.#readOnce();
-      }
-    } catch {
-      // The error needs no message, because the page already shows that the server cannot be reached. When the
-      // connection works again, the rows are read again.
-    } finally {
-      this.#isReading = false;
+    while (this.#mustRead) {
+      this.#mustRead = false;
+      // An error needs no message, because the page shows that the server cannot be reached. When the connection works
+      // again, the rows are read again.
+      await this.#readOnce().catch(() => {});
     }
+    this.#isReading = false;
   }
 
   async #readOnce(): Promise<void> {
