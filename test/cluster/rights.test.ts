@@ -208,7 +208,7 @@ test.each(uiRights())('logfleet ui needs the right to $verb $resource', async ({
     shown += Buffer.from(part).toString();
     if (shown.includes('out of date')) break;
   }
-  expect(shown).toMatch(new RegExp(`The page is out of date.*${resource}`));
+  expect(shown).toMatch(new RegExp(`The page may be out of date.*${resource}`));
   context.stop('SIGTERM');
   expect(await ended).toBe(0);
 });

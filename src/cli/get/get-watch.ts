@@ -93,7 +93,7 @@ function screenPresenter(
     const nowMs = clock.now();
     const outdated =
       trouble &&
-      `This view has been out of date for ${renderAge(nowMs - trouble.sinceMs)}. Trying again: ${trouble.message}`;
+      `This view may have been out of date for ${renderAge(nowMs - trouble.sinceMs)}. Trying again: ${trouble.message}`;
     const notes = [outdated, idleNote].filter((note) => note !== undefined).map(printable);
     screen.draw([...notes, ...render(resources, nowMs)]);
   };
@@ -103,6 +103,7 @@ function screenPresenter(
       draw();
     },
     trouble: (message) => {
+      if (message === trouble?.message) return;
       trouble = message === undefined ? undefined : { message, sinceMs: trouble?.sinceMs ?? clock.now() };
       draw();
     },

@@ -48,12 +48,9 @@ export async function openDirectory(
     secrets: { get: async (key) => view.secret(key) },
     ledgers: view.ledgers,
     follow: (kind, namespace, onChange, signal, onTrouble = () => {}) => {
-      let trouble: string | undefined;
       const reportTrouble = () => {
         const [first] = errorsOf(view);
-        const message = first && renderFinding(first);
-        if (message !== trouble) onTrouble(message);
-        trouble = message;
+        onTrouble(first && renderFinding(first));
       };
       return view.follow(kind, (resources) => onChange(inOrder(resources, namespace)), signal, reportTrouble);
     },

@@ -65,7 +65,7 @@ async function followAll(
   let idle: string | undefined;
   const show = () => {
     const [trouble] = troubles.values();
-    const outdated = trouble && `The page is out of date, because changes cannot be read: ${trouble}`;
+    const outdated = trouble && `The page may be out of date, because changes cannot be read: ${trouble}`;
     server.showPlace({ ...place, warnings: [outdated, idle].filter((warning) => warning !== undefined) });
   };
   const checkIdle = async () => {
@@ -75,6 +75,7 @@ async function followAll(
     show();
   };
   const onTrouble = (kind: KindName, message: string | undefined) => {
+    if (message === troubles.get(kind)) return;
     if (message === undefined) troubles.delete(kind);
     else troubles.set(kind, message);
     show();
