@@ -31,7 +31,7 @@ import {
   waiterOf,
 } from './resource/export-resource.ts';
 import type { ExportPlaces } from './resource/export-settings.ts';
-import { limitsOf } from './resource/export-spec.ts';
+import { limitsOf, startOf } from './resource/export-spec.ts';
 import type { ExportDefinition } from './search/export-definition.ts';
 import { IntervalSearch } from './search/interval-search.ts';
 import type { QuirksOfServices } from './search/service-quirks.ts';
@@ -412,10 +412,6 @@ const refusals: ReadonlySet<string> = new Set(['destination.credentials', 'desti
  */
 function hasLostManifest({ status }: SearchExport, view: WorkView | undefined): boolean {
   return status?.manifest !== undefined && view !== undefined && view.stage !== 'loading' && !view.manifest;
-}
-
-function startOf({ status }: SearchExport): number | undefined {
-  return status?.startTime === undefined ? undefined : Date.parse(status.startTime);
 }
 
 function recheckMs(problem: LogfleetError): number {

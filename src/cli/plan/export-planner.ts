@@ -12,9 +12,10 @@ import { silentLogger } from '../../base/log.ts';
 import { requestedDelayMs } from '../../base/retry-delay.ts';
 import { isoText } from '../../base/time-text.ts';
 import { pausedByOf } from '../../controller/pauses.ts';
+import { echoOfRequest } from '../../controller/status-text.ts';
 import { type ExportForecast, proposePlan } from '../../export/plan/export-planning.ts';
 import { requestsOfCount } from '../../export/plan/first-segments.ts';
-import { limitsOf, requestOf, wantedShare, workersOf } from '../../export/resource/export-spec.ts';
+import { limitsOf, requestOf, startOf, wantedShare, workersOf } from '../../export/resource/export-spec.ts';
 import { type ExportDefinition, exportDefinition } from '../../export/search/export-definition.ts';
 import { JobSet } from '../../export/search/job-set.ts';
 import { ServiceQuirks } from '../../export/search/service-quirks.ts';
@@ -140,7 +141,7 @@ async function plan(resource: SearchExport, options: ExportPlanningOptions): Pro
   if (holds(resource.status, 'Complete')) return { kind: 'complete', resource };
   const { namespace } = resource.metadata;
   const pausedBy = options.pausedBy ?? pausedByOf(resource);
-  const limits = limitsOf(resource, startOf(resource) ?? clock.now(), pausedBy !== undefined);
+  const limits = limitsOf(resource, deadlineStartOf(resource) ?? clock.now(), pausedBy !== undefined);
   const settledMs = clock.now() - limits.settleDelayMs - clockMarginMs;
   const { fromMs, toMs } = definitionOf(resource, 'unknown').identity;
   if (settledMs <= fromMs) return { kind: 'waiting', resource, untilMs: fromMs + limits.settleDelayMs };
@@ -167,18 +168,23 @@ async function plan(resource: SearchExport, options: ExportPlanningOptions): Pro
 }
 
 /**
- * Returns the time in ms at which an existing export has started. Returns undefined for a new export, and for an export
- * in a Kubernetes Job, because `activeDeadlineSeconds` starts again with each Job.
+ * Returns the time in ms from which `activeDeadlineSeconds` of an existing export counts. Returns undefined for a new
+ * export, and for an export in a Kubernetes Job, because `activeDeadlineSeconds` starts again with each Job.
  */
-function startOf({ spec, status }: SearchExport): number | undefined {
-  if (status?.startTime === undefined || spec.execution.mode === 'Job') return undefined;
-  return Date.parse(status.startTime);
+function deadlineStartOf(resource: SearchExport): number | undefined {
+  return resource.spec.execution.mode === 'Job' ? undefined : startOf(resource);
 }
 
-/** Returns why an existing export does not run again. Returns undefined if it has not failed with this spec. */
-function failureOf({ metadata, status }: SearchExport): string | undefined {
+/**
+ * Returns why an existing export does not run again. Returns undefined if it has not failed with this spec, or if a user
+ * has requested a retry that has not begun yet.
+ */
+function failureOf(resource: SearchExport): string | undefined {
+  const { metadata, status } = resource;
   const failed = findCondition(status?.conditions, 'Failed');
-  if (failed?.observedGeneration !== metadata.generation) return undefined;
+  const { lastHandledReconcileAt: asked = status?.lastHandledReconcileAt } = echoOfRequest(resource);
+  const isAsked = asked !== status?.lastHandledReconcileAt;
+  if (isAsked || failed?.observedGeneration !== metadata.generation) return undefined;
   return `The export has failed with this spec, so no search starts: ${failed.message}`;
 }
 

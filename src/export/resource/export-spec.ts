@@ -25,6 +25,11 @@ export function requestOf({ metadata, spec }: SearchExport): ExportRequest {
   };
 }
 
+/** Returns the wall-clock time in ms at which the export started, from its status. Returns undefined for a new export. */
+export function startOf({ status }: Pick<SearchExport, 'status'>): number | undefined {
+  return status?.startTime === undefined ? undefined : Date.parse(status.startTime);
+}
+
 /**
  * Returns the limits of the export's work. `parallelism` and `maxBytesScanned` are divided among the workers.
  * `startedAtMs` is a wall-clock time.

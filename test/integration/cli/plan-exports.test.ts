@@ -255,7 +255,7 @@ describe('the plan of an export', () => {
     },
   );
 
-  test('says that a failed export does not run again before its spec changes', async () => {
+  test('says that a failed export does not run again without a new spec or a retry', async () => {
     const conditions = [
       { ...condition, type: 'Failed', reason: 'DeadlineExceeded', message: 'The deadline has passed.' },
     ];
@@ -265,6 +265,15 @@ describe('the plan of an export', () => {
     expect(failed.stdout).toContain('so no search starts: The deadline has passed.');
     const raised = await planOver(existing, searchExport('  activeDeadlineSeconds: 86400'), { spec });
     expect(raised.stdout).not.toContain('But:');
+    // The annotation requests a retry. It needs a new deadline, but may then start searches.
+    const requested = searchExport(spec).replace(
+      '{name: errors,',
+      '{name: errors, annotations: {logfleet.dev/requestedAt: now},',
+    );
+    const retried = await planOver(existing, requested, { spec });
+    expect(retried.stdout).toContain('The export needs more time than activeDeadlineSeconds allows');
+    const handled = { ...existing, lastHandledReconcileAt: 'now' };
+    expect((await planOver(handled, requested, { spec })).stdout).toContain('so no search starts');
   });
 
   test('counts activeDeadlineSeconds from the start of an existing export', async () => {
