@@ -208,6 +208,7 @@ export class Gatherer {
         reads: new Map(tasks.reads),
         messages: messages.reading,
         inFlight: new Set(posting.inFlight),
+        rejected: new Set(posting.rejected),
         unsent: posting.unsent,
         batchCapacity: Math.min(posting.capacity(), binding.capacityFor('posts', posting.inFlight.size)),
         heldBy: draining() ? { kind: 'shutdown' } : claims ? { kind: 'claims', policy: claims } : binding.heldBy(),

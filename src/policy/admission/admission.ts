@@ -6,6 +6,8 @@
  * - upgrades of collectors that left the target version;
  * - upgrades of pending collectors.
  *
+ * Collectors whose requests were rejected without a reason come last, so that they do not block the others (U11).
+ *
  * `start-rules.ts` decides which collectors must wait.
  */
 import { monotonicOf, probeIsDue } from '../attempts/attempt.ts';
@@ -73,6 +75,8 @@ class Batch {
   readonly #waits = new Map<string, CollectorWait>();
   #attempts: number;
   #hasBriefWait = false;
+  /** True while the batch considers the collectors in `observation.rejected` instead of all others. */
+  #isForRejected = false;
 
   constructor(input: AdmissionInput) {
     this.#input = input;
@@ -82,6 +86,15 @@ class Batch {
   startAll(): void {
     const { rollback } = this.#input.state;
     this.#adoptOrphans();
+    if (rollback) this.#noteReturned(rollback);
+    this.#startSome();
+    if (this.#input.observation.rejected.size === 0) return;
+    this.#isForRejected = true;
+    this.#startSome();
+  }
+
+  #startSome(): void {
+    const { rollback } = this.#input.state;
     this.#probe();
     if (rollback) {
       this.#rollBack(rollback);
@@ -139,7 +152,7 @@ class Batch {
     for (const entry of [...pending.open()]) {
       const { open, collectorId } = entry;
       if (open?.toVersion !== wantedVersion(entry, ledger.header.target)) continue;
-      if (observation.inFlight.has(collectorId)) continue;
+      if (observation.inFlight.has(collectorId) || !this.#isDue(collectorId)) continue;
       // During a rollback, no upgrade to the target version is requested.
       if (entry.isRollback !== (this.#input.state.rollback !== undefined)) continue;
       if (!memberIndex.member(collectorId)?.selected || !memberIndex.owns(collectorId)) continue;
@@ -190,11 +203,8 @@ class Batch {
     this.#waits.set(JSON.stringify(cause), { cause, reason, collectors, untilMs, forAll: true });
   }
 
-  /**
-   * Starts to return collectors that this rollout upgraded to their former versions. The limits for upgrades also apply
-   * to rollbacks.
-   */
-  #rollBack({ candidates, there }: RollbackPlan): void {
+  /** Records the collectors that already run their former versions again, so they need no rollback. */
+  #noteReturned({ there }: RollbackPlan): void {
     const { pending, now } = this.#input;
     for (const entry of there) {
       const { ending, before } = entry;
@@ -202,6 +212,13 @@ class Batch {
       const found = { ...ending, kind: 'updated', toVersion: before, message: '', sinceMs: now.monotonicMs } as const;
       pending.set(entry.collectorId, { ...entry, isRollback: true, ending: found });
     }
+  }
+
+  /**
+   * Starts to return collectors that this rollout upgraded to their former versions. The limits for upgrades also apply
+   * to rollbacks.
+   */
+  #rollBack({ candidates }: RollbackPlan): void {
     for (const { collectorId: id, isRollback, used, ending } of candidates) {
       const again = isRollback && ending && hasFailed(ending);
       const candidate: Candidate = again ? { id, because: 'failed', ending, used } : { id, because: 'rollback' };
@@ -211,11 +228,16 @@ class Batch {
 
   /** Starts the upgrade of a collector, or returns the reason why the collector must wait. */
   #consider(candidate: Candidate): Refusal | undefined {
+    if (!this.#isDue(candidate.id)) return undefined;
     const refusal = refusalOf(candidate, this.#known());
     if (refusal) this.#wait(candidate.id, refusal);
     else if (this.#input.state.rollback) this.#beginRollback(candidate.id);
     else this.#begin(candidate.id, candidate.because === 'drifted');
     return refusal;
+  }
+
+  #isDue(collectorId: string): boolean {
+    return this.#input.observation.rejected.has(collectorId) === this.#isForRejected;
   }
 
   #known(): AdmissionState {

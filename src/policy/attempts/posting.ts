@@ -58,7 +58,10 @@ export class Posting {
   readonly #received = new SparseMap<string, ReceivedOutcome>();
   /** Ledger entries of stored upgrades that have not been requested yet, by collector id. */
   readonly #waiting = new SparseMap<string, Entry>();
-  /** Number of upgrade requests that the service rejected without a known reason, by collector id. */
+  /**
+   * Collectors whose upgrade requests were rejected without a known reason, each with the number of rejections that came
+   * from the service itself.
+   */
   readonly #rejections = new SparseMap<string, number>();
   /**
    * Maximum number of stored attempts whose requests have not been sent yet (the batch size). It is lowered when an
@@ -87,6 +90,11 @@ export class Posting {
   /** Responses to upgrade requests that no decision has evaluated yet, by collector id. */
   get received(): ReadonlyMap<string, ReceivedOutcome> {
     return this.#received;
+  }
+
+  /** Collectors whose upgrade requests were rejected without a known reason (U11). */
+  get rejected(): Iterable<string> {
+    return this.#rejections.keys();
   }
 
   /** True if every request has been answered and every response has been stored. */
@@ -191,12 +199,12 @@ export class Posting {
 
   /**
    * Counts a rejection without a known reason. Returns true if the service has now rejected so many upgrade requests for
-   * this collector that the collector itself is probably the reason. Otherwise, this collector could block the rollout
-   * for ever, because its request is repeated before the requests for other collectors.
+   * this collector that the collector itself is probably the reason. A proxy's rejections do not count, because the
+   * proxy may reject all requests.
    */
-  #isRejectedTooOften(collectorId: string, { failure }: ServiceError): boolean {
+  #isRejectedTooOften(collectorId: string, { failure, hasForeignBody }: ServiceError): boolean {
     if (failure !== 'badRequest' && failure !== 'clientError') return false;
-    const count = (this.#rejections.get(collectorId) ?? 0) + 1;
+    const count = (this.#rejections.get(collectorId) ?? 0) + Number(!hasForeignBody);
     this.#rejections.set(collectorId, count);
     return count >= maxRejections;
   }
@@ -215,10 +223,7 @@ export class Posting {
   }
 }
 
-/**
- * Number of rejections without a known reason after which a collector counts as refused (U11). With the delays between
- * the requests, ten rejections take about four minutes.
- */
+/** Number of rejections without a known reason after which a collector counts as refused (U11). */
 const maxRejections = 10;
 
 const withdrawnCode = 'attempt.withdrawn';

@@ -44,6 +44,8 @@ export interface Observation {
   readonly messages: AnalysisReading | undefined;
   /** Collectors with an unsent or unanswered upgrade request from this process. */
   readonly inFlight: ReadonlySet<string>;
+  /** Collectors whose upgrade requests were rejected without a known reason (U11). */
+  readonly rejected: ReadonlySet<string>;
   /** Number of upgrades in the ledger whose requests have not been sent yet. */
   readonly unsent: number;
   /** Maximum number of upgrades that this decision may start. */

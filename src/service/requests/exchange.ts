@@ -221,7 +221,7 @@ export class Exchange {
     isAstray: boolean,
   ): ServiceError {
     const { status } = response;
-    const { serviceCode, message } = decodeErrorBody(response.body);
+    const { serviceCode, message, isForeign } = decodeErrorBody(response.body);
     const failure = failureOfResponse(call.operation, status, serviceCode);
     const isDeletion = call.operation === 'deleteJob';
     const hasCookie = cookie !== undefined;
@@ -230,6 +230,7 @@ export class Exchange {
       ...(failure === 'jobGone' && call.session?.whyMissing({ sentAtMs, isDeletion, hasCookie, isAstray })),
       status,
       serviceCode,
+      hasForeignBody: isForeign,
       serviceMessage: this.#withoutSecrets(message, cookie),
       retryAfterMs: this.#retryAfterMs(response),
       sentAtMs,

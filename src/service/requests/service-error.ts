@@ -12,6 +12,8 @@ export interface ServiceErrorOptions extends Omit<LogfleetErrorOptions, 'code'> 
   readonly status?: number | undefined;
   /** Error code in the response, such as `collector.in.upgrading` (section 7 of docs/service.md). */
   readonly serviceCode?: string | undefined;
+  /** True if the body of an error response is not JSON, such as the HTML page of a proxy. */
+  readonly hasForeignBody?: boolean;
   /** Monotonic time in ms at which the request was sent. Undefined if it was not sent. */
   readonly sentAtMs?: number | undefined;
 }
@@ -22,6 +24,7 @@ export class ServiceError extends LogfleetError {
   readonly effect: Effect;
   readonly status: number | undefined;
   readonly serviceCode: string | undefined;
+  readonly hasForeignBody: boolean;
   readonly sentAtMs: number | undefined;
 
   constructor(options: ServiceErrorOptions) {
@@ -30,6 +33,7 @@ export class ServiceError extends LogfleetError {
     this.effect = options.effect;
     this.status = options.status;
     this.serviceCode = options.serviceCode;
+    this.hasForeignBody = options.hasForeignBody ?? false;
     this.sentAtMs = options.sentAtMs;
   }
 }

@@ -9,7 +9,7 @@ import { ServiceError, type ServiceErrorOptions } from './service-error.ts';
 
 /** Outcome and details of a failed request. */
 export interface FailedRequest
-  extends Pick<ServiceErrorOptions, 'failure' | 'status' | 'serviceCode' | 'sentAtMs' | 'cause'> {
+  extends Pick<ServiceErrorOptions, 'failure' | 'status' | 'serviceCode' | 'hasForeignBody' | 'sentAtMs' | 'cause'> {
   /** Address of the failed request, without its query. */
   readonly address: string;
   readonly serviceMessage?: string | undefined;

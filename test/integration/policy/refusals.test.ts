@@ -8,7 +8,7 @@ import type { CollectorVersionPolicyStatus } from '../../../src/api/generated/co
 import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
 import { recordReports } from '../../support/reports.ts';
 import { secretsPath } from '../../support/world.ts';
-import { staged, target } from './staged-world.ts';
+import { canary, rest, staged, target } from './staged-world.ts';
 
 const reasons = { 401: 'Unauthorized', 403: 'Forbidden' } as const;
 type RefusalStatus = keyof typeof reasons;
@@ -102,6 +102,7 @@ test('U11: collectors that the service rejects without a code do not block the r
   const collectors = ['web-0002', 'web-0030'];
   const fleet = staged({
     stages: [],
+    spec: { strategy: { maxInProgress: 5, order: 'Name' } },
     scenario: {
       errors: { shape: 'empty' },
       faults: { rejection: { kind: 'status', status: 400, operations: ['createTask'], collectors } },
@@ -113,3 +114,32 @@ test('U11: collectors that the service rejects without a code do not block the r
   const reasons = fleet.status()?.skippedReasons;
   expect(reasons).toMatchObject([{ count: 2, examples: collectors }]);
 });
+
+test.each([
+  ['before the rollout', '0s', 0],
+  ['during the rollout', '3m', 5],
+])(
+  'U11: an outage in which a proxy rejects all upgrade requests, %s, only delays the rollout',
+  async (_, from, done) => {
+    const outage = {
+      kind: 'status',
+      status: 400,
+      body: 'html',
+      operations: ['createTask'],
+      from,
+      until: '5h',
+    } as const;
+    const fleet = staged({
+      spec: { strategy: { maxInProgress: 5, order: 'Name', stages: [canary, rest] } },
+      scenario: { faults: { outage } },
+    });
+    fleet.world.start();
+    await fleet.world.clock.advance(5 * hourMs - minuteMs);
+    expect(fleet.at(target)).toBeGreaterThanOrEqual(done);
+    expect(fleet.at(target)).toBeLessThan(30);
+    expect(fleet.status()).toMatchObject({ skippedReasons: [] });
+    expect(fleet.world.ready('production')?.reason).toBe('RequestRefused');
+    expect(await fleet.untilReason('AllUpdated')).toBe(true);
+    expect(fleet.at(target)).toBe(30);
+  },
+);

@@ -62,6 +62,15 @@ describe('the number of upgrades in flight', () => {
     expect(admission.pressed).toBe(false);
   });
 
+  test('U11: collectors whose requests were rejected without a reason come last', () => {
+    const bench = new PolicyBench({ collectors: fleetOf(4) });
+    const rejected = new Set(['1', '2']);
+    const posted = (batchCapacity: number) =>
+      admitted(bench, 0, { rejected, batchCapacity }).post.map(({ collectorId }) => collectorId);
+    expect(posted(1)).toEqual(['3']);
+    expect(posted(20)).toEqual(['3', '4', '1', '2']);
+  });
+
   test('collectors wait for capacity only when none is left', () => {
     const strategy = { maxInProgress: 2, order: 'Name' } as const;
     const bench = new PolicyBench({ spec: { strategy }, collectors: fleetOf(2) });

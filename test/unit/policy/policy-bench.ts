@@ -205,6 +205,7 @@ export function inputOf(
       reads: new Map(),
       messages: undefined,
       inFlight: new Set(),
+      rejected: new Set(),
       unsent: 0,
       batchCapacity: 20,
       heldBy: undefined,

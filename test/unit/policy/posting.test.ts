@@ -84,7 +84,7 @@ describe('U3: the outcome of a POST', () => {
     });
   });
 
-  test('U11: ten rejections without a code, even if they are not consecutive, count as a refusal', async () => {
+  test('U11: ten rejections without a code, except those of a proxy, count as a refusal', async () => {
     const { clock, service, posting, problems } = world();
     const outcomes: unknown[] = [];
     const post = async (error: LogfleetError) => {
@@ -94,14 +94,17 @@ describe('U3: the outcome of a POST', () => {
       await settle();
       outcomes.push(posting.received.get('1')?.outcome.kind);
     };
-    const rejection = serviceError({ failure: 'badRequest', status: 400 });
-    for (let count = 1; count < 10; count++) await post(rejection);
+    const rejection = { failure: 'badRequest', status: 400 } as const;
+    for (let count = 0; count < 12; count++) await post(serviceError({ ...rejection, hasForeignBody: true }));
+    expect([...posting.rejected]).toEqual(['1']);
+    for (let count = 1; count < 10; count++) await post(serviceError(rejection));
     await post(serviceError({ failure: 'rateLimited', status: 429 }));
-    await post(rejection);
+    await post(serviceError(rejection));
+    expect([...posting.rejected]).toEqual([]);
     // After the refusal, the count starts again.
-    await post(rejection);
-    expect(outcomes).toEqual([...Array.from({ length: 10 }, () => 'notSent'), 'refused', 'notSent']);
-    expect(problems).toHaveLength(12);
+    await post(serviceError(rejection));
+    expect(outcomes).toEqual([...Array.from({ length: 22 }, () => 'notSent'), 'refused', 'notSent']);
+    expect(problems).toHaveLength(24);
   });
 
   test.each([
