@@ -3,7 +3,12 @@ import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { inspect } from 'node:util';
-import { AggregateAuthenticationError, AuthenticationRequiredError, CredentialUnavailableError } from '@azure/identity';
+import {
+  AggregateAuthenticationError,
+  AuthenticationRequiredError,
+  CredentialUnavailableError,
+  DefaultAzureCredential,
+} from '@azure/identity';
 import { afterEach, describe, expect, inject, test, vi } from 'vitest';
 import { SecretText } from '../../src/base/secret-text.ts';
 import { azureErrors } from '../../src/destination/azure/azure-error.ts';
@@ -132,6 +137,48 @@ describe('credentials of the environment', () => {
     expect(azureErrors.error('read plan', cause)).toMatchObject({
       code: 'destination.credentials',
       message: expect.stringContaining(': invalid_client: AADSTS700213: No matching federated identity record found; '),
+    });
+  });
+
+  test('that are tokens are requested again later if the token service is overloaded', async () => {
+    const body = '{"error":"temporarily_unavailable","error_description":"AADSTS90055: busy","error_codes":[90055]}';
+    const tokenService = await serve((request, response) => {
+      request.resume().on('end', () => response.writeHead(429).end(body));
+    });
+    cleanups.push(vi.unstubAllEnvs);
+    stubIdentity();
+    const credential = new DefaultAzureCredential({
+      additionalPolicies: [
+        {
+          position: 'perRetry',
+          policy: {
+            name: 'redirect',
+            sendRequest(request, next) {
+              request.url = tokenService;
+              request.allowInsecureConnection = true;
+              return next(request);
+            },
+          },
+        },
+      ],
+    });
+    // The SDK rejects the second request itself.
+    for (const _ of [1, 2]) {
+      const cause = await credential.getToken('https://storage.azure.com/.default').catch((cause: unknown) => cause);
+      expect(azureErrors.error('read plan', cause)).toMatchObject({
+        code: 'destination.away',
+        message: expect.stringContaining('AADSTS90055: busy'),
+      });
+    }
+  });
+
+  test('that a managed identity does not get are reported with the reason', () => {
+    const unavailable = new CredentialUnavailableError('Identity not found', {
+      cause: new Error('Identity not found'),
+    });
+    expect(azureErrors.error('read plan', new AggregateAuthenticationError([unavailable], 'failed'))).toMatchObject({
+      code: 'destination.credentials',
+      message: expect.stringContaining(': Identity not found; '),
     });
   });
 

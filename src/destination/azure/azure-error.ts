@@ -64,16 +64,21 @@ function firstLine({ message }: Error): string {
 
 /**
  * Returns the errors of the identities that are set up but got no token. An identity that is not set up has the error
- * `CredentialUnavailableError`.
+ * `CredentialUnavailableError` without a cause.
  */
 function tokenErrors(cause: unknown): readonly Error[] {
   if (!(cause instanceof Error) || cause.name !== 'AggregateAuthenticationError') return [];
   const { errors = [] } = cause as { readonly errors?: readonly Error[] };
-  return errors.filter(({ name }) => name !== 'CredentialUnavailableError');
+  return errors.filter(({ name, cause }) => name !== 'CredentialUnavailableError' || cause !== undefined);
 }
 
-function isNetworkError({ cause }: Error): boolean {
-  return (cause as { readonly errorCode?: unknown } | undefined)?.errorCode === 'network_error';
+/** Reports whether the token service cannot be reached, or cannot issue tokens at the moment. */
+function isTemporary({ cause }: Error): boolean {
+  const { name, errorCode, status } = (cause ?? {}) as { name?: unknown; errorCode?: unknown; status?: unknown };
+  if (errorCode === 'network_error') return true;
+  if (name !== 'ServerError') return false;
+  // After a response with status 429 or 5xx, the SDK rejects further requests itself, with an error without a status.
+  return status === undefined || status === 429 || Number(status) >= 500;
 }
 
 /** Returns a copy of the error without the request and the response, which contain tokens. */
@@ -84,7 +89,7 @@ function withoutRequest(cause: unknown): unknown {
 
 export function azureErrorCode(cause: unknown): string {
   const errors = tokenErrors(cause);
-  if (errors.length > 0 && errors.every(isNetworkError)) return noTokenNow;
+  if (errors.length > 0 && errors.every(isTemporary)) return noTokenNow;
   const { name, code, details } = (cause ?? {}) as { name?: unknown; code?: unknown; details?: unknown };
   const { errorCode: sent } = (details ?? {}) as { errorCode?: unknown };
   return firstCode(sent, code, name);
