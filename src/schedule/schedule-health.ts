@@ -28,7 +28,7 @@ export function scheduleHealth(input: ScheduleHealthInput): Health {
       reason: reasons.progressing,
       message: 'logfleet is reading the destination for the first time.',
     };
-  const { gaps, taken, pending, unfinished, create, lastTickMs, nextDueMs } = decision;
+  const { gaps, taken, pending, unfinished, create, lastTickMs, nextDueMs, isComplete } = decision;
   const retry = `logfleet retry sxs/${schedule}${flags}`;
   const incomplete = runs.filter(isIncomplete);
   const covered = `${coveredText(decision)}${incompleteText(incomplete)}`;
@@ -60,11 +60,20 @@ export function scheduleHealth(input: ScheduleHealthInput): Health {
     return { ...atWork, reason: reasons.backfilling, message };
   }
   const isActive = atOnce === 0 ? '' : ` ${activeText}.`;
-  const rested = nextDueMs === undefined && atOnce === 0 ? reasons.scheduleEnded : reasons.upToDate;
+  const rested = nextDueMs === undefined && atOnce === 0 && isComplete ? reasons.scheduleEnded : reasons.upToDate;
   const reason = incomplete.length > 0 ? reasons.exportedIncomplete : rested;
-  const end = atOnce === 0 ? 'The schedule has ended.' : 'No more runs will be created.';
-  const next = nextDueMs === undefined ? end : `The next run is due at ${isoSeconds(nextDueMs)}.`;
+  const next =
+    nextDueMs === undefined ? endText(atOnce, isComplete) : `The next run is due at ${isoSeconds(nextDueMs)}.`;
   return { ...resting, ready: 'True', reason, message: `${covered}${isActive} ${next}` };
+}
+
+/** Describes the end of a schedule for which no more runs will become due. */
+function endText(activeRuns: number, isComplete: boolean): string {
+  if (activeRuns > 0) return 'No more runs will be created.';
+  // No other run can export the time range of a deleted run until that run is gone.
+  return isComplete
+    ? 'The schedule has ended.'
+    : 'The rest will be exported once the runs that are being deleted are gone.';
 }
 
 /** Returns sentences about complete runs that kept incomplete intervals, preceded by a space, or an empty text. */

@@ -210,17 +210,19 @@ describe('a schedule', () => {
 
   test('waits until the run of a deleted schedule with the same name is deleted', async () => {
     const world = new ScheduleWorld({ messages, scenario: { search: { duration: '30s' } } });
-    world.add();
+    const endTime = new Date(startMs + hourMs).toISOString();
+    world.add({ endTime });
     world.start();
     expect(await world.until(() => world.runs().length === 1)).toBe(true);
     const [run] = world.runs();
     world.world.api.remove(`${schedulesPath}/hourly`);
-    world.add();
+    world.add({ endTime });
     await world.world.clock.advance(5 * minuteMs);
     expect(world.runs().map(({ metadata }) => metadata.uid)).toEqual([run?.metadata.uid]);
     expect(world.ready).toMatchObject({ status: 'True', reason: reasons.upToDate });
     world.world.api.remove(`${exportsPath}/${run?.metadata.name}`);
-    expect(await world.until(() => world.records().length === 1, 5 * minuteMs)).toBe(true);
+    expect(await world.until(() => world.ready?.reason === reasons.scheduleEnded, 5 * minuteMs)).toBe(true);
+    expect(world.records()).toHaveLength(1);
   });
 
   test('recreates a run that a user deletes', async () => {

@@ -58,9 +58,18 @@ test('a run between two cron times is active until the schedule has ended', () =
       'The oldest time range, from 2026-10-04T22:00:00Z, is not exported yet. 1 run is active. No more runs will be created.',
   });
   const ended = { ...ending, unfinished: [], coveredUntilMs: startMs + hourMs / 2, isOldestCovered: true };
-  expect(healthOf(ended)).toMatchObject({
+  expect(healthOf({ ...ended, isComplete: true })).toMatchObject({
     reason: 'ScheduleEnded',
     message: 'Everything until 2026-10-04T22:30:00Z is exported. The schedule has ended.',
+  });
+});
+
+test('a schedule has not ended while a run is being deleted whose time range is not exported', () => {
+  const change = { unfinished: [], pending: 0, lastTickMs: startMs + hourMs, nextDueMs: undefined };
+  expect(healthOf(change, [{ ...activeRun('errors-a'), state: 'Deleting' }])).toMatchObject({
+    reason: 'UpToDate',
+    message:
+      'The oldest time range, from 2026-10-04T22:00:00Z, is not exported yet. The rest will be exported once the runs that are being deleted are gone.',
   });
 });
 
