@@ -172,14 +172,29 @@ describe('credentials of the environment', () => {
     }
   });
 
-  test('that a managed identity does not get are reported with the reason', () => {
-    const unavailable = new CredentialUnavailableError('Identity not found', {
-      cause: new Error('Identity not found'),
-    });
-    expect(azureErrors.error('read plan', new AggregateAuthenticationError([unavailable], 'failed'))).toMatchObject({
+  test('that are tokens of a managed identity are requested without the proxy', async () => {
+    const asked: string[] = [];
+    const listen = async (name: string) => {
+      const url = await serve((_, response) => {
+        asked.push(name);
+        response.writeHead(400).end('{"error":"invalid_request","error_description":"Identity not found"}');
+      });
+      return new URL(url).origin;
+    };
+    cleanups.push(vi.unstubAllEnvs);
+    vi.stubEnv('AZURE_TOKEN_CREDENTIALS', 'ManagedIdentityCredential');
+    vi.stubEnv('AZURE_POD_IDENTITY_AUTHORITY_HOST', await listen('node'));
+    vi.stubEnv('HTTPS_PROXY', await listen('proxy'));
+    const endpoint = 'https://store.invalid';
+    const settings = { container: 'log-exports', root: '', endpoint, credentials: 'ambient' } as const;
+    const ports = { ...(await systemPorts()), environment: {} };
+    const destination = await openDestination({ kind: 'azureBlob', settings }, ports);
+    cleanups.push(() => destination.close());
+    await expect(destination.read('plan')).rejects.toMatchObject({
       code: 'destination.credentials',
-      message: expect.stringContaining(': Identity not found; '),
+      message: expect.stringContaining('Identity not found'),
     });
+    expect(new Set(asked)).toEqual(new Set(['node']));
   });
 
   test('that are tokens are not sent without encryption', async () => {

@@ -35,7 +35,7 @@ export async function connect(settings: AzureSettings, environment: Environment)
   const agents = new StoreAgents(address, environment);
   const { credentials } = settings;
   const given = credentials === 'ambient' ? credentialsOf(settings, environment) : credentials;
-  const { credential, query } = given ? fixedCredential(given) : await tokenCredential(address, agents);
+  const { credential, query } = given ? fixedCredential(given) : await tokenCredential(address, agents, environment);
   const pipeline = newPipeline(credential, { retryOptions: { maxTries, retryDelayInMs: retryDelayMs } });
   pipeline.factories.push(transportPolicy(agents));
   const service = new BlobServiceClient(`${address}${query}`, pipeline);
@@ -65,10 +65,14 @@ function fixedCredential(given: AzureCredentials) {
   return { credential: new StorageSharedKeyCredential(given.accountName, given.accountKey.reveal()), query: '' };
 }
 
-async function tokenCredential(address: string, agents: StoreAgents) {
+async function tokenCredential(address: string, agents: StoreAgents, environment: Environment) {
   checkTokensMayGoTo(address);
   const { DefaultAzureCredential } = await import('@azure/identity');
+  // The additional policies do not apply to requests for tokens of a managed identity. These are `http://` requests to
+  // an address on the node, which must not use the proxy. With a workload identity, there are only `https://` requests.
+  const options = environment.AZURE_FEDERATED_TOKEN_FILE ? {} : { agent: agents.http };
   const credential = new DefaultAzureCredential({
+    ...options,
     additionalPolicies: [
       {
         position: 'perRetry',
