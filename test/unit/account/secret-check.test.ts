@@ -98,12 +98,12 @@ describe('a Secret that is invalid', () => {
     [
       'half a request',
       { ...whole, maxConcurrentRequests: '1.5' },
-      'error stringData.maxConcurrentRequests: is not a whole number from 2 to 10',
+      'error stringData.maxConcurrentRequests: is not a whole number of requests from 2 to 10',
     ],
     [
       'a single request, which a slow page could block for polls',
       { ...whole, maxConcurrentRequests: '1' },
-      'error stringData.maxConcurrentRequests: is not a whole number from 2 to 10',
+      'error stringData.maxConcurrentRequests: is not a whole number of requests from 2 to 10',
     ],
     ['two requests', { ...whole, maxConcurrentRequests: '2' }],
     [
