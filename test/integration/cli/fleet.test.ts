@@ -194,7 +194,7 @@ describe('the credentials of logfleet fleet', () => {
   });
 
   test('are missing without variables', async () => {
-    const message = /^no credentials are set: set LOGFLEET_BASE_URL, .* with -n NAMESPACE, --dir DIR or --policy FILE to use its Secret$/;
+    const message = /^no credentials are set: set LOGFLEET_BASE_URL, .* or --policy FILE to use its Secret$/;
     await expect(fleet({ env: {} })).rejects.toThrow(
       expect.objectContaining({ reason: 'WrongUsage', message: expect.stringMatching(message) }),
     );
