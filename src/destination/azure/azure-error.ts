@@ -1,14 +1,11 @@
 /** Classifies Azure Blob Storage errors by their codes, and adds advice for users. */
-import { failuresByCode, firstCode, StoreErrors } from '../store/store-error.ts';
+import { failuresByCode, firstCode, noTokenNow, StoreErrors } from '../store/store-error.ts';
 
 /**
  * Error codes with which Azure refuses to change or delete a blob, because an immutability policy or a legal hold
  * protects it.
  */
 const lockedCodes: readonly string[] = ['BlobImmutableDueToPolicy', 'BlobImmutableDueToLegalHold'];
-
-/** Error code for users if the token service cannot be reached, or cannot issue tokens at the moment. */
-const noTokenNow = 'TokenServiceUnavailable';
 
 const failureOfCode = failuresByCode({
   missing: ['ContainerNotFound', 'ContainerDisabled'],

@@ -1,8 +1,7 @@
 /** Classifies Google Cloud Storage errors by their codes, and adds advice for users. */
 import { isRecord, recordOfJson } from '../../base/record.ts';
-import { failuresByCode, firstCode, StoreErrors, untrustedForm } from '../store/store-error.ts';
+import { failuresByCode, firstCode, noToken, StoreErrors, untrustedForm } from '../store/store-error.ts';
 
-const noToken = 'TokenError';
 const sessionEnded = 'UploadSessionEnded';
 
 /** Error codes of refused removals: a retention policy or a hold protects the object. */

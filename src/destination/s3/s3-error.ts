@@ -1,12 +1,8 @@
 /** Classifies S3 errors by their codes, and adds advice for users. */
 import { S3ServiceException } from '@aws-sdk/client-s3';
-import { failuresByCode, firstCode, StoreErrors } from '../store/store-error.ts';
+import { failuresByCode, firstCode, noToken, noTokenNow, StoreErrors } from '../store/store-error.ts';
 import { regionForm } from './s3-settings.ts';
 
-/** Error code for users if the token service refuses to issue credentials for an identity. */
-const noToken = 'TokenError';
-/** Error code for users if the token service cannot issue credentials at the moment. */
-const noTokenNow = 'TokenServiceUnavailable';
 /** Codes of temporary errors of the token service with HTTP status 400. */
 const temporaryTokenCodes: readonly string[] = ['Throttling', 'ThrottlingException', 'IDPCommunicationError'];
 const redirectCodes: readonly string[] = ['PermanentRedirect', 'TemporaryRedirect'];

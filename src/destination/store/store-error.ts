@@ -3,6 +3,11 @@ import { LogfleetError } from '../../base/errors.ts';
 import { oneLine, shortened } from '../../base/short-text.ts';
 import { type DestinationFailure, destinationError } from './destination-error.ts';
 
+/** Error code for users if the token service refuses to issue a token for an identity. */
+export const noToken = 'TokenError';
+/** Error code for users if the token service cannot be reached, or cannot issue tokens at the moment. */
+export const noTokenNow = 'TokenServiceUnavailable';
+
 type Advice = Readonly<Partial<Record<DestinationFailure, string>>>;
 
 /** Rules for classifying the errors of one kind of object store. */
