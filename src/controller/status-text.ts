@@ -15,3 +15,12 @@ export function echoOfRequest({ metadata }: { readonly metadata: Pick<ObjectMeta
   const requestedAt = metadata.annotations[annotations.requestedAt];
   return requestedAt === undefined ? {} : { lastHandledReconcileAt: bounded(requestedAt, maxRequestLength) };
 }
+
+/** Returns the value of a request for a reconcile that the status does not confirm yet, or undefined if there is none. */
+export function unconfirmedRequest(resource: {
+  readonly metadata: Pick<ObjectMeta, 'annotations'>;
+  readonly status?: { readonly lastHandledReconcileAt?: string } | undefined;
+}): string | undefined {
+  const { lastHandledReconcileAt: asked } = echoOfRequest(resource);
+  return asked === resource.status?.lastHandledReconcileAt ? undefined : asked;
+}

@@ -12,7 +12,7 @@ import { silentLogger } from '../../base/log.ts';
 import { requestedDelayMs } from '../../base/retry-delay.ts';
 import { isoText } from '../../base/time-text.ts';
 import { pausedByOf } from '../../controller/pauses.ts';
-import { echoOfRequest } from '../../controller/status-text.ts';
+import { unconfirmedRequest } from '../../controller/status-text.ts';
 import { type ExportForecast, proposePlan } from '../../export/plan/export-planning.ts';
 import { requestsOfCount } from '../../export/plan/first-segments.ts';
 import { limitsOf, requestOf, startOf, wantedShare, workersOf } from '../../export/resource/export-spec.ts';
@@ -182,9 +182,8 @@ function deadlineStartOf(resource: SearchExport): number | undefined {
 function failureOf(resource: SearchExport): string | undefined {
   const { metadata, status } = resource;
   const failed = findCondition(status?.conditions, 'Failed');
-  const { lastHandledReconcileAt: asked = status?.lastHandledReconcileAt } = echoOfRequest(resource);
-  const isAsked = asked !== status?.lastHandledReconcileAt;
-  if (isAsked || failed?.observedGeneration !== metadata.generation) return undefined;
+  if (unconfirmedRequest(resource) !== undefined) return undefined;
+  if (failed?.observedGeneration !== metadata.generation) return undefined;
   return `The export has failed with this spec, so no search starts: ${failed.message}`;
 }
 

@@ -17,7 +17,7 @@ import { stallRetryMs } from '../../base/retry-delay.ts';
 import { isoSeconds } from '../../base/time-text.ts';
 import { pausedByOf } from '../../controller/pauses.ts';
 import { type Result, requeue } from '../../controller/reconciler.ts';
-import { echoOfRequest } from '../../controller/status-text.ts';
+import { unconfirmedRequest } from '../../controller/status-text.ts';
 import type { StatusWriter } from '../../controller/status-writer.ts';
 import type { ResourceKey } from '../../host/host.ts';
 import { exportLabel, jobNameLabel, type WorkerJob, type WorkerJobs } from '../../host/worker-jobs.ts';
@@ -184,8 +184,8 @@ export class JobRuntime {
 
   /** True if the status has not yet confirmed the user's last request for a retry. */
   #isAsked(resource: SearchExport): boolean {
-    const { lastHandledReconcileAt: asked } = echoOfRequest(resource);
-    if (asked === undefined || asked === resource.status?.lastHandledReconcileAt) return false;
+    const asked = unconfirmedRequest(resource);
+    if (asked === undefined) return false;
     if (asked !== this.#handledRequest) {
       this.#options.accounts.tryAgain(secretOf(resource));
       this.#options.destination.forget();
