@@ -58,9 +58,9 @@ export class Upgrades {
     const upgrade = settingsFor(collector, settings.upgrade);
     const attempt = foreign ? 0 : ++collector.acceptedTasks;
     const outcome = foreign ? success : outcomeFor({ collector, toVersion }, attempt, upgrade, settings.seed);
-    const span = foreign?.durationMs === undefined ? (outcome.duration ?? upgrade.duration) : fixed(foreign.durationMs);
+    const wholeSpan = foreign?.durationMs === undefined ? outcome.duration : fixed(foreign.durationMs);
     const draw = drawFor(settings.seed, 'duration', collector.id, attempt);
-    const unscaledMs = pickFrom(span, draw) * (span === upgrade.duration ? upgrade.increments : 1);
+    const unscaledMs = wholeSpan ? pickFrom(wholeSpan, draw) : pickFrom(upgrade.duration, draw) * upgrade.increments;
     const durationMs = unscaledMs / settings.timeScale;
     const pendingAtMs = atMs + Math.min(upgrade.notStartedForMs / settings.timeScale, durationMs / 3);
     const task: SimulatedTask = {
