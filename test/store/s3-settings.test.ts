@@ -152,14 +152,10 @@ describe('an error response', () => {
   };
   const body = (code: string) => `<Error><Code>${code}</Code><Message>so it is</Message></Error>`;
 
-  async function serve(status: number, body: string, headers: Record<string, string> = {}): Promise<string> {
-    const server = createServer((request, response) => {
+  const respond = (status: number, body: string, headers: Record<string, string> = {}) =>
+    serve((request, response) => {
       request.resume().on('end', () => response.writeHead(status, headers).end(body));
-    }).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    onTestFinished(() => void server.close());
-    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  }
+    });
 
   test.each([
     [403, 'AccessDenied', 'destination.credentials', "the role's trust policy"],
@@ -169,7 +165,7 @@ describe('an error response', () => {
     [400, 'IDPCommunicationError', 'destination.away', 'logfleet will try again'],
     [503, 'ServiceUnavailable', 'destination.away', 'logfleet will try again'],
   ])('of the token service, %d %s, is not taken for an error of the store', async (status, code, expected, advice) => {
-    stubIdentity(await serve(status, `<ErrorResponse>${body(code)}</ErrorResponse>`));
+    stubIdentity(await respond(status, `<ErrorResponse>${body(code)}</ErrorResponse>`));
     const destination = await open({ ...settings('http://store.invalid'), credentials: 'ambient' });
     const error = await destination.read('plan').catch((cause: Error) => cause);
     expect(error).toMatchObject({ code: expected, message: expect.stringContaining(`${code}: so it is; `) });
@@ -180,7 +176,7 @@ describe('an error response', () => {
     [301, 'PermanentRedirect', { 'x-amz-bucket-region': 'eu-west-1' }, "set region to the bucket's region, eu-west-1"],
     [307, 'TemporaryRedirect', {}, "set region to the bucket's region"],
   ])('for a bucket in another region, %d %s, names the region', async (status, code, headers, advice) => {
-    const destination = await open(settings(await serve(status, body(code), headers)));
+    const destination = await open(settings(await respond(status, body(code), headers)));
     await expect(destination.read('plan')).rejects.toMatchObject({
       code: 'destination.invalid',
       message: `cannot read plan in s3://audit-logs: ${code}: so it is; ${advice}`,
@@ -188,22 +184,24 @@ describe('an error response', () => {
   });
 });
 
+/** Starts a server that runs until the end of the test. Returns its address. */
+async function serve(listener: RequestListener): Promise<string> {
+  const server = createServer(listener).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close().closeAllConnections());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
 describe('a request', () => {
   const silenceMs = 1_000;
 
   async function send(listener: RequestListener): Promise<unknown> {
-    const server = createServer(listener).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const client = createClient(
-      { bucket: 'audit-logs', root: '', endpoint, forcePathStyle: true, credentials },
+      { bucket: 'audit-logs', root: '', endpoint: await serve(listener), forcePathStyle: true, credentials },
       {},
       silenceMs,
     );
-    onTestFinished(() => {
-      client.destroy();
-      server.close().closeAllConnections();
-    });
+    onTestFinished(() => client.destroy());
     return client.send(new HeadBucketCommand({ Bucket: 'audit-logs' }));
   }
 
