@@ -11,7 +11,10 @@ export const annotations = {
    * to `status.lastHandledReconcileAt`.
    */
   requestedAt: 'logfleet.dev/requestedAt',
-  /** Approves a stage of a rollout. Value: `ROLLOUT/STAGE`. To repeat the request, append `/` and a new text. */
+  /**
+   * Approves a stage of a rollout. Value: `ROLLOUT/STAGE`. To repeat the request, append `/` and any text that was not
+   * used before, such as `ROLLOUT/STAGE/2`.
+   */
   approve: 'logfleet.dev/approve',
   /**
    * Continues a stopped rollout and retries failed collectors. Value: `ROLLOUT`. To repeat the request, append `/` and
