@@ -155,7 +155,8 @@ function statusOf(
   });
   if (!observation.areFiguresDue && sameValue(verdicts(policy.status ?? {}), verdicts(essentials)))
     return { essentials, figures: undefined };
-  const figures = describeFigures({ memberIndex, pending, fleet, unsent, health, spec: policy.spec, state });
+  const { rejected } = observation;
+  const figures = describeFigures({ memberIndex, pending, fleet, unsent, rejected, health, spec: policy.spec, state });
   const { rollout } = essentials;
   const endMs = health.reconciling ? estimateEndMs(input, pending, state) : undefined;
   if (!rollout || endMs === undefined) return { essentials, figures };

@@ -467,7 +467,7 @@ export interface CollectorVersionPolicyStatus {
   readonly versions?: readonly VersionCount[];
   /** Some of the policy's upgrades: up to 50 running upgrades, and the last 50 that ended. */
   readonly tasks?: readonly TaskSample[];
-  /** Causes of failed upgrades, most frequent first. */
+  /** Causes of failed upgrades and of rejected upgrade requests, most frequent first. */
   readonly failureReasons?: readonly ReasonCount[];
   /** Reasons why collectors are skipped, most frequent first. */
   readonly skippedReasons?: readonly ReasonCount[];

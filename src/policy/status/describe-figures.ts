@@ -25,7 +25,6 @@ import type { PendingChanges } from '../members/pending-changes.ts';
 import type { MemberView } from '../members/policy-member-index.ts';
 import { countMembers, expectedMembers, soakEndMs, waitingStages } from '../members/stages.ts';
 import { type Counts, countUnfinished, emptyCounts, withdrawn } from '../members/state-counts.ts';
-import type { RollbackPlan } from '../rollout/rollback.ts';
 import type { RolloutState } from '../rollout/rollout-state.ts';
 import { eligibleMembers, type Fleet } from './policy-health.ts';
 import { waitText } from './wait-text.ts';
@@ -70,19 +69,21 @@ export interface FiguresInput {
   readonly fleet: Fleet;
   /** Number of upgrades that this decision cancels before their requests are sent. */
   readonly unsent: number;
+  /** Collectors whose upgrade requests were rejected without a known reason (U11). */
+  readonly rejected: ReadonlySet<string>;
   readonly health: Health;
   readonly spec: CollectorVersionPolicySpec;
   readonly state: Pick<RolloutState, 'header' | 'current' | 'next' | 'gate' | 'rollback' | 'recovery'>;
 }
 
 export function describeFigures(input: FiguresInput): Figures {
-  const { memberIndex, pending, fleet, health, state } = input;
+  const { memberIndex, pending, fleet, health } = input;
   return {
     summary: { updated: `${fleet.counts.updated}/${eligibleMembers(fleet)}`, state: health.reason },
     collectors: describeCounts(fleet.counts, fleet.matched),
     versions: describeVersions(versionsNow(memberIndex, pending)),
     tasks: describeTasks(memberIndex, pending),
-    failureReasons: describeFailures(memberIndex, pending, state.rollback),
+    failureReasons: describeFailures(input),
     skippedReasons: describeSkipped(memberIndex, pending),
     stages: describeStages(input),
   };
@@ -282,12 +283,16 @@ function describeTask(taskId: string | undefined, to: string, entry: Entry, memb
   };
 }
 
-/** Describes the failed upgrades, grouped by message. Collectors that could not be rolled back are included (U14). */
-function describeFailures(
-  memberIndex: MemberView,
-  pending: PendingChanges,
-  rollback: RollbackPlan | undefined,
-): readonly ReasonCount[] {
+/**
+ * Describes the failed upgrades, grouped by message. Collectors that could not be rolled back are included (U14), and
+ * so are collectors whose upgrade requests were rejected without a known reason (U11).
+ */
+function describeFailures({
+  memberIndex,
+  pending,
+  rejected,
+  state: { rollback },
+}: FiguresInput): readonly ReasonCount[] {
   const left = (rollback?.left ?? []).map(({ collectorId, why }) => ({
     collectorId,
     reason: `not rolled back: ${why}`,
@@ -299,7 +304,15 @@ function describeFailures(
       return isFailed ? [{ collectorId, reason: ending.message || 'no reason given' }] : [];
     }),
   );
-  return groupReasons([...left, ...failed], memberIndex);
+  // During a rollback, a collector that has not been rolled back yet counts as updated.
+  const unfinished = rollback ? ['inProgress', 'updated'] : ['inProgress', 'pending', 'retrying', 'drifting'];
+  const waiting = [...rejected]
+    .filter((collectorId) => unfinished.includes(pending.stateOf(collectorId) ?? ''))
+    .map((collectorId) => ({
+      collectorId,
+      reason: 'the service rejected the upgrade request without giving a reason',
+    }));
+  return groupReasons([...left, ...failed, ...waiting], memberIndex);
 }
 
 function describeSkipped(memberIndex: MemberView, pending: PendingChanges): readonly ReasonCount[] {

@@ -115,6 +115,21 @@ test('U11: collectors that the service rejects without a code do not block the r
   expect(reasons).toMatchObject([{ count: 2, examples: collectors }]);
 });
 
+test('U11: the status names a collector whose upgrade requests a proxy always rejects', async () => {
+  const collectors = ['web-0002'];
+  const fleet = staged({
+    stages: [],
+    spec: { strategy: { maxInProgress: 5, order: 'Name' } },
+    scenario: {
+      faults: { rejection: { kind: 'status', status: 400, body: 'html', operations: ['createTask'], collectors } },
+    },
+  });
+  fleet.world.start();
+  expect(await fleet.untilReason('RequestRefused')).toBe(true);
+  expect(fleet.at(target)).toBe(29);
+  expect(fleet.status()?.failureReasons).toMatchObject([{ count: 1, examples: collectors }]);
+});
+
 test.each([
   ['before the rollout', '0s', 0],
   ['during the rollout', '3m', 5],

@@ -45,7 +45,7 @@ function figuresWith({ memberIndex, ledger, spec }: PolicyBench, pending: Pendin
     matched: pending.matched,
     toExamine: countToExamine(memberIndex, pending),
   };
-  return describeFigures({ memberIndex, pending, fleet, unsent: 0, health, spec, state });
+  return describeFigures({ memberIndex, pending, fleet, unsent: 0, rejected: new Set(), health, spec, state });
 }
 
 function misfits(value: unknown, schema: StructuralSchema, path = 'status'): readonly string[] {

@@ -379,6 +379,15 @@ describe('the message of a rollback', () => {
     ]);
   });
 
+  test('U11: names collectors whose rollback the service rejected without a reason', () => {
+    const entries = [updated(), backAfter('updated')].map((one, at) => ({ ...one, collectorId: `${at + 1}` }));
+    const collectors = fleetOf(2, () => ({ collectorVersion: target }));
+    const bench = new PolicyBench({ header: stop, entries, collectors, seenAtMs: nowMs });
+    expect(decided(bench, { nowMs, rejected: new Set(['1', '2']) }).figures.failureReasons).toMatchObject([
+      { count: 1, examples: ['web-1'] },
+    ]);
+  });
+
   test('when it is over', () => {
     expect(health(backAfter('updated'), backAfter('updated'), updated({}, { before: undefined }))).toMatchObject({
       reason: 'RolledBack',
