@@ -202,7 +202,7 @@ export class Accounts {
     return this.#budgets.limitsOf(account.user);
   }
 
-  /** Reports whether the user's requests in flight stay within the operator's current request limits. */
+  /** Reports whether the user's requests in flight and search jobs stay within the operator's request limits. */
   isWithinLimits(account: Account): boolean {
     return this.#budgets.isWithinLimits(account.user);
   }

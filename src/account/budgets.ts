@@ -83,7 +83,7 @@ export class Budgets {
     return this.#users.get(user)?.limits ?? serviceLimits;
   }
 
-  /** Reports whether the user's requests in flight stay within the limits of this process. */
+  /** Reports whether the user's requests in flight and search jobs stay within the limits of this process. */
   isWithinLimits(user: string): boolean {
     return this.#users.get(user)?.budget.isWithinLimits() ?? true;
   }
@@ -122,7 +122,8 @@ export class Budgets {
     });
     user.limits = limitsOf(effective(spenders, leaving));
     const held = shares?.of(id) ?? [];
-    budget.setRequestsPerSecond(limitsWithout(user.limits, held).requestsPerSecond);
+    const rate = limitsWithout(user.limits, shares?.startedOf(id) ?? []).requestsPerSecond;
+    budget.setRequestsPerSecond(rate, limitsWithout(user.limits, held).requestsPerSecond);
     for (const accessId of keys.keys()) {
       const of = (all: readonly Spender[]) => all.filter((spender) => spender.accessId === accessId);
       const own = effective(of(spenders), of(leaving));

@@ -88,6 +88,8 @@ const lingerMs = 60_000;
 interface JobShare extends Pick<ObservedShare, 'exportUid' | 'held'> {
   /** True until the operator first observes the Job in the API server. Until then, the limits are only reserved. */
   isReserved: boolean;
+  /** True if the Job may exist, so that its workers may use the share. */
+  isStarted: boolean;
   /**
    * Monotonic time, in ms, at which the operator noticed that the Job had ended or been deleted. Undefined while the
    * Job is running.
@@ -124,7 +126,8 @@ export class WorkerShares {
     for (let workers = Math.min(wanted.workers, (shareSize(limits)?.workers ?? 0) - used); workers > 0; workers--) {
       const held = { ...wanted, workers };
       if (!fits(limits, [...others, held])) continue;
-      this.#entries.set(job, { exportUid, held, isReserved: true, goneAtMs: undefined, hasEnded: false });
+      const state = { isReserved: true, isStarted: false, goneAtMs: undefined, hasEnded: false };
+      this.#entries.set(job, { exportUid, held, ...state });
       return held;
     }
     return undefined;
@@ -137,6 +140,12 @@ export class WorkerShares {
   /** Reports whether request limits are reserved for Jobs of an export. Ignores the Job `except`. */
   isHeldBy(exportUid: string, except: string): boolean {
     return [...this.#entries].some(([job, entry]) => entry.exportUid === exportUid && job !== except);
+  }
+
+  /** Records that the operator is about to create a Job for which it has reserved request limits. */
+  start(job: string): void {
+    const entry = this.#entries.get(job);
+    if (entry) entry.isStarted = true;
   }
 
   /** Releases request limits that were reserved for a Job that was not created. */
@@ -154,7 +163,7 @@ export class WorkerShares {
       seen.add(job);
       if (hasEnded && !this.#entries.has(job)) continue;
       const goneAtMs = hasEnded ? (this.#entries.get(job)?.goneAtMs ?? nowMs) : undefined;
-      this.#entries.set(job, { exportUid, held, isReserved: false, goneAtMs, hasEnded });
+      this.#entries.set(job, { exportUid, held, isReserved: false, isStarted: true, goneAtMs, hasEnded });
     }
     let isFreed = false;
     let nextMs = Number.POSITIVE_INFINITY;
@@ -175,9 +184,14 @@ export class WorkerShares {
     );
   }
 
-  /** Returns the shares used by a user's workers. */
+  /** Returns the shares of a user's workers, including the shares that are only reserved. */
   of(user: string): readonly HeldShare[] {
     return [...this.#entries.values()].map(({ held }) => held).filter((held) => held.user === user);
+  }
+
+  /** Returns the shares of a user's workers whose Jobs may exist. */
+  startedOf(user: string): readonly HeldShare[] {
+    return [...this.#entries.values()].flatMap(({ held, isStarted }) => (isStarted && held.user === user ? held : []));
   }
 }
 

@@ -363,13 +363,14 @@ export class JobRuntime {
     }
     if (!accounts.isWithinLimits(account)) {
       const message =
-        "The Kubernetes Job will start when some of the operator's requests to the service have ended, because the Job and the operator share the request limits.";
+        "The Kubernetes Job will start when some of the operator's requests and search jobs have ended, because the Job and the operator share the request limits.";
       return { health: waiting(reasons.waitingForShare, message), delayMs: soonMs };
     }
     // Only the leader may create a Job, and another process may have become the leader while this process prepared the
     // Job.
     if (!host.leadership.isLeader())
       return { health: waiting(reasons.jobPending, 'Another operator process is now the leader.') };
+    shares.start(job);
     try {
       const result = await store.create(job, buildJob({ ...identity, share, showsProgress }));
       if (result === 'created') log.info('a Kubernetes Job is created', { job: name });

@@ -11,7 +11,7 @@ import { exportLabel, jobNameLabel, type WorkerJob, type WorkerJobs, type Worker
 import { readShare } from './job-manifest.ts';
 import { hasEnded } from './job-state.ts';
 
-/** Time in ms after which reserved request limits are released if no Job has been created. */
+/** Time in ms after the last `reserve` after which reserved request limits are released if no Job was created. */
 const reservationMs = 120_000;
 
 export interface JobSharesOptions {
@@ -57,10 +57,17 @@ export class JobShares {
     const name = keyText(job);
     const isNew = shares.get(name) === undefined;
     const held = shares.reserve(name, exportUid, wanted, limits);
-    if (!held || !isNew) return held;
+    if (!held) return undefined;
     this.#expire(job);
-    accounts.sharesChanged();
+    if (isNew) accounts.sharesChanged();
     return held;
+  }
+
+  /** Lowers the operator's request rate by the share of a Job that is about to be created. */
+  start(job: ResourceKey): void {
+    const { shares, accounts } = this.#options;
+    shares.start(keyText(job));
+    accounts.sharesChanged();
   }
 
   /** Releases the request limits of a Job that was not created. */
@@ -99,6 +106,7 @@ export class JobShares {
   /** Releases the reservation of a Job that was never created. */
   #expire(job: ResourceKey): void {
     const { clock, store } = this.#options;
+    this.#reservations.get(keyText(job))?.cancel();
     const timer = clock.after(reservationMs, async () => {
       const exists = await store.exists(job).catch(() => true);
       if (this.#isClosed || this.#reservations.get(keyText(job)) !== timer) return;

@@ -17,7 +17,7 @@ export interface RequestPace {
  * Converts a rate to a whole number of requests per period. For example, 2.5 per second is rounded down to 2 per
  * second.
  */
-function paceOf(requestsPerSecond: number): RequestPace {
+export function paceOf(requestsPerSecond: number): RequestPace {
   if (requestsPerSecond >= 1) return { starts: Math.floor(requestsPerSecond), periodMs: 1000 };
   return { starts: 1, periodMs: 1000 / requestsPerSecond };
 }

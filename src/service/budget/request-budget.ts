@@ -12,7 +12,7 @@ import { JobAdmission } from './job-admission.ts';
 import { KeyQueue, type Waiter } from './key-queue.ts';
 import { PathMargin } from './path-margin.ts';
 import { longestRequestMs, RateLimiter } from './rate-limiter.ts';
-import { RatePace } from './rate-pace.ts';
+import { paceOf, RatePace, type RequestPace } from './rate-pace.ts';
 import { Refusals } from './refusals.ts';
 import type { KeyBudget, Path, RequestClass, Slot, SlotRequest } from './request-slot.ts';
 import { NotLeadingError, type SendRight, type Term } from './send-right.ts';
@@ -57,6 +57,8 @@ export class RequestBudget {
   readonly #waitSeconds: Histogram;
   readonly #margin = new PathMargin();
   readonly #pace = new RatePace(serviceLimits.requestsPerSecond);
+  /** Request rate that limits the number of search jobs. It is the current rate, or a lower one that applies soon. */
+  #pollRate: number = serviceLimits.requestsPerSecond;
   readonly #limiter: RateLimiter;
   readonly #refusals = new Refusals();
   readonly #order = new TurnOrder();
@@ -119,10 +121,14 @@ export class RequestBudget {
     return { jobs: this.jobs, acquire: (request) => this.#acquire(queue, request) };
   }
 
-  /** Sets the maximum request rate of this process (B7). Earlier requests still count against the new rate. */
-  setRequestsPerSecond(requestsPerSecond: number): void {
+  /**
+   * Sets the maximum request rate of this process (B7). Earlier requests still count against the new rate.
+   * @param pollRate lower rate that will apply soon; a new search job starts only if this rate can poll all search jobs
+   */
+  setRequestsPerSecond(requestsPerSecond: number, pollRate = requestsPerSecond): void {
     assert(requestsPerSecond > 0 && Number.isFinite(requestsPerSecond), 'the request rate must be greater than 0');
     this.#pace.requestsPerSecond = requestsPerSecond;
+    this.#pollRate = pollRate;
     this.#pump();
   }
 
@@ -137,12 +143,13 @@ export class RequestBudget {
   }
 
   /**
-   * Reports whether every access key is within its limit on requests in flight. After a limit has been lowered, a key
-   * can exceed the new limit for a while.
+   * Reports whether every access key is within its limit on requests in flight, and whether the rate can poll all active
+   * search jobs. After a limit has been lowered, the requests and search jobs can exceed the new limit for a while.
    */
   isWithinLimits(): boolean {
     const nowMs = this.#clock.monotonic();
     for (const queue of this.#queues.values()) queue.expire(nowMs);
+    if (this.jobs.active > pollableJobs(paceOf(this.#pollRate))) return false;
     return [...this.#queues.values()].every(({ occupied, maxConcurrent }) => occupied <= maxConcurrent);
   }
 
@@ -357,9 +364,14 @@ export class RequestBudget {
   }
 
   #sustainableJobs(): number {
-    const { starts, periodMs } = this.#pace.current(this.#clock.monotonic());
-    return Math.floor((pollShare * starts * pollCycleMs) / periodMs);
+    const pace = this.#pace.current(this.#clock.monotonic());
+    return Math.min(pollableJobs(pace), pollableJobs(paceOf(this.#pollRate)));
   }
+}
+
+/** Returns the maximum number of search jobs that a request rate can poll in time. */
+function pollableJobs({ starts, periodMs }: RequestPace): number {
+  return Math.floor((pollShare * starts * pollCycleMs) / periodMs);
 }
 
 /** Reports whether request `left` is to be sent before request `right`. Both must belong to the same class. */

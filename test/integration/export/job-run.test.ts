@@ -757,6 +757,24 @@ describe('an export in a Kubernetes Job', () => {
     expect(jobs()).toHaveLength(5);
   });
 
+  test("B8: waits until the operator's lower request rate can poll its search jobs", async () => {
+    const { world, controller } = jobWorld({ scenario: { search: { duration: '4m' } } });
+    for (let index = 0; index < 40; index++) world.world.addExport(`operator-${index}`, inHour);
+    world.start();
+    await world.world.until(() => world.jobsActive() === 30, 30 * minuteMs);
+    world.add({ ...inJob, execution: { mode: 'Job', job: { workers: 3 } } });
+    expect(await world.untilReason('WaitingForShare')).toBe(true);
+    let active = world.jobsActive();
+    await world.world.until(() => {
+      expect(world.jobsActive()).toBeLessThanOrEqual(Math.max(7, active));
+      active = world.jobsActive();
+      return controller.running.length > 0;
+    }, 30 * minuteMs);
+    expect(active).toBeLessThanOrEqual(7);
+    expect(await world.untilReason('Exported', 300 * minuteMs)).toBe(true);
+    expect(world.world.counters().jobsLostToSilence).toBe(0);
+  });
+
   test('sends no request when the pod of another export changes while it waits for a share', async () => {
     const { world, controller, pods } = jobWorld({ scenario: { search: { duration: '30m' } } });
     const { api } = world.world;

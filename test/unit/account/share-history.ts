@@ -95,6 +95,7 @@ export function shareHistory(random: Random): ShareHistory {
       if ((jobs.get(name)?.pods ?? 0) > 0) throw new Error(`${name} has a share while pods of its former Job run`);
       if (random.next() < 0.2) shares.cancel(name);
       else {
+        shares.start(name);
         everShown.delete(name);
         jobs.set(name, { held, deletedAtMs: undefined, isOver: false, pods: 0 });
       }
@@ -137,7 +138,7 @@ export function shareHistory(random: Random): ShareHistory {
     const running = [...jobs.values()].filter(({ pods }) => pods > 0);
     const workers = running.reduce((sum, { pods }) => sum + pods, 0);
     maxWorkers = Math.max(maxWorkers, workers);
-    const operator = limitsWithout(limits, shares.of(user));
+    const operator = limitsWithout(limits, shares.startedOf(user));
     for (const name of ['requestsPerSecond', 'maxConcurrentRequests'] as const) {
       const used = running.reduce((sum, { pods, held }) => sum + pods * held.share[name], operator[name]);
       if (used > limits[name] + 1e-9) throw new Error(`step ${step}: ${name} add up to ${used} of ${limits[name]}`);

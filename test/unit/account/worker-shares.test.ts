@@ -122,6 +122,16 @@ describe('B8: shares in use', () => {
     expect(shares.of('u')).toEqual([]);
   });
 
+  test('lower the request rate only when their Jobs may exist', () => {
+    const shares = new WorkerShares();
+    reserve(shares, 'a', 'b', 'c');
+    expect(shares.startedOf('u')).toHaveLength(0);
+    shares.start('a');
+    shares.observe([{ job: 'b', exportUid: 'b', held: wanted, hasEnded: false }], 0);
+    expect(shares.startedOf('u')).toHaveLength(2);
+    expect(shares.of('u')).toHaveLength(3);
+  });
+
   test('are returned if the Job was not created, and kept once it was observed', () => {
     const shares = new WorkerShares();
     reserve(shares, 'a', 'b');
