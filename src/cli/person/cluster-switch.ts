@@ -20,7 +20,7 @@ import { chooseCluster } from '../resources/plain-cluster.ts';
 
 export async function openClusterSwitch(options: PauseOptions, context: CommandContext): Promise<OperatorSwitch> {
   const { api } = await chooseCluster(options, context.cwd, 'for a directory of manifests, use --dir DIR');
-  const client = new ApiClient({ api, clock: systemClock, metrics: noMetrics });
+  const client = new ApiClient({ api, clock: systemClock, metrics: noMetrics, signal: context.signal });
   try {
     return await findSwitch(client, options, context);
   } catch (error) {

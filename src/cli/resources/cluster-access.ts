@@ -35,7 +35,9 @@ export async function openCluster(
   instead = 'select a directory of manifests with --dir DIR',
 ): Promise<ClusterReader> {
   const { namespace, ...connection } = await chooseCluster(options, context.cwd, instead);
-  return new ClusterReader({ ...connection, defaultNamespace: namespace, clock: systemClock, random: systemRandom });
+  const { signal } = context;
+  const ports = { clock: systemClock, random: systemRandom };
+  return new ClusterReader({ ...connection, ...ports, defaultNamespace: namespace, signal });
 }
 
 interface ClusterReaderOptions extends Pick<Ports, 'clock' | 'random'> {
@@ -43,6 +45,8 @@ interface ClusterReaderOptions extends Pick<Ports, 'clock' | 'random'> {
   /** Context in the kubeconfig. Undefined in a pod. */
   readonly context: string | undefined;
   readonly defaultNamespace: string;
+  /** Aborted when the command must end. Aborts all requests to the API server. */
+  readonly signal: AbortSignal;
 }
 
 export class ClusterReader implements ResourceReader {
@@ -60,7 +64,7 @@ export class ClusterReader implements ResourceReader {
     this.place = options.context === undefined ? 'the cluster' : `context ${options.context}`;
     this.defaultNamespace = options.defaultNamespace;
     this.#options = options;
-    this.#client = new ApiClient({ api: options.api, clock: options.clock, metrics: noMetrics });
+    this.#client = new ApiClient({ ...options, metrics: noMetrics });
     this.ledgers = new KubernetesLedgerStore({ client: this.#client });
     this.secrets = new KubernetesSecretReader(this.#client);
   }

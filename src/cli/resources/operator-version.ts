@@ -70,9 +70,9 @@ export async function printOperatorVersions(
   stderr.write(ignoredWarnings(found));
 }
 
-async function openClient(options: VersionOptions, { cwd }: CommandContext): Promise<ApiClient> {
+async function openClient(options: VersionOptions, { cwd, signal }: CommandContext): Promise<ApiClient> {
   const { api } = await chooseCluster(options, cwd, 'use --client to print only the version of the program');
-  return new ApiClient({ api, clock: systemClock, metrics: noMetrics });
+  return new ApiClient({ api, clock: systemClock, metrics: noMetrics, signal });
 }
 
 /** Operators of a cluster, found by their Leases. Each list is sorted by namespace. */

@@ -56,14 +56,24 @@ interface OwnerReference {
   readonly controller?: boolean;
 }
 
+interface ApiClientOptions {
+  readonly api: KubeApi;
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  /** Signal that aborts calls that have no signal of their own. */
+  readonly signal?: AbortSignal;
+}
+
 export class ApiClient {
   readonly #api: KubeApi;
   readonly #clock: Clock;
+  readonly #signal: AbortSignal | undefined;
   readonly #requests: Counter;
 
-  constructor(options: { readonly api: KubeApi; readonly clock: Clock; readonly metrics: Metrics }) {
+  constructor(options: ApiClientOptions) {
     this.#api = options.api;
     this.#clock = options.clock;
+    this.#signal = options.signal;
     this.#requests = options.metrics.counter(
       'logfleet_kubernetes_requests_total',
       'Requests to the API server, by method, resource and outcome. The outcome is the HTTP status, or none if there was no response.',
@@ -73,7 +83,7 @@ export class ApiClient {
 
   /** Sends a request and returns the body of a successful response. Throws the errors described in `api-error.ts`. */
   async call(call: ApiCall): Promise<unknown> {
-    const { signal, deadlineMs, ...request } = call;
+    const { signal = this.#signal, deadlineMs, ...request } = call;
     const what = `${call.method} ${call.path}`;
     const scope = withDeadline(this.#clock, deadlineMs ?? defaultDeadlineMs, signal);
     try {

@@ -3,6 +3,7 @@ import type { AnyResource } from '../../../src/api/kinds.ts';
 import { seededRandom } from '../../../src/base/random.ts';
 import { ClusterReader } from '../../../src/cli/resources/cluster-access.ts';
 import type { KubeApi, KubeResponse } from '../../../src/host/kubernetes/kube-api.ts';
+import { MemoryApiServer } from '../../support/memory-api-server.ts';
 import { ScriptedKubeApi } from '../../support/scripted-kube-api.ts';
 import { settle, VirtualClock } from '../../support/virtual-clock.ts';
 import { policiesPath } from '../../support/world.ts';
@@ -14,8 +15,9 @@ function listOf(resources: readonly unknown[], token?: string): Partial<KubeResp
   return { body: { metadata: { resourceVersion: '7', ...(token ? { continue: token } : {}) }, items: resources } };
 }
 
-function readerOf(api: KubeApi, clock = new VirtualClock()) {
-  return new ClusterReader({ api, context: 'test', defaultNamespace: 'logging', clock, random: seededRandom(1) });
+function readerOf(api: KubeApi, clock = new VirtualClock(), { signal } = new AbortController()) {
+  const ports = { clock, random: seededRandom(1), signal };
+  return new ClusterReader({ api, context: 'test', defaultNamespace: 'logging', ...ports });
 }
 
 const production = samplePolicy();
@@ -70,6 +72,15 @@ describe('ClusterReader', () => {
       },
     ]);
   });
+});
+
+it('ends a request to the API server when the command is interrupted', async () => {
+  const stop = new AbortController();
+  const server = new MemoryApiServer({ clock: new VirtualClock(), random: seededRandom(1) });
+  const reader = readerOf(server.client('person'), new VirtualClock(), stop);
+  const read = reader.get(kind, production.metadata);
+  stop.abort('SIGINT');
+  await expect(read).rejects.toBe('SIGINT');
 });
 
 async function followed() {

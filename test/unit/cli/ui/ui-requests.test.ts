@@ -18,7 +18,7 @@ test('logfleet ui only lists and watches the three kinds, in its namespace, and 
   const api = server.client('ui');
   const options = { context: 'dev', defaultNamespace: 'web', clock: systemClock, random: seededRandom(2) };
   const context = recordingContext();
-  const open = async () => new ClusterReader({ api, ...options });
+  const open = async () => new ClusterReader({ api, ...options, signal: context.signal });
   const html = async () => '<script type="application/json" id="start">';
   const ended = uiCommand({}, context, { open, clock: systemClock, html });
   await expect.poll(() => server.watches.size).toBe(3);
