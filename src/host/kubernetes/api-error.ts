@@ -65,13 +65,13 @@ export function apiErrorOf(response: KubeResponse, what: string): LogfleetError 
       return make(
         'host.conflict',
         { kind: 'backoff' },
-        'another client changed the object at the same time; logfleet will read the object again and retry',
+        'another client created or changed the object at the same time, so this request changed nothing; try again',
       );
     case 410:
       return make(
         'host.expired',
         { kind: 'backoff' },
-        'the watch cannot continue, because its resourceVersion is too old; logfleet will list the resources again',
+        'the list or watch cannot continue, because its start is too long ago; try again',
       );
     case 429:
       return make('host.throttled', retryHandling(response), 'the API server is overloaded');

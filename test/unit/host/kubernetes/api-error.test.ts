@@ -29,7 +29,7 @@ test.each([
   expect(error.message).toContain('check `server` in the kubeconfig');
 });
 
-test.each([401, 403, 429, 503])('the message about %i suits a user as well as the operator', (status) => {
+test.each([401, 403, 409, 410, 429, 503])('the message about %i suits a user as well as the operator', (status) => {
   expect(apiErrorOf({ status, headers: {}, body: '' }, 'GET /x').message).not.toMatch(/operator|logfleet/);
 });
 
