@@ -34,10 +34,13 @@ export function renderSchedulePlan(
   ];
 }
 
-/** Renders the title of a schedule's plan. The title gives the number of runs, or says that the schedule has ended. */
+/** Renders the title of a schedule's plan. The title gives the number of runs, or says why there are none. */
 export function scheduleTitle(planned: ScheduleOutlook): string {
-  const { nextDay, pending } = planned;
+  const { nextDay, pending, lateStartMs } = planned;
   const isEnded = planned.nextDueMs === undefined;
+  if (lateStartMs !== undefined) {
+    return `nothing to do, because endTime is not after the start of the schedule (${isoSeconds(lateStartMs)}): set startTime to export older logs`;
+  }
   if (!hasRunsLeft(planned)) return 'nothing to do, because the schedule has ended';
   const due = pending === 0 ? '' : `${atLeast(pending)}${renderCount(pending, 'run')} due now`;
   if (isEnded) return `${due}, and none later, because the schedule ends`;

@@ -33,6 +33,8 @@ export interface ScheduleRuns {
   readonly pending: number;
   /** Failed runs. Only a user can start them again. */
   readonly failed: number;
+  /** Start of the schedule in ms if `endTime` is not after this start. The schedule then has no runs (`InvalidSpec`). */
+  readonly lateStartMs: number | undefined;
   /** Due time of the next run. Undefined if the schedule has ended. */
   readonly nextDueMs: number | undefined;
   /** Mean number of runs per day over the coming weeks. */
@@ -68,10 +70,11 @@ export function runsOf(resource: SearchExportSchedule, nowMs: number): ScheduleR
   const { open } = dueTimeOf(times, nowMs, union([...readCovered(status), ...gaps.map(({ span }) => span)]));
   const due = open.values().flatMap((span) => times.calendar.divide(span));
   const pending = lengthOf(due.take(maxPending));
-  const nextDueMs = nextDue(times, nowMs);
+  const lateStartMs = times.startMs < times.endMs ? undefined : times.startMs;
+  const nextDueMs = lateStartMs === undefined ? nextDue(times, nowMs) : undefined;
   const isDone = pending === 0 && nextDueMs === undefined;
   return {
-    ...{ resource, pending, nextDueMs, failed: gaps.length },
+    ...{ resource, pending, lateStartMs, nextDueMs, failed: gaps.length },
     nextDay: dueIn(times, nowMs, nowMs + dayMs),
     meanPerDay: meanPerDay(times.calendar, nowMs),
     sample: isDone ? undefined : sampleOf(resource, times, nowMs),

@@ -267,4 +267,11 @@ describe('a plan of a schedule', () => {
     const { stdout } = await plan(spec, { output: 'table', status: { covered } });
     expect(stdout).toBe('logging/hourly: nothing to do, because the schedule has ended\n');
   });
+
+  test.each(['2026-10-31T10:30:00', '2026-10-31T23:45:00'])('says that a schedule starts after %s', async (endTime) => {
+    const { stdout } = await plan(schedule(`  endTime: "${endTime}"`), { output: 'table' });
+    expect(stdout).toBe(
+      'logging/hourly: nothing to do, because endTime is not after the start of the schedule (2026-11-01T00:00:00Z): set startTime to export older logs\n',
+    );
+  });
 });
