@@ -10,7 +10,8 @@
  * - A request for the whole operator has this form: `{"paused":true,"by":…,"time":…}`.
  *
  * Commands write these request files without holding the operator's lock. That is safe, because each write replaces a
- * whole file. The files are readable for all users, because the command and the operator may run as different users.
+ * whole file. If two commands write requests for the same resource at the same moment, the request of one command can be
+ * lost. The files are readable for all users, because the command and the operator may run as different users.
  */
 import { join } from 'node:path';
 import { jsonReader, objectOf, resourceName, textShape } from '../../api/json-shape.ts';
