@@ -10,12 +10,12 @@ import { type CommandDefinition, commands } from './commands.ts';
 
 /** Runs one logfleet command. `argv` does not contain the program's name. Resolves to the exit status. */
 export async function runProgram(argv: readonly string[], context: CommandContext): Promise<number> {
-  const run: CommandRun = { status: exitStatus.ok, failed: exitStatus.failed, command: '' };
+  const run: CommandRun = { status: exitStatus.ok, failed: exitStatus.failed, command: '', logsJson: false };
   const program = createProgram(context, run);
   try {
     await program.parseAsync(argv, { from: 'user' });
   } catch (error) {
-    run.status = statusOf(error, run, context);
+    run.status = await statusOf(error, run, context);
   }
   return context.signal.reason === 'SIGINT' ? exitStatus.interrupted : run.status;
 }
@@ -27,6 +27,8 @@ export interface CommandRun {
   failed: number;
   /** Name of the command, such as `run`. Empty until the command line has been parsed. */
   command: string;
+  /** True if the log has the format JSON. The error that ends the command is then a line of the log. */
+  logsJson: boolean;
 }
 
 /** Returns the parser for the command line. When a command has ended, its exit status is in `run`. */
@@ -45,6 +47,7 @@ export function createProgram(context: CommandContext, run: CommandRun): Command
     run.command = command.name();
     refuseEmptyValues(command);
     readVariables(command, context.env);
+    run.logsJson = command.opts()['logFormat'] === 'json';
     // With `--exit-code`, exit status 1 means that there is something to do. Errors therefore need another exit status.
     if (command.opts()['exitCode']) run.failed = exitStatus.usage;
   });
@@ -167,7 +170,7 @@ const unusableInput: readonly string[] = [
   ...['destination.invalid', 'destination.name', 'destination.missing', 'destination.absent'],
 ];
 
-function statusOf(error: unknown, { command, failed }: CommandRun, context: CommandContext): number {
+async function statusOf(error: unknown, run: CommandRun, context: CommandContext): Promise<number> {
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitStatus.ok : exitStatus.usage;
   if (
     context.signal.aborted &&
@@ -175,14 +178,23 @@ function statusOf(error: unknown, { command, failed }: CommandRun, context: Comm
   ) {
     return exitStatus.interrupted;
   }
+  if (run.logsJson) {
+    const { createJsonLogger } = await import('../base/json-log.ts');
+    createJsonLogger({ level: 'error', output: context.stderr }).error(`${titleOf(run.command)} failed`, { error });
+  } else context.stderr.write(renderFailure(error, run.command));
+  const isInput = error instanceof LogfleetError && (isUsage(error) || unusableInput.includes(error.code));
+  return isInput ? exitStatus.usage : run.failed;
+}
+
+function isUsage({ reason }: LogfleetError): boolean {
+  return reason === wrongUsage;
+}
+
+/** Returns the text for stderr about an error that ended the command. */
+function renderFailure(error: unknown, command: string): string {
   if (error instanceof LogfleetError && error.handling.kind !== 'bug') {
-    const isUsage = error.reason === wrongUsage;
-    context.stderr.write(`${titleOf(command)}: ${error.message}\n${isUsage ? helpHint(command) : ''}`);
-    return isUsage || unusableInput.includes(error.code) ? exitStatus.usage : failed;
+    return `${titleOf(command)}: ${error.message}\n${isUsage(error) ? helpHint(command) : ''}`;
   }
   const trace = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  context.stderr.write(
-    `${titleOf(command)}: this is a bug in logfleet. Please report it with this stack trace:\n${trace}\n`,
-  );
-  return failed;
+  return `${titleOf(command)}: this is a bug in logfleet. Please report it with this stack trace:\n${trace}\n`;
 }

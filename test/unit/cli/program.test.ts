@@ -292,6 +292,19 @@ describe('the exit status', () => {
     expect(result.stderr).toContain(message);
   });
 
+  test.each([
+    [new LogfleetError({ code: 'cli.listen', message: 'the port is in use', handling: { kind: 'wait' } }), 1],
+    [new UsageError('./a is not a directory'), 2],
+    [new TypeError('x is undefined'), 1],
+  ])('of a command that logs JSON and throws: %s', async (error, status) => {
+    vi.mocked(runCommand).mockRejectedValueOnce(error);
+    const result = await run('run', { LOGFLEET_LOG_FORMAT: 'json' });
+    expect(result.status).toBe(status);
+    expect(JSON.parse(result.stderr)).toMatchObject({
+      ...{ level: 'error', message: 'logfleet run failed', error: { message: error.message } },
+    });
+  });
+
   test('is 130 after SIGINT, and that of the command after SIGTERM', async () => {
     for (const [signal, status] of [
       ['SIGINT', 130],

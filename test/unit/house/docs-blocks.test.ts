@@ -41,7 +41,7 @@ async function parseError(
   args: readonly string[],
 ): Promise<{ readonly code: string; readonly message: string } | undefined> {
   const context = recordingContext();
-  const program = createProgram(context, { status: 0, failed: 1, command: '' });
+  const program = createProgram(context, { status: 0, failed: 1, command: '', logsJson: false });
   for (const command of program.commands) {
     command.hook('preAction', () => {
       throw new CorrectCommandLine();
