@@ -118,9 +118,6 @@ export class Controller {
     };
     const stops = [source.subscribe(changed), leadership.subscribe(() => this.#followLeadership())];
     this.#followLeadership();
-    // Reconciles wait for the first list of resources. If this list is empty, no listener is called, so the waiting
-    // reconciles are started here.
-    void source.whenSynced().then(() => this.#startSoon());
     await aborted(signal);
     this.#state = 'ended';
     for (const stop of stops) stop();
@@ -177,7 +174,9 @@ export class Controller {
       this.#unobserved.changed(metadata, this.#options.clock.monotonic());
       this.enqueue(metadata);
     }
-    this.#startSoon();
+    // Reconciles wait until all resources have been listed. If the list shows no changes, no listener is called, so the
+    // waiting reconciles are started here.
+    void source.whenSynced().then(() => this.#startSoon());
   }
 
   /** Starts reconciles in a microtask. The code that reported a change can thus finish first. */

@@ -19,9 +19,12 @@ export interface ResourceKey {
 
 /** Cache of all resources of one kind. The host keeps the cache up to date until the host is closed. */
 export interface ResourceSource<R> {
-  /** True once the cache contains all resources. Until then, `list` and `get` may miss some of them. */
+  /**
+   * True if the cache contains all resources, and all changes of a previous leader that this process must know. Until
+   * then, `list` and `get` may miss some of them.
+   */
   synced(): boolean;
-  /** Resolves once the cache contains all resources. */
+  /** Resolves when `synced` is next true. */
   whenSynced(): Promise<void>;
   list(): Iterable<R>;
   get(key: ResourceKey): R | undefined;

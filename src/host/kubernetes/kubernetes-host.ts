@@ -37,8 +37,8 @@ const writesAtOnce = 4;
  */
 const longestStepMs = 120_000;
 /**
- * Kinds that a new leader must list again before it starts. Otherwise, a schedule could again create a run (an export)
- * that the previous leader has already deleted.
+ * Kinds that a new leader must list again before it acts on their resources. Otherwise, a schedule could again create a
+ * run (an export) that the previous leader has already deleted.
  */
 const relistedKinds = ['SearchExport', 'SearchExportSchedule'] as const;
 
@@ -65,10 +65,7 @@ interface KubernetesHostOptions extends Ports {
   readonly onEvent?: EventListener;
 }
 
-type AnyReflector = Pick<
-  Reflector<never>,
-  'run' | 'relist' | 'hasListed' | 'isAwaited' | 'steppedAtMs' | 'checkVersion' | 'problem'
->;
+type AnyReflector = Pick<Reflector<never>, 'run' | 'relist' | 'isAwaited' | 'steppedAtMs' | 'checkVersion' | 'problem'>;
 
 /** Cache for one kind of resource, and the reflectors that keep the cache up to date. */
 interface WatchedKind<K extends KindName> {
@@ -76,6 +73,8 @@ interface WatchedKind<K extends KindName> {
   /** Resources in the cache on which no other operator acts. */
   readonly ours: ResourceSource<ResourceOf<K>>;
   readonly reflectors: readonly AnyReflector[];
+  /** Resolves when a new leader has listed the resources again. */
+  relisted: Promise<unknown>;
 }
 
 export class KubernetesHost implements Host {
@@ -217,14 +216,15 @@ export class KubernetesHost implements Host {
 
   /**
    * Lists all kinds in `relistedKinds`, Jobs and pods again, so that a new leader knows all changes that the previous
-   * leader has made (S6, B8). Does not wait for the first list of a kind in a namespace, because schedules and exports
-   * wait for it anyway.
+   * leader has made (S6, B8). Resolves when Jobs and pods have been listed. The other resources do not count as synced
+   * until they have been listed, so a list that fails does not affect other kinds.
    */
   async #relistForLeader(): Promise<void> {
-    const reflectors = relistedKinds.flatMap((kind) => this.#followed.get(kind)?.reflectors ?? []);
-    const isOutdated = reflectors.map(({ hasListed }) => hasListed);
-    const relists = reflectors.map((reflector) => reflector.relist());
-    await Promise.all([this.workerJobs?.relist(), ...relists.filter((_, index) => isOutdated[index])]);
+    for (const kind of relistedKinds) {
+      const followed = this.#followed.get(kind);
+      if (followed) followed.relisted = Promise.all(followed.reflectors.map((reflector) => reflector.relist()));
+    }
+    await this.workerJobs?.relist();
   }
 
   /** Returns the namespaces that need separate watches. `[undefined]` means a single watch for all namespaces. */
@@ -249,8 +249,12 @@ export class KubernetesHost implements Host {
       const client = this.#client;
       return new Reflector<ResourceOf<K>>({ ...this.#options, client, path, scope, cache, decode });
     });
-    const ours = this.#entries.ours(kind, cache);
-    const followed = { cache, ours, reflectors };
+    const ours = {
+      ...this.#entries.ours(kind, cache),
+      synced: () => cache.synced() && !reflectors.some(({ isAwaited }) => isAwaited),
+      whenSynced: async () => void (await Promise.all([cache.whenSynced(), followed.relisted])),
+    };
+    const followed: WatchedKind<K> = { cache, ours, reflectors, relisted: Promise.resolve() };
     this.#followed.set(kind, followed as unknown as WatchedKind<KindName>);
     if (this.#running.length > 0) this.#run(reflectors);
     return followed;

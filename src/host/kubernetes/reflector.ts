@@ -126,11 +126,6 @@ export class Reflector<R extends CachedResource> {
     return this.#problem;
   }
 
-  /** True if a complete list has been stored in the cache. */
-  get hasListed(): boolean {
-    return this.#resourceVersion !== '';
-  }
-
   /** True while a caller of `relist` is waiting for its list. */
   get isAwaited(): boolean {
     return this.#listed.length > 0;

@@ -43,7 +43,7 @@ class ControllerWorld {
       },
       source: {
         synced: () => this.inSync,
-        whenSynced: () => this.filled.promise,
+        whenSynced: async () => (this.inSync ? undefined : this.filled.promise),
         list: () => this.names.map((name) => ({ metadata: { namespace: 'logging', name } })),
         get: () => undefined,
         subscribe: (listener) => {
