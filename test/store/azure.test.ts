@@ -1,7 +1,5 @@
 /** Tests behaviour specific to Azure Blob Storage, such as its settings, credentials and errors. */
-import { once } from 'node:events';
-import { createServer, type IncomingHttpHeaders, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingHttpHeaders, RequestListener } from 'node:http';
 import { inspect } from 'node:util';
 import {
   AggregateAuthenticationError,
@@ -16,6 +14,7 @@ import type { AzureSettings } from '../../src/destination/azure/azure-settings.t
 import { openDestination } from '../../src/destination/open-destination.ts';
 import type { Destination } from '../../src/destination/store/destination.ts';
 import { Azurite } from '../support/azurite.ts';
+import { serve } from '../support/loopback.ts';
 import { RefusingProxy } from '../support/refusing-proxy.ts';
 import { makeContainer, openPlace, type StorePlace, settingsOf, systemPorts } from './place.ts';
 import { drain } from './stores.ts';
@@ -46,12 +45,7 @@ async function open(
   return destination;
 }
 
-async function serve(listener: RequestListener): Promise<string> {
-  const server: Server = createServer(listener).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  cleanups.push(() => server.close().closeAllConnections());
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/account`;
-}
+const serveAccount = async (listener: RequestListener) => `${await serve(listener)}/account`;
 
 /** Sets the variables with which AKS gives a pod a workload identity. */
 function stubIdentity(): void {
@@ -174,13 +168,11 @@ describe('credentials of the environment', () => {
 
   test('that are tokens of a managed identity are requested without the proxy', async () => {
     const asked: string[] = [];
-    const listen = async (name: string) => {
-      const url = await serve((_, response) => {
+    const listen = (name: string) =>
+      serve((_, response) => {
         asked.push(name);
         response.writeHead(400).end('{"error":"invalid_request","error_description":"Identity not found"}');
       });
-      return new URL(url).origin;
-    };
     cleanups.push(vi.unstubAllEnvs);
     vi.stubEnv('AZURE_TOKEN_CREDENTIALS', 'ManagedIdentityCredential');
     vi.stubEnv('AZURE_POD_IDENTITY_AUTHORITY_HOST', await listen('node'));
@@ -204,7 +196,7 @@ describe('credentials of the environment', () => {
 
 test('requests have a condition, a shared access signature, and names that are escaped once', async () => {
   const sent: { readonly url: string; readonly headers: IncomingHttpHeaders }[] = [];
-  const endpoint = await serve((request, response) => {
+  const endpoint = await serveAccount((request, response) => {
     sent.push({ url: request.url ?? '', headers: request.headers });
     request.resume().on('end', () => response.writeHead(201).end());
   });
@@ -232,7 +224,7 @@ test.each([
 ])('%d %s is %s', async (status, code, expected, handling) => {
   const body = `<?xml version="1.0"?><Error><Code>${code}</Code><Message>so it is\nRequestId:1</Message></Error>`;
   const headers = { 'content-type': 'application/xml', 'x-ms-error-code': code };
-  const endpoint = await serve((request, response) => {
+  const endpoint = await serveAccount((request, response) => {
     request.resume().on('end', () => response.writeHead(status, headers).end(body));
   });
   const error = await (await open({ endpoint })).create('plan', Buffer.from('x')).catch((cause: Error) => cause);
@@ -249,7 +241,7 @@ test.each([
   const texts = `<Code>AuthenticationFailed</Code><Message>so it is\nRequestId:1</Message>`;
   const body = `<Error>${texts}<AuthenticationErrorDetail>${detail}</AuthenticationErrorDetail></Error>`;
   const headers = { 'content-type': 'application/xml', 'x-ms-error-code': 'AuthenticationFailed' };
-  const endpoint = await serve((request, response) => {
+  const endpoint = await serveAccount((request, response) => {
     request.resume().on('end', () => response.writeHead(403, headers).end(body));
   });
   const error = await (await open({ endpoint })).create('plan', Buffer.from('x')).catch((cause: Error) => cause);
@@ -263,7 +255,7 @@ test.each(lockedCodes)(
   'after %s, a file that cannot be removed is kept, and blocks are not discarded',
   async (code) => {
     const deleted: string[] = [];
-    const endpoint = await serve((request, response) => {
+    const endpoint = await serveAccount((request, response) => {
       const { method, url = '' } = request;
       if (method === 'DELETE') deleted.push(url.split('?')[0] ?? '');
       const status = method === 'DELETE' ? 409 : method === 'PUT' ? 201 : 404;
@@ -284,7 +276,7 @@ test.each(lockedCodes)(
 
 test.each(lockedCodes)('a blob is taken if the store refuses to overwrite it with %s', async (code) => {
   const headers = { 'x-ms-error-code': code };
-  const endpoint = await serve((request, response) => {
+  const endpoint = await serveAccount((request, response) => {
     request.resume().on('end', () => response.writeHead(409, headers).end());
   });
   expect(await (await open({ endpoint })).create('plan', Buffer.from('x'))).toBe('exists');
@@ -294,7 +286,7 @@ test.each([1, 6 * mebibyte])(
   'an upload of %d bytes succeeds if its blob exists, although the store returns 500',
   async (bytes) => {
     let mark: string | undefined;
-    const endpoint = await serve((request, response) => {
+    const endpoint = await serveAccount((request, response) => {
       const { method, headers, url = '' } = request;
       const isBlock = url.includes('comp=block&') || url.endsWith('comp=block');
       if (method === 'PUT' && !isBlock) mark ??= headers['x-ms-meta-logfleet_upload'] as string;

@@ -1,8 +1,6 @@
 /** Tests behaviour specific to Google Cloud Storage, such as its settings, errors and upload sessions. */
 import { createVerify, generateKeyPairSync } from 'node:crypto';
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { inspect } from 'node:util';
 import { gcpMetadata } from 'google-auth-library';
@@ -13,6 +11,7 @@ import { authorizationOf } from '../../src/destination/gcs/gcs-tokens.ts';
 import { openDestination } from '../../src/destination/open-destination.ts';
 import type { Destination } from '../../src/destination/store/destination.ts';
 import { FakeGcsServer, newServiceAccountKey, sendPodToken } from '../support/fake-gcs-server.ts';
+import { serve } from '../support/loopback.ts';
 import { RefusingProxy } from '../support/refusing-proxy.ts';
 import { makeGcsBucket, openPlace, type StorePlace, settingsOf, systemPorts } from './place.ts';
 import { drain } from './stores.ts';
@@ -37,13 +36,6 @@ async function open(changes: Partial<GcsSettings>, environment: Record<string, s
   const destination = await openDestination({ kind: 'gcs', settings }, { ...(await systemPorts()), environment });
   cleanups.push(() => destination.close());
   return destination;
-}
-
-async function serve(listener: RequestListener): Promise<string> {
-  const server: Server = createServer(listener).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  cleanups.push(() => server.close().closeAllConnections());
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
 /** Waits for the whole request, and then sends the response. Returns the request body. */

@@ -9,6 +9,7 @@ import { openDestination } from '../../src/destination/open-destination.ts';
 import { createClient } from '../../src/destination/s3/s3-client.ts';
 import type { S3Settings } from '../../src/destination/s3/s3-settings.ts';
 import type { Destination } from '../../src/destination/store/destination.ts';
+import { serve } from '../support/loopback.ts';
 import { makeBucket, openPlace, settingsOf, systemPorts } from './place.ts';
 
 const credentials = { accessKeyId: 'key', secretAccessKey: new SecretText('secret') };
@@ -35,12 +36,12 @@ function stubIdentity(tokenService: string): void {
 }
 
 describe('requests to a store', () => {
-  let server: Server;
+  let endpoint: string;
   const sent: { readonly method: string; readonly url: string; readonly headers: IncomingHttpHeaders }[] = [];
   beforeEach(async () => {
     sent.length = 0;
     const multipart = '<InitiateMultipartUploadResult><UploadId>u1</UploadId></InitiateMultipartUploadResult>';
-    server = createServer((request, response) => {
+    endpoint = await serve((request, response) => {
       const { method = '', url = '', headers } = request;
       const stands = sent.some((earlier) => earlier.method === method && earlier.url === url);
       sent.push({ method, url, headers });
@@ -48,15 +49,13 @@ describe('requests to a store', () => {
         if (method === 'PUT' && stands) response.writeHead(412).end();
         else response.setHeader('etag', '"e"').end(url.includes('uploads') ? multipart : '<x/>');
       });
-    }).listen(0, '127.0.0.1');
-    await once(server, 'listening');
+    });
   });
-  afterEach(() => server.close());
 
   const settings = (): S3Settings => ({
     bucket: 'audit-logs',
     root: 'exports/logging',
-    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    endpoint,
     insecure: true,
     forcePathStyle: true,
     region: 'eu-central-1',
@@ -183,14 +182,6 @@ describe('an error response', () => {
     });
   });
 });
-
-/** Starts a server that runs until the end of the test. Returns its address. */
-async function serve(listener: RequestListener): Promise<string> {
-  const server = createServer(listener).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => void server.close().closeAllConnections());
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
 
 describe('a request', () => {
   const silenceMs = 1_000;

@@ -1,16 +1,10 @@
 /** Tests behaviour specific to S3 stores, such as keys, buckets, lost responses and conditional writes. */
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
-import {
-  type AddressInfo,
-  connect,
-  createServer as createTcpServer,
-  type Socket,
-  type Server as TcpServer,
-} from 'node:net';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
 import { openDestination } from '../../src/destination/open-destination.ts';
 import type { Destination } from '../../src/destination/store/destination.ts';
+import { serve } from '../support/loopback.ts';
 import { S3Gateway } from '../support/s3-gateway.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { type FolderPlace, makeBucket, openPlace, type PlaceData, settingsOf, systemPorts } from './place.ts';
@@ -125,23 +119,18 @@ test('E15: an upload that one destination could not remove is removed by the nex
 
 test.each([500, 503])('an upload succeeds if its object exists, although the store returns %d', async (status) => {
   let mark: string | undefined;
-  const server = createServer((request, response) => {
+  const endpoint = await serve((request, response) => {
     const { method, headers } = request;
     if (method === 'PUT') mark = headers['x-amz-meta-logfleet-upload'] as string;
     const isAsked = method === 'HEAD' && mark !== undefined;
     const headersOfObject = { 'x-amz-meta-logfleet-upload': mark ?? '' };
     request.resume().on('end', () => response.writeHead(isAsked ? 200 : status, headersOfObject).end());
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  try {
-    const destination = await open({ endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
-    const upload = await destination.open('data/a');
-    await upload.write(Buffer.from('rows'));
-    await upload.finish();
-    expect(mark).not.toBeUndefined();
-  } finally {
-    server.close();
-  }
+  });
+  const destination = await open({ endpoint });
+  const upload = await destination.open('data/a');
+  await upload.write(Buffer.from('rows'));
+  await upload.finish();
+  expect(mark).not.toBeUndefined();
 });
 
 describe('a lost response', () => {
@@ -206,34 +195,31 @@ describe('a lost response', () => {
 });
 
 describe('a store that overwrites objects despite If-None-Match', () => {
-  let server: Server;
+  let endpoint: string;
   const objects = new Map<string, string>();
   /** Whether the store closes the connection instead of responding to an upload without content. */
   let isSilent = false;
   beforeEach(async () => {
     objects.clear();
     isSilent = false;
-    server = createServer((request, response) => {
+    endpoint = await serve((request, response) => {
       const { url = '', method = '', headers } = request;
       if (method !== 'HEAD') objects.set(url.replace(/\?.*/, ''), method);
       const isUnanswered = isSilent && method === 'PUT' && headers['content-length'] === '0';
       request.resume().on('end', () => (isUnanswered ? request.socket.destroy() : response.end()));
-    }).listen(0, '127.0.0.1');
-    await once(server, 'listening');
+    });
   });
-  afterEach(() => server.close());
 
-  const overwriting = () => open({ endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
   const refusal = { code: 'destination.unsupported', handling: { kind: 'stall' } };
 
   test('is detected by the first object and refused', async () => {
-    const destination = await overwriting();
+    const destination = await open({ endpoint });
     await expect(destination.create('plan', Buffer.from('x'))).rejects.toMatchObject(refusal);
     expect([...objects.values()]).toEqual(['DELETE']);
   });
 
   test('is refused even if it does not respond to the first test', async () => {
-    const destination = await overwriting();
+    const destination = await open({ endpoint });
     isSilent = true;
     await expect(destination.create('plan', Buffer.from('x'))).rejects.toMatchObject({ code: 'destination.away' });
     isSilent = false;
@@ -243,17 +229,12 @@ describe('a store that overwrites objects despite If-None-Match', () => {
 });
 
 test('an object of unknown length is read completely', async () => {
-  const server = createServer((request, response) => {
+  const endpoint = await serve((request, response) => {
     response.write('the whole ');
     request.resume().on('end', () => response.end('plan'));
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  try {
-    const destination = await open({ endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
-    expect((await destination.read('plan'))?.toString()).toBe('the whole plan');
-  } finally {
-    server.close();
-  }
+  });
+  const destination = await open({ endpoint });
+  expect((await destination.read('plan'))?.toString()).toBe('the whole plan');
 });
 
 test.each([
@@ -273,20 +254,15 @@ test.each([
   [400, 'KMS.NotFoundException', 'destination.invalid', 'stall'],
 ])('%d %s is %s', async (status, code, expected, handling) => {
   const body = `<?xml version="1.0"?><Error><Code>${code}</Code><Message>so it is</Message></Error>`;
-  const server = createServer((request, response) => {
+  const endpoint = await serve((request, response) => {
     request.resume().on('end', () => response.writeHead(status, { 'content-type': 'application/xml' }).end(body));
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  try {
-    const destination = await open({ endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
-    await expect(destination.create('plan', Buffer.from('x'))).rejects.toMatchObject({
-      code: expected,
-      handling: { kind: handling },
-      message: expect.stringContaining(code),
-    });
-  } finally {
-    server.close();
-  }
+  });
+  const destination = await open({ endpoint });
+  await expect(destination.create('plan', Buffer.from('x'))).rejects.toMatchObject({
+    code: expected,
+    handling: { kind: handling },
+    message: expect.stringContaining(code),
+  });
 });
 
 test('an upload of a process that cannot be checked is left over after 15 minutes without a part (E15)', async () => {
@@ -319,19 +295,19 @@ class ResponseLosingProxy {
   readonly endpoint: string;
   /** Number of responses that the proxy has dropped. */
   lost = 0;
-  readonly #server: TcpServer;
+  readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   #method = '';
   #count = 0;
   #passedBytes = 0;
 
   static async start(target: string): Promise<ResponseLosingProxy> {
-    const server = createTcpServer().listen(0, '127.0.0.1');
+    const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     return new ResponseLosingProxy(server, new URL(target));
   }
 
-  private constructor(server: TcpServer, target: URL) {
+  private constructor(server: Server, target: URL) {
     this.#server = server;
     this.endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     server.on('connection', (inner) => this.#carry(inner, connect(Number(target.port), target.hostname)));

@@ -1,9 +1,15 @@
-/** Servers on the loopback interface: a scripted HTTPS server, and a proxy that supports CONNECT. */
+/** Servers on the loopback interface: scripted HTTP and HTTPS servers, and a proxy that supports CONNECT. */
 import { once } from 'node:events';
-import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import {
+  createServer as createHttpServer,
+  type IncomingMessage,
+  type RequestListener,
+  type ServerResponse,
+} from 'node:http';
 import { createServer } from 'node:https';
 import { type AddressInfo, connect, type Server, type Socket } from 'node:net';
 import { generate } from 'selfsigned';
+import { onTestFinished } from 'vitest';
 
 export interface Certificate {
   readonly cert: string;
@@ -53,6 +59,14 @@ async function listen(server: Server): Promise<Loopback> {
       await once(server, 'close');
     },
   };
+}
+
+/** Starts an HTTP server that runs until the end of the test. Returns its address. */
+export async function serve(listener: RequestListener): Promise<string> {
+  const server = createHttpServer(listener).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close().closeAllConnections());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
 export function httpsServer(
