@@ -72,18 +72,16 @@ export function memberStateOf(input: MemberInput, context: MemberContext): Membe
   const { ending, used = 0 } = entry ?? {};
   // A collector that went offline while it ran the target version is not upgraded again, because that version may be
   // the cause.
-  if (ending?.kind === 'died' && !input.drifted) return 'failed';
-  const hasLeft = input.drifted || wasUpdated(ending, context);
-  // An offline collector counts as failed in two cases: its last attempt failed, or it ran the target version during
-  // its stage and then changed to another version. The upgrade may then be the reason why it is offline (R5). With
-  // `offlinePolicy: Wait`, the stage waits for the collector instead, and then retries the upgrade.
+  if (ending?.kind === 'died') return 'failed';
+  // An offline collector counts as failed unless its last attempt succeeded, because the attempt may be the reason why
+  // the collector is offline (R5). With `offlinePolicy: Wait`, the stage waits for the collector instead, and then
+  // retries the upgrade.
   if (isOffline(row, ending)) {
-    const hasFailure = used > 0 && (!hasLeft || ending?.kind === 'left');
     const isAwaited = context.offlinePolicy === 'Wait' && used <= context.retryLimit;
-    return hasFailure && !isAwaited ? 'failed' : 'offline';
+    return used > 0 && ending?.kind !== 'updated' && !isAwaited ? 'failed' : 'offline';
   }
   // A failed collector that reached the target version, and then left it, is `drifting` (U6).
-  if (hasLeft) return 'drifting';
+  if (input.drifted || wasUpdated(ending, context)) return 'drifting';
   if (hasFailed(ending)) return used > context.retryLimit ? 'failed' : 'retrying';
   return 'pending';
 }
