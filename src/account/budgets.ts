@@ -23,6 +23,7 @@ export interface Spender {
 
 interface UserBudget {
   readonly budget: RequestBudget;
+  /** Budgets of the user's access keys that are in a Secret or still have requests in flight. */
   readonly keys: Map<string, KeyBudget>;
   limits: RequestLimits;
 }
@@ -39,12 +40,11 @@ export interface BudgetsOptions {
 
 export class Budgets {
   readonly #options: BudgetsOptions;
-  readonly #users = new Map<string, UserBudget>();
   /**
-   * Budgets of all users that have ever had a Secret. If a user gets another Secret soon after the last one was
-   * deleted, the service still counts the user's earlier requests, so the budget is kept.
+   * All users that have ever had a Secret. If a user gets another Secret soon after the last one was deleted, the
+   * service still counts the user's earlier requests, so the budget is kept.
    */
-  readonly #budgets = new Map<string, RequestBudget>();
+  readonly #users = new Map<string, UserBudget>();
 
   constructor(options: BudgetsOptions) {
     const { clock, metrics, right, shares, limits } = options;
@@ -54,9 +54,8 @@ export class Budgets {
 
   /** Returns the request budget for one of a user's access keys. */
   of({ user, accessId }: Pick<Spender, 'user' | 'accessId'>): KeyBudget {
-    const budget = getOrAdd(this.#budgets, user, () => new RequestBudget(this.#options));
-    const create = () => ({ budget, keys: new Map(), limits: serviceLimits });
-    const { keys } = getOrAdd<string, UserBudget>(this.#users, user, create);
+    const create = () => ({ budget: new RequestBudget(this.#options), keys: new Map(), limits: serviceLimits });
+    const { budget, keys } = getOrAdd<string, UserBudget>(this.#users, user, create);
     return getOrAdd(keys, accessId, () => budget.key(accessId));
   }
 
@@ -67,11 +66,9 @@ export class Budgets {
    * apply only if the user has no other Secret
    */
   share(spenders: readonly Spender[], leaving: readonly Spender[] = []): void {
-    for (const [id, budget] of this.#users) {
-      const of = (all: readonly Spender[]) => all.filter(({ user }) => user === id);
-      const [own, ended] = [of(spenders), of(leaving)];
-      if (own.length + ended.length > 0) this.#shareOut(id, budget, own, ended);
-      else this.#users.delete(id);
+    for (const [id, user] of this.#users) {
+      const of = (all: readonly Spender[]) => all.filter((spender) => spender.user === id);
+      this.#shareOut(id, user, of(spenders), of(leaving));
     }
   }
 
@@ -92,7 +89,7 @@ export class Budgets {
   #observe(metrics: Metrics): void {
     const observe = (name: string, help: string, read: (budget: RequestBudget) => number) =>
       metrics.observedGauge(`logfleet_service_budget_${name}`, help, [], () => [
-        [{}, [...this.#users.values()].reduce((sum, { budget }) => sum + read(budget), 0)],
+        [{}, [...this.#users.values()].reduce((sum, { budget, keys }) => sum + (keys.size > 0 ? read(budget) : 0), 0)],
       ]);
     const rate =
       'Number of requests per second that logfleet may currently send to the log service. After a 429 response, logfleet lowers this number for a while.';
