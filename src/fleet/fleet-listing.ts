@@ -436,11 +436,10 @@ export class FleetListing {
     if (!response) return;
     const { value: page, sentAtMs } = response;
     const list = sweep.build === 0 ? 0 : 1;
-    const shown = sweep.shown[list];
     // Instead of an empty page after the end of the list, the service might return collectors again. The list ends
     // after two consecutive pages without new collectors. One such page is not enough, because a newly installed
     // collector can move other collectors to a later page.
-    const isRepeated = page.length > 0 && page.every(({ id }) => shown.has(id));
+    const isRepeated = page.length > 0 && page.every(({ id }) => sweep.shown.has(id));
     sweep.repeatedPages = isRepeated ? sweep.repeatedPages + 1 : 0;
     const rows = sweep.repeatedPages < 2 ? page.length : 0;
     const ended = this.#pageSize.learn(limit, rows, sweep.offset);
@@ -449,11 +448,12 @@ export class FleetListing {
     const kept = this.rows.takePage(page, sentAtMs, list === 0 && !isRepeated ? sweep.offset : undefined);
     for (const { id, name } of kept) {
       sweep.seen.add(id);
-      shown.add(id);
+      sweep.shown.add(id);
       sweep.lists[list].push({ id, name });
     }
     sweep.offset += rows;
     if (!ended) return;
+    sweep.shown.clear();
     sweep.offset = 0;
     sweep.repeatedPages = 0;
     sweep.build++;
@@ -503,7 +503,7 @@ export class FleetListing {
     const wider = view.widened(counts);
     if (!wider || !(await this.#leavesOut(sweep, counts))) return view;
     this.#sweep = {
-      ...{ view: wider, startedAtMs, seen, shown: [seen, new Set()] },
+      ...{ view: wider, startedAtMs, seen, shown: new Set() },
       ...{ lists, offset: 0, repeatedPages: 0, build: 1, proven: false },
     };
     return undefined;
@@ -602,8 +602,8 @@ interface Sweep {
   readonly view: View;
   readonly startedAtMs: number;
   readonly seen: Set<string>;
-  /** For each of the one or two lists that are read, the ids of the collectors that the list has shown so far. */
-  readonly shown: readonly [Set<string>, Set<string>];
+  /** Ids of the collectors that the list being read has shown so far. */
+  readonly shown: Set<string>;
   /** For each of the one or two lists that are read, the collectors in the order in which the service returned them. */
   readonly lists: readonly [Listed[], Listed[]];
   offset: number;
@@ -618,8 +618,6 @@ interface Sweep {
 }
 
 function sweepOf(view: View, startedAtMs: number): Sweep {
-  const seen = new Set<string>();
-  // While only the first list is read, the collectors that this list has shown are all collectors that have been seen.
-  const shown = [seen, new Set<string>()] as const;
+  const [seen, shown] = [new Set<string>(), new Set<string>()];
   return { view, startedAtMs, seen, shown, lists: [[], []], offset: 0, repeatedPages: 0, build: 0, proven: false };
 }
