@@ -45,11 +45,18 @@ export class Azurite extends StoreProgram {
   }
 
   /**
-   * Reports whether the blob would survive if Azurite were killed. Azurite saves its blob index only every five
-   * seconds.
+   * Reports whether the blob would survive if Azurite were killed. Azurite has one index of blobs and one of their
+   * contents (extents), and saves each of them only every five seconds.
    */
   hasSaved(blob: string): boolean {
-    const index = join(this.content, '__azurite_db_blob__.json');
-    return existsSync(index) && readFileSync(index, 'utf8').includes(blob);
+    const blobs = this.#index('__azurite_db_blob__.json');
+    const extents = this.#index('__azurite_db_blob_extent__.json');
+    const used = [...blobs.matchAll(/"persistency":\{"id":"([^"]+)"/g)];
+    return blobs.includes(blob) && used.every(([, id = '']) => extents.includes(id));
+  }
+
+  #index(name: string): string {
+    const file = join(this.content, name);
+    return existsSync(file) ? readFileSync(file, 'utf8') : '';
   }
 }
