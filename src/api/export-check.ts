@@ -22,6 +22,7 @@ import { checkCopiedMetadata } from './label-check.ts';
 import { rewrittenField, rewrittenProblem } from './rewritten-field.ts';
 import type { Written } from './schemas.ts';
 import { splittability } from './splittable.ts';
+import { tokenEndpointProblem } from './token-endpoint.ts';
 
 /** Spec of an export as users write it. Fields that have a default may be absent. */
 type WrittenExportSpec = Pick<SearchExportSpec, 'query'> & {
@@ -218,11 +219,14 @@ function storeOf({ azureBlob, gcs }: WrittenExportSpec['destination']): 'azureBl
 
 function* checkDestination({ destination, execution }: WrittenExportSpec): Generator<Finding> {
   const { s3, azureBlob, gcs } = destination;
-  const path = ['spec', 'destination', storeOf(destination)];
-  if (isAmbient(destination) && execution?.mode !== 'Job') {
-    yield credentialsMissing(['spec', 'destination'], destination);
-  }
+  const kind = storeOf(destination);
+  const path = ['spec', 'destination', kind];
   const store = s3 ?? azureBlob ?? gcs;
+  if (isAmbient(destination)) {
+    const refused = tokenEndpointProblem(kind, store?.endpoint ?? undefined);
+    if (refused) yield warning(path, 'Required', { ...refused, subject: 'key' });
+    else if (execution?.mode !== 'Job') yield credentialsMissing(['spec', 'destination'], destination);
+  }
   if (store) yield* checkEndpoint(store, path);
   if (!s3) return;
   yield* checkBucketHost(s3, path);

@@ -8,7 +8,8 @@ import { error, type Finding, fileError, type PlacedFinding, placeFinding, warni
 import { type JsonPath, valueAt } from './json-path.ts';
 import { type ManifestDocument, parseManifestFile } from './manifest-file.ts';
 import { checkOperatorSettings, isSettingsManifest } from './operator-settings.ts';
-import { storeSecretChecks } from './secret-manifest.ts';
+import { readSecretMembers, storeSecretChecks } from './secret-manifest.ts';
+import { tokenEndpointProblem } from './token-endpoint.ts';
 import { kindOf, misnamedKind, validateResource } from './validation.ts';
 
 export interface SourceFile {
@@ -89,13 +90,16 @@ function checkSecrets(
     ...Object.entries(storeSecretChecks).map(([store, check]) => ({ field: ['spec', 'destination', store], check })),
   ];
   for (const { field, check } of references) {
-    const path = [...field, 'credentialsSecretRef', 'name'];
     const secrets = new Set<Placed>();
     for (const resource of resources) {
       const isSchedule = kindOf(resource.members) === 'SearchExportSchedule';
-      const { found, finding } = findSecret(resource, isSchedule ? ['spec', 'template', ...path] : path, others);
-      for (const secret of found) secrets.add(secret);
+      const path = isSchedule ? ['spec', 'template', ...field] : field;
+      const { found, finding } = findSecret(resource, [...path, 'credentialsSecretRef', 'name'], others);
       report(resource, finding);
+      for (const secret of found) {
+        secrets.add(secret);
+        report(resource, checkEndpoint(resource, path, secret));
+      }
     }
     for (const secret of secrets) {
       examined.add(secret);
@@ -103,6 +107,16 @@ function checkSecrets(
     }
   }
   return examined;
+}
+
+/** Returns an error if the store at `path` has an endpoint to which the Secret's credentials must not be sent. */
+function checkEndpoint({ members }: Placed, path: JsonPath, secret: Placed): readonly Finding[] {
+  const store = path.at(-1);
+  const endpoint = valueAt(members, [...path, 'endpoint']);
+  if ((store !== 'azureBlob' && store !== 'gcs') || typeof endpoint !== 'string') return [];
+  const { members: texts } = readSecretMembers(secret.members);
+  const problem = tokenEndpointProblem(store, endpoint, (name) => texts.get(name)?.text?.trim() || undefined);
+  return problem ? [error([...path, 'endpoint'], 'Invalid', problem)] : [];
 }
 
 /**

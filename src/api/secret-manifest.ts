@@ -106,6 +106,9 @@ export const azureMembers = {
   connectionString: 'connectionString',
 } as const;
 
+/** Key for the endpoint to which credentials in a Secret for Azure Blob Storage or Google Cloud Storage may be sent. */
+export const endpointMember = 'endpoint';
+
 /** Required key of a Secret for Google Cloud Storage. The value is the content of a service account's JSON key file. */
 export const serviceAccountMember = 'serviceAccountKey';
 
@@ -122,11 +125,14 @@ export const storeSecretChecks = {
     const needsKey = !members.has(sasToken) && !members.has(connectionString);
     const remedy = `add the missing key under stringData, or use ${sasToken} or ${connectionString} in place of ${name} and ${key}`;
     const required = needsKey ? { [name]: remedy, [key]: remedy } : {};
-    return checkSecret(secret, { required, known: Object.values(azureMembers) });
+    return checkSecret(secret, { required, known: [...Object.values(azureMembers), endpointMember] });
   },
   gcs(secret: JsonObject): readonly Finding[] {
     const remedy =
       "add the missing key under stringData, with the content of a service account's JSON key file as its value";
-    return checkSecret(secret, { required: { [serviceAccountMember]: remedy }, known: [serviceAccountMember] });
+    return checkSecret(secret, {
+      required: { [serviceAccountMember]: remedy },
+      known: [serviceAccountMember, endpointMember],
+    });
   },
 } as const;

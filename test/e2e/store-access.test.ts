@@ -56,6 +56,13 @@ function changed(place: ExportPlace, kind: 's3' | 'gcs', settings: object): Expo
   return { ...place, destination: { [kind]: { ...store, ...settings } } };
 }
 
+/** Returns the place with other values in its Secret. */
+function withSecret(place: ExportPlace, values: object): ExportPlace {
+  const [secret, ...others] = place.manifests;
+  const { stringData } = secret as { readonly stringData: object };
+  return { ...place, manifests: [{ ...secret, stringData: { ...stringData, ...values } }, ...others] };
+}
+
 describe.concurrent('an export to Google Cloud Storage stalls', () => {
   const account = 'exporter@example.iam.gserviceaccount.com does not have';
   const ofObject = 'access to the Google Cloud Storage object. Permission denied on resource (or it may not exist).';
@@ -89,7 +96,8 @@ describe.concurrent('an export to Google Cloud Storage stalls', () => {
     const place = await gcsPlace('logging');
     const { gcs } = place.destination as { readonly gcs: { readonly endpoint: string } };
     await using server = await refusingServer(gcs.endpoint, refusal);
-    await writeExport(manifests, changed(place, 'gcs', { endpoint: server.endpoint }));
+    const { endpoint } = server;
+    await writeExport(manifests, withSecret(changed(place, 'gcs', { endpoint }), { endpoint }));
     const { status, stderr } = await (await run()).ended;
     expect({ status, stderr }).toMatchObject({ status: 1 });
     const { conditions } = (await manifests.export('audit')).status ?? {};
@@ -119,10 +127,9 @@ describe.concurrent.each([
 
 describe.concurrent('a key that cannot be read', () => {
   test('stalls the export, and no message contains the key', async ({ manifests, run }) => {
-    const [secret, ...others] = (await gcsPlace('logging')).manifests;
     const file = { type: 'service_account', client_email: 'a@example.com', private_key: 'canary' };
-    const broken = { ...secret, stringData: { serviceAccountKey: JSON.stringify(file) } };
-    await writeExport(manifests, { ...(await gcsPlace('logging')), manifests: [broken, ...others] });
+    const place = withSecret(await gcsPlace('logging'), { serviceAccountKey: JSON.stringify(file) });
+    await writeExport(manifests, place);
     const { status, stdout, stderr } = await (await run()).ended;
     expect(status).toBe(1);
     const stored = await manifests.export('audit');

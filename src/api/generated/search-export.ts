@@ -310,7 +310,8 @@ export interface AzureBlobSpec {
   readonly account?: string;
   /**
    * Address of the Azure storage account, for example `https://examplelogs.blob.core.usgovcloudapi.net`. Set `endpoint`
-   * instead of `account` if the address is not `https://ACCOUNT.blob.core.windows.net`.
+   * instead of `account` if the address is not `https://ACCOUNT.blob.core.windows.net`. For an address outside Azure,
+   * the Secret must name the same address in its key `endpoint`, unless the Secret contains an account key.
    */
   readonly endpoint?: string;
   /** Name of the Azure Blob Storage container. The container must exist. */
@@ -348,7 +349,8 @@ export interface GcsSpec {
   readonly prefix?: string;
   /**
    * Address of Google Cloud Storage, for example `https://storage-logs.p.googleapis.com` for a private endpoint.
-   * Defaults to `https://storage.googleapis.com`.
+   * Defaults to `https://storage.googleapis.com`. For an address outside `*.googleapis.com`, the Secret must name the
+   * same address in its key `endpoint`.
    */
   readonly endpoint?: string;
   /**

@@ -137,7 +137,10 @@ async function work(run: ExportRun): Promise<number> {
     return exitStatus.usage;
   }
   if (sink?.kind === 'folder') for (const directory of volumes.values()) makeFolder(directory);
-  const places = exportPlaces({ volume: volumes, allowAmbientCredentials: true }, context);
+  const places = {
+    ...exportPlaces({ volume: volumes, allowAmbientCredentials: true }, context),
+    trustsEndpoints: worker === undefined,
+  };
   const operator = new LiveOperator(options, context, noMetrics, { flagsOf: () => stepOptions });
   if (worker) operator.log.info('starting as a worker of a Kubernetes Job', { export: name, ...worker.workerIndex });
   const progress = await worker?.progressOf(resource, host, operator);

@@ -1,4 +1,5 @@
 /** Settings for an Azure Blob Storage container. */
+import { connectionEntries } from '../../base/connection-string.ts';
 import { SecretText } from '../../base/secret-text.ts';
 import { destinationError } from '../store/destination-error.ts';
 import { folderSegments } from '../store/object-name.ts';
@@ -56,11 +57,7 @@ export function serviceAddress({ account, endpoint }: Pick<AzureSettings, 'accou
 
 /** Reads the credentials from a connection string. Returns undefined if the string contains none. */
 export function credentialsOfConnectionString(text: string): AzureCredentials | undefined {
-  const entries = text.split(';').map((entry) => {
-    const [name = '', ...value] = entry.split('=');
-    return [name.trim(), value.join('=').trim()] as const;
-  });
-  const { AccountName, AccountKey, SharedAccessSignature } = Object.fromEntries(entries);
+  const { AccountName, AccountKey, SharedAccessSignature } = connectionEntries(text);
   if (AccountName && AccountKey) {
     return { kind: 'key', accountName: AccountName, accountKey: new SecretText(AccountKey) };
   }

@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto';
 import type { AwaitedSecrets } from '../../account/awaited-secrets.ts';
 import { reasons } from '../../api/conditions.ts';
+import { renderExplanation } from '../../api/finding.ts';
 import type {
   AzureBlobSpec,
   GcsSpec,
@@ -19,6 +20,7 @@ import {
   serviceAccountMember,
   sessionTokenMember,
 } from '../../api/secret-manifest.ts';
+import { tokenEndpointProblem } from '../../api/token-endpoint.ts';
 import type { Clock } from '../../base/clock.ts';
 import { failure, type LogfleetError } from '../../base/errors.ts';
 import { keyText } from '../../base/key-text.ts';
@@ -113,7 +115,8 @@ export class DestinationChoice {
 
   /**
    * Returns the settings of an object store, with the credentials from its Secret. If the spec names no Secret, uses
-   * the operator's own credentials, provided that exports may use them.
+   * the operator's own credentials, provided that exports may use them. Throws if the endpoint must not get the
+   * credentials.
    */
   async #store<Spec extends StoreSpec, Credentials>(
     kind: 's3' | 'azureBlob' | 'gcs',
@@ -126,7 +129,13 @@ export class DestinationChoice {
       const message = `spec.destination.${kind} names no credentials, and exports may not use the operator's own credentials: set credentialsSecretRef, or start the operator with --allow-ambient-credentials.`;
       throw mendable(reasons.ambientCredentialsNotAllowed, message);
     }
-    const credentials = ref ? read(await this.#secret({ namespace, name: ref.name }, wanted)) : 'ambient';
+    const secret = ref && (await this.#secret({ namespace, name: ref.name }, wanted));
+    const credentials = secret ? read(secret) : 'ambient';
+    if (secret || !this.#options.places.trustsEndpoints) {
+      const problem = tokenEndpointProblem(kind, store.endpoint, secret?.text);
+      const reason = secret ? reasons.secretIncomplete : reasons.ambientCredentialsNotAllowed;
+      if (problem) throw mendable(reason, `spec.destination.${kind}.endpoint: ${renderExplanation(problem)}.`);
+    }
     return { ...store, root: bucketRoot(prefix, namespace), credentials } as const;
   }
 
@@ -148,7 +157,7 @@ export class DestinationChoice {
 }
 
 /** Fields that the specs of all object stores share. */
-type StoreSpec = Pick<S3Spec & AzureBlobSpec & GcsSpec, 'prefix' | 'credentialsSecretRef'>;
+type StoreSpec = Pick<S3Spec & AzureBlobSpec & GcsSpec, 'prefix' | 'endpoint' | 'credentialsSecretRef'>;
 
 /** Secret with the credentials of a store. */
 interface StoreSecret {

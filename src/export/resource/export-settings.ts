@@ -21,6 +21,11 @@ export interface ExportPlaces {
   readonly volumes: ReadonlyMap<string, string>;
   /** True if an export that names no Secret may use the operator's own credentials for its object store. */
   readonly allowAmbientCredentials: boolean;
+  /**
+   * True if the user of this process chose the endpoints of the exports. The tokens of the user's identity may then be
+   * sent to every endpoint. The default is false.
+   */
+  readonly trustsEndpoints?: boolean;
   /** Environment variables, such as `HTTPS_PROXY` and `NO_PROXY`. */
   readonly environment: Readonly<Record<string, string | undefined>>;
 }

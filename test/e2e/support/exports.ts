@@ -78,7 +78,7 @@ export async function gcsPlace(namespace: string): Promise<ExportPlace> {
   return {
     destination: { gcs: { ...common, credentialsSecretRef: { name: metadata.name } } },
     flags: [],
-    manifests: [{ apiVersion: 'v1', kind: 'Secret', metadata, stringData: { serviceAccountKey } }],
+    manifests: [{ apiVersion: 'v1', kind: 'Secret', metadata, stringData: { serviceAccountKey, endpoint } }],
     settings: (of) => ({ kind: 'gcs', settings: { ...common, credentials, root: bucketRoot('', of) } }),
     remove: () => {},
   };

@@ -263,6 +263,20 @@ spec:
       expect(findings[0]).toContain('stringData.serviceAccountKey: is missing; add the missing key under stringData');
     });
 
+    test('refuses an endpoint that the Secret of Google Cloud Storage does not name', async () => {
+      const endpoint = 'https://store.example.com';
+      write('export.yaml', exportOf('name: a').replace('s3: {', `gcs: {endpoint: "${endpoint}", `));
+      write('secret.yaml', secret('serviceAccountKey: "{}"'));
+      expect(await validate(['.'])).toMatchObject({
+        status: 2,
+        findings: [
+          `export.yaml:9:21: spec.destination.gcs.endpoint: ${endpoint} must not get the credentials in the Secret, because it is not an address of the cloud (https://*.googleapis.com), and the Secret does not name it; use an address of the cloud, or add the key endpoint with the value ${endpoint} to the Secret`,
+        ],
+      });
+      write('secret.yaml', secret(`serviceAccountKey: "{}", endpoint: "${endpoint}"`));
+      expect(await validate(['.'])).toMatchObject({ status: 0, findings: [] });
+    });
+
     test('warns of a Secret for its store in another namespace', async () => {
       write('export.yaml', exportOf('name: a, namespace: logging'));
       write('secret.yaml', secret('accessKeyId: a', ', namespace: vault'));

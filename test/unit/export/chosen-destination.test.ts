@@ -12,9 +12,11 @@ class ChoiceWorld {
   readonly clock = new VirtualClock();
   readonly secrets = new MemorySecrets().set(storeKey, { accessKeyId: 'id\n', secretAccessKey: ' key ' });
   readonly #ambient: boolean;
+  readonly #trustsEndpoints: boolean;
 
-  constructor(ambient = false) {
+  constructor(ambient = false, trustsEndpoints = false) {
     this.#ambient = ambient;
+    this.#trustsEndpoints = trustsEndpoints;
   }
 
   choice = () => {
@@ -22,6 +24,7 @@ class ChoiceWorld {
       ...noPlaces,
       volumes: new Map([['exports', '/mnt/exports']]),
       allowAmbientCredentials: this.#ambient,
+      trustsEndpoints: this.#trustsEndpoints,
     };
     return new DestinationChoice({ secrets: this.secrets, places, clock: this.clock, secretMaxAgeMs: 60_000 });
   };
@@ -240,4 +243,80 @@ describe('a bucket of Google Cloud Storage', () => {
     const { settings } = await new ChoiceWorld(true).choice().current(bucket({}));
     expect(settings).toMatchObject({ kind: 'gcs', settings: { credentials: 'ambient' } });
   });
+});
+
+describe('an endpoint', () => {
+  const foreign = 'https://store.example.com';
+  const serviceAccountKey = JSON.stringify({
+    ...{ type: 'service_account', client_email: 'a@example.com', private_key: 'pem' },
+  });
+  const specs = { azureBlob: { container: 'logs' }, gcs: { bucket: 'logs' }, s3: { bucket: 'logs' } } as const;
+  type Kind = keyof typeof specs;
+  const credentialsSecretRef = { name: 'store' };
+  const exportTo = (kind: Kind, more: object) =>
+    exportOf({ destination: { [kind]: { ...specs[kind], insecure: false, ...more } } });
+  const withSecret = (kind: Kind, endpoint: string, members: SecretMembers) => {
+    const world = new ChoiceWorld();
+    world.secrets.set(storeKey, members);
+    return world.choice().current(exportTo(kind, { endpoint, credentialsSecretRef }));
+  };
+
+  test.each<[Kind, string, SecretMembers]>([
+    ['gcs', foreign, { serviceAccountKey }],
+    ['gcs', 'https://storage.googleapis.com.example.com', { serviceAccountKey }],
+    ['gcs', 'https://xgoogleapis.com', { serviceAccountKey }],
+    ['gcs', 'http://storage.googleapis.com', { serviceAccountKey }],
+    ['gcs', 'https://logs.blob.core.windows.net', { serviceAccountKey }],
+    ['gcs', foreign, { serviceAccountKey, endpoint: 'https://other.example.com' }],
+    ['gcs', 'http://store.example.com', { serviceAccountKey, endpoint: foreign }],
+    ['azureBlob', foreign, { sasToken: 'sig=a' }],
+    ['azureBlob', foreign, { sasToken: 'sig=a', accountName: 'logs', accountKey: 'key' }],
+    ['azureBlob', foreign, { connectionString: 'SharedAccessSignature=sig=a' }],
+    ['azureBlob', foreign, { connectionString: 'AccountKey=a==;SharedAccessSignature=sig=a' }],
+    ['azureBlob', foreign, { connectionString: 'BlobEndpoint=https://a.example.com;SharedAccessSignature=sig=a' }],
+  ])(
+    'of the kind %s at %s does not get the token of a Secret that does not name it',
+    async (kind, endpoint, members) => {
+      await expect(withSecret(kind, endpoint, members)).rejects.toMatchObject({
+        reason: 'SecretIncomplete',
+        handling: { kind: 'stall' },
+        message: expect.stringMatching(
+          `^spec\\.destination\\.${kind}\\.endpoint: ${endpoint} must not .*; use .* add the key endpoint with the value ${endpoint} to the Secret\\.$`,
+        ),
+      });
+    },
+  );
+
+  test.each<[Kind, string, SecretMembers]>([
+    ['gcs', foreign, { serviceAccountKey, endpoint: `${foreign}/\n` }],
+    ['gcs', 'http://127.0.0.1:4443/', { serviceAccountKey, endpoint: 'http://127.0.0.1:4443' }],
+    ['gcs', 'https://storage-logs.p.googleapis.com', { serviceAccountKey }],
+    ['azureBlob', foreign, { sasToken: 'sig=a', endpoint: foreign }],
+    ['azureBlob', 'https://logs.blob.core.usgovcloudapi.net', { sasToken: 'sig=a' }],
+    ['azureBlob', `${foreign}/logs`, { connectionString: `BlobEndpoint=${foreign}/logs/;SharedAccessSignature=sig=a` }],
+    ['azureBlob', foreign, { connectionString: 'AccountName=logs;AccountKey=a==' }],
+    ['azureBlob', foreign, { accountName: 'logs', accountKey: 'a==' }],
+    ['s3', foreign, { accessKeyId: 'id', secretAccessKey: 'key' }],
+  ])('of the kind %s at %s is used', async (kind, endpoint, members) => {
+    const { settings } = await withSecret(kind, endpoint, members);
+    expect(settings).toMatchObject({ kind, settings: { endpoint } });
+  });
+
+  test.each(['gcs', 'azureBlob'] as const)(
+    'of the kind %s gets no token of an identity, unless it is an address of the cloud',
+    async (kind) => {
+      const choice = (trusts?: boolean) => new ChoiceWorld(true, trusts).choice();
+      await expect(choice().current(exportTo(kind, { endpoint: foreign }))).rejects.toMatchObject({
+        reason: 'AmbientCredentialsNotAllowed',
+        message: expect.stringContaining('set credentialsSecretRef and add the key endpoint'),
+      });
+      const endpoint = { gcs: 'https://storage.googleapis.com', azureBlob: 'https://logs.blob.core.windows.net' }[kind];
+      for (const chosen of [
+        choice().current(exportTo(kind, { endpoint })),
+        choice(true).current(exportTo(kind, { endpoint: foreign })),
+      ]) {
+        expect(await chosen).toMatchObject({ settings: { settings: { credentials: 'ambient' } } });
+      }
+    },
+  );
 });

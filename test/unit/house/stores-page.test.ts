@@ -6,6 +6,7 @@ import { reasons } from '../../../src/api/conditions.ts';
 import { checkManifests } from '../../../src/api/manifest-set.ts';
 import {
   azureMembers,
+  endpointMember,
   requiredStoreMembers,
   serviceAccountMember,
   sessionTokenMember,
@@ -54,12 +55,15 @@ describe('docs/stores.md', () => {
     expect(new Set(kinds)).toEqual(new Set(['volume', 's3', 'azureBlob', 'gcs']));
   });
 
-  test.each([...requiredStoreMembers, sessionTokenMember, ...Object.values(azureMembers), serviceAccountMember])(
-    'names the key %s of a Secret',
-    (member) => {
-      expect(page).toMatch(new RegExp(`(?:\`|=)${member}(?:\`|=)`));
-    },
-  );
+  test.each([
+    ...requiredStoreMembers,
+    sessionTokenMember,
+    ...Object.values(azureMembers),
+    serviceAccountMember,
+    endpointMember,
+  ])('names the key %s of a Secret', (member) => {
+    expect(page).toMatch(new RegExp(`(?:\`|=)${member}(?:\`|=)`));
+  });
 
   test('has every reason of a destination that a user must fix, and no unknown reason', () => {
     const [, reported = ''] = page.split(/^\| reason of `Ready` \|.*\n.*\n/m);
