@@ -28,11 +28,13 @@ export class JobShares {
   readonly #unsubscribe: () => void;
   readonly #reservations = new Map<string, Timer>();
   #timer: Timer | undefined;
+  /** True if Jobs or pods have changed since the last call of `observe`. */
+  #isOutdated = false;
   #isClosed = false;
 
   constructor(options: JobSharesOptions) {
     this.#options = options;
-    this.#unsubscribe = options.store.subscribe(() => this.observe());
+    this.#unsubscribe = options.store.subscribe(() => this.#observeSoon());
     this.observe();
   }
 
@@ -54,6 +56,7 @@ export class JobShares {
   /** Reserves request limits for a Job of an export, up to `wanted`. Returns undefined if none are left. */
   reserve(job: ResourceKey, exportUid: string, wanted: HeldShare, limits: RequestLimits): HeldShare | undefined {
     const { shares, accounts } = this.#options;
+    if (this.#isOutdated) this.observe();
     const name = keyText(job);
     const isNew = shares.get(name) === undefined;
     const held = shares.reserve(name, exportUid, wanted, limits);
@@ -84,6 +87,7 @@ export class JobShares {
   /** Compares the reservations with the existing Jobs and pods, and corrects the reservations. */
   observe(): void {
     const { store, shares, accounts, clock, onFree } = this.#options;
+    this.#isOutdated = false;
     this.#timer?.cancel();
     const observed = observedShares(store);
     for (const { job } of observed) {
@@ -101,6 +105,18 @@ export class JobShares {
     this.#unsubscribe();
     this.#timer?.cancel();
     for (const timer of this.#reservations.values()) timer.cancel();
+  }
+
+  /**
+   * Calls `observe` in a microtask, once for all changes that a list of Jobs or pods reports. The microtask runs before
+   * a new leader notices that the list is complete, so the leader sends no request before `observe` (B8).
+   */
+  #observeSoon(): void {
+    if (this.#isOutdated) return;
+    this.#isOutdated = true;
+    queueMicrotask(() => {
+      if (this.#isOutdated && !this.#isClosed) this.observe();
+    });
   }
 
   /** Releases the reservation of a Job that was never created. */
