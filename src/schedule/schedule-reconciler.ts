@@ -54,7 +54,7 @@ export class ScheduleReconciler implements Reconciler {
     ];
   }
 
-  async reconcile(key: ResourceKey): Promise<Result> {
+  async reconcile(key: ResourceKey, signal: AbortSignal): Promise<Result> {
     const { host } = this.#options;
     this.#followLeadership();
     if (this.#isDraining) return finished;
@@ -70,7 +70,7 @@ export class ScheduleReconciler implements Reconciler {
     const writer = await this.#options.writer();
     const runtime = this.#runtimes.get(id) ?? this.#begin(resource, writer);
     this.#runtimes.set(id, runtime);
-    return runtime.reconcile(resource);
+    return runtime.reconcile(resource, signal);
   }
 
   /** Called after this process has changed a run. */
@@ -82,7 +82,7 @@ export class ScheduleReconciler implements Reconciler {
     this.#isDraining = true;
   }
 
-  /** Reports whether the process may exit: always true, because a schedule does no work between two reconciles. */
+  /** Reports whether the process may exit: always true, because a schedule can end between any two writes (S6). */
   drained(): boolean {
     return true;
   }

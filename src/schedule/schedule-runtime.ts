@@ -41,6 +41,7 @@ import type { DestinationChoice } from '../export/resource/chosen-destination.ts
 import { storeSecretName } from '../export/resource/export-resource.ts';
 import type { Host, OwnerRef, ResourceKey } from '../host/host.ts';
 import { readCovered, readSpan } from './covered-time.ts';
+import { DestinationWork } from './destination-work.ts';
 import { restoreRecord } from './lost-records.ts';
 import { runStateOf } from './run-index.ts';
 import { readRunTimes, runName, runTimes } from './run-name.ts';
@@ -85,6 +86,7 @@ export class ScheduleRuntime {
   readonly #options: ScheduleRuntimeOptions;
   readonly #owner: OwnerRef;
   readonly #publisher: StatusWriter<'SearchExportSchedule'>;
+  readonly #work: DestinationWork;
   /** Data at the destination: the start of the schedule, and the time ranges in the schedule records. */
   #stored: StoredSchedule | undefined;
   /** True if the schedule records must be read before the next decision is made. */
@@ -106,10 +108,11 @@ export class ScheduleRuntime {
 
   constructor({ metadata }: SearchExportSchedule, options: ScheduleRuntimeOptions) {
     const { namespace, name, uid } = metadata;
-    const { host, clock, draining } = options;
+    const { host, clock, draining, enqueue } = options;
     this.uid = uid;
     this.#options = options;
     this.#owner = { kind: 'SearchExportSchedule', namespace, name, uid };
+    this.#work = new DestinationWork(clock, enqueue);
     this.#publisher = new StatusWriter({
       rules: {
         kind: 'SearchExportSchedule',
@@ -121,10 +124,11 @@ export class ScheduleRuntime {
     });
   }
 
-  async reconcile(given: SearchExportSchedule): Promise<Result> {
+  /** Brings the schedule closer to its desired state. Returns early if `signal` is aborted. */
+  async reconcile(given: SearchExportSchedule, signal: AbortSignal): Promise<Result> {
     const resource = this.#publisher.latest(given);
     try {
-      return await this.#proceed(resource);
+      return await this.#proceed(resource, signal);
     } catch (error) {
       if (!(error instanceof LogfleetError) || error.handling.kind === 'bug') throw error;
       if (error.code === 'host.conflict' || error.code === 'host.gone' || !this.#options.isLeading()) throw error;
@@ -134,23 +138,23 @@ export class ScheduleRuntime {
     }
   }
 
-  async #proceed(resource: SearchExportSchedule): Promise<Result> {
+  async #proceed(resource: SearchExportSchedule, signal: AbortSignal): Promise<Result> {
     const { host, clock } = this.#options;
     const calendar = this.#calendarOf(resource);
     const isRetryRequested = isRetryNew(resource);
     this.#isReadDue ||= isRetryRequested || this.#isReadFirst(resource);
-    if (this.#isReadDue) this.#stored = await this.#read(resource, calendar);
+    if (this.#isReadDue) this.#stored = await this.#read(resource, calendar, signal);
     this.#isReadDue = false;
     const pausedBy = host.settings().pausedBy ?? pausedByOf(resource);
     const maxRunning = await this.#maxRunning(resource);
     const decide = () => this.#decide(resource, calendar, { isRetryRequested, pausedBy, maxRunning });
     let found = decide();
     if (!this.#stored && (found.create.length > 0 || found.decision.record.length > 0)) {
-      this.#stored = await this.#read(resource, calendar);
+      this.#stored = await this.#read(resource, calendar, signal);
       found = decide();
     }
     if (found.decision.record.length > 0) {
-      await this.#record(resource, found.decision.record);
+      await this.#record(resource, found.decision.record, signal);
       found = decide();
     }
     const { runs, decision, create } = found;
@@ -269,9 +273,9 @@ export class ScheduleRuntime {
    * Reads the start of the schedule and the schedule records from the destination. Rewrites missing records of complete
    * runs.
    */
-  #read(resource: SearchExportSchedule, calendar: TickCalendar): Promise<StoredSchedule> {
+  #read(resource: SearchExportSchedule, calendar: TickCalendar, signal: AbortSignal): Promise<StoredSchedule> {
     const { startMs: fallbackMs } = scheduleTimes(resource, rangeOf(resource.spec), calendar);
-    return this.#withDestination(resource, async (destination, layout) => {
+    return this.#withDestination(resource, 'read', signal, async (destination, layout) => {
       // If the spec has a start, the stored start is not read. The file might be unreadable, for example because it is
       // archived.
       const isGiven = resource.spec.startTime !== undefined;
@@ -294,10 +298,11 @@ export class ScheduleRuntime {
     });
   }
 
-  async #record(resource: SearchExportSchedule, runs: readonly Run[]): Promise<void> {
+  async #record(resource: SearchExportSchedule, runs: readonly Run[], signal: AbortSignal): Promise<void> {
     if (!this.#stored) return;
     const { startMs, recorded } = this.#stored;
-    await this.#withDestination(resource, async (destination, layout) => {
+    const task = ['record', ...runs.map(({ name }) => name)].join(' ');
+    await this.#withDestination(resource, task, signal, async (destination, layout) => {
       for (const { name: run, span, resource } of runs) {
         const { manifest, fingerprint } = resource?.status ?? {};
         assert(
@@ -314,10 +319,26 @@ export class ScheduleRuntime {
   }
 
   /**
+   * Returns the result of a task at the destination. The task continues if it takes longer than this reconcile waits
+   * for it (`DestinationWork`). The next reconcile then gets the result, unless a person has changed the spec or
+   * requested a retry since the task began.
+   */
+  #withDestination<T>(
+    resource: SearchExportSchedule,
+    task: string,
+    signal: AbortSignal,
+    use: (destination: Destination, layout: ScheduleLayout) => Promise<T>,
+  ): Promise<T> {
+    const { lastHandledReconcileAt: request } = echoOfRequest(resource);
+    const key = JSON.stringify([task, resource.metadata.generation, request]);
+    return this.#work.run(key, signal, () => this.#useDestination(resource, use));
+  }
+
+  /**
    * Opens the destination, and closes it after `use`. After an error that a user must fix, the schedule waits for a
    * change to the Secret of the destination (C2).
    */
-  async #withDestination<T>(
+  async #useDestination<T>(
     { metadata, spec }: SearchExportSchedule,
     use: (destination: Destination, layout: ScheduleLayout) => Promise<T>,
   ): Promise<T> {

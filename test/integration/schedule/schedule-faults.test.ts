@@ -1,6 +1,6 @@
 /** Tests schedules with a faulty API server, and with resources changed by other clients (S1 to S6). */
 import { describe, expect, test } from 'vitest';
-import { reasons } from '../../../src/api/conditions.ts';
+import { findCondition, reasons } from '../../../src/api/conditions.ts';
 import type { SearchExportSchedule } from '../../../src/api/kinds.ts';
 import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
 import type { RequestInfo } from '../../support/memory-api-server.ts';
@@ -23,6 +23,58 @@ function lostRun({ store }: ScheduleWorld) {
 function isOfRuns({ collection }: RequestInfo): boolean {
   return collection.endsWith('searchexports');
 }
+
+/** Adds schedules whose store does not respond until the returned function is called. */
+function addHungSchedules(world: ScheduleWorld, count: number): () => void {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  world.strike = (_, name) => (name.startsWith('hung-') ? { until: promise } : undefined);
+  for (let index = 0; index < count; index++) world.add({ startTime: '2026-11-01T03:00:00Z' }, {}, `hung-${index}`);
+  return resolve;
+}
+
+describe('a schedule whose store does not respond', () => {
+  test('does not keep the operator from stopping', async () => {
+    const world = new ScheduleWorld();
+    addHungSchedules(world, 1);
+    const replica = world.start();
+    await world.world.clock.advance(5_000);
+    let hasStopped = false;
+    void replica.stop().then(() => {
+      hasStopped = true;
+    });
+    expect(await world.until(() => hasStopped, hourMs)).toBe(true);
+  });
+
+  test('reports the store, and does not keep other schedules from creating runs', async () => {
+    const world = new ScheduleWorld();
+    addHungSchedules(world, 40);
+    world.start();
+    await world.world.clock.advance(5_000);
+    world.add({ startTime: '2026-11-01T04:00:00Z' });
+    expect(await world.until(() => world.runs().length > 0, hourMs)).toBe(true);
+    expect(world.runs()[0]?.metadata.name).toMatch(/^hourly-/);
+    const { status } = world.world.api.get(`${schedulesPath}/hung-0`) as unknown as SearchExportSchedule;
+    expect(findCondition(status?.conditions, 'Ready')).toMatchObject({ reason: reasons.destinationUnavailable });
+  });
+
+  test('creates its runs as soon as the store responds, without another read', async () => {
+    const world = new ScheduleWorld();
+    const respond = addHungSchedules(world, 1);
+    let lists = 0;
+    const { strike } = world;
+    world.strike = (call, name) => {
+      if (call === 'list' && name === 'hung-0/schedule/runs') lists++;
+      return strike(call, name);
+    };
+    world.start();
+    await world.world.clock.advance(5 * minuteMs);
+    expect(world.runs()).toEqual([]);
+    respond();
+    await world.world.clock.advance(1_000);
+    expect(world.runs()).not.toEqual([]);
+    expect(lists).toBe(1);
+  });
+});
 
 describe('a schedule with faults', () => {
   test('deletes a failed run only after its gap is in status', async () => {
