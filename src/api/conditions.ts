@@ -180,6 +180,11 @@ export const reasons = {
   ledgerNotInstalled: 'LedgerNotInstalled',
   /** The ledger (stored rollout state) has no space for another upgrade attempt, so no upgrade can start (U1). */
   ledgerFull: 'LedgerFull',
+  /**
+   * The API server rejects requests for the ledger (stored rollout state), or does not answer them. If this may be
+   * temporary, logfleet retries, and the condition `Reconciling` is True instead of `Stalled`.
+   */
+  ledgerInaccessible: 'LedgerInaccessible',
   /** logfleet could not check that an interval is complete, and `incompletePolicy` is `Fail` (E6). */
   intervalIncomplete: 'IntervalIncomplete',
   /** The export has reached `limits.maxMessages` rows. */

@@ -1,5 +1,7 @@
 /** Reconciler of CollectorVersionPolicy resources. Each policy has one runtime, which is its state in memory. */
+import { reasons } from '../api/conditions.ts';
 import type { CollectorVersionPolicy } from '../api/kinds.ts';
+import { LogfleetError, mayPass } from '../base/errors.ts';
 import { keyText } from '../base/key-text.ts';
 import type { Metrics } from '../base/metrics.ts';
 import { finished, type Reconciler, type Result, requeue } from '../controller/reconciler.ts';
@@ -22,9 +24,16 @@ export type GatheredListener = (policy: CollectorVersionPolicy, gathered: Ready 
 
 /** Delay in ms before `onGathered` is called again for a policy whose data is still incomplete. */
 const repeatMs = 1_000;
+/** Maximum number of consecutive temporary errors of a ledger that the policy's status does not report. */
+const toleratedErrors = 3;
+/** Reasons of errors from requests for a ledger. `Gatherer` reports all other problems of ledgers. */
+const ledgerProblems: readonly string[] = [reasons.ledgerInaccessible, reasons.ledgerNotInstalled, reasons.ledgerFull];
+
 interface Running {
   readonly runtime: PolicyRuntime;
   readonly gatherer: Gatherer;
+  /** Number of consecutive reconciles that have failed. */
+  failures: number;
 }
 
 export interface PolicyReconcilerOptions
@@ -84,12 +93,31 @@ export class PolicyReconciler implements Reconciler {
     if (!policy) return finished;
     const running = this.#running.get(name) ?? this.#begin(name, policy);
     try {
-      return await this.#decide(policy, running);
+      const result = await this.#decide(policy, running);
+      running.failures = 0;
+      return result;
     } catch (error) {
       // After an error, the ledger in memory may differ from the stored ledger, so the stored ledger is read again.
       running.runtime.doubt();
+      running.failures++;
+      if (isLedgerProblem(error)) await this.#reportProblem(policy, running, error);
       throw error;
     }
+  }
+
+  /**
+   * Shows a problem with the policy's ledger in the status (H2). Other policies then stop waiting for this policy to
+   * claim its collectors. Ignores the first few errors if they may be temporary.
+   */
+  async #reportProblem(
+    policy: CollectorVersionPolicy,
+    { runtime, failures }: Running,
+    problem: LogfleetError,
+  ): Promise<void> {
+    const isTolerated = mayPass(problem) && failures <= toleratedErrors;
+    if (isTolerated || this.#options.onGathered) return;
+    this.#environment.turns.exempt(policy);
+    await reportUnready(runtime, policy, { kind: 'unready', problem, notOffered: undefined });
   }
 
   async #decide(policy: CollectorVersionPolicy, { runtime, gatherer }: Running): Promise<Result> {
@@ -143,7 +171,7 @@ export class PolicyReconciler implements Reconciler {
 
   #begin(name: string, policy: CollectorVersionPolicy): Running {
     const runtime = new PolicyRuntime(policy, this.#environment);
-    const running = { runtime, gatherer: new Gatherer(runtime, policy) };
+    const running = { runtime, gatherer: new Gatherer(runtime, policy), failures: 0 };
     this.#running.set(name, running);
     this.#environment.turns.expect(policy);
     return running;
@@ -159,4 +187,8 @@ export class PolicyReconciler implements Reconciler {
     }
     this.#environment.turns.forget(key, runtime?.owner.uid);
   }
+}
+
+function isLedgerProblem(error: unknown): error is LogfleetError {
+  return error instanceof LogfleetError && ledgerProblems.includes(error.reason);
 }

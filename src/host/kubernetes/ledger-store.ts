@@ -11,10 +11,11 @@
  * - Each write is one request with an optimistic lock.
  */
 import { createHash } from 'node:crypto';
+import { reasons } from '../../api/conditions.ts';
 import { type AnyResource, apiVersion, ledgerKind } from '../../api/kinds.ts';
 import { crossing } from '../../base/boundary.ts';
 import type { Clock } from '../../base/clock.ts';
-import { failure, hasCode, type LogfleetError } from '../../base/errors.ts';
+import { failure, hasCode, LogfleetError } from '../../base/errors.ts';
 import { keyText } from '../../base/key-text.ts';
 import { assertShard, type Leadership, type LedgerShard, type LedgerStore, type OwnerRef } from '../host.ts';
 import type { ApiClient, KubeObject } from './api-client.ts';
@@ -45,8 +46,7 @@ export class KubernetesLedgerStore implements LedgerStore {
 
   async read(owner: OwnerRef, shard: string): Promise<LedgerShard | undefined> {
     const name = ledgerName(owner, shard);
-    const listed = this.#options.startList ? await this.#options.startList.take(owner, name) : 'unknown';
-    const stored = listed === 'unknown' ? await this.#get(owner.namespace, name) : listed;
+    const stored = await this.#find(owner, name);
     if (stored) assertOwned(owner, stored);
     else assertNoOlderLedger(owner, this.#options.resourceOf?.(owner));
     return stored;
@@ -88,15 +88,22 @@ export class KubernetesLedgerStore implements LedgerStore {
       const { metadata } = await crossing('ledger.write', () => this.#options.client.callForObject(call));
       return metadata.resourceVersion;
     } catch (error) {
-      if (!hasCode(error, 'host.gone')) throw error;
+      if (!hasCode(error, 'host.gone')) throw asInaccessible(error, 'written');
       throw expected === undefined ? ledgersNotInstalled(error) : deletedMeanwhile(namespace, name, error);
     }
   }
 
   /** Reads the Ledger with this name. Returns undefined if the Ledger does not exist. */
-  async #get(namespace: string, name: string): Promise<StoredShard | undefined> {
-    const ledger = await this.#options.client.findObject<LedgerObject>(objectPath('ledgers', namespace, name));
-    return ledger && decodeLedger(ledger);
+  async #find(owner: OwnerRef, name: string): Promise<StoredShard | undefined> {
+    const { client, startList } = this.#options;
+    try {
+      const listed = startList ? await startList.take(owner, name) : 'unknown';
+      if (listed !== 'unknown') return listed;
+      const ledger = await client.findObject<LedgerObject>(objectPath('ledgers', owner.namespace, name));
+      return ledger && decodeLedger(ledger);
+    } catch (error) {
+      throw asInaccessible(error, 'read');
+    }
   }
 }
 
@@ -131,6 +138,19 @@ function assertNoOlderLedger(owner: OwnerRef, resource: AnyResource | undefined)
 function deletedMeanwhile(namespace: string, name: string, cause: unknown): LogfleetError {
   const message = `Ledger ${namespace}/${name} was deleted while logfleet was using it. logfleet will read the ledger again.`;
   return failure('backoff', 'host.conflict', message, { cause });
+}
+
+/**
+ * If the API server has rejected a request for a Ledger, or has not answered the request, returns an error for the
+ * policy's status. Returns all other errors unchanged, such as a conflict with another process.
+ * @param access what the request was for, for example `read`
+ */
+function asInaccessible(error: unknown, access: 'read' | 'written'): unknown {
+  const isOther = !(error instanceof LogfleetError) || error.handling.kind === 'bug' || error.code === 'host.conflict';
+  if (isOther || !error.code.startsWith('host.')) return error;
+  const { code, handling } = error;
+  const message = `The ledger of upgrade attempts cannot be ${access}: ${error.message}`;
+  return new LogfleetError({ code, handling, message, reason: reasons.ledgerInaccessible, cause: error });
 }
 
 /** Ledger fields that logfleet reads. */

@@ -34,6 +34,7 @@ const ofTheFleet: ReadonlySet<string> = new Set([
   reasons.downgradeNotAllowed,
   reasons.noCollectorsMatched,
   reasons.ledgerFull,
+  reasons.ledgerInaccessible,
 ]);
 
 /** Reasons of the `Ready` condition if the spec, Secret, ledger or manifest is unusable. */

@@ -1,6 +1,8 @@
-/** Tests that a failed write to the ledger is retried with increasing delays. */
-import { expect, test } from 'vitest';
-import { minuteMs } from '../../../src/base/time-units.ts';
+/** Tests that failed requests for a ledger are repeated with increasing delays, and that the status reports them. */
+import { describe, expect, test } from 'vitest';
+import { findCondition } from '../../../src/api/conditions.ts';
+import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
+import type { RequestInfo } from '../../support/memory-api-server.ts';
 import { staged } from './staged-world.ts';
 
 test('failed writes to a ledger are repeated with increasing delays', async () => {
@@ -15,4 +17,71 @@ test('failed writes to a ledger are repeated with increasing delays', async () =
   await world.clock.advance(minuteMs);
   expect(tasks()).toEqual([]);
   expect(writes).toBeLessThan(40);
+});
+
+describe.each([
+  ['read', (method: string) => method === 'GET'],
+  ['written', (method: string) => method !== 'GET'],
+])('a ledger that cannot be %s', (_, fails) => {
+  const fault = (status: number) => (request: RequestInfo) =>
+    request.collection.endsWith('/ledgers') && fails(request.method)
+      ? ({ kind: 'status', status, when: 'before' } as const)
+      : undefined;
+
+  test.each([
+    [403, 'Stalled'],
+    [500, 'Outage'],
+  ] as const)('H2: after a response with status %d, the policy has the condition %s', async (code, type) => {
+    const { world, status, tasks, untilReason } = staged({ count: 10, stages: [] });
+    world.api.onRequest = fault(code);
+    world.start();
+    await world.clock.advance(20 * minuteMs);
+    expect(findCondition(status()?.conditions, type)?.reason).toBe('LedgerInaccessible');
+    expect(tasks()).toEqual([]);
+    world.api.onRequest = () => undefined;
+    expect(await untilReason('AllUpdated', hourMs)).toBe(true);
+  });
+
+  test('H2: the outage keeps its start time when the operator restarts', async () => {
+    const { world, status, tasks } = staged({ count: 10, stages: [] });
+    const restart = async () => {
+      world.replicas[0]?.kill();
+      world.start();
+      await world.clock.advance(20 * minuteMs);
+    };
+    world.start();
+    expect(await world.until(() => tasks().length > 0, minuteMs)).toBe(true);
+    world.api.onRequest = fault(500);
+    await restart();
+    const since = status()?.outageStartTime;
+    expect(since).toBeDefined();
+    await restart();
+    expect(status()?.outageStartTime).toBe(since);
+  });
+});
+
+test('U13: other policies do not wait for a policy whose ledger cannot be written', async () => {
+  const { world, tasks } = staged({ count: 10, stages: [] });
+  world.api.onRequest = ({ collection, method, body }) =>
+    collection.endsWith('/ledgers') && method === 'POST' && JSON.stringify(body).includes('"second-')
+      ? { kind: 'status', status: 500, when: 'before' }
+      : undefined;
+  // The second policy stores the age of builds, so it writes its ledger before it claims collectors.
+  world.addPolicy('second', { target: { channel: 'Latest', minAge: '2h' } });
+  world.start();
+  expect(await world.until(() => tasks().length > 0, 10 * minuteMs)).toBe(true);
+  expect(world.ready('second')?.reason).toBe('LedgerInaccessible');
+});
+
+test('the status does not report a single failed write to a ledger', async () => {
+  const { world, untilReason } = staged({ count: 10, stages: [] });
+  let writes = 0;
+  world.api.onRequest = ({ collection, method }) =>
+    collection.endsWith('/ledgers') && method !== 'GET' && ++writes === 1
+      ? { kind: 'status', status: 500, when: 'before' }
+      : undefined;
+  const events: string[] = [];
+  world.start({ onEvent: (_, { reason }) => events.push(reason) });
+  expect(await untilReason('AllUpdated', hourMs)).toBe(true);
+  expect(events).not.toContain('LedgerInaccessible');
 });

@@ -160,12 +160,10 @@ describe('H1: the status stays until new evidence contradicts it', () => {
   test('except for a pause, which is shown before other policies have claimed their collectors', async () => {
     const fleet = await reached('AllUpdated', { spec: { selector: {} } });
     const { world } = fleet;
-    // Makes the creation of the second policy's ledger fail. Without a ledger, the operator cannot tell how old builds
-    // are, so the second policy does not select any collectors.
+    // The API server does not answer the request that creates the second policy's ledger. Without a ledger, the
+    // operator cannot tell how old builds are, so the second policy does not select any collectors.
     world.api.onRequest = ({ collection, method }) =>
-      collection.endsWith('/ledgers') && method === 'POST'
-        ? { kind: 'status', status: 500, when: 'before' }
-        : undefined;
+      collection.endsWith('/ledgers') && method === 'POST' ? { kind: 'stall', when: 'before' } : undefined;
     world.addPolicy('second', { target: { channel: 'Latest', versionPattern: '19.*', minAge: '2h' } });
     await world.clock.advance(minuteMs);
     expect(world.ready('production')?.reason).toBe('AllUpdated');
