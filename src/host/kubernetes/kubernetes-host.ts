@@ -96,7 +96,7 @@ export class KubernetesHost implements Host {
   readonly #running: Promise<void>[] = [];
 
   constructor(options: KubernetesHostOptions) {
-    const { clock, identity, operatorNamespace: namespace } = options;
+    const { clock, metrics, identity, operatorNamespace: namespace } = options;
     this.#options = options;
     this.#client = new ApiClient(options);
     const client = this.#client;
@@ -112,6 +112,10 @@ export class KubernetesHost implements Host {
     if (jobs) this.workerJobs = jobs;
     const elected = this.#election ?? soleLeadership();
     this.leadership = this.#election || jobs ? new PreparedLeadership(elected, () => this.#relistForLeader()) : elected;
+    // A new leader that is still reading its lists counts as a follower, because it does no work yet.
+    metrics.observedGauge('logfleet_leader', '1 if this process is the leader, otherwise 0.', [], () => [
+      [{}, this.leadership.isLeader() ? 1 : 0],
+    ]);
     this.#entries = new OperatorEntries({
       ...options,
       ...{ self: namespace, events: this.events, leadership: this.leadership },

@@ -21,7 +21,6 @@ import { sameValue } from '../../base/canonical-text.ts';
 import { elapsedMs, type Instant, instant, sleep, type Timer } from '../../base/clock.ts';
 import { asLogfleetError } from '../../base/errors.ts';
 import { Listeners } from '../../base/listeners.ts';
-import type { Gauge } from '../../base/metrics.ts';
 import type { Ports } from '../../base/ports.ts';
 import { randomHex } from '../../base/random.ts';
 import type { Leadership } from '../host.ts';
@@ -79,7 +78,6 @@ interface LeaseElectionOptions extends Ports {
 export class LeaseElection implements Leadership {
   readonly #options: LeaseElectionOptions;
   readonly #holder: string;
-  readonly #leading: Gauge;
   readonly #listeners = new Listeners();
   readonly #ended = new AbortController();
   #running: Promise<void> | undefined;
@@ -109,8 +107,6 @@ export class LeaseElection implements Leadership {
     this.#options = options;
     this.#steppedAtMs = options.clock.monotonic();
     this.#holder = `${options.identity}_${randomHex(options.random, 8)}`;
-    this.#leading = options.metrics.gauge('logfleet_leader', '1 if this process is the leader, otherwise 0.', []);
-    this.#leading.set({}, 0);
   }
 
   isLeader(): boolean {
@@ -268,7 +264,6 @@ export class LeaseElection implements Leadership {
     });
     if (!lapsed || !this.isLeader()) return;
     this.#term++;
-    this.#leading.set({}, 1);
     this.#options.log.info('this process leads', { term: this.#term, tookOverByForce: this.#forced });
     this.#notify();
   }
@@ -277,7 +272,6 @@ export class LeaseElection implements Leadership {
     this.#expiry?.cancel();
     if (this.#renewedAt === undefined) return;
     this.#renewedAt = undefined;
-    this.#leading.set({}, 0);
     this.#options.log.info('this process no longer leads', { term: this.#term });
     this.#notify();
   }

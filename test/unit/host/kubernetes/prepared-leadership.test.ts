@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { hourMs } from '../../../../src/base/time-units.ts';
+import { PrometheusMetrics } from '../../../../src/base/prometheus-metrics.ts';
+import { hourMs, minuteMs } from '../../../../src/base/time-units.ts';
 import { objectPath, operatorLeaseName, resourcePath } from '../../../../src/host/kubernetes/api-paths.ts';
 import { PreparedLeadership } from '../../../../src/host/kubernetes/prepared-leadership.ts';
 import { SwitchedLeadership } from '../../../support/switched-leadership.ts';
@@ -39,6 +40,27 @@ test('the preparation of a former term is not enough', async () => {
   await expect.poll(() => leadership.isLeader()).toBe(true);
 });
 
+const lease = objectPath('leases', 'logfleet-system', operatorLeaseName);
+
+test('the metric logfleet_leader is 0 until the new leader has read its lists', async () => {
+  const world = createWorld();
+  const { server, clock } = world;
+  server.patch(lease, { spec: { holderIdentity: 'another-process', leaseDurationSeconds: 15 } });
+  const metrics = new PrometheusMetrics();
+  const host = hostOf(world, 'all', metrics);
+  host.resources('SearchExport');
+  host.start();
+  await clock.advance(5_000);
+  server.onRequest = ({ method, collection }) =>
+    method === 'GET' && collection === exportsCollection ? { kind: 'status', status: 429, when: 'before' } : undefined;
+  await clock.advance(minuteMs);
+  expect(server.get(lease)).toMatchObject({ spec: { holderIdentity: expect.stringContaining('operator-0') } });
+  expect(await metrics.render()).toContain('logfleet_leader 0');
+  server.onRequest = () => undefined;
+  await clock.advance(minuteMs);
+  expect(await metrics.render()).toContain('logfleet_leader 1');
+});
+
 describe('S6: a new leader', () => {
   const spec = { ...exportDefaults, timeRange: { from: '2026-11-01T00:00:00Z', to: '2026-11-01T01:00:00Z' } };
   const run = { apiVersion: 'logfleet.dev/v1alpha1', kind: 'SearchExport', metadata: { name: 'run' }, spec };
@@ -57,7 +79,6 @@ describe('S6: a new leader', () => {
     const kind = object.kind as 'SearchExport' | 'SearchExportSchedule';
     const world = createWorld();
     const { server, clock } = world;
-    const lease = objectPath('leases', 'logfleet-system', operatorLeaseName);
     server.patch(lease, { spec: { holderIdentity: 'another-process', leaseDurationSeconds: 15 } });
     server.onWatchEvent = () => ({ kind: 'delay', delayMs: hourMs });
     server.onRequest = ({ namespace }) => (namespace === 'audit' ? { kind: 'stall', when: 'before' } : undefined);

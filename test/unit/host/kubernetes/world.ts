@@ -2,7 +2,7 @@
 import type { CollectorVersionPolicy } from '../../../../src/api/kinds.ts';
 import type { Clock } from '../../../../src/base/clock.ts';
 import { silentLogger } from '../../../../src/base/log.ts';
-import { noMetrics } from '../../../../src/base/metrics.ts';
+import { type Metrics, noMetrics } from '../../../../src/base/metrics.ts';
 import { seededRandom } from '../../../../src/base/random.ts';
 import type { OwnerRef } from '../../../../src/host/host.ts';
 import { ApiClient } from '../../../../src/host/kubernetes/api-client.ts';
@@ -34,9 +34,14 @@ export function clientOf(world: KubernetesWorld, name = 'operator'): ApiClient {
 }
 
 /** Starts a host that is already watching policies. */
-export function hostOf(world: KubernetesWorld, namespaces: 'all' | readonly string[] = 'all'): KubernetesHost {
+export function hostOf(
+  world: KubernetesWorld,
+  namespaces: 'all' | readonly string[] = 'all',
+  metrics: Metrics = noMetrics,
+): KubernetesHost {
   const host = new KubernetesHost({
     ...surroundings(world),
+    metrics,
     api: world.server.client('operator'),
     namespaces,
     operatorNamespace: 'logfleet-system',
