@@ -80,6 +80,8 @@ interface Shared {
   readonly account: Account;
   readonly credentials: Credentials;
   readonly connection: ServiceConnection;
+  /** Namespaces of the Secrets with these credentials. */
+  readonly namespaces: Set<string>;
   refusal: KeyRejection | undefined;
 }
 
@@ -262,8 +264,15 @@ export class Accounts {
 
   #connect(credentials: Credentials, place: CredentialPlace): Shared {
     const fingerprint = credentialsFingerprint(credentials);
+    const { namespace } = place.key;
     const known = this.#shared.get(fingerprint);
-    if (known) return known;
+    if (known) {
+      if (!known.namespaces.has(namespace)) {
+        known.namespaces.add(namespace);
+        this.#shareBudgets();
+      }
+      return known;
+    }
     const serviceId = serviceIdOf(credentials.address);
     const { accessId, accessKey, address, allowedHosts, caCertificates } = credentials;
     const user = userIdOf({ ...credentials, serviceId });
@@ -283,7 +292,10 @@ export class Accounts {
       requestsPerSecond: Math.min(defaultRate, credentials.requestsPerSecond ?? defaultRate),
       ...{ user, fingerprint },
     };
-    const shared: Shared = { account, credentials, connection, refusal: undefined };
+    const shared: Shared = {
+      ...{ account, credentials, connection },
+      ...{ namespaces: new Set([namespace]), refusal: undefined },
+    };
     this.#shared.set(fingerprint, shared);
     this.#shareBudgets();
     this.#options.log.info('credentials read', { service: serviceId, from: renderPlace(place) });
@@ -314,7 +326,7 @@ export class Accounts {
   }
 
   #shareBudgets(): void {
-    this.#budgets.share([...this.#shared.values()].map(spenderOf), [...this.#retiring].map(spenderOf));
+    this.#budgets.share([...this.#shared.values()].flatMap(spendersOf), [...this.#retiring].flatMap(spendersOf));
   }
 
   #retire(shared: Shared): void {
@@ -329,8 +341,8 @@ export class Accounts {
   }
 }
 
-function spenderOf({ account, credentials }: Shared): Spender {
-  return { ...credentials, user: account.user };
+function spendersOf({ account, credentials, namespaces }: Shared): readonly Spender[] {
+  return [...namespaces].map((namespace) => ({ ...credentials, user: account.user, namespace }));
 }
 
 function userChanged(): LogfleetError {

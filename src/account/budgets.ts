@@ -1,6 +1,7 @@
 /**
- * Request budgets. Each user has one budget, because the service counts requests per user. If a user's Secrets set
- * different limits, the smallest limit applies.
+ * Request budgets. Each user has one budget, because the service counts requests per user. If a user's Secrets in one
+ * namespace set different limits, the smallest limit applies. But a Secret cannot lower the limits of another
+ * namespace, because anyone who can create Secrets can name any user. So the largest limit of the namespaces applies.
  */
 import { createHash } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
@@ -16,6 +17,8 @@ import { limitsWithout, type RequestLimits, type WorkerShares } from './worker-s
 export interface Spender {
   /** Identity of the user, from `userIdOf`. */
   readonly user: string;
+  /** Namespace of the Secret. */
+  readonly namespace: string;
   readonly accessId: string;
   readonly requestsPerSecond: number | undefined;
   readonly maxConcurrentRequests: number | undefined;
@@ -60,8 +63,8 @@ export class Budgets {
   }
 
   /**
-   * Sets the limits of each user's budget to the smallest limits in the user's Secrets. A user who has neither a Secret
-   * nor requests in flight is removed from the metrics.
+   * Sets the limits of each user's budget from the user's Secrets. A user who has neither a Secret nor requests in
+   * flight is removed from the metrics.
    * @param leaving credentials that are no longer in any Secret, but that still have requests in flight; their limits
    * apply only if the user has no other Secret
    */
@@ -73,8 +76,8 @@ export class Budgets {
   }
 
   /**
-   * Returns the smallest request limits that the user's Secrets set. Requests from the user's workers also count
-   * towards these limits.
+   * Returns the request limits that the user's Secrets set. Requests from the user's workers also count towards these
+   * limits.
    */
   limitsOf(user: string): RequestLimits {
     return this.#users.get(user)?.limits ?? serviceLimits;
@@ -111,13 +114,7 @@ export class Budgets {
   #shareOut(id: string, user: UserBudget, spenders: readonly Spender[], leaving: readonly Spender[]): void {
     const { limits: max = serviceLimits, shares } = this.#options;
     const { budget, keys } = user;
-    const smallest = (all: readonly Spender[], limit: keyof RequestLimits) =>
-      Math.min(max[limit], ...all.map((spender) => spender[limit] ?? max[limit]));
-    const limitsOf = (all: readonly Spender[]): RequestLimits => ({
-      requestsPerSecond: smallest(all, 'requestsPerSecond'),
-      maxConcurrentRequests: smallest(all, 'maxConcurrentRequests'),
-    });
-    user.limits = limitsOf(effective(spenders, leaving));
+    user.limits = limitsOf(effective(spenders, leaving), max);
     const held = shares?.of(id) ?? [];
     const rate = limitsWithout(user.limits, shares?.startedOf(id) ?? []).requestsPerSecond;
     budget.setRequestsPerSecond(rate, limitsWithout(user.limits, held).requestsPerSecond);
@@ -127,7 +124,7 @@ export class Budgets {
       if (own.length === 0) keys.delete(accessId);
       // Subtracts the workers' shares from the limit of every access key of the user, because the operator does not
       // know which key a worker uses.
-      else budget.setMaxConcurrent(accessId, limitsWithout(limitsOf(own), held).maxConcurrentRequests);
+      else budget.setMaxConcurrent(accessId, limitsWithout(limitsOf(own, max), held).maxConcurrentRequests);
     }
   }
 }
@@ -139,6 +136,21 @@ export class Budgets {
 export function userIdOf({ serviceId, user }: { readonly serviceId: string; readonly user: string }): string {
   const name = `${new URL(serviceId).host} ${user}`;
   return createHash('sha256').update(name).digest('hex').slice(0, 32);
+}
+
+/** Returns the largest of the namespaces' limits. The limit of a namespace is the smallest limit in its Secrets. */
+function limitsOf(spenders: readonly Spender[], max: RequestLimits): RequestLimits {
+  const namespaces = [...Map.groupBy(spenders, ({ namespace }) => namespace).values()];
+  const limitOf = (limit: keyof RequestLimits) => {
+    const smallest = namespaces.map((all) =>
+      Math.min(max[limit], ...all.map((spender) => spender[limit] ?? max[limit])),
+    );
+    return smallest.length === 0 ? max[limit] : Math.max(...smallest);
+  };
+  return {
+    requestsPerSecond: limitOf('requestsPerSecond'),
+    maxConcurrentRequests: limitOf('maxConcurrentRequests'),
+  };
 }
 
 function effective(spenders: readonly Spender[], leaving: readonly Spender[]): readonly Spender[] {

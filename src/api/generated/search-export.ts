@@ -7,8 +7,10 @@ export interface SearchExportSpec {
    * `baseURL` (https only), `accessId` and `accessKey`. Optional keys are `ca.crt` (the service's certificate
    * authority), `allowedHosts` (hosts to which the service may redirect) and `user` (service user that owns the access
    * id). The service limits the requests of each user. Therefore, if several Secrets have access ids of the same user,
-   * set the same `user` in all of them. The optional keys `requestsPerSecond` and `maxConcurrentRequests` (at least 2)
-   * lower the request limits.
+   * set the same `user` in all of them. logfleet does not check `user`, so anyone who can create Secrets can use up
+   * part of the user's request limits. The optional keys `requestsPerSecond` and `maxConcurrentRequests` (at least 2)
+   * lower the request limits. If Secrets of the same user set different limits, the smallest limit in each namespace
+   * counts, and the largest of these limits applies.
    */
   readonly credentialsSecretRef: {
     /** Name of the Secret with the address and credentials of the log service. */

@@ -195,6 +195,21 @@ describe('reading', () => {
     expect(await world.startsWithin(900)).toBe(1);
   });
 
+  test('a lower rate in one namespace does not apply to the Secrets of another namespace', async () => {
+    const world = new AccountsWorld({ ...good, user: 'audit' });
+    await world.clock.advance(62_000);
+    await world.resolve();
+    const lower = { namespace: 'logging', name: 'lower' };
+    world.write({ ...good, accessId: 'other', user: 'audit', requestsPerSecond: '1' }, lower);
+    await world.resolve(lower);
+    expect(await world.startsWithin(900)).toBe(1);
+    const foreign = { ...key, namespace: 'team-a' };
+    world.write({ ...good, user: 'audit' }, foreign);
+    await world.resolve(foreign);
+    await world.clock.advance(1_000);
+    expect(await world.startsWithin(900)).toBe(4);
+  });
+
   test('a failed read keeps the known account', async () => {
     const world = new AccountsWorld(good);
     const account = await world.resolve();

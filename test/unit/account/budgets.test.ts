@@ -17,6 +17,7 @@ const spender = ({
 }: Partial<Spender> & { readonly serviceId?: string } = {}): Spender => ({
   accessId: 'id',
   user: userIdOf({ serviceId, user }),
+  namespace: 'logging',
   requestsPerSecond: undefined,
   maxConcurrentRequests: undefined,
   ...more,
@@ -85,6 +86,20 @@ test('the smaller of two shares applies until its Secret is deleted', async () =
   later.budgets.share([greedy, modest]);
   later.budgets.share([greedy]);
   expect(await startsWithin(later.clock, [keyLater], 900)).toBe(4);
+});
+
+test("a Secret in another namespace does not lower the limits of a user's other Secrets", async () => {
+  const { clock, budgets } = world();
+  const own = [
+    spender({ accessId: 'a', user: 'u', requestsPerSecond: 3, maxConcurrentRequests: 4 }),
+    spender({ accessId: 'a', user: 'u', requestsPerSecond: 2, maxConcurrentRequests: 5 }),
+  ];
+  const foreign = { namespace: 'other', user: 'u', requestsPerSecond: 0.001, maxConcurrentRequests: 2 };
+  const spenders = [...own, spender({ ...foreign, accessId: 'a' }), spender({ ...foreign, accessId: 'b' })];
+  const [key] = spenders.map((one) => budgets.of(one));
+  budgets.share(spenders);
+  expect(budgets.limitsOf(own[0]?.user ?? '')).toEqual({ requestsPerSecond: 2, maxConcurrentRequests: 4 });
+  expect(await startsWithin(clock, key ? [key] : [], 900)).toBe(2);
 });
 
 test('requests before the deletion of a Secret count when another Secret of the user is read right after it', async () => {
