@@ -177,13 +177,6 @@ export class WorkerShares {
     return { isFreed, nextMs };
   }
 
-  /** Returns the namespaces and names of a user's Jobs that have not ended or been deleted. */
-  jobsOf(user: string): readonly string[] {
-    return [...this.#entries].flatMap(([job, { held, goneAtMs }]) =>
-      held.user === user && goneAtMs === undefined ? job : [],
-    );
-  }
-
   /** Returns the shares of a user's workers, including the shares that are only reserved. */
   of(user: string): readonly HeldShare[] {
     return [...this.#entries.values()].map(({ held }) => held).filter((held) => held.user === user);

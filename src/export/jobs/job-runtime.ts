@@ -10,7 +10,6 @@ import { type Condition, findCondition, reasons } from '../../api/conditions.ts'
 import type { KubernetesJobStatus, SearchExportStatus, SummaryStatus } from '../../api/generated/search-export.ts';
 import type { SearchExport } from '../../api/kinds.ts';
 import { failure, LogfleetError } from '../../base/errors.ts';
-import { counted } from '../../base/number-text.ts';
 import type { ProxyVariable } from '../../base/proxy-environment.ts';
 import { defined } from '../../base/record.ts';
 import { stallRetryMs } from '../../base/retry-delay.ts';
@@ -357,8 +356,10 @@ export class JobRuntime {
     const share = shares.reserve(job, this.uid, wanted, accounts.limitsOf(account));
     if (!share) {
       if (shares.get(job)) return { health: waiting(reasons.jobPending, afterFormerJob) };
-      const jobs = jobsText(shares.jobsOf(account.user), this.key.namespace);
-      const message = `The Kubernetes Jobs of other exports are using all requests that the service allows this user. The export will start when one of these Jobs ends${jobs}.`;
+      // The message must not change when one of the Jobs ends. Otherwise, each end of a Job would cause a status write
+      // for each waiting export.
+      const message =
+        'The Kubernetes Jobs of other exports are using all requests that the service allows this user. The export will start when one of these Jobs ends.';
       return { health: waiting(reasons.waitingForShare, message) };
     }
     if (!accounts.isWithinLimits(account)) {
@@ -517,17 +518,6 @@ function describeWorkers(
 
 function waiting(reason: string, message: string): ExportHealth {
   return { ...exportAtWork, reason, message };
-}
-
-/**
- * Lists the names of Jobs in the export's namespace, and counts the Jobs in other namespaces. An export's status must
- * not show names from other namespaces.
- */
-function jobsText(jobs: readonly string[], namespace: string): string {
-  const own = jobs.filter((job) => job.startsWith(`${namespace}/`)).map((job) => job.slice(namespace.length + 1));
-  const others = jobs.length - own.length;
-  const texts = others === 0 ? own : [...own, `${counted(others, 'Job')} in other namespaces`];
-  return texts.length === 0 ? '' : `: ${texts.join(', ')}`;
 }
 
 /**

@@ -43,11 +43,6 @@ export class JobShares {
     return this.#options.shares.get(keyText(job));
   }
 
-  /** Returns the namespaces and names of a user's Jobs that have not ended or been deleted. */
-  jobsOf(user: string): readonly string[] {
-    return this.#options.shares.jobsOf(user);
-  }
-
   /** Returns true if Jobs of the export, other than the Job `except`, use request limits. */
   isHeldBy(exportUid: string, except: ResourceKey): boolean {
     return this.#options.shares.isHeldBy(exportUid, keyText(except));
