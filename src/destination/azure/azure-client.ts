@@ -7,6 +7,7 @@ import {
   type RequestPolicyFactory,
   StorageSharedKeyCredential,
 } from '@azure/storage-blob';
+import type { Clock } from '../../base/clock.ts';
 import type { Environment } from '../../base/proxy-environment.ts';
 import { SecretText } from '../../base/secret-text.ts';
 import { StoreAgents } from '../store/store-agents.ts';
@@ -21,8 +22,11 @@ import {
 /** Maximum number of attempts per request. */
 const maxTries = 3;
 const retryDelayMs = 500;
-/** Maximum time in ms from sending a request until the store's response begins. */
-const responseTimeoutMs = 120_000;
+/**
+ * Maximum time in ms in which a request makes no progress. The total time of a request has no limit, because a large
+ * upload over a slow network can take minutes.
+ */
+const defaultSilenceMs = 60_000;
 
 export interface AzureConnection {
   readonly container: ContainerClient;
@@ -30,14 +34,19 @@ export interface AzureConnection {
 }
 
 /** Creates a client for a container without sending a request. */
-export async function connect(settings: AzureSettings, environment: Environment): Promise<AzureConnection> {
+export async function connect(
+  settings: AzureSettings,
+  environment: Environment,
+  clock: Clock,
+  silenceMs = defaultSilenceMs,
+): Promise<AzureConnection> {
   const address = serviceAddress(settings);
   const agents = new StoreAgents(address, environment);
   const { credentials } = settings;
   const given = credentials === 'ambient' ? credentialsOf(settings, environment) : credentials;
   const { credential, query } = given ? fixedCredential(given) : await tokenCredential(address, agents, environment);
   const pipeline = newPipeline(credential, { retryOptions: { maxTries, retryDelayInMs: retryDelayMs } });
-  pipeline.factories.push(transportPolicy(agents));
+  pipeline.factories.push(transportPolicy(agents), silencePolicy(clock, silenceMs));
   const service = new BlobServiceClient(`${address}${query}`, pipeline);
   return { container: service.getContainerClient(settings.container), close: () => agents.close() };
 }
@@ -94,8 +103,34 @@ function transportPolicy(agents: StoreAgents): RequestPolicyFactory {
     create: (next) => ({
       sendRequest(request) {
         request.agent = agents.of(request.url);
-        request.timeout = responseTimeoutMs;
         return next.sendRequest(request);
+      },
+    }),
+  };
+}
+
+/** Cancels a request that makes no progress for `silenceMs`. */
+function silencePolicy(clock: Clock, silenceMs: number): RequestPolicyFactory {
+  return {
+    create: (next) => ({
+      async sendRequest(request) {
+        const silence = new AbortController();
+        const watch = () => clock.after(silenceMs, () => silence.abort());
+        let timer = watch();
+        const stop = request.abortSignal as AbortSignal | undefined;
+        request.abortSignal = stop ? AbortSignal.any([stop, silence.signal]) : silence.signal;
+        const restart = () => {
+          timer.cancel();
+          timer = watch();
+        };
+        request.onUploadProgress = restart;
+        // The reader of a streamed response watches the stream itself.
+        if (!request.streamResponseStatusCodes?.size) request.onDownloadProgress = restart;
+        try {
+          return await next.sendRequest(request);
+        } finally {
+          timer.cancel();
+        }
       },
     }),
   };

@@ -1,5 +1,6 @@
 /** Stores files in an Azure Blob Storage container. Import this module lazily, because it loads the SDK. */
 import type { BlobItem, BlobRequestConditions, BlockBlobClient } from '@azure/storage-blob';
+import { inPieces } from '../store/body-pieces.ts';
 import type { LeftoverChoice } from '../store/destination.ts';
 import { ObjectStore, type ObjectStoreOptions } from '../store/object-store.ts';
 import { type AzureConnection, connect } from './azure-client.ts';
@@ -21,7 +22,7 @@ export class AzureDestination extends ObjectStore<AzureSettings> {
    */
   static async open(options: ObjectStoreOptions<AzureSettings>): Promise<AzureDestination> {
     checkAzureSettings(options.settings);
-    return new AzureDestination(options, await connect(options.settings, options.environment));
+    return new AzureDestination(options, await connect(options.settings, options.environment, options.clock));
   }
 
   private constructor(options: ObjectStoreOptions<AzureSettings>, connection: AzureConnection) {
@@ -65,7 +66,7 @@ export class AzureDestination extends ObjectStore<AzureSettings> {
   async create(name: string, content: Uint8Array): Promise<'created' | 'exists'> {
     const blob = this.#blob(name);
     try {
-      await blob.upload(content, content.length, { conditions: unlessBlobExists });
+      await blob.upload(() => inPieces(content), content.length, { conditions: unlessBlobExists });
       return 'created';
     } catch (cause) {
       return this.afterFailedPut(name, cause, () => blob.exists());

@@ -3,6 +3,7 @@
  * removes uncommitted blocks after a week.
  */
 import type { BlockBlobClient } from '@azure/storage-blob';
+import { inPieces } from '../store/body-pieces.ts';
 import { markName, type UploadRequests } from '../store/parted-upload.ts';
 import { azureErrorCode, azureErrors, isBlobAbsent } from './azure-error.ts';
 
@@ -38,13 +39,16 @@ export class AzureUpload implements UploadRequests {
   }
 
   putWhole(content: Uint8Array): Promise<unknown> {
-    return this.#blob.upload(content, content.length, { conditions: unlessBlobExists, metadata: this.#metadata });
+    return this.#blob.upload(() => inPieces(content), content.length, {
+      conditions: unlessBlobExists,
+      metadata: this.#metadata,
+    });
   }
 
   async begin(): Promise<void> {}
 
   async sendPart(number: number, content: Uint8Array, abortSignal: AbortSignal): Promise<void> {
-    await this.#blob.stageBlock(blockId(number), content, content.length, { abortSignal });
+    await this.#blob.stageBlock(blockId(number), () => inPieces(content), content.length, { abortSignal });
     this.#blockCount = Math.max(this.#blockCount, number);
   }
 

@@ -9,6 +9,7 @@ import { unlessAborted } from '../../base/aborted.ts';
 import { type Clock, sleep } from '../../base/clock.ts';
 import { type Environment, proxyCredentials } from '../../base/proxy-environment.ts';
 import { doubledMs } from '../../base/retry-delay.ts';
+import { inPieces } from '../store/body-pieces.ts';
 import { maxConnections, storeProxy } from '../store/store-endpoint.ts';
 import { gcsErrorOf, isTransient, tokenError } from './gcs-error.ts';
 import { defaultEndpoint, type GcsSettings } from './gcs-settings.ts';
@@ -18,10 +19,11 @@ import { type AuthorizationHeaders, authorizationOf } from './gcs-tokens.ts';
 const maxTries = 3;
 const firstRetryMs = 500;
 const defaultConnectTimeoutMs = 5_000;
-/** Maximum time in ms from sending a request until the store's response begins. */
-const responseTimeoutMs = 120_000;
-/** Maximum time in ms between two chunks of a response. */
-const silenceTimeoutMs = 60_000;
+/**
+ * Maximum time in ms in which a request makes no progress. The total time of a request has no limit, because a large
+ * upload over a slow network can take minutes.
+ */
+const defaultSilenceMs = 60_000;
 /** Maximum time in ms to get a token, including retries. */
 const tokenTimeoutMs = 60_000;
 /** HTTP status with which the store asks for the next chunk of an upload. */
@@ -49,6 +51,8 @@ export interface GcsClientOptions {
   readonly clock: Clock;
   /** Time limit in ms for opening a connection. The default is 5 s. */
   readonly connectTimeoutMs?: number;
+  /** Maximum time in ms in which a request makes no progress. The default is 60 s. */
+  readonly silenceMs?: number;
 }
 
 export class GcsClient {
@@ -57,10 +61,11 @@ export class GcsClient {
   readonly #dispatcher: Dispatcher;
   readonly #clock: Clock;
 
-  constructor({ settings, environment, clock, connectTimeoutMs = defaultConnectTimeoutMs }: GcsClientOptions) {
+  constructor(options: GcsClientOptions) {
+    const { settings, clock } = options;
     this.#endpoint = (settings.endpoint ?? defaultEndpoint).replace(/\/+$/, '');
     this.#authorization = authorizationOf(settings, this.#endpoint);
-    this.#dispatcher = dispatcherFor(new URL(this.#endpoint), environment, connectTimeoutMs);
+    this.#dispatcher = dispatcherFor(new URL(this.#endpoint), options);
     this.#clock = clock;
   }
 
@@ -99,8 +104,8 @@ export class GcsClient {
     const response = await request(`${this.#endpoint}${path}`, {
       dispatcher: this.#dispatcher,
       method,
-      headers: { ...headers, ...authorization },
-      body: body ?? null,
+      headers: { ...headers, ...authorization, ...(body && { 'content-length': String(body.length) }) },
+      body: body ? inPieces(body) : null,
       signal: stop ?? null,
     });
     const isExpected = response.statusCode < 300 || (method === 'PUT' && response.statusCode === sessionIncomplete);
@@ -123,12 +128,16 @@ export class GcsClient {
   }
 }
 
-function dispatcherFor(origin: URL, environment: Environment, connectTimeoutMs: number): Dispatcher {
+function dispatcherFor(
+  origin: URL,
+  { environment, connectTimeoutMs = defaultConnectTimeoutMs, silenceMs = defaultSilenceMs }: GcsClientOptions,
+): Dispatcher {
   const options = {
     connections: maxConnections,
     connectTimeout: connectTimeoutMs,
-    headersTimeout: responseTimeoutMs,
-    bodyTimeout: silenceTimeoutMs,
+    // undici measures this time from the last piece of the body that was sent.
+    headersTimeout: silenceMs,
+    bodyTimeout: silenceMs,
     allowH2: false,
   };
   const proxy = origin.protocol === 'https:' ? storeProxy(origin, environment) : undefined;

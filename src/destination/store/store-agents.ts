@@ -1,4 +1,8 @@
-/** Limits the connections to a store, and decides for each host whether connections to the host use the proxy. */
+/**
+ * Limits the connections to a store, and decides for each host whether connections to the host use the proxy. Node
+ * counts a connection through a proxy only when its tunnel is open, so requests that start at the same time can open
+ * more connections than the limit.
+ */
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent, type RequestOptions } from 'node:https';
 import { type Environment, proxyCredentials } from '../../base/proxy-environment.ts';
