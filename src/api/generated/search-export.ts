@@ -178,7 +178,8 @@ export interface OutputSpec {
 export interface CsvSpec {
   /**
    * Whether logfleet writes an apostrophe before a cell that a spreadsheet would evaluate as a formula. Such a cell
-   * begins with `=`, `+`, `-` or `@`, and is not a number. Set `formulaGuard` to false only if the files are never
+   * begins with `=`, `+`, `-` or `@`, and is not a number. The apostrophe protects only spreadsheets that split lines
+   * at commas, and not those that split lines at semicolons. Set `formulaGuard` to false only if the files are never
    * opened in a spreadsheet. Defaults to true.
    */
   readonly formulaGuard: boolean;
