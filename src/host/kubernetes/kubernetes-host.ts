@@ -112,7 +112,7 @@ export class KubernetesHost implements Host {
     if (jobs) this.workerJobs = jobs;
     const elected = this.#election ?? soleLeadership();
     this.leadership = this.#election || jobs ? new PreparedLeadership(elected, () => this.#relistForLeader()) : elected;
-    // A new leader that is still reading its lists counts as a follower, because it does no work yet.
+    // A new leader that is still listing Jobs and pods counts as a follower, because it does no work yet.
     metrics.observedGauge('logfleet_leader', '1 if this process is the leader, otherwise 0.', [], () => [
       [{}, this.leadership.isLeader() ? 1 : 0],
     ]);

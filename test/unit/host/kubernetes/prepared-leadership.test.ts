@@ -42,17 +42,16 @@ test('the preparation of a former term is not enough', async () => {
 
 const lease = objectPath('leases', 'logfleet-system', operatorLeaseName);
 
-test('the metric logfleet_leader is 0 until the new leader has read its lists', async () => {
+test('the metric logfleet_leader is 0 until the new leader has listed the Jobs', async () => {
   const world = createWorld();
   const { server, clock } = world;
   server.patch(lease, { spec: { holderIdentity: 'another-process', leaseDurationSeconds: 15 } });
   const metrics = new PrometheusMetrics();
-  const host = hostOf(world, 'all', metrics);
-  host.resources('SearchExport');
+  const host = hostOf(world, 'all', { metrics, workerImage: 'logfleet:test' });
   host.start();
   await clock.advance(5_000);
   server.onRequest = ({ method, collection }) =>
-    method === 'GET' && collection === exportsCollection ? { kind: 'status', status: 429, when: 'before' } : undefined;
+    method === 'GET' && collection === 'batch/v1/jobs' ? { kind: 'status', status: 429, when: 'before' } : undefined;
   await clock.advance(minuteMs);
   expect(server.get(lease)).toMatchObject({ spec: { holderIdentity: expect.stringContaining('operator-0') } });
   expect(await metrics.render()).toContain('logfleet_leader 0');

@@ -37,11 +37,11 @@ export function clientOf(world: KubernetesWorld, name = 'operator'): ApiClient {
 export function hostOf(
   world: KubernetesWorld,
   namespaces: 'all' | readonly string[] = 'all',
-  metrics: Metrics = noMetrics,
+  also: { readonly metrics?: Metrics; readonly workerImage?: string } = {},
 ): KubernetesHost {
   const host = new KubernetesHost({
     ...surroundings(world),
-    metrics,
+    ...also,
     api: world.server.client('operator'),
     namespaces,
     operatorNamespace: 'logfleet-system',
