@@ -59,7 +59,8 @@ export const memberRules = {
 
 export type CredentialMember = keyof typeof memberRules;
 
-const certificateForm = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
+/** Matches a PEM certificate, or a certificate without its last line up to the end of the text. */
+const certificateForm = /-----BEGIN CERTIFICATE-----[\s\S]+?(?:-----END CERTIFICATE-----|$)/g;
 
 /** Extracts all PEM certificates from the text. */
 function certificates(text: string): Parsed<string> {

@@ -46,13 +46,16 @@ const markedText = new RegExp(`${mark}(\\d+)${mark}`, 'g');
  * because `%` introduces a quoted field name.
  */
 const markedName = new RegExp(`%?${mark}(\\d+)${mark}`, 'g');
-const quotedForm = /"((?:[^"\\]|\\[\s\S])*)"/g;
+/** Matches a text in double quotes, or a text without a closing quote up to the end of the query. */
+const quotedForm = /"((?:[^"\\]|\\[\s\S])*)("?)/g;
 
 /** Splits a query at its pipes outside of quotes. */
 function operatorsOf(query: string): readonly OperatorText[] {
   const texts: string[] = [];
   // Each quoted text is replaced with its index, so that a pipe in quotes does not split the query.
-  const marked = query.replace(quotedForm, (_quoted, text: string) => `${mark}${texts.push(text) - 1}${mark}`);
+  const marked = query.replace(quotedForm, (quoted, text: string, end: string) =>
+    end === '' ? quoted : `${mark}${texts.push(text) - 1}${mark}`,
+  );
   return marked.split('|').map((part) => {
     const own = [...part.matchAll(markedText)].map(([, index]) => texts[Number(index)] ?? '');
     const outside = part.replace(markedName, (_mark, index: string) => {
@@ -68,7 +71,9 @@ function operatorsOf(query: string): readonly OperatorText[] {
  * _messagetime`, if an export needs this field to check its rows.
  */
 function aliasIn(outside: string): string | undefined {
-  return new RegExp(`\\b(?:as|extract) (?:[\\w.-]* ?, ?)*['\`%]?${provingName}`, 'i').exec(outside)?.[1];
+  // Without blanks after commas, there is only one way to match a list of names. Several ways would take exponential time.
+  const form = new RegExp(`\\b(?:as|extract) (?:[\\w.-]* ?,)*['\`%]?${provingName}`, 'i');
+  return form.exec(outside.replaceAll(', ', ','))?.[1];
 }
 
 /** Returns the field that an operator such as `fields - _messageid` hides, if an export needs this field. */

@@ -48,8 +48,12 @@ function problemOf(query: string, overlooked?: RegExp): string | undefined {
 
 /** Replaces each text in double quotes with `" "`. A quote after a backslash does not end the text. */
 function readQuotes(query: string): { readonly outside: string; readonly areClosed: boolean } {
-  const outside = query.replace(/"(?:\\[\s\S]|[^"\\])*"/g, '" "');
-  return { outside, areClosed: !outside.replaceAll('" "', '').includes('"') };
+  let areClosed = true;
+  const outside = query.replace(/"(?:\\[\s\S]|[^"\\])*("?)/g, (_text, end: string) => {
+    areClosed &&= end !== '';
+    return '" "';
+  });
+  return { outside, areClosed };
 }
 
 /** Patterns for text that makes quoting ambiguous: comments, apostrophes, backticks and escaped quotes. */
@@ -69,7 +73,8 @@ function operatorProblem(operator: string): string | undefined {
     const what = isKnown ? `${name}, as it is written here,` : `the operator ${name}`;
     return `${what} is not known to handle each row separately`;
   }
-  for (const [, called = ''] of rest.matchAll(/(\w+)\s*\(/g)) {
+  // The word boundary tries each word once, so that the time is proportional to the length of the query.
+  for (const [, called = ''] of rest.matchAll(/\b(\w+)\s*\(/g)) {
     const call = called.toLowerCase();
     if (!rowFunctions.has(call) && !conditionWords.has(call)) {
       return `the function ${call} may depend on the search's time range`;

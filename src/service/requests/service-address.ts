@@ -32,7 +32,8 @@ export function parseServiceAddress(text: string): ParsedAddress {
       `put the user name and password in accessId and accessKey; ${example}`,
     );
   if (url.search || url.hash) return problem('has a query or a fragment');
-  const basePath = url.pathname.replace(/\/+$/, '');
+  // The lookbehind tries each run of slashes once, so that the time is proportional to the length of the text.
+  const basePath = url.pathname.replace(/(?<!\/)\/+$/, '');
   if (/\/v\d+(\/|$)/.test(basePath))
     return problem('continues after its /api prefix', `leave out /v1 and everything after it; ${example}`);
   return { kind: 'address', address: { origin: url.origin, basePath } };

@@ -90,6 +90,16 @@ describe('a Secret that is invalid', () => {
       'error stringData[ca.crt]: contains an invalid certificate',
     ],
     [
+      'many certificates without an end',
+      { ...whole, 'ca.crt': '-----BEGIN CERTIFICATE-----'.repeat(30_000) },
+      'error stringData[ca.crt]: contains an invalid certificate',
+    ],
+    [
+      'many slashes in the address',
+      { ...whole, baseURL: `https://h${'/'.repeat(800_000)}v1` },
+      'error stringData.baseURL: continues after its /api prefix',
+    ],
+    [
       'no host',
       { ...whole, allowedHosts: 'a.example.com http://b' },
       'error stringData.allowedHosts: has an entry that is not a host',

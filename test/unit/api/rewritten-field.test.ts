@@ -28,6 +28,8 @@ describe('a query overwrites', () => {
     ['* | lookup _messagetime from path://x on b=b', '_messagetime'],
     ['* | fields - _raw, _messageid', '_messageid'],
     ['* | fields -_messagetime', '_messagetime'],
+    ['* | parse "a=*;time=*" as %"a b" , _messagetime', '_messagetime'],
+    ['* | parse "a=*" as a | parse "time=*" as _messagetime | where "b', '_messagetime'],
   ])('%s', (query, field) => {
     expect(rewrittenField(query)).toBe(field);
   });
@@ -42,6 +44,8 @@ describe('a query overwrites', () => {
     ['none, if a pipe separates the words', '* | parse "a=*" as a | where _messageid = 5'],
     ['none, if the fields are shown', '* | fields _messagetime, _messageid, _raw'],
     ['none, if a path contains the name', '* | json "a._messagetime"'],
+    ['none, if a long list has no names', `* | where a as b${', '.repeat(8000)}`],
+    ['none, if a quote has no end', `* | where ${'"\\'.repeat(8000)}`],
     ['none, if groups have other names', '* | parse regex "(?<time>\\d+)(?<messageid>\\d+)"'],
   ])('%s', (_name, query) => {
     expect(rewrittenField(query)).toBe(undefined);

@@ -23,6 +23,7 @@ describe('a query can be split (E8)', () => {
     ['with functions that read one row', '* | where length(trim(a)) > 3 | tolowercase(a) as b'],
     ['of a list', '* | where status in ("500", "502")'],
     ['on several lines', '*\n| where a = "b"\n| fields a'],
+    ['with a long word', `* | where ${'a'.repeat(16_000)}`],
     ['with an apostrophe, and no pipe in a text', `user's error | where a = "b"`],
   ])('%s', (_, query) => {
     expect(splittability(query)).toEqual({ isSplittable: true });
@@ -65,6 +66,7 @@ describe('a query can be split (E8)', () => {
       '"/* a */ count" is not known as an operator that handles each row separately',
     ],
     ['has a quote without an end', '* | where a = "b', 'a quote without an end'],
+    ['has many escaped quotes without an end', `* | where ${'"\\'.repeat(8000)}`, 'a quote without an end'],
     ['has an escaped quote without an end', '* | where a = "b\\"', 'a quote without an end'],
   ])('but not one that %s', (_, query, reason) => {
     expect(splittability(query)).toMatchObject({ isSplittable: false, reason: expect.stringContaining(reason) });

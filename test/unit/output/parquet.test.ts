@@ -137,6 +137,11 @@ describe('values', () => {
     });
   });
 
+  test('with half a million zeros are misfits if the type would drop their last digit', async () => {
+    const text = `1.${'0'.repeat(500_000)}1`;
+    expect(await one({ d: text })).toMatchObject({ d: 1, _rest: JSON.stringify({ d: text }) });
+  });
+
   test('that are misfits are counted', () => {
     const encoder = new ParquetEncoder(new ByteSpool(), typed, { compression: none });
     for (const n of ['1', 'x', '', '1.5']) encoder.row(rowWith({ n, d: 'y', s: 'z' }));
