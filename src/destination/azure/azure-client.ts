@@ -10,6 +10,7 @@ import {
 import type { Clock } from '../../base/clock.ts';
 import type { Environment } from '../../base/proxy-environment.ts';
 import { SecretText } from '../../base/secret-text.ts';
+import { maxResponseBytes, responseTooLarge } from '../store/read-object.ts';
 import { StoreAgents } from '../store/store-agents.ts';
 import { checkTokensMayGoTo } from '../store/store-endpoint.ts';
 import {
@@ -46,7 +47,7 @@ export async function connect(
   const given = credentials === 'ambient' ? credentialsOf(settings, environment) : credentials;
   const { credential, query } = given ? fixedCredential(given) : await tokenCredential(address, agents, environment);
   const pipeline = newPipeline(credential, { retryOptions: { maxTries, retryDelayInMs: retryDelayMs } });
-  pipeline.factories.push(transportPolicy(agents), silencePolicy(clock, silenceMs));
+  pipeline.factories.push(transportPolicy(agents), limitPolicy(clock, silenceMs));
   const service = new BlobServiceClient(`${address}${query}`, pipeline);
   return { container: service.getContainerClient(settings.container), close: () => agents.close() };
 }
@@ -109,26 +110,36 @@ function transportPolicy(agents: StoreAgents): RequestPolicyFactory {
   };
 }
 
-/** Cancels a request that makes no progress for `silenceMs`. */
-function silencePolicy(clock: Clock, silenceMs: number): RequestPolicyFactory {
+/** Cancels a request that makes no progress for `silenceMs`, or whose response is too large. */
+function limitPolicy(clock: Clock, silenceMs: number): RequestPolicyFactory {
   return {
     create: (next) => ({
       async sendRequest(request) {
-        const silence = new AbortController();
-        const watch = () => clock.after(silenceMs, () => silence.abort());
+        const limit = new AbortController();
+        const watch = () => clock.after(silenceMs, () => limit.abort());
         let timer = watch();
         const stop = request.abortSignal as AbortSignal | undefined;
-        request.abortSignal = stop ? AbortSignal.any([stop, silence.signal]) : silence.signal;
+        request.abortSignal = stop ? AbortSignal.any([stop, limit.signal]) : limit.signal;
         const restart = () => {
           timer.cancel();
           timer = watch();
         };
+        let isReturned = false;
+        let isTooLarge = false;
         request.onUploadProgress = restart;
-        // The reader of a streamed response watches the stream itself.
-        if (!request.streamResponseStatusCodes?.size) request.onDownloadProgress = restart;
+        request.onDownloadProgress = ({ loadedBytes }) => {
+          // The SDK returns a streamed response when it begins. The reader then watches the stream itself.
+          if (isReturned) return;
+          isTooLarge = loadedBytes > maxResponseBytes;
+          if (isTooLarge) limit.abort();
+          restart();
+        };
         try {
           return await next.sendRequest(request);
+        } catch (cause) {
+          throw isTooLarge ? responseTooLarge() : cause;
         } finally {
+          isReturned = true;
           timer.cancel();
         }
       },

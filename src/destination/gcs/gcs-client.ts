@@ -10,6 +10,7 @@ import { type Clock, sleep } from '../../base/clock.ts';
 import { type Environment, proxyCredentials } from '../../base/proxy-environment.ts';
 import { doubledMs } from '../../base/retry-delay.ts';
 import { inPieces } from '../store/body-pieces.ts';
+import { readResponse } from '../store/read-object.ts';
 import { maxConnections, storeProxy } from '../store/store-endpoint.ts';
 import { gcsErrorOf, isTransient, tokenError } from './gcs-error.ts';
 import { defaultEndpoint, type GcsSettings } from './gcs-settings.ts';
@@ -72,7 +73,7 @@ export class GcsClient {
   /** Sends a request, and reads the whole response. Throws a `GcsError` or a connection error. */
   send(wanted: GcsRequest): Promise<GcsResponse> {
     return this.#retried(wanted, async ({ statusCode: status, headers, body }) => {
-      return { status, headers, text: await body.text() };
+      return { status, headers, text: await textOf(body, status) };
     });
   }
 
@@ -109,7 +110,7 @@ export class GcsClient {
       signal: stop ?? null,
     });
     const isExpected = response.statusCode < 300 || (method === 'PUT' && response.statusCode === sessionIncomplete);
-    if (!isExpected) throw gcsErrorOf(response.statusCode, await response.body.text());
+    if (!isExpected) throw gcsErrorOf(response.statusCode, await textOf(response.body, response.statusCode));
     return response;
   }
 
@@ -126,6 +127,10 @@ export class GcsClient {
       timer.cancel();
     }
   }
+}
+
+async function textOf(body: AsyncIterable<Uint8Array>, status: number): Promise<string> {
+  return new TextDecoder().decode(await readResponse(body, status));
 }
 
 function dispatcherFor(

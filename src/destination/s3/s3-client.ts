@@ -1,6 +1,7 @@
 /** Creates the S3 client with time limits and proxy settings. */
 import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
 import type { Environment } from '../../base/proxy-environment.ts';
+import { readResponse } from '../store/read-object.ts';
 import { StoreAgents } from '../store/store-agents.ts';
 import type { S3Settings } from './s3-settings.ts';
 
@@ -46,5 +47,24 @@ export function createClient(
     expectContinueHeader: false,
     logger: { trace: silent, debug: silent, info: silent, warn: silent, error: silent },
   };
-  return new S3Client(config);
+  const client = new S3Client(config);
+  // The SDK would read a response of any size into memory. Therefore, logfleet reads the response itself.
+  client.middlewareStack.add(
+    (next, { commandName }) =>
+      async (args) => {
+        const result = await next(args);
+        const response = result.response as HttpResponse;
+        const isObject = commandName === 'GetObjectCommand' && response.statusCode < 300;
+        if (!isObject) Object.assign(response, { body: await readResponse(response.body, response.statusCode) });
+        return result;
+      },
+    { step: 'deserialize', priority: 'low' },
+  );
+  return client;
+}
+
+/** Part of a response before the SDK parses the body. */
+interface HttpResponse {
+  readonly statusCode: number;
+  readonly body: AsyncIterable<Uint8Array>;
 }

@@ -7,6 +7,8 @@ import { type DestinationFailure, destinationError } from './destination-error.t
 export const noToken = 'TokenError';
 /** Error code for users if the token service cannot be reached, or cannot issue tokens at the moment. */
 export const noTokenNow = 'TokenServiceUnavailable';
+/** Error code for users if a response is larger than any response that logfleet expects. */
+export const tooLargeCode = 'ResponseTooLarge';
 
 type Advice = Readonly<Partial<Record<DestinationFailure, string>>>;
 
@@ -54,7 +56,7 @@ export class StoreErrors {
     const [code, status] = [codeOf(cause), statusOf(cause)];
     const known = failureOfCode(code);
     if (known) return known;
-    if (untrustedForm.test(code)) return 'invalid';
+    if (untrustedForm.test(code) || code === tooLargeCode) return 'invalid';
     if (status === undefined || status === 408 || status === 409 || status === 429) return 'away';
     const meaning = failureByStatus[status] ?? commonFailureByStatus[status];
     if (meaning) return meaning;
