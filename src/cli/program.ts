@@ -181,7 +181,7 @@ async function statusOf(error: unknown, run: CommandRun, context: CommandContext
   if (run.logsJson) {
     const { createJsonLogger } = await import('../base/json-log.ts');
     createJsonLogger({ level: 'error', output: context.stderr }).error(`${titleOf(run.command)} failed`, { error });
-  } else context.stderr.write(renderFailure(error, run.command));
+  } else context.stderr.write(await renderFailure(error, run.command));
   const isInput = error instanceof LogfleetError && (isUsage(error) || unusableInput.includes(error.code));
   return isInput ? exitStatus.usage : run.failed;
 }
@@ -191,9 +191,11 @@ function isUsage({ reason }: LogfleetError): boolean {
 }
 
 /** Returns the text for stderr about an error that ended the command. */
-function renderFailure(error: unknown, command: string): string {
+async function renderFailure(error: unknown, command: string): Promise<string> {
   if (error instanceof LogfleetError && error.handling.kind !== 'bug') {
-    return `${titleOf(command)}: ${error.message}\n${isUsage(error) ? helpHint(command) : ''}`;
+    const { printable } = await import('./render/text.ts');
+    const message = error.message.split('\n').map(printable).join('\n');
+    return `${titleOf(command)}: ${message}\n${isUsage(error) ? helpHint(command) : ''}`;
   }
   const trace = error instanceof Error ? (error.stack ?? error.message) : String(error);
   return `${titleOf(command)}: this is a bug in logfleet. Please report it with this stack trace:\n${trace}\n`;

@@ -37,6 +37,7 @@ import { UsageError } from '../command/usage-error.ts';
 import { LiveOperator } from '../live/live-operator.ts';
 import { renderIncomplete } from '../render/export-view.ts';
 import type { StepOptions } from '../render/next-steps.ts';
+import { printable } from '../render/text.ts';
 import {
   areValid,
   decodeSources,
@@ -133,7 +134,7 @@ async function work(run: ExportRun): Promise<number> {
   const isChecked = pausedByOf(resource) === undefined && !worker;
   const problem = isChecked ? await credentialsProblem(resource, given) : undefined;
   if (problem) {
-    context.stderr.write(`${name}: ${problem.reason}: ${problem.message}\n`);
+    context.stderr.write(`${printable(`${name}: ${problem.reason}: ${problem.message}`)}\n`);
     return exitStatus.usage;
   }
   if (sink?.kind === 'folder') for (const directory of volumes.values()) makeFolder(directory);
@@ -187,7 +188,7 @@ async function reportEnd(ended: SearchExport, { options, context, sink }: Export
   // Prints all incomplete intervals, because the status is lost when this process ends.
   const text = [renderResult(ended, stepOptions, undefined), ...renderIncomplete(incomplete)];
   if (signal.aborted) return exitStatus.interrupted;
-  stderr.write(text.map((line) => `${line}\n`).join(''));
+  stderr.write(text.map((line) => `${printable(line)}\n`).join(''));
   if (isExported(ended)) return exitStatus.ok;
   return lacksSecret(ended) ? exitStatus.usage : exitStatus.failed;
 }

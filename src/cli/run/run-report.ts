@@ -10,6 +10,7 @@ import type { TargetOptions } from '../command/options.ts';
 import { conditionOf } from '../render/condition-lines.ts';
 import { nextSteps, renderMessage, renderTargetFlags, type StepOptions } from '../render/next-steps.ts';
 import { wrap } from '../render/terminal-text.ts';
+import { printable } from '../render/text.ts';
 
 /**
  * Returns a function that returns the flags for a resource. Other logfleet commands need these flags to find the
@@ -37,7 +38,7 @@ export function showReport(
 ): void {
   const flagsOf = flagsAmong(resources, dirOf);
   for (const resource of resources) {
-    const line = renderResult(resource, flagsOf(resource), resumeAll);
+    const line = printable(renderResult(resource, flagsOf(resource), resumeAll));
     // Wraps the text between words, because the terminal would break lines inside words.
     const text = stdout.isTTY ? wrap(line, stdout.columns()).join('\n') : line;
     stdout.write(`${text}\n`);

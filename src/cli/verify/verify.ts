@@ -16,7 +16,7 @@ import type { Destination } from '../../destination/store/destination.ts';
 import { Writer } from '../../destination/store/writer.ts';
 import { type CommandContext, exitStatus } from '../command/context.ts';
 import type { VerifyOptions } from '../command/options.ts';
-import { renderBytes } from '../render/text.ts';
+import { printable, renderBytes } from '../render/text.ts';
 import { placesOfExports } from './manifest-place.ts';
 import { progressView } from './progress-view.ts';
 import { renderVerification, verificationDocument } from './verification-view.ts';
@@ -31,7 +31,7 @@ export async function verifyCommand(text: string, options: VerifyOptions, contex
     const result = await resultOf(place, context, isOne);
     results.push(result);
     if (options.output === 'json') continue;
-    if (result.problem !== undefined) stderr.write(`logfleet verify: ${result.problem}\n`);
+    if (result.problem !== undefined) stderr.write(`logfleet verify: ${printable(result.problem)}\n`);
     else {
       const lines = index > 0 ? ['', ...result.lines] : result.lines;
       stdout.write(lines.map((line) => `${line}\n`).join(''));

@@ -292,6 +292,11 @@ describe('the exit status', () => {
     expect(result.stderr).toContain(message);
   });
 
+  test('comes with a message without control characters other than line breaks', async () => {
+    vi.mocked(getCommand).mockRejectedValueOnce(new UsageError('one \u001b[31mproblem\nand another'));
+    expect((await run('get')).stderr).toBe('logfleet get: one  [31mproblem\nand another\nSee logfleet get --help.\n');
+  });
+
   test.each([
     [new LogfleetError({ code: 'cli.listen', message: 'the port is in use', handling: { kind: 'wait' } }), 1],
     [new UsageError('./a is not a directory'), 2],

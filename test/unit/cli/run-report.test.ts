@@ -52,6 +52,13 @@ describe('the outcome of a run', () => {
     );
   });
 
+  it('contains no control characters of the service', () => {
+    const conditions = [condition('Ready', 'False', 'Stalled', 'The service responded: \u001b]0;title\u0007no')];
+    expect(shown([samplePolicy({ status: { conditions } })]).stdout).toBe(
+      'logging/production: Stalled: The service responded:  ]0;title no\n',
+    );
+  });
+
   it('shows how to resume everything, and each resource', () => {
     const request = { directory: './it is', manifest: '.logfleet/requests/settings.json', source: 'request' } as const;
     const manifest = { directory: 'other', manifest: 'sub/settings.yaml', source: 'manifest' } as const;

@@ -205,6 +205,13 @@ describe('logfleet verify', () => {
     ]);
   });
 
+  test('shows no control characters of a damaged manifest', async () => {
+    write(layout.manifest, '\u001b]0;title\u0007');
+    const { reported } = await verify('.');
+    expect(reported).toContain(']0;title ');
+    expect(reported).not.toMatch(/\p{Cc}(?!$)/u);
+  });
+
   test('ends with 1 for a damaged manifest', async () => {
     write(layout.manifest, '{"kind":"something else"}');
     const url = pathToFileURL(join(directory, layout.manifest)).href;
