@@ -2,7 +2,7 @@
 
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { failure } from '../../base/errors.ts';
 import type { ListenAddress } from '../../base/flag-values.ts';
 
@@ -16,6 +16,9 @@ export interface HttpResponse {
   readonly body: string;
 }
 
+/** Maximum number of open connections. Another connection closes the oldest connection. */
+const maxConnections = 100;
+
 /**
  * Starts a server, and resolves when it is listening. Port 0 means any free port. Throws the error `cli.listen` if the
  * address cannot be used.
@@ -27,7 +30,16 @@ export async function startHttpServer(
   respond: (request: IncomingMessage, response: ServerResponse) => void,
 ): Promise<HttpServer> {
   const server = createServer({ requestTimeout: 10_000, headersTimeout: 10_000 }, respond);
-  server.maxConnections = 100;
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket) => {
+    const [oldest] = sockets;
+    // If new connections were refused instead, idle connections could make the probes of the kubelet fail.
+    if (oldest && sockets.size >= maxConnections) {
+      sockets.delete(oldest);
+      oldest.destroy();
+    }
+    sockets.add(socket.once('close', () => sockets.delete(socket)));
+  });
   // Without a hostname, Node listens on all IPv4 and IPv6 addresses.
   server.listen(host === '0.0.0.0' ? { port } : { host, port });
   await once(server, 'listening').catch((cause: Error) => {

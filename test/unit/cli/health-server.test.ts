@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { request } from 'node:http';
+import { connect } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { ListenAddress } from '../../../src/base/flag-values.ts';
 import type { HttpServer } from '../../../src/cli/command/http-server.ts';
@@ -51,6 +53,14 @@ describe('the health server', () => {
     expect(await ask(server, '/healthz')).toMatchObject({ status: 200 });
     unready.pop();
     expect(await ask(server, '/readyz')).toMatchObject({ status: 200 });
+  });
+
+  test('responds although other clients hold many connections open', async () => {
+    const server = await start();
+    const idle = Array.from({ length: 150 }, () => connect(server.port, '127.0.0.1').on('error', () => {}));
+    await Promise.all(idle.map((socket) => once(socket, 'connect')));
+    expect(await ask(server, '/healthz')).toMatchObject({ status: 200 });
+    for (const socket of idle) socket.destroy();
   });
 
   test('a loop without progress makes the process unhealthy, but not unready', async () => {
