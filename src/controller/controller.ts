@@ -65,8 +65,11 @@ export class Controller {
   /** Keys of resources with unfinished work. These resources are reconciled again even if nothing changes. */
   readonly #unfinished = new Set<string>();
 
-  /** Current term of this process as the leader. `abort` stops the running reconciles when the term ends. */
-  #reign: { readonly term: number; readonly abort: AbortController } | undefined;
+  /**
+   * Current term of this process as the leader, and its start (monotonic time in ms). `abort` stops the running
+   * reconciles when the term ends.
+   */
+  #reign: { readonly term: number; readonly sinceMs: number; readonly abort: AbortController } | undefined;
 
   #state: 'new' | 'running' | 'ended' = 'new';
   #startPending = false;
@@ -86,9 +89,9 @@ export class Controller {
     this.#unobserved = new UnobservedChanges((key) => options.source.get(key));
     metrics.observedGauge(
       'logfleet_oldest_unobserved_change_seconds',
-      'Age of the oldest change to a resource that is not yet reflected in status.observedGeneration. Absent while another process is the leader.',
+      'Age of the oldest change to a resource that is not yet reflected in status.observedGeneration. While the leader has not listed all resources, at least the time since its election. Absent while another process is the leader.',
       ['controller'],
-      () => (this.#reign ? [[{ controller: name }, this.#unobserved.oldestMs(clock.monotonic()) / 1_000]] : []),
+      () => (this.#reign ? [[{ controller: name }, this.#unobservedMs(this.#reign.sinceMs) / 1_000]] : []),
     );
     this.#reconciles = metrics.counter('logfleet_reconciles_total', 'Reconciles, by outcome.', [
       'controller',
@@ -162,21 +165,33 @@ export class Controller {
    * this process last reconciled them.
    */
   #followLeadership(): void {
-    const { leadership, source } = this.#options;
+    const { leadership, source, clock } = this.#options;
     const leads = leadership.isLeader();
     if (this.#reign && (!leads || this.#reign.term !== leadership.term())) {
       this.#reign.abort.abort(new Error('leadership was lost'));
       this.#reign = undefined;
     }
     if (!leads || this.#reign) return;
-    this.#reign = { term: leadership.term(), abort: new AbortController() };
+    const sinceMs = clock.monotonic();
+    this.#reign = { term: leadership.term(), sinceMs, abort: new AbortController() };
     for (const { metadata } of source.list()) {
-      this.#unobserved.changed(metadata, this.#options.clock.monotonic());
+      this.#unobserved.changed(metadata, sinceMs);
       this.enqueue(metadata);
     }
     // Reconciles wait until all resources have been listed. If the list shows no changes, no listener is called, so the
     // waiting reconciles are started here.
     void source.whenSynced().then(() => this.#startSoon());
+  }
+
+  /**
+   * Returns the age in ms of the oldest change that the status does not reflect yet. While the list of resources is
+   * incomplete, such a change may be as old as the current term as the leader.
+   */
+  #unobservedMs(sinceMs: number): number {
+    const { source, clock } = this.#options;
+    const nowMs = clock.monotonic();
+    const oldestMs = this.#unobserved.oldestMs(nowMs);
+    return source.synced() ? oldestMs : Math.max(oldestMs, nowMs - sinceMs);
   }
 
   /** Starts reconciles in a microtask. The code that reported a change can thus finish first. */

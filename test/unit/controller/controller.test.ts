@@ -114,6 +114,15 @@ describe('a controller', () => {
     expect(world.calls).toEqual(['logging/a']);
   });
 
+  test('counts the time without a complete list as the age of a change', async () => {
+    const world = new ControllerWorld([], { inSync: false });
+    const age = () => world.metrics.observed().get('logfleet_oldest_unobserved_change_seconds{test}');
+    await world.clock.advance(60_000);
+    expect(age()).toBe(60);
+    world.inSync = true;
+    expect(age()).toBe(0);
+  });
+
   test('waits for the first list', async () => {
     const world = new ControllerWorld(['a'], { inSync: false });
     await settle();
