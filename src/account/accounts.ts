@@ -80,8 +80,8 @@ interface Shared {
   readonly account: Account;
   readonly credentials: Credentials;
   readonly connection: ServiceConnection;
-  /** Namespaces of the Secrets with these credentials. */
-  readonly namespaces: Set<string>;
+  /** Namespaces of the Secrets with these credentials. If all of these Secrets are gone, their last namespaces. */
+  namespaces: Set<string>;
   refusal: KeyRejection | undefined;
 }
 
@@ -100,6 +100,8 @@ interface KeyRejection {
 
 /** State of one Secret, and the client that uses the Secret's credentials. */
 interface SecretEntry {
+  /** Namespace of the Secret. */
+  readonly namespace: string;
   shared: Shared | undefined;
   readAtMs: number;
   usedAtMs: number;
@@ -226,7 +228,7 @@ export class Accounts {
   #entry(key: ResourceKey, nowMs: number): SecretEntry {
     const entry = getOrAdd(this.#entries, keyText(key), () => ({
       ...{ shared: undefined, reading: undefined, staleAtMs: undefined },
-      ...{ readAtMs: nowMs, usedAtMs: nowMs, changes: 0 },
+      ...{ namespace: key.namespace, readAtMs: nowMs, usedAtMs: nowMs, changes: 0 },
     }));
     entry.usedAtMs = nowMs;
     return entry;
@@ -311,18 +313,27 @@ export class Accounts {
     if (this.#options.clock.monotonic() < untilMs) throw refused(this.#placeOf(key), shared.account.serviceId);
   }
 
-  /** Forgets unused Secrets, and closes clients whose credentials are in no Secret. */
+  /**
+   * Forgets unused Secrets, and closes clients whose credentials are in no Secret. The limits of credentials no longer
+   * count in a namespace in which no Secret has these credentials.
+   */
   #closeUnused(nowMs: number): void {
     for (const [name, entry] of this.#entries) {
       if (nowMs - entry.usedAtMs >= idleMs) this.#entries.delete(name);
     }
-    const held = new Set([...this.#entries.values()].map(({ shared }) => shared));
-    const idle = [...this.#shared].filter(([, shared]) => !held.has(shared));
-    for (const [fingerprint, shared] of idle) {
-      this.#shared.delete(fingerprint);
-      this.#retire(shared);
+    const held = Map.groupBy(this.#entries.values(), ({ shared }) => shared);
+    let isChanged = false;
+    for (const [fingerprint, shared] of this.#shared) {
+      const namespaces = new Set(held.get(shared)?.map(({ namespace }) => namespace));
+      if (namespaces.size === shared.namespaces.size) continue;
+      isChanged = true;
+      if (namespaces.size > 0) shared.namespaces = namespaces;
+      else {
+        this.#shared.delete(fingerprint);
+        this.#retire(shared);
+      }
     }
-    if (idle.length > 0) this.#shareBudgets();
+    if (isChanged) this.#shareBudgets();
   }
 
   #shareBudgets(): void {

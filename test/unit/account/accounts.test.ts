@@ -210,6 +210,20 @@ describe('reading', () => {
     expect(await world.startsWithin(900)).toBe(4);
   });
 
+  test('a lower rate no longer applies in a namespace whose Secret has changed', async () => {
+    const lower = { ...good, user: 'audit', requestsPerSecond: '1' };
+    const world = new AccountsWorld(lower);
+    const foreign = { ...key, namespace: 'team-a' };
+    world.write(lower, foreign);
+    await world.clock.advance(62_000);
+    await world.resolve();
+    await world.resolve(foreign);
+    world.write({ ...good, user: 'audit' });
+    await world.clock.advance(60_000);
+    await world.resolve();
+    expect(await world.startsWithin(900)).toBe(4);
+  });
+
   test('a failed read keeps the known account', async () => {
     const world = new AccountsWorld(good);
     const account = await world.resolve();
