@@ -143,13 +143,13 @@ export class RequestBudget {
   }
 
   /**
-   * Reports whether every access key is within its limit on requests in flight, and whether the rate can poll all active
-   * search jobs. After a limit has been lowered, the requests and search jobs can exceed the new limit for a while.
+   * Reports whether every access key is within its limit on requests in flight, and whether the active search jobs are
+   * within their limit. After a limit has been lowered, the requests and search jobs can exceed it for a while.
    */
   isWithinLimits(): boolean {
     const nowMs = this.#clock.monotonic();
     for (const queue of this.#queues.values()) queue.expire(nowMs);
-    if (this.jobs.active > pollableJobs(paceOf(this.#pollRate))) return false;
+    if (this.jobs.active > this.jobs.limit) return false;
     return [...this.#queues.values()].every(({ occupied, maxConcurrent }) => occupied <= maxConcurrent);
   }
 

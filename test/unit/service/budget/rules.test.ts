@@ -682,6 +682,13 @@ describe('B7: the share of one process', () => {
     expect(wire.seen).toHaveLength(10);
   });
 
+  it.each([1, 0.1])('of %d requests per second allows one search job', async (requestsPerSecond) => {
+    budget.setRequestsPerSecond(4, requestsPerSecond);
+    const permit = await budget.jobs.admit();
+    expect(budget.isWithinLimits()).toBe(true);
+    permit.end();
+  });
+
   it.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY])('refuses a rate of %d', (requestsPerSecond) => {
     expect(() => budget.setRequestsPerSecond(requestsPerSecond)).toThrow('the request rate must be greater than 0');
   });
