@@ -8,7 +8,7 @@ import { type AllPlans, hasUpgrades } from './plan-document.ts';
 import { factsOf, leftOutByReason, type Plan, stageCells, titleOf, upgradesByStage } from './plan-view.ts';
 import type { Outlook } from './planner.ts';
 import { scheduleFacts, scheduleTitle } from './schedule-plan-view.ts';
-import { hasRunsLeft, type ScheduleOutlook } from './schedule-planner.ts';
+import { hasRunsLeft, hindrancesOf, type ScheduleOutlook } from './schedule-planner.ts';
 
 /** First line of the output. By this line, a CI run finds the comment that an earlier run wrote, and replaces it. */
 const planMarker = '<!-- logfleet plan -->';
@@ -107,7 +107,7 @@ function scheduleSection(planned: ScheduleOutlook): Section {
     name,
     title: `Schedule ${code(name)}: ${escapeMarkdown(scheduleTitle(planned))}`,
     blocks: [...(isProblem ? [renderProblem(outlook)] : []), renderFacts(scheduleFacts(planned, {}))],
-    hasContent: hasRunsLeft(planned) || isProblem,
+    hasContent: hasRunsLeft(planned) || isProblem || hindrancesOf(planned).length > 0,
   };
 }
 

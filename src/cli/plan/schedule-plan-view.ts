@@ -10,6 +10,7 @@ import { type Fact, renderFacts } from '../render/table.ts';
 import { printable, renderAge, renderBytes, renderCount } from '../render/text.ts';
 import {
   hasRunsLeft,
+  hindrancesOf,
   maxPending,
   type RunEstimates,
   type ScheduleOutlook,
@@ -34,13 +35,11 @@ export function renderSchedulePlan(
   ];
 }
 
-/** Renders the title of a schedule's plan. The title gives the number of runs, or says why there are none. */
+/** Renders the title of a schedule's plan. The title gives the number of runs, or says that the schedule has ended. */
 export function scheduleTitle(planned: ScheduleOutlook): string {
   const { nextDay, pending, lateStartMs } = planned;
   const isEnded = planned.nextDueMs === undefined;
-  if (lateStartMs !== undefined) {
-    return `nothing to do, because endTime is not after the start of the schedule (${isoSeconds(lateStartMs)}): set startTime to export older logs`;
-  }
+  if (lateStartMs !== undefined) return 'no runs';
   if (!hasRunsLeft(planned)) return 'nothing to do, because the schedule has ended';
   const due = pending === 0 ? '' : `${atLeast(pending)}${renderCount(pending, 'run')} due now`;
   if (isEnded) return `${due}, and none later, because the schedule ends`;
@@ -50,13 +49,12 @@ export function scheduleTitle(planned: ScheduleOutlook): string {
 
 /** Returns the lines of a schedule's plan. Each line has a name and a value, such as the number of runs. */
 export function scheduleFacts(planned: ScheduleOutlook, target: TargetOptions): readonly Fact[] {
-  const { resource, sample, failed, pending, nextDay, nextDueMs, outlook } = planned;
+  const { resource, sample, failed, pending, nextDay, nextDueMs } = planned;
   const { perRun, nextDay: day, backfill, share, runsAtOnce = 0 } = scheduleFiguresOf(planned) ?? {};
-  const hindrances = outlook?.kind === 'plan' ? outlook.plan.hindrances : [];
   const retry = commandLine('retry', resource, { ...target, namespace: resource.metadata.namespace });
   return [
     ['Sample', sample && describeSample(sample)],
-    ...hindrances.map((hindrance): Fact => ['But', hindrance]),
+    ...hindrancesOf(planned).map((hindrance): Fact => ['But', hindrance]),
     ['One run', perRun && describe(perRun)],
     ['Backfill', backfill && `${atLeast(pending)}${renderCount(pending, 'run')}, ${describe(backfill)}`],
     ['Takes', backfill && describeTime(backfill.durationMs, runsAtOnce)],
@@ -115,7 +113,7 @@ export function schedulePlanDocument(planned: ScheduleOutlook): object {
       requestShare: share,
     }),
     backfill: backfill && describeBackfill(backfill),
-    notes: outlook?.kind === 'plan' ? outlook.plan.hindrances : [],
+    notes: hindrancesOf(planned),
     ...(problem && { problem }),
   };
 }

@@ -7,7 +7,7 @@ import { scheduleRange } from '../../api/export-schedule-check.ts';
 import type { SearchExport, SearchExportSchedule } from '../../api/kinds.ts';
 import { assert } from '../../base/assert.ts';
 import type { TimeRange } from '../../base/time-range.ts';
-import { isoText } from '../../base/time-text.ts';
+import { isoSeconds, isoText } from '../../base/time-text.ts';
 import { dayMs } from '../../base/time-units.ts';
 import { timeZone } from '../../base/time-zone.ts';
 import { readCovered } from '../../schedule/covered-time.ts';
@@ -75,7 +75,7 @@ export function runsOf(resource: SearchExportSchedule, nowMs: number): ScheduleR
   const isDone = pending === 0 && nextDueMs === undefined;
   return {
     ...{ resource, pending, lateStartMs, nextDueMs, failed: gaps.length },
-    nextDay: dueIn(times, nowMs, nowMs + dayMs),
+    nextDay: lateStartMs === undefined ? dueIn(times, nowMs, nowMs + dayMs) : 0,
     meanPerDay: meanPerDay(times.calendar, nowMs),
     sample: isDone ? undefined : sampleOf(resource, times, nowMs),
   };
@@ -84,6 +84,15 @@ export function runsOf(resource: SearchExportSchedule, nowMs: number): ScheduleR
 /** Returns true if a schedule will create more runs, now or later. */
 export function hasRunsLeft({ pending, nextDueMs }: ScheduleRuns): boolean {
   return pending > 0 || nextDueMs !== undefined;
+}
+
+/** Returns one sentence for each reason why the runs of a schedule cannot start or cannot complete. */
+export function hindrancesOf({ lateStartMs, outlook }: ScheduleOutlook): readonly string[] {
+  if (lateStartMs !== undefined) {
+    const start = `the start of the schedule (${isoSeconds(lateStartMs)})`;
+    return [`endTime is not after ${start}. To export older logs, set startTime.`];
+  }
+  return outlook?.kind === 'plan' ? outlook.plan.hindrances : [];
 }
 
 function lengthOf(items: Iterable<unknown>): number {

@@ -39,7 +39,7 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true }));
 
 interface SchedulePlanSetting {
-  readonly output?: 'json' | 'table';
+  readonly output?: 'json' | 'table' | 'markdown';
   readonly exitCode?: boolean;
   /** Status of the existing schedule. */
   readonly status?: SearchExportScheduleStatus;
@@ -269,9 +269,13 @@ describe('a plan of a schedule', () => {
   });
 
   test.each(['2026-10-31T10:30:00', '2026-10-31T23:45:00'])('says that a schedule starts after %s', async (endTime) => {
-    const { stdout } = await plan(schedule(`  endTime: "${endTime}"`), { output: 'table' });
-    expect(stdout).toBe(
-      'logging/hourly: nothing to do, because endTime is not after the start of the schedule (2026-11-01T00:00:00Z): set startTime to export older logs\n',
+    const text = schedule(`  endTime: "${endTime}"`);
+    const note =
+      'endTime is not after the start of the schedule (2026-11-01T00:00:00Z). To export older logs, set startTime.';
+    expect((await documentOf(text)).found).toMatchObject({ runsPerDay: 0, pendingRuns: 0, notes: [note] });
+    expect((await plan(text, { output: 'table' })).stdout).toMatch(
+      /^logging\/hourly: no runs\n +But: +endTime is not /,
     );
+    expect((await plan(text, { output: 'markdown' })).stdout).toContain('`logging/hourly`: no runs');
   });
 });
