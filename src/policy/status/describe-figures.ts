@@ -310,7 +310,7 @@ function describeFailures({
     .filter((collectorId) => unfinished.includes(pending.stateOf(collectorId) ?? ''))
     .map((collectorId) => ({
       collectorId,
-      reason: 'the service rejected the upgrade request without giving a reason',
+      reason: 'the service or a proxy rejected the upgrade request without giving a reason',
     }));
   return groupReasons([...left, ...failed, ...waiting], memberIndex);
 }
