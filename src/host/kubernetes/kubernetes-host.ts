@@ -212,7 +212,7 @@ export class KubernetesHost implements Host {
    */
   unready(): readonly string[] {
     const unlisted = [...this.#followed]
-      .filter(([, { cache, reflectors }]) => !cache.synced() || reflectors.some(({ isAwaited }) => isAwaited))
+      .filter(([, { ours }]) => !ours.synced())
       .map(([kind, { reflectors }]) => renderUnlisted(kind, reflectors.find(({ problem }) => problem)?.problem));
     const jobs = this.workerJobs?.unlisted();
     return jobs === undefined ? unlisted : [...unlisted, jobs];

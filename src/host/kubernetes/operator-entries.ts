@@ -151,12 +151,13 @@ export class OperatorEntries {
   }
 
   /** Returns a view of the cache that contains only resources on which no other operator acts. */
-  ours<K extends KindName>(kind: K, cache: ResourceSource<ResourceOf<K>>): ResourceSource<ResourceOf<K>> {
+  ours<K extends KindName>(
+    kind: K,
+    cache: ResourceSource<ResourceOf<K>>,
+  ): Omit<ResourceSource<ResourceOf<K>>, 'synced' | 'whenSynced'> {
     const listeners = getOrAdd(this.#listeners, kind, () => new Listeners());
     const isOurs = (resource: ResourceOf<K>) => !this.#isForeign(resource);
     return {
-      synced: () => cache.synced(),
-      whenSynced: () => cache.whenSynced(),
       *list() {
         for (const resource of cache.list()) if (isOurs(resource)) yield resource;
       },
