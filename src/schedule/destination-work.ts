@@ -37,7 +37,9 @@ export class DestinationWork {
     const work = this.#current;
     const limit = new AbortController();
     const timer = this.#clock.after(work.isLeft ? 0 : longestWaitMs, () => {
-      limit.abort(destinationError('away', `the destination has not responded within ${longestWaitMs / 1000} s`));
+      // The store may also be slow, or contain very many records.
+      const message = `reading or writing the schedule records takes longer than ${longestWaitMs / 1000} s`;
+      limit.abort(destinationError('away', message));
     });
     const either = AbortSignal.any([signal, limit.signal]);
     try {

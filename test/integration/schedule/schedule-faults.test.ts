@@ -54,7 +54,10 @@ describe('a schedule whose store does not respond', () => {
     expect(await world.until(() => world.runs().length > 0, hourMs)).toBe(true);
     expect(world.runs()[0]?.metadata.name).toMatch(/^hourly-/);
     const { status } = world.world.api.get(`${schedulesPath}/hung-0`) as unknown as SearchExportSchedule;
-    expect(findCondition(status?.conditions, 'Ready')).toMatchObject({ reason: reasons.destinationUnavailable });
+    expect(findCondition(status?.conditions, 'Ready')).toMatchObject({
+      reason: reasons.destinationUnavailable,
+      message: expect.stringContaining('reading or writing the schedule records takes longer than 10 s'),
+    });
   });
 
   test('creates its runs as soon as the store responds, without another read', async () => {
