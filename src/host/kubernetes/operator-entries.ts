@@ -298,11 +298,12 @@ export class OperatorEntries {
     if (!this.#isChecking) {
       this.#isChecking = true;
       const nowMs = this.#options.clock.monotonic();
-      for (const other of this.#others.values()) {
-        if (other.isGone || other.askedAtMs === undefined || nowMs - other.askedAtMs < responseMs) continue;
-        other.isGone = true;
-        this.#announce(true);
-      }
+      const overdue = [...this.#others.values()].filter(
+        ({ isGone, askedAtMs = nowMs }) => !isGone && nowMs - askedAtMs >= responseMs,
+      );
+      for (const other of overdue) other.isGone = true;
+      // One call for all namespaces, because each call goes through all resources.
+      if (overdue.length > 0) this.#announce(true);
       await this.#writeDue(nowMs);
       this.#isChecking = false;
     }

@@ -153,6 +153,22 @@ test('a waiting operator acts if the other operator does not answer its question
   expect(findCondition(stored(world)?.conditions, 'OtherOperator')).toBeUndefined();
 });
 
+test('an operator that is gone from several namespaces is announced once for each resource', async () => {
+  const world = createWorld();
+  const namespaces = ['aa', 'bb', 'cc'];
+  for (const namespace of namespaces) createPolicy(world, 'production', namespace);
+  const first = new InstalledOperator(world, 'zz-first');
+  await world.clock.advance(2_000);
+  const second = new InstalledOperator(world, 'aa-second');
+  await world.clock.advance(3_000);
+  await first.host.stop();
+  const announced: string[] = [];
+  second.host.resources(policies).subscribe(({ namespace }) => announced.push(namespace));
+  await world.clock.advance(askAgainMs + responseMs + 20_000);
+  expect(namespaces.map((namespace) => second.sees('production', namespace))).toEqual([true, true, true]);
+  expect(announced.sort()).toEqual(namespaces);
+});
+
 test('an operator that replaces another one waits for a minute, and then acts', async () => {
   const world = createWorld();
   createPolicy(world, 'production');
