@@ -69,10 +69,9 @@ export class Budgets {
    * apply only if the user has no other Secret
    */
   share(spenders: readonly Spender[], leaving: readonly Spender[] = []): void {
-    for (const [id, user] of this.#users) {
-      const of = (all: readonly Spender[]) => all.filter((spender) => spender.user === id);
-      this.#shareOut(id, user, of(spenders), of(leaving));
-    }
+    const byUser = (all: readonly Spender[]) => Map.groupBy(all, ({ user }) => user);
+    const [own, ended] = [byUser(spenders), byUser(leaving)];
+    for (const [id, user] of this.#users) this.#shareOut(id, user, own.get(id) ?? [], ended.get(id) ?? []);
   }
 
   /**
