@@ -11,7 +11,7 @@ import type { Leadership } from '../host/host.ts';
 import { RequestBudget, serviceLimits } from '../service/budget/request-budget.ts';
 import type { KeyBudget } from '../service/budget/request-slot.ts';
 import type { SendRight, Term } from '../service/budget/send-right.ts';
-import { limitsWithout, type RequestLimits, type WorkerShares } from './worker-shares.ts';
+import { type JobShare, limitsWithout, type RequestLimits, startedShares, type WorkerShares } from './worker-shares.ts';
 
 /** User and access key in one Secret, and the request limits that the Secret sets. */
 export interface Spender {
@@ -71,7 +71,10 @@ export class Budgets {
   share(spenders: readonly Spender[], leaving: readonly Spender[] = []): void {
     const byUser = (all: readonly Spender[]) => Map.groupBy(all, ({ user }) => user);
     const [own, ended] = [byUser(spenders), byUser(leaving)];
-    for (const [id, user] of this.#users) this.#shareOut(id, user, own.get(id) ?? [], ended.get(id) ?? []);
+    const jobs = this.#options.shares?.byUser();
+    for (const [id, user] of this.#users) {
+      this.#shareOut(user, own.get(id) ?? [], ended.get(id) ?? [], jobs?.get(id) ?? []);
+    }
   }
 
   /**
@@ -110,12 +113,17 @@ export class Budgets {
     observe('search_jobs_limit', 'Search jobs that may be active at the same time.', ({ jobs }) => jobs.limit);
   }
 
-  #shareOut(id: string, user: UserBudget, spenders: readonly Spender[], leaving: readonly Spender[]): void {
-    const { limits: max = serviceLimits, shares } = this.#options;
+  #shareOut(
+    user: UserBudget,
+    spenders: readonly Spender[],
+    leaving: readonly Spender[],
+    jobs: readonly Readonly<JobShare>[],
+  ): void {
+    const { limits: max = serviceLimits } = this.#options;
     const { budget, keys } = user;
     user.limits = limitsOf(effective(spenders, leaving), max);
-    const held = shares?.of(id) ?? [];
-    const rate = limitsWithout(user.limits, shares?.startedOf(id) ?? []).requestsPerSecond;
+    const held = jobs.map((job) => job.held);
+    const rate = limitsWithout(user.limits, startedShares(jobs)).requestsPerSecond;
     budget.setRequestsPerSecond(rate, limitsWithout(user.limits, held).requestsPerSecond);
     for (const accessId of keys.keys()) {
       const of = (all: readonly Spender[]) => all.filter((spender) => spender.accessId === accessId);

@@ -85,7 +85,8 @@ export interface HeldShare {
  */
 const lingerMs = 60_000;
 
-interface JobShare extends Pick<ObservedShare, 'exportUid' | 'held'> {
+/** Request limits of one Kubernetes Job, and the state of the Job. */
+export interface JobShare extends Pick<ObservedShare, 'exportUid' | 'held'> {
   /** True until the operator first observes the Job in the API server. Until then, the limits are only reserved. */
   isReserved: boolean;
   /** True if the Job may exist, so that its workers may use the share. */
@@ -182,10 +183,15 @@ export class WorkerShares {
     return [...this.#entries.values()].map(({ held }) => held).filter((held) => held.user === user);
   }
 
-  /** Returns the shares of a user's workers whose Jobs may exist. */
-  startedOf(user: string): readonly HeldShare[] {
-    return [...this.#entries.values()].flatMap(({ held, isStarted }) => (isStarted && held.user === user ? held : []));
+  /** Returns the shares of all Jobs, by user. */
+  byUser(): ReadonlyMap<string, readonly Readonly<JobShare>[]> {
+    return Map.groupBy(this.#entries.values(), ({ held }) => held.user);
   }
+}
+
+/** Returns the shares of the Jobs that may exist. */
+export function startedShares(jobs: readonly Readonly<JobShare>[] = []): readonly HeldShare[] {
+  return jobs.filter(({ isStarted }) => isStarted).map(({ held }) => held);
 }
 
 /** Reports whether enough of the request limits is left for the operator if workers use these shares. */

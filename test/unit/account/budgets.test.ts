@@ -4,6 +4,7 @@
  */
 import { expect, test } from 'vitest';
 import { Budgets, type Spender, userIdOf } from '../../../src/account/budgets.ts';
+import { WorkerShares } from '../../../src/account/worker-shares.ts';
 import type { KeyBudget } from '../../../src/service/budget/request-slot.ts';
 import type { SendRight } from '../../../src/service/budget/send-right.ts';
 import { CountingMetrics } from '../../support/counting-metrics.ts';
@@ -113,6 +114,39 @@ test('requests before the deletion of a Secret count when another Secret of the 
   const key = budgets.of(second);
   budgets.share([second]);
   expect([former, await startsWithin(clock, [key], 800)]).toEqual([4, 0]);
+});
+
+test('every user gets its own limits, and each Secret and each Job is read once for all users', () => {
+  const { clock, metrics } = world();
+  const names = ['u', 'v', 'w'];
+  let reads = 0;
+  const spenders = names.map((user, index) => ({
+    ...spender({ requestsPerSecond: index + 2 }),
+    get user() {
+      reads++;
+      return user;
+    },
+  }));
+  const share = { requestsPerSecond: 1, maxConcurrentRequests: 2 };
+  const jobs = names.map((user) => ({
+    ...{ job: user, exportUid: user, hasEnded: false },
+    held: {
+      ...{ workers: 1, share },
+      get user() {
+        reads++;
+        return user;
+      },
+    },
+  }));
+  const shares = new WorkerShares();
+  shares.observe(jobs, 0);
+  const budgets = new Budgets({ clock, metrics, right: everlastingRight, shares });
+  for (const user of names) budgets.of({ user, accessId: 'id' });
+  budgets.share(spenders);
+  expect(reads).toBe(spenders.length + jobs.length);
+  expect(names.map((user) => budgets.limitsOf(user).requestsPerSecond)).toEqual([2, 3, 4]);
+  // A Job of each user uses one request per second, so the operator may send 1, 2 and 3 requests.
+  expect(Object.fromEntries(metrics.observed())).toMatchObject({ 'logfleet_service_budget_requests_per_second{}': 6 });
 });
 
 test('the smaller of two shares of a key applies', async () => {

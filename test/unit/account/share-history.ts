@@ -8,6 +8,7 @@ import {
   type ObservedShare,
   type RequestLimits,
   shareSize,
+  startedShares,
   WorkerShares,
 } from '../../../src/account/worker-shares.ts';
 import type { Random } from '../../../src/base/random.ts';
@@ -138,7 +139,7 @@ export function shareHistory(random: Random): ShareHistory {
     const running = [...jobs.values()].filter(({ pods }) => pods > 0);
     const workers = running.reduce((sum, { pods }) => sum + pods, 0);
     maxWorkers = Math.max(maxWorkers, workers);
-    const operator = limitsWithout(limits, shares.startedOf(user));
+    const operator = limitsWithout(limits, startedShares(shares.byUser().get(user)));
     for (const name of ['requestsPerSecond', 'maxConcurrentRequests'] as const) {
       const used = running.reduce((sum, { pods, held }) => sum + pods * held.share[name], operator[name]);
       if (used > limits[name] + 1e-9) throw new Error(`step ${step}: ${name} add up to ${used} of ${limits[name]}`);

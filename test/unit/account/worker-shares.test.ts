@@ -6,6 +6,7 @@ import {
   type RequestLimits,
   type ShareSize,
   shareSize,
+  startedShares,
   WorkerShares,
 } from '../../../src/account/worker-shares.ts';
 import { seededRandom } from '../../../src/base/random.ts';
@@ -125,10 +126,10 @@ describe('B8: shares in use', () => {
   test('lower the request rate only when their Jobs may exist', () => {
     const shares = new WorkerShares();
     reserve(shares, 'a', 'b', 'c');
-    expect(shares.startedOf('u')).toHaveLength(0);
+    expect(startedShares(shares.byUser().get('u'))).toHaveLength(0);
     shares.start('a');
     shares.observe([{ job: 'b', exportUid: 'b', held: wanted, hasEnded: false }], 0);
-    expect(shares.startedOf('u')).toHaveLength(2);
+    expect(startedShares(shares.byUser().get('u'))).toHaveLength(2);
     expect(shares.of('u')).toHaveLength(3);
   });
 
