@@ -8,7 +8,7 @@
  * - Delayed: `addAfter` adds a key after a delay, `addBackoff` after a delay that grows until `forget` is called.
  * - Bounded: memory depends on the number of existing resources.
  */
-import type { Timer } from '../base/clock.ts';
+import { elapsedMs, instant, type Timer } from '../base/clock.ts';
 import type { Counter, Histogram } from '../base/metrics.ts';
 import type { Ports } from '../base/ports.ts';
 import { doubledMs, scatteredMs } from '../base/retry-delay.ts';
@@ -19,6 +19,11 @@ import { doubledMs, scatteredMs } from '../base/retry-delay.ts';
  */
 const firstDelayMs = 500;
 const maxDelayMs = 300_000;
+/**
+ * Interval in ms at which a long delay is compared with the wall clock. Many delays end at a wall-clock time, and timers
+ * do not notice that the wall clock was set forward or that the machine slept.
+ */
+const clockCheckMs = 60_000;
 
 export interface WorkQueueOptions extends Omit<Ports, 'log'> {
   /** Label of the queue in metrics. */
@@ -97,7 +102,10 @@ export class WorkQueue {
     if (!this.#processing.has(key)) this.#makeReady(key);
   }
 
-  /** Adds a key after `delayMs`. If a key has several delays, the delay that ends first applies. */
+  /**
+   * Adds a key as soon as the monotonic clock or the wall clock has advanced by `delayMs`. If a key has several delays,
+   * the delay that ends first applies.
+   */
   addAfter(key: string, delayMs: number): void {
     if (this.#closed) return;
     if (delayMs <= 0) {
@@ -109,9 +117,11 @@ export class WorkQueue {
     const delayed = this.#delayed.get(key);
     if (delayed && delayed.dueMs <= dueMs) return;
     delayed?.timer.cancel();
-    const timer = clock.after(delayMs, () => {
+    const start = instant(clock);
+    const stepMs = Math.min(delayMs, clockCheckMs);
+    const timer = clock.after(stepMs, () => {
       this.#delayed.delete(key);
-      this.add(key);
+      this.addAfter(key, stepMs === delayMs ? 0 : delayMs - elapsedMs(clock, start));
     });
     this.#delayed.set(key, { dueMs, timer });
   }

@@ -86,6 +86,17 @@ describe('a schedule', () => {
     expect(world.records().length).toBeGreaterThan(2);
   });
 
+  test('creates a run within a minute if it became due while the machine slept', async () => {
+    const world = new ScheduleWorld({ messages });
+    world.add({ schedule: '0 0 * * *' });
+    world.start();
+    await world.world.clock.advance(hourMs);
+    expect(world.runs()).toHaveLength(0);
+    world.world.clock.skewMs = 19 * hourMs;
+    await world.world.clock.advance(minuteMs);
+    expect(world.runs()).toHaveLength(1);
+  });
+
   test('has no lag before its start', async () => {
     const world = new ScheduleWorld({ messages });
     world.add({ startTime: '2026-11-01T08:00:00Z' });

@@ -76,6 +76,24 @@ describe('a work queue', () => {
     expect(queue.take()).toBe('a');
   });
 
+  test('a delay ends within a minute after the wall clock was set forward', async () => {
+    const { queue, clock } = setUp();
+    queue.addAfter('a', 3_600_000);
+    clock.skewMs = 3_600_000;
+    await clock.advance(60_000);
+    expect(queue.take()).toBe('a');
+  });
+
+  test('a delay stays the same if the wall clock is set back', async () => {
+    const { queue, clock } = setUp();
+    queue.addAfter('a', 3_600_000);
+    clock.skewMs = -3_600_000;
+    await clock.advance(3_599_999);
+    expect(queue.take()).toBeUndefined();
+    await clock.advance(1);
+    expect(queue.take()).toBe('a');
+  });
+
   test('a delay of zero adds the key immediately', () => {
     const { queue } = setUp();
     queue.addAfter('a', 0);
