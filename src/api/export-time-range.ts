@@ -36,9 +36,8 @@ export function readTimeRange(text: TimeRangeText): TimeRange | TimeRangeProblem
   const toMs = readInstant(text.to, zone);
   if (typeof toMs !== 'number') return { member: 'to', ...toMs };
   if (toMs > fromMs) return { fromMs, toMs };
-  const [from, to] = [fromMs, toMs].map(isoText);
   const [change] = fromMs - toMs <= maxClockChangeMs ? clockChangesIn(text) : [];
-  const problem = `to is ${to}, which is not after from, ${from}`;
+  const problem = `the end, ${isoText(toMs)}, is not after the start, ${isoText(fromMs)}`;
   if (!change) return { member: 'to', problem, remedy: 'use a later time' };
   return { member: 'to', problem: `${problem}: ${change.problem}`, remedy: change.remedy };
 }

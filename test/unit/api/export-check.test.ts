@@ -30,7 +30,7 @@ const to = (s3: object) => ({ destination: { s3: { ...store, ...s3 } } });
 describe('an export is rejected because of', () => {
   test.each([
     ['a day that does not exist', during('2026-02-30T00:00:00Z', '2026-03-01T00:00:00Z'), 'from: .*does not exist'],
-    ['a range that ends where it begins', during('1790812800000', '1790812800000'), 'to: .*not after from'],
+    ['a range that ends where it begins', during('1790812800000', '1790812800000'), 'to: .*not after the start'],
     [
       'a range that ends before it begins',
       during('2026-10-02T00:00:00Z', '2026-10-01T00:00:00Z'),
@@ -40,7 +40,7 @@ describe('an export is rejected because of', () => {
     [
       'a local time that a clock change skips (E12)',
       during('2026-03-29T02:30:00', '2026-03-29T03:30:00', 'Europe/Berlin'),
-      'to: .*not after from, .*: the local time 2026-03-29T02:30:00 does not exist, .*; use a local time that exists$',
+      'to: .*not after the start, .*: the local time 2026-03-29T02:30:00 does not exist, .*; use a local time that exists$',
     ],
     [
       'an unknown time zone',

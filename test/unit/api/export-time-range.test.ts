@@ -91,7 +91,7 @@ describe('a range', () => {
   ])('that is %s is rejected', (_, first, last) => {
     expect(readTimeRange({ from: first, to: last })).toEqual({
       member: 'to',
-      problem: expect.stringContaining('which is not after from'),
+      problem: expect.stringContaining('is not after the start'),
       remedy: 'use a later time',
     });
   });
@@ -149,7 +149,7 @@ describe('a change of the clocks (E12)', () => {
     expect(rangeUntil('2026-10-25T02:15:00')).toMatchObject({ problem: expect.stringContaining('occurs twice') });
     expect(rangeUntil('2026-10-20T00:00:00')).toEqual({
       member: 'to',
-      problem: 'to is 2026-10-19T22:00:00.000Z, which is not after from, 2026-10-25T00:30:00.000Z',
+      problem: 'the end, 2026-10-19T22:00:00.000Z, is not after the start, 2026-10-25T00:30:00.000Z',
       remedy: 'use a later time',
     });
   });
