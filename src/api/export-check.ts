@@ -80,8 +80,7 @@ function* checkTimes(spec: WrittenExportSpec, wallMs: number | undefined): Gener
 }
 
 function* checkAgainstNow(spec: WrittenExportSpec, { fromMs, toMs }: TimeRange, wallMs: number): Generator<Finding> {
-  const settleDelayMs = parseDuration(spec.settleDelay ?? '3m') ?? 0;
-  const settledMs = toMs + settleDelayMs;
+  const settledMs = toMs + settleDelayOf(spec);
   if (fromMs > wallMs) {
     yield warning(['spec', 'timeRange', 'from'], 'Risky', {
       problem: `the time range starts in the future, so no search starts before ${isoText(fromMs)}`,
@@ -100,12 +99,22 @@ function* checkAgainstNow(spec: WrittenExportSpec, { fromMs, toMs }: TimeRange, 
       remedy: 'use a larger value',
     });
   }
-  if (settleDelayMs < usualDelayMs && toMs > wallMs - usualDelayMs) {
+  if (isShortSettleDelay(spec) && toMs > wallMs - usualDelayMs) {
     yield warning(['spec', 'settleDelay'], 'Risky', {
       problem: `the export misses messages that arrive at the service later than ${spec.settleDelay} after their message time`,
       remedy: 'use 3m or more',
     });
   }
+}
+
+/** Reports whether `settleDelay` is shorter than the usual delay of log messages. */
+export function isShortSettleDelay(spec: Pick<WrittenExportSpec, 'settleDelay'>): boolean {
+  return settleDelayOf(spec) < usualDelayMs;
+}
+
+/** Returns `settleDelay` in ms. */
+function settleDelayOf({ settleDelay }: Pick<WrittenExportSpec, 'settleDelay'>): number {
+  return parseDuration(settleDelay ?? '3m') ?? 0;
 }
 
 function* checkQuery({ query, results, requiresRawMessages }: WrittenExportSpec): Generator<Finding> {

@@ -3,8 +3,8 @@
  * schema and CEL accept, before defaults are added.
  */
 import type { TimeRange } from '../base/time-range.ts';
-import { checkExport, credentialsMissing, isAmbient } from './export-check.ts';
-import { earliestTime, latestTime, readTimeRange } from './export-time-range.ts';
+import { checkExport, credentialsMissing, isAmbient, isShortSettleDelay } from './export-check.ts';
+import { clockChangesIn, earliestTime, latestTime, readTimeRange, type TimeRangeText } from './export-time-range.ts';
 import { error, type Finding, warning } from './finding.ts';
 import type { SearchExportScheduleSpec } from './generated/search-export-schedule.ts';
 import { checkCopiedMetadata } from './label-check.ts';
@@ -19,15 +19,16 @@ type WrittenSchedule = Pick<SearchExportScheduleSpec, 'schedule' | 'template'> &
  * Returns the start and end of a schedule in ms, or the error in these fields. The start defaults to 0, and the end to
  * the end of the year 9999.
  */
-export function scheduleRange({ timeZone, startTime, endTime }: WrittenSchedule): TimeRange | Finding {
-  const range = readTimeRange({
-    from: startTime ?? earliestTime,
-    to: endTime ?? latestTime,
-    timeZone: timeZone ?? 'UTC',
-  });
-  if (!('problem' in range)) return range;
-  const member = { from: 'startTime', to: 'endTime', timeZone: 'timeZone' }[range.member];
-  return error(['spec', member], 'Invalid', range);
+export function scheduleRange(spec: WrittenSchedule): TimeRange | Finding {
+  const range = readTimeRange(timesOf(spec));
+  return 'problem' in range ? error(['spec', fields[range.member]], 'Invalid', range) : range;
+}
+
+/** Maps each member of a time range to the field of a schedule that contains it. */
+const fields = { from: 'startTime', to: 'endTime', timeZone: 'timeZone' } as const;
+
+function timesOf({ timeZone, startTime, endTime }: WrittenSchedule): TimeRangeText {
+  return { from: startTime ?? earliestTime, to: endTime ?? latestTime, timeZone: timeZone ?? 'UTC' };
 }
 
 /** Returns errors and warnings about a schedule and the template of its runs. */
@@ -39,7 +40,13 @@ function* checkTimes(spec: WrittenSchedule): Generator<Finding> {
   const cron = scheduleProblem(spec.schedule);
   if (cron) yield error(['spec', 'schedule'], 'Invalid', cron);
   const range = scheduleRange(spec);
-  if ('problem' in range) yield range;
+  if ('problem' in range) {
+    yield range;
+    return;
+  }
+  for (const { member, problem, remedy } of clockChangesIn(timesOf(spec))) {
+    yield warning(['spec', fields[member]], 'Risky', { problem, remedy });
+  }
 }
 
 function* checkTemplate({ template }: WrittenSchedule): Generator<Finding> {
@@ -52,6 +59,12 @@ function* checkTemplate({ template }: WrittenSchedule): Generator<Finding> {
   const { destination, execution } = template.spec;
   if (execution?.mode === 'Job' && isAmbient(destination)) {
     yield credentialsMissing(['spec', 'template', 'spec', 'destination'], destination);
+  }
+  if (template.spec.byReceiptTime !== true && isShortSettleDelay(template.spec)) {
+    yield warning(['spec', 'template', 'spec', 'settleDelay'], 'Risky', {
+      problem: `no run exports messages that arrive at the service later than ${template.spec.settleDelay} after the end of the run's time range`,
+      remedy: 'use 3m or more, or set byReceiptTime: true',
+    });
   }
   if ((template.spec.byReceiptTime ?? null) === null) {
     yield warning(['spec', 'template', 'spec'], 'Risky', {
