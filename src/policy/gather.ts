@@ -101,6 +101,8 @@ export class Gatherer {
       await this.#recordBuilds(policy, bound);
     } catch (error) {
       if (error instanceof LogfleetError && error.handling.kind === 'stall') return this.#unusable(policy, error);
+      // When this policy can use its ledger again, other policies may also be able to, and must claim their collectors.
+      this.#runtime.environment.turns.unusable(owner.uid);
       throw error;
     }
     return bound;

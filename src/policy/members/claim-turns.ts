@@ -101,14 +101,17 @@ export class ClaimTurns {
     this.#release();
   }
 
-  /** Records that the policy cannot use its service. This remains so until `usable` is called for the policy. */
+  /**
+   * Records that the policy cannot use its service or its ledger. This remains so until `usable` is called for the
+   * policy.
+   */
   unusable(uid: string): void {
     this.#unusable.add(uid);
   }
 
   /**
-   * Records that the policy can use its service again. All exempt policies then try once more to claim their
-   * collectors.
+   * Records that the policy can use its service and its ledger. If it could not before, all exempt policies try once
+   * more to claim their collectors.
    */
   usable(uid: string): void {
     if (!this.#unusable.delete(uid)) return;

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { findCondition } from '../../../src/api/conditions.ts';
 import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
 import type { RequestInfo } from '../../support/memory-api-server.ts';
-import { staged } from './staged-world.ts';
+import { middle, staged, target } from './staged-world.ts';
 
 test('failed writes to a ledger are repeated with increasing delays', async () => {
   const { world, tasks } = staged({ count: 40, stages: [] });
@@ -71,6 +71,29 @@ test('U13: other policies do not wait for a policy whose ledger cannot be writte
   world.start();
   expect(await world.until(() => tasks().length > 0, 10 * minuteMs)).toBe(true);
   expect(world.ready('second')?.reason).toBe('LedgerInaccessible');
+});
+
+test('U13: when several ledgers can be read again, no policy upgrades before all have claimed their collectors', async () => {
+  const { world, untilReason, snapshot } = staged({ count: 10, stages: [], spec: { target: { version: middle } } });
+  world.start();
+  expect(await untilReason('AllUpdated')).toBe(true);
+  // The operator drops its list of all ledgers after ten minutes, and then reads each ledger by name.
+  await world.clock.advance(15 * minuteMs);
+  const endMs = world.clock.monotonic() + 5 * minuteMs;
+  let isOver = false;
+  world.api.onRequest = ({ collection, method, name = '' }) => {
+    if (!collection.endsWith('/ledgers') || method !== 'GET') return undefined;
+    // The first successful request is from the policy that selects all collectors.
+    isOver ||= world.clock.monotonic() > endMs && name.startsWith('all-');
+    const fails = !isOver && /^(all|first)-/.test(name);
+    return fails ? { kind: 'status', status: 500, when: 'before' } : undefined;
+  };
+  world.addPolicy('all', { target: { version: target }, selector: {}, priority: 1 });
+  world.addPolicy('first', { target: { version: middle }, selector: { matchNames: ['web-*1'] }, priority: 2 });
+  expect(await world.until(() => world.ready('first')?.reason === 'LedgerInaccessible', minuteMs)).toBe(true);
+  expect(await world.until(() => world.ready('all')?.reason === 'AllUpdated', hourMs)).toBe(true);
+  const versions = snapshot().collectors.map(({ name, version }) => `${name.endsWith('1')} ${version}`);
+  expect(new Set(versions)).toEqual(new Set([`true ${middle}`, `false ${target}`]));
 });
 
 test('the status does not report a single failed write to a ledger', async () => {
