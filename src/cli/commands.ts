@@ -355,11 +355,11 @@ GOOGLE_APPLICATION_CREDENTIALS.
       flag('--manifests-only', 'Do not read the data files of the runs. Needs --schedule.'),
       flag(
         '--from <time>',
-        'Start of the time range that the runs must cover (default: the start of the schedule). Needs --schedule.',
+        'Start of the time range that the runs must cover (default: the start of the schedule). A time without an offset is in UTC. Needs --schedule.',
       ),
       flag(
         '--to <time>',
-        'End of the time range that the runs must cover (default: the end of the last run). Needs --schedule.',
+        'End of the time range that the runs must cover (default: the end of the last run). A time without an offset is in UTC. Needs --schedule.',
       ),
       ...storeFlags().map(({ option }) => option),
       oneOf('-o, --output <format>', 'Format: a table of checks, or JSON.', ['table', 'json'], 'table'),
