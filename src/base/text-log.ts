@@ -1,6 +1,6 @@
 /**
- * Logs as readable lines: `14:03:07 info  collector accepted  collector=web-1 task=7`. Control characters in values are
- * escaped.
+ * Logs as readable lines: `2026-11-01T14:03:07Z info  collector accepted  collector=web-1 task=7`. Control
+ * characters in values are escaped.
  *
  * The package pino-pretty (version 13) is not used: it does not escape line breaks in messages, so that a message could
  * forge a log line, and it moves fields such as `name` out of the list of fields. It also writes each error either on
@@ -10,7 +10,7 @@ import { stripVTControlCharacters, styleText } from 'node:util';
 import type { Clock } from './clock.ts';
 import { isUnexpected, type RenderedError, renderError } from './error-rendering.ts';
 import { FieldLogger, type LogFields, type Logger, type LogLevel } from './log.ts';
-import { timeOfDay } from './time-text.ts';
+import { isoSeconds } from './time-text.ts';
 
 export interface TextLogOptions {
   readonly level: LogLevel;
@@ -32,7 +32,7 @@ export function createTextLogger(options: TextLogOptions): Logger {
 }
 
 function renderLine(options: TextLogOptions, level: LogLevel, message: string, fields: LogFields): string {
-  const time = timeOfDay(options.clock.now());
+  const time = isoSeconds(options.clock.now());
   const label = level.padEnd(5);
   const shownLevel = options.colors ? styleText(color[level], label, { validateStream: false }) : label;
   const pairs = Object.entries(fields).filter(([, value]) => value !== undefined);

@@ -10,7 +10,7 @@ export function isoSeconds(wallMs: number): string {
   return `${isoText(wallMs).slice(0, 19)}Z`;
 }
 
-/** Renders the time of day, such as `22:00:00`. */
+/** Renders the time of day, such as `22:00:00Z`. */
 export function timeOfDay(wallMs: number): string {
-  return isoText(wallMs).slice(11, 19);
+  return isoSeconds(wallMs).slice(11);
 }

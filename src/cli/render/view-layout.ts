@@ -147,7 +147,7 @@ function renderStall(
   return text === '' ? [] : wrap(printable(text), width).map((line) => paint(colour, line));
 }
 
-const timeWidth = 10;
+const timeWidth = 11;
 
 /** Renders the newest Events in chronological order, each in at most two lines. */
 function eventLines(all: readonly LiveEvent[], max: number, width: number, paint: Paint): readonly string[] {

@@ -121,13 +121,15 @@ describe('a text log', () => {
   test('renders time, level, message and fields', () => {
     const { log, lines } = text();
     log.with({ policy: 'logging/production' }).info('collector accepted', { name: 'web 1', count: 3, gone: undefined });
-    expect(lines).toEqual(['14:03:07 info  collector accepted  policy=logging/production name="web 1" count=3\n']);
+    expect(lines).toEqual([
+      '2026-11-01T14:03:07Z info  collector accepted  policy=logging/production name="web 1" count=3\n',
+    ]);
   });
 
   test('colours the level if colours are enabled', () => {
     const { log, lines } = text('info', true);
     log.error('failed');
-    expect(lines).toEqual(['14:03:07 \u001b[31merror\u001b[39m failed\n']);
+    expect(lines).toEqual(['2026-11-01T14:03:07Z \u001b[31merror\u001b[39m failed\n']);
   });
 
   test('contains no control characters of messages and fields', () => {
@@ -143,7 +145,7 @@ describe('a text log', () => {
       error: new LogfleetError({ code: 'test.failure', message: 'no response', handling: { kind: 'backoff' } }),
     });
     log.error('failed', { error: new TypeError('no such method', { cause: new Error('deeper') }) });
-    expect(lines[0]).toBe('14:03:07 warn  failed  error="no response (test.failure)"\n');
+    expect(lines[0]).toBe('2026-11-01T14:03:07Z warn  failed  error="no response (test.failure)"\n');
     expect(lines[1]).toMatch(/error="no such method"\n {4}at .*logs\.test\.ts/);
     expect(lines[1]).toContain('caused by deeper');
   });

@@ -197,7 +197,7 @@ describe('LiveView on a terminal', () => {
       { type: 'Normal', reason: 'Lost', message: 'not shown' },
     );
     await clock.advance(250);
-    expect(shown().slice(-2)).toEqual(['Latest', '  12:00:00  RolloutStarted  off we go']);
+    expect(shown().slice(-2)).toEqual(['Latest', '  12:00:00Z  RolloutStarted  off we go']);
   });
 
   it('shows a policy without status as starting', async () => {
@@ -229,7 +229,7 @@ describe('LiveView on a terminal', () => {
     const begun = lines.findIndex((line) => /^logging\/errors {3}Exporting/.test(line));
     expect(begun).toBeGreaterThan(5);
     expect(lines.slice(0, begun).join('\n')).not.toContain('Planned');
-    expect(lines.at(-1)).toBe('  12:00:00  Planned  in 40 intervals');
+    expect(lines.at(-1)).toBe('  12:00:00Z  Planned  in 40 intervals');
   });
 
   it('keeps printed lines above the view, draws the view a last time, and restores the terminal', async () => {

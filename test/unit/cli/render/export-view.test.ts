@@ -98,7 +98,7 @@ describe('an export while it moves', () => {
       'Errors of searches',
       '  A node did not answer.',
       'Latest',
-      '  12:00:00  Planned  40 intervals',
+      '  12:00:00Z  Planned  40 intervals',
     ]);
   });
 

@@ -43,8 +43,8 @@ describe('the live view of a policy', () => {
       'Failed',
       '  2 × disk full (web-3, …)',
       'Latest',
-      '  11:59:00  RolloutStarted  20 collectors go to 19.500-1',
-      '  11:59:59  UpgradeFailed  web-3: disk full',
+      '  11:59:00Z  RolloutStarted  20 collectors go to 19.500-1',
+      '  11:59:59Z  UpgradeFailed  web-3: disk full',
     ]);
   });
 
@@ -100,8 +100,8 @@ describe('the live view of a policy', () => {
     );
     expect(lines.slice(-3)).toEqual([
       'Latest',
-      '  12:00:00  RolloutStarted  Rollout 1-19.500-1',
-      '            begins: bringing the selected collect…',
+      '  12:00:00Z  RolloutStarted  Rollout 1-19.500-1',
+      '             begins: bringing the selected collec…',
     ]);
   });
 
