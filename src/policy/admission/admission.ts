@@ -10,6 +10,7 @@
  *
  * `start-rules.ts` decides which collectors must wait.
  */
+import { getOrAdd } from '../../base/get-or-add.ts';
 import { monotonicOf, probeIsDue } from '../attempts/attempt.ts';
 import { type Attempt, type Entry, hasFailed, wantedVersion } from '../ledger/ledger.ts';
 import { laterStage } from '../members/stages.ts';
@@ -69,8 +70,12 @@ export function admit(input: AdmissionInput): Admission {
 
 class Batch {
   readonly #input: AdmissionInput;
+  /** Input of the rules for one collector. */
+  #known: AdmissionState;
   readonly #post: Entry[] = [];
   readonly #listingsNeeded = new Map<string, number>();
+  /** JSON texts of causes. All collectors of a time zone wait for the same object. */
+  readonly #causeTexts = new Map<WaitCause, string>();
   /** Waits by the JSON text of their cause. */
   readonly #waits = new Map<string, CollectorWait>();
   #attempts: number;
@@ -80,6 +85,7 @@ class Batch {
 
   constructor(input: AdmissionInput) {
     this.#input = input;
+    this.#known = { ...input, batched: 0 };
     this.#attempts = input.ledger.header.attempts;
   }
 
@@ -131,7 +137,7 @@ class Batch {
       if (!orphan) continue;
       // If the task id of the upgrade is unknown, its request must be repeated. The repeated request may be the one
       // that starts the upgrade, so it is sent only after the collector's stage has started (R2).
-      if (orphan.taskId === undefined && stageNotReached({ id, because: 'pending' }, this.#known())) continue;
+      if (orphan.taskId === undefined && stageNotReached({ id, because: 'pending' }, this.#known)) continue;
       // The age of an upgrade without a known task id counts from now, because its request may have been sent only a
       // moment ago.
       const { taskId, sinceMs, toVersion } = orphan;
@@ -160,7 +166,7 @@ class Batch {
       // The repeated request may start the upgrade, so the collector's stage must have started (R2), and its
       // maintenance window must be open (R8).
       if (!entry.isRollback && !isStageStarted(memberIndex.stageOf(collectorId), this.#input.state)) continue;
-      if (ownWindowClosed({ id: collectorId, because: 'pending' }, this.#known())) continue;
+      if (ownWindowClosed({ id: collectorId, because: 'pending' }, this.#known)) continue;
       if (this.#post.length >= observation.batchCapacity) return;
       this.#write({ ...entry, open: { ...open, state: 'intended', probe: true } });
     }
@@ -229,7 +235,7 @@ class Batch {
   /** Starts the upgrade of a collector, or returns the reason why the collector must wait. */
   #consider(candidate: Candidate): Refusal | undefined {
     if (!this.#isDue(candidate.id)) return undefined;
-    const refusal = refusalOf(candidate, this.#known());
+    const refusal = refusalOf(candidate, this.#known);
     if (refusal) this.#wait(candidate.id, refusal);
     else if (this.#input.state.rollback) this.#beginRollback(candidate.id);
     else this.#begin(candidate.id, candidate.because === 'drifted');
@@ -240,17 +246,13 @@ class Batch {
     return this.#input.observation.rejected.has(collectorId) === this.#isForRejected;
   }
 
-  #known(): AdmissionState {
-    return { ...this.#input, batched: this.#post.length };
-  }
-
   #wait(id: string, { cause, reason, untilMs, unseenSinceMs, forAll }: Refusal): void {
     if (unseenSinceMs !== undefined) this.#listingsNeeded.set(id, unseenSinceMs);
     if (!cause) {
       this.#hasBriefWait = true;
       return;
     }
-    const key = JSON.stringify(cause);
+    const key = getOrAdd(this.#causeTexts, cause, () => JSON.stringify(cause));
     const before = this.#waits.get(key);
     this.#waits.set(key, {
       cause,
@@ -317,5 +319,6 @@ class Batch {
   #write(entry: Entry): void {
     this.#input.pending.set(entry.collectorId, entry);
     this.#post.push(entry);
+    this.#known = { ...this.#input, batched: this.#post.length };
   }
 }

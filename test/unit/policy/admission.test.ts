@@ -1,5 +1,5 @@
 /** Tests which collectors the operator upgrades next, and why others have to wait (U2, U3, U6, U8). */
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { minuteMs } from '../../../src/base/time-units.ts';
 import { backOffMs } from '../../../src/policy/admission/start-rules.ts';
 import type { Entry } from '../../../src/policy/ledger/ledger.ts';
@@ -277,6 +277,24 @@ test.each([
   [11, 60],
 ])('the back-off after %d attempts is %d minutes', (used, minutes) => {
   expect(backOffMs(spec(), used)).toBe(minutes * minuteMs);
+});
+
+test('collectors that wait for the window of their time zone are counted together, with one rendering per zone', () => {
+  const windows = [{ schedule: '0 12 * * *', duration: '2h', timeZoneSource: 'Collector' as const }];
+  const zones = ['Europe/Berlin', 'Europe/London'];
+  const bench = new PolicyBench({
+    spec: { maintenance: { windows, cutoff: '30m', exclusions: [] } },
+    collectors: fleetOf(10, (index) => ({ timeZone: zones[index % zones.length] ?? '' })),
+  });
+  const render = vi.spyOn(JSON, 'stringify');
+  const { post, waits, nextMs } = admitted(bench, 0);
+  const renderings = render.mock.calls.filter(([value]) => value?.kind === 'window');
+  render.mockRestore();
+  expect(post).toEqual([]);
+  // The window opens in Berlin first: at 11:00 UTC.
+  expect(waits).toEqual([{ cause: { kind: 'window' }, reason: 'WaitingForWindow', collectors: 10, untilMs: nextMs }]);
+  expect(new Date(epochMs + nextMs).getUTCHours()).toBe(11);
+  expect(renderings).toHaveLength(zones.length);
 });
 
 test('foreign, newer, offline and skipped collectors are not upgraded', () => {
