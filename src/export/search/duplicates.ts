@@ -28,7 +28,11 @@ export class InOrder implements Duplicates {
   isSure = true;
   /** First row of the current millisecond. Most milliseconds have only one row, so this row is not added to `#byId`. */
   #first: SeenRow | undefined;
-  readonly #byId = new Map<string, SeenRow | SeenRow[]>();
+  /**
+   * Other rows of the current millisecond, by id. If several different rows have the same id, their digests, because
+   * one query can turn a message into thousands of rows.
+   */
+  readonly #byId = new Map<string, SeenRow | Set<string>>();
   readonly #maxStoredBytes: number;
   #bytes = Buffer.allocUnsafe(4_096);
   #used = 0;
@@ -51,9 +55,9 @@ export class InOrder implements Duplicates {
       this.#byId.set(messageId, this.#keep(bytes));
       return false;
     }
-    const all = Array.isArray(known) ? known : [known];
-    if (all.some((stored) => this.#isSame(stored, bytes))) return true;
-    this.#byId.set(messageId, [...all, this.#keep(bytes)]);
+    if (known instanceof Set) return !isAdded(known, digestOf(bytes));
+    if (this.#isSame(known, bytes)) return true;
+    this.#byId.set(messageId, new Set([this.#digestOf(known), digestOf(bytes)]));
     return false;
   }
 
@@ -83,6 +87,10 @@ export class InOrder implements Duplicates {
     if (stored.end - stored.start !== bytes.length) return false;
     return this.#bytes.subarray(stored.start, stored.end).equals(bytes);
   }
+
+  #digestOf(stored: SeenRow): string {
+    return 'digest' in stored ? stored.digest : digestOf(this.#bytes.subarray(stored.start, stored.end));
+  }
 }
 
 export class AnyOrder implements Duplicates {
@@ -90,9 +98,14 @@ export class AnyOrder implements Duplicates {
   readonly #digests = new Set<string>();
 
   isDuplicate({ bytes }: KnownRow): boolean {
-    const before = this.#digests.size;
-    return this.#digests.add(digestOf(bytes)).size === before;
+    return !isAdded(this.#digests, digestOf(bytes));
   }
+}
+
+/** Adds a digest to a set. Returns false if the set already contained the digest. */
+function isAdded(digests: Set<string>, digest: string): boolean {
+  const { size } = digests;
+  return digests.add(digest).size > size;
 }
 
 function digestOf(bytes: Uint8Array): string {

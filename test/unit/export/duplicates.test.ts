@@ -55,6 +55,13 @@ describe.each([
     expect(repeated(duplicates, rows)).not.toContain(true);
     expect(repeated(duplicates, rows)).not.toContain(false);
   });
+
+  test('recognizes thousands of rows with the same id', () => {
+    const rows = Array.from({ length: 10_000 }, (_, number) => row(5, '1', `${number}`));
+    const duplicates = make();
+    expect(repeated(duplicates, rows)).not.toContain(true);
+    expect(repeated(duplicates, rows)).not.toContain(false);
+  });
 });
 
 describe('rows out of order', () => {
