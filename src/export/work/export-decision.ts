@@ -4,7 +4,7 @@
  * Each segment has one search at a time (E3). No search includes times for which messages may still be arriving (E11).
  * Only the commit records at the destination show which work is finished, so every process makes the same decision.
  */
-import type { CommitRecord } from '../../destination/commit-record.ts';
+import { type CommitRecord, recordKey } from '../../destination/commit-record.ts';
 import { allSegmentsOf, type Coverage, coverageOf } from '../../destination/coverage.ts';
 import type { DigestVerdict } from '../../destination/digest-verdict.ts';
 import { type ManifestTotals, totalsOf } from '../../destination/manifest.ts';
@@ -153,8 +153,9 @@ export function decideExport<S extends RunningSearch>(input: ExportDecideInput<S
   const habits = { yieldsToOwners: now.monotonicMs < input.yieldsUntilMs, parallelism: input.limits.parallelism };
   const turns = refusal ? [] : segmentsOfWorker(coverage.remaining, plan, input.worker, habits);
   const areFree = new Set(free);
+  const delays = currentDelays(input);
   const ready = turns.filter(
-    (segment) => areFree.has(segment) && !delayOf(input, segment) && isSettled(input, segment),
+    (segment) => areFree.has(segment) && !delayOf(delays, segment) && isSettled(input, segment),
   );
   const max = Math.max(0, Math.min(input.limits.parallelism - going.length, searchesLeft(input, going, coverage)));
   const start = ready.slice(0, max).map((segment) => orderOf(input, coverage, segment));
@@ -165,9 +166,9 @@ export function decideExport<S extends RunningSearch>(input: ExportDecideInput<S
     stop,
     endAsCut: going.filter((search) => dueMs(search) <= now.monotonicMs),
     ...{ isCovered, unproven, isDigestLeft },
-    waitsFor: refusal ?? (isIdle ? (waitOf(input, free) ?? digestWait(input, unproven)) : undefined),
+    waitsFor: refusal ?? (isIdle ? (waitOf(input, free, delays) ?? digestWait(input, unproven)) : undefined),
     progress: plannedProgress(input, coverage, isDigestLeft),
-    requeueAfterMs: nextChangeMs(input, going, free),
+    requeueAfterMs: nextChangeMs(input, going, free, delays),
   };
 }
 
@@ -272,12 +273,18 @@ function isSettled(input: ExportDecideInput, segment: Segment): boolean {
   return settledAtMs(input, segment) <= input.now.wallMs;
 }
 
+/** Delays that have not ended, by `recordKey` of their interval. */
+type CurrentDelays = ReadonlyMap<string, IntervalDelay>;
+
+/** Returns the current delays. If an interval has several, the first one in `delays` counts. */
+function currentDelays({ delays, now }: ExportDecideInput): CurrentDelays {
+  const current = delays.filter(({ untilMs }) => untilMs === undefined || untilMs > now.monotonicMs);
+  return new Map(current.reverse().map((delay) => [recordKey(delay), delay]));
+}
+
 /** Returns the current delay of a segment, or undefined if the segment may be searched now. */
-function delayOf({ delays, now }: ExportDecideInput, { index, toMs }: Segment): IntervalDelay | undefined {
-  return delays.find((delay) => {
-    if (delay.segment !== index || delay.toMs !== toMs) return false;
-    return delay.untilMs === undefined || delay.untilMs > now.monotonicMs;
-  });
+function delayOf(delays: CurrentDelays, { index, toMs }: Segment): IntervalDelay | undefined {
+  return delays.get(recordKey({ segment: index, toMs }));
 }
 
 function orderOf(input: ExportDecideInput, { intervals }: Coverage, segment: Segment): SearchOrder {
@@ -289,14 +296,13 @@ function orderOf(input: ExportDecideInput, { intervals }: Coverage, segment: Seg
   return { segment: index, fromMs: nextRangeStartMs(segment, before, input.limits.smallestLimit), toMs };
 }
 
-function waitOf(input: ExportDecideInput, free: readonly Segment[]): SearchWait | undefined {
-  const delayed = free.flatMap((segment) => delayOf(input, segment) ?? []);
-  const forPeople = delayed.filter(({ untilMs }) => untilMs === undefined);
-  if (delayed.length > forPeople.length)
-    return { kind: 'retry', delays: delayed.filter((delay) => !forPeople.includes(delay)) };
-  const isLeftToOthers = (segment: Segment) => isSettled(input, segment) && !delayOf(input, segment);
+function waitOf(input: ExportDecideInput, free: readonly Segment[], delays: CurrentDelays): SearchWait | undefined {
+  const delayed = free.flatMap((segment) => delayOf(delays, segment) ?? []);
+  const forRetry = delayed.filter(({ untilMs }) => untilMs !== undefined);
+  if (forRetry.length > 0) return { kind: 'retry', delays: forRetry };
+  const isLeftToOthers = (segment: Segment) => isSettled(input, segment) && !delayOf(delays, segment);
   if (isOneOfSeveral(input) && free.some(isLeftToOthers)) return { kind: 'workers' };
-  if (forPeople.length > 0) return { kind: 'people', delays: forPeople, isRest: forPeople.length === free.length };
+  if (delayed.length > 0) return { kind: 'people', delays: delayed, isRest: delayed.length === free.length };
   const untilMs = least(free.map((segment) => settledAtMs(input, segment)));
   return Number.isFinite(untilMs) ? { kind: 'settling', untilMs } : undefined;
 }
@@ -357,7 +363,12 @@ function dueMs({ createdAtMs, isSearching }: RunningSearch): number {
   return createdAtMs === undefined || !isSearching ? Number.POSITIVE_INFINITY : createdAtMs + longestSearchMs;
 }
 
-function nextChangeMs(input: ExportDecideInput, going: readonly RunningSearch[], free: readonly Segment[]): number {
+function nextChangeMs(
+  input: ExportDecideInput,
+  going: readonly RunningSearch[],
+  free: readonly Segment[],
+  current: CurrentDelays,
+): number {
   const { now, limits, troubleUntilMs } = input;
   const { wallMs, monotonicMs } = now;
   const delays = [
@@ -366,7 +377,7 @@ function nextChangeMs(input: ExportDecideInput, going: readonly RunningSearch[],
     ...(isOneOfSeveral(input) ? [input.yieldsUntilMs - monotonicMs, input.replacesFirstAtMs - monotonicMs] : []),
     ...going.map((search) => dueMs(search) - monotonicMs),
     ...free.map((segment) => settledAtMs(input, segment) - wallMs),
-    ...free.map((segment) => (delayOf(input, segment)?.untilMs ?? Number.POSITIVE_INFINITY) - monotonicMs),
+    ...free.map((segment) => (delayOf(current, segment)?.untilMs ?? Number.POSITIVE_INFINITY) - monotonicMs),
   ];
   return least(delays.filter((delayMs) => delayMs > 0));
 }

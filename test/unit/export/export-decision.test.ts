@@ -303,6 +303,28 @@ describe('the reason for waiting', () => {
     else expect(waitsFor).toBeUndefined();
   });
 
+  test('is the first of several current delays of an interval', () => {
+    const delays = [delay(0, now.monotonicMs), delay(0, laterMs), delay(0)];
+    const { waitsFor } = decideExport(input({ plan: { boundariesMs: [0, 100] }, delays }));
+    expect(waitsFor).toEqual({ kind: 'retry', delays: [delay(0, laterMs)] });
+  });
+
+  test('reads each delay only a few times, however many intervals are delayed', () => {
+    const segments = Array.from({ length: 1_000 }, (_, segment) => segment);
+    let reads = 0;
+    const delays = segments.map((segment) => ({
+      ...delay(segment, segment % 2 === 0 ? laterMs : undefined),
+      get segment() {
+        reads++;
+        return segment;
+      },
+    }));
+    const plan = { boundariesMs: [...segments, segments.length].map((boundary) => 100 * boundary) };
+    const { waitsFor } = decideExport(input({ plan, delays }));
+    expect(reads).toBeLessThan(5 * segments.length);
+    expect(waitsFor).toEqual({ kind: 'retry', delays: delays.filter(({ untilMs }) => untilMs !== undefined) });
+  });
+
   test.each<[string, ExportDecideInput, number]>([
     ['until a change, if nothing else is due', input(), Number.POSITIVE_INFINITY],
     ['until a range has settled', input({ now: { ...now, wallMs: 50 } }), 1_050],
