@@ -111,15 +111,17 @@ export function totalsOf(intervals: readonly CommitRecord[]): ManifestTotals {
 /**
  * Writes the manifest, or returns an existing manifest with the same commit records. Throws the error
  * `destination.damaged` if an existing manifest has other commit records.
+ * @param content the encoded manifest, if the caller already has it
  */
 export async function writeManifest(
   destination: Destination,
   layout: ExportLayout,
   manifest: Manifest,
+  content = manifestKind.encode(manifest),
 ): Promise<Manifest> {
-  const { length } = manifestKind.encode(manifest);
+  const { length } = content;
   if (length > largestManifestBytes) throw tooManyIntervals(layout, manifest, length);
-  const existing = await manifestKind.storeOnce(destination, layout.manifest, manifest);
+  const existing = await manifestKind.storeOnce(destination, layout.manifest, manifest, content);
   if (existing === manifest) return manifest;
   const proofs = possibleProofs(manifest.intervals, await readVerdicts(destination, layout));
   const isPossible = proofs.some((proof) => sameValue(existing, { ...manifest, complete: isWhole(proof), proof }));

@@ -100,10 +100,12 @@ export class StoredKind<T extends object> {
     return content && this.decode(name, content);
   }
 
-  /** Writes the object if it does not exist, and returns the stored object. The call can be retried after an error. */
-  async storeOnce(destination: Destination, name: string, ours: T): Promise<T> {
+  /**
+   * Writes the object if it does not exist, and returns the stored object. The call can be retried after an error.
+   * @param content the encoded object, if the caller already has it
+   */
+  async storeOnce(destination: Destination, name: string, ours: T, content = this.encode(ours)): Promise<T> {
     const { maxBytes = largestObjectBytes } = this.#options;
-    const content = this.encode(ours);
     // A larger object could not be read back.
     if (content.length > maxBytes) throw tooLarge(name, String(content.length), maxBytes);
     if ((await destination.create(name, content)) === 'created') return ours;

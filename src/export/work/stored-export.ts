@@ -168,8 +168,11 @@ export class StoredExport {
     const listed = await this.#listed();
     await checkFiles(this.destination, layout, coverage.intervals, listed);
     const ours = manifestOf(identity, coverage, verdicts);
-    const manifest = await crossing('export.manifest', () => writeManifest(this.destination, layout, ours));
-    return this.#complete(manifest, listed, coverage.voided);
+    // The manifest of a large export has many megabytes, so it is encoded only once.
+    const content = manifestKind.encode(ours);
+    const manifest = await crossing('export.manifest', () => writeManifest(this.destination, layout, ours, content));
+    const stored = manifest === ours ? content : manifestKind.encode(manifest);
+    return this.#complete(manifest, stored, listed, coverage.voided);
   }
 
   /** Checks the existing export manifest, because users may have changed it or removed files. */
@@ -178,7 +181,7 @@ export class StoredExport {
     checkManifest(manifest, identity, layout);
     const listed = await this.#listed();
     await checkFiles(this.destination, layout, manifest.intervals, listed, layout.manifest);
-    return this.#complete(manifest, listed, await this.#voided());
+    return this.#complete(manifest, manifestKind.encode(manifest), listed, await this.#voided());
   }
 
   /**
@@ -204,10 +207,15 @@ export class StoredExport {
    * Removes files that no commit record lists, and then returns the existing manifest. Such files remain if a process
    * ends right after writing the manifest.
    */
-  async #complete(manifest: Manifest, listed: ListedFiles, voided: readonly CommitRecord[]): Promise<StoredManifest> {
+  async #complete(
+    manifest: Manifest,
+    content: Uint8Array,
+    listed: ListedFiles,
+    voided: readonly CommitRecord[],
+  ): Promise<StoredManifest> {
     const { layout } = this.#definition;
+    const sha256 = manifestSha256(content);
     await removeStrays(this.destination, layout, { intervals: manifest.intervals, voided }, listed);
-    const sha256 = manifestSha256(manifestKind.encode(manifest));
     return { url: `${this.destination.url}/${layout.manifest}`, sha256, manifest };
   }
 }

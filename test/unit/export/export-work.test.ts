@@ -1,9 +1,9 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { LogfleetError } from '../../../src/base/errors.ts';
 import { silentLogger } from '../../../src/base/log.ts';
 import { hourMs } from '../../../src/base/time-units.ts';
 import { type CommitRecord, commit, recordKind } from '../../../src/destination/commit-record.ts';
-import { type Manifest, manifestKind, totalsOf } from '../../../src/destination/manifest.ts';
+import { type Manifest, manifestKind, manifestSha256, totalsOf } from '../../../src/destination/manifest.ts';
 import { storePlanOnce } from '../../../src/destination/plan-object.ts';
 import type { Destination } from '../../../src/destination/store/destination.ts';
 import { destinationError } from '../../../src/destination/store/destination-error.ts';
@@ -205,6 +205,18 @@ describe('an export', () => {
     const content = world.destination.objects.get(manifestName);
     expect(content && manifestKind.decode(manifestName, content)).toEqual(view.manifest?.manifest);
     expect(view.manifest?.url).toBe(`memory://test/${manifestName}`);
+  });
+
+  test('encodes its manifest once', async () => {
+    const world = new WorkWorld();
+    await world.advance();
+    onTestFinished(() => void vi.restoreAllMocks());
+    const encode = vi.spyOn(manifestKind, 'encode');
+    await world.commit(1);
+    await world.commit(2);
+    const { manifest } = await world.commit(0);
+    expect(encode).toHaveBeenCalledTimes(1);
+    expect(manifest?.sha256).toBe(manifestSha256(world.destination.objects.get(manifestName) ?? Buffer.of()));
   });
 
   test('E3: continues from the records at the destination, and from nothing else', async () => {
