@@ -6,8 +6,11 @@
 import { Cron, CronPattern } from 'croner';
 import { dayMs, minuteMs } from './time-units.ts';
 
-/** Maximum number of days in a schedule's cache, enough for more than a year. A full cache is cleared. */
-const maxDays = 500;
+/**
+ * Maximum number of days in a schedule's cache. A full cache is cleared. The cache is large enough to count 1,000 pending
+ * runs of a daily schedule.
+ */
+const maxDays = 1_500;
 
 /** Parsed cron schedule, in local times without a time zone. */
 export class CronSchedule {

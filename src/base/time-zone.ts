@@ -12,8 +12,11 @@ const maxZones = 1_000;
  * compared. If the two offsets differ, clocks change near that time.
  */
 const changeDistanceMs = 36 * hourMs;
-/** Maximum number of days in each cache of a time zone. A cache that reaches this size is cleared. */
-const maxDays = 500;
+/**
+ * Maximum number of days in each cache of a time zone. A full cache is cleared. Each cache is large enough to count 1,000
+ * pending runs of a daily schedule.
+ */
+const maxDays = 1_500;
 
 const zones = new Map<string, TimeZone | undefined>();
 

@@ -19,7 +19,8 @@ const latestMs = Date.UTC(9999, 11, 31);
 const maxCalendars = 100;
 
 /**
- * Cache of recently used calendars. Equal cron schedules share a calendar, because each calendar takes 80 KB of memory.
+ * Cache of recently used calendars. Equal cron schedules share a calendar, because a calendar can take more than 100 KB
+ * of memory.
  */
 export class TickCalendars {
   readonly #recent = new Map<string, TickCalendar>();

@@ -1,8 +1,9 @@
+import { Cron } from 'croner';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { SearchExport, SearchExportSchedule } from '../../../src/api/kinds.ts';
 import type { TimeRange } from '../../../src/base/time-range.ts';
-import { hourMs } from '../../../src/base/time-units.ts';
+import { dayMs, hourMs } from '../../../src/base/time-units.ts';
 import { type TimeZone, timeZone } from '../../../src/base/time-zone.ts';
 import { runName, runTimes } from '../../../src/schedule/run-name.ts';
 import {
@@ -96,6 +97,22 @@ describe('decideSchedule', () => {
     expect(decide(1, given)).toMatchObject({ create: [], pending: 0, nextDueMs: midnightMs + 1.25 * hourMs });
     expect(created(decide(1, { ...given, covered: [] }))).toEqual([-1]);
     expect(created(decide(1.25, given))).toEqual([0]);
+  });
+
+  it('remembers the days of 1,000 pending daily runs until the next decision', () => {
+    const calendar = new TickCalendar('0 3 * * *', timeZone('Europe/Berlin') as TimeZone);
+    const settings = { calendar, startMs: midnightMs - 3 * 365 * dayMs };
+    const first = decide(10, { settings });
+    const computed = [
+      vi.spyOn(Intl.DateTimeFormat.prototype, 'formatToParts'),
+      vi.spyOn(Cron.prototype, 'nextRun'),
+    ] as const;
+    const second = decide(10, { settings });
+    const calls = computed.map(({ mock }) => mock.calls.length);
+    for (const each of computed) each.mockRestore();
+    expect(first.pending).toBe(1_000);
+    expect(second).toEqual(first);
+    expect(calls).toEqual([0, 0]);
   });
 
   it('ends only once settleDelay has passed since its endTime', () => {
