@@ -6,6 +6,7 @@
  * Access keys of Amazon S3 and of Azure storage accounts are not sent, because they only sign requests.
  */
 import { connectionEntries } from '../base/connection-string.ts';
+import { withoutTrailingSlashes } from '../base/trailing-slashes.ts';
 import type { Explanation } from './finding.ts';
 import { azureMembers, endpointMember } from './secret-manifest.ts';
 
@@ -71,5 +72,5 @@ function names(secret: SecretTexts, url: URL): boolean {
 }
 
 function plain(url: URL | null): string | undefined {
-  return url?.href.replace(/\/+$/, '');
+  return url ? withoutTrailingSlashes(url.href) : undefined;
 }

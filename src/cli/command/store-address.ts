@@ -3,6 +3,7 @@
  * `https://ACCOUNT.blob.core.windows.net/CONTAINER/FOLDER`.
  */
 import { shellWord } from '../../base/shell-word.ts';
+import { withoutTrailingSlashes } from '../../base/trailing-slashes.ts';
 import type { CommandContext } from './context.ts';
 import type { StoreOptions } from './options.ts';
 import { UsageError } from './usage-error.ts';
@@ -41,7 +42,7 @@ function readContainerAddress(text: string, endpoint: string | undefined): Store
       `'${address}' is not the address of a folder in Azure Blob Storage; write the address without a user name, ? or #`,
     );
   }
-  const service = endpoint?.replace(/\/+$/, '') ?? url.origin;
+  const service = endpoint === undefined ? url.origin : withoutTrailingSlashes(endpoint);
   if (endpoint !== undefined && !text.startsWith(`${service}/`))
     throw new UsageError(`'${text}' is not below --endpoint ${service}: change the address or --endpoint`);
   const path = endpoint === undefined ? url.pathname.slice(1) : text.slice(service.length + 1);

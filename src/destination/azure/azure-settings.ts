@@ -1,6 +1,7 @@
 /** Settings for an Azure Blob Storage container. */
 import { connectionEntries } from '../../base/connection-string.ts';
 import { SecretText } from '../../base/secret-text.ts';
+import { withoutTrailingSlashes } from '../../base/trailing-slashes.ts';
 import { destinationError } from '../store/destination-error.ts';
 import { folderSegments } from '../store/object-name.ts';
 import { checkEndpoint, checkName } from '../store/store-endpoint.ts';
@@ -52,7 +53,7 @@ export function checkAzureSettings({ account, endpoint, container, root, insecur
 
 /** Returns the URL of the account's blob service, without a trailing slash. */
 export function serviceAddress({ account, endpoint }: Pick<AzureSettings, 'account' | 'endpoint'>): string {
-  return (endpoint ?? `https://${account}.blob.core.windows.net`).replace(/\/+$/, '');
+  return withoutTrailingSlashes(endpoint ?? `https://${account}.blob.core.windows.net`);
 }
 
 /** Reads the credentials from a connection string. Returns undefined if the string contains none. */

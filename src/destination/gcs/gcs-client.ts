@@ -9,6 +9,7 @@ import { unlessAborted } from '../../base/aborted.ts';
 import { type Clock, sleep } from '../../base/clock.ts';
 import { type Environment, proxyCredentials } from '../../base/proxy-environment.ts';
 import { doubledMs } from '../../base/retry-delay.ts';
+import { withoutTrailingSlashes } from '../../base/trailing-slashes.ts';
 import { inPieces } from '../store/body-pieces.ts';
 import { readResponse } from '../store/read-object.ts';
 import { maxConnections, storeProxy } from '../store/store-endpoint.ts';
@@ -64,7 +65,7 @@ export class GcsClient {
 
   constructor(options: GcsClientOptions) {
     const { settings, clock } = options;
-    this.#endpoint = (settings.endpoint ?? defaultEndpoint).replace(/\/+$/, '');
+    this.#endpoint = withoutTrailingSlashes(settings.endpoint ?? defaultEndpoint);
     this.#authorization = authorizationOf(settings, this.#endpoint);
     this.#dispatcher = dispatcherFor(new URL(this.#endpoint), options);
     this.#clock = clock;

@@ -14,6 +14,7 @@ import { unlessAborted } from '../../base/aborted.ts';
 import { sameValue } from '../../base/canonical-text.ts';
 import type { Clock } from '../../base/clock.ts';
 import { failure, type LogfleetError, messageOf } from '../../base/errors.ts';
+import { withoutTrailingSlashes } from '../../base/trailing-slashes.ts';
 import type {
   ClusterCredentials,
   ClusterTarget,
@@ -58,7 +59,7 @@ export class UndiciKubeApi implements KubeApi {
     this.#target = target;
     this.#clock = clock;
     this.#origin = url.origin;
-    this.#basePath = url.pathname.replace(/\/+$/, '');
+    this.#basePath = withoutTrailingSlashes(url.pathname);
   }
 
   async request(request: KubeRequest): Promise<KubeResponse> {

@@ -1,6 +1,7 @@
 /**
  * Base address of the service, including the prefix `/api`. Only HTTPS is supported (section 5.2 of docs/service.md).
  */
+import { withoutTrailingSlashes } from '../../base/trailing-slashes.ts';
 
 export interface ServiceAddress {
   /** Origin of the service, such as `https://host:port`, in lower case. */
@@ -32,8 +33,7 @@ export function parseServiceAddress(text: string): ParsedAddress {
       `put the user name and password in accessId and accessKey; ${example}`,
     );
   if (url.search || url.hash) return problem('has a query or a fragment');
-  // The lookbehind tries each run of slashes once, so that the time is proportional to the length of the text.
-  const basePath = url.pathname.replace(/(?<!\/)\/+$/, '');
+  const basePath = withoutTrailingSlashes(url.pathname);
   if (/\/v\d+(\/|$)/.test(basePath))
     return problem('continues after its /api prefix', `leave out /v1 and everything after it; ${example}`);
   return { kind: 'address', address: { origin: url.origin, basePath } };

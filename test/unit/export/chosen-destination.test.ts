@@ -269,6 +269,7 @@ describe('an endpoint', () => {
     ['gcs', 'https://logs.blob.core.windows.net', { serviceAccountKey }],
     ['gcs', foreign, { serviceAccountKey, endpoint: 'https://other.example.com' }],
     ['gcs', 'http://store.example.com', { serviceAccountKey, endpoint: foreign }],
+    ['gcs', foreign, { serviceAccountKey, endpoint: `${foreign}${'/'.repeat(800_000)}a` }],
     ['azureBlob', foreign, { sasToken: 'sig=a' }],
     ['azureBlob', foreign, { sasToken: 'sig=a', accountName: 'logs', accountKey: 'key' }],
     ['azureBlob', foreign, { connectionString: 'SharedAccessSignature=sig=a' }],
