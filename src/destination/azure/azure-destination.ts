@@ -10,6 +10,11 @@ import { AzureUpload, unlessBlobExists } from './azure-upload.ts';
 
 /** Maximum number of times that an interrupted download is resumed. */
 const maxRetryRequests = 4;
+/**
+ * Maximum number of blobs per page of a listing. Azure's own maximum is 5,000, but such a page could be larger than
+ * `maxResponseBytes`.
+ */
+const pageSize = 1_000;
 /** Maximum time in ms between two chunks of a download. */
 const silenceTimeoutMs = 60_000;
 
@@ -133,9 +138,12 @@ export class AzureDestination extends ObjectStore<AzureSettings> {
 
   async *#items(prefix: string, includeUncommitedBlobs: boolean): AsyncIterable<BlobItem> {
     const options = { prefix, includeMetadata: true, includeUncommitedBlobs };
-    for await (const item of this.#connection.container.listBlobsFlat(options)) {
-      // Skips folder markers, which Azure may list as blobs without content.
-      if (item.metadata?.['hdi_isfolder'] !== 'true' && !item.name.endsWith('/')) yield item;
+    const pages = this.#connection.container.listBlobsFlat(options).byPage({ maxPageSize: pageSize });
+    for await (const { segment } of pages) {
+      for (const item of segment.blobItems) {
+        // Skips folder markers, which Azure may list as blobs without content.
+        if (item.metadata?.['hdi_isfolder'] !== 'true' && !item.name.endsWith('/')) yield item;
+      }
     }
   }
 

@@ -4,8 +4,11 @@ import { largestObjectBytes } from './destination.ts';
 import { tooLarge } from './destination-error.ts';
 import { tooLargeCode } from './store-error.ts';
 
-/** Maximum size in bytes of a successful response, such as a page of a listing. */
-export const maxResponseBytes: number = 16 * 1_048_576;
+/**
+ * Maximum size in bytes of a successful response, such as a page of a listing. A parsed page can take 40 times as much
+ * memory as its text.
+ */
+export const maxResponseBytes: number = 4 * 1_048_576;
 /** Maximum size in bytes of an error response. */
 const maxErrorBytes = 65_536;
 

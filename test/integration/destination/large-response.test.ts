@@ -40,14 +40,19 @@ function settingsOf(kind: 's3' | 'azureBlob' | 'gcs', endpoint: string): Destina
   }
 }
 
-/** Opens a store that sends the same large body in all responses. `sent` returns the number of bytes that it has sent. */
+/**
+ * Opens a store that sends the same large body in all responses. `paths` contains the path and query of each request,
+ * and `sent` returns the number of bytes that the store has sent.
+ */
 async function largeStore(kind: 's3' | 'azureBlob' | 'gcs', status: number) {
   let sentBytes = 0;
+  const paths: string[] = [];
   function* body() {
     const chunk = Buffer.alloc(mebibyte / 16, ' ');
     for (sentBytes = 0; sentBytes < totalBytes; sentBytes += chunk.length) yield chunk;
   }
-  const server = createServer((_, response) => {
+  const server = createServer(({ url = '' }, response) => {
+    paths.push(url);
     response.writeHead(status);
     Readable.from(body()).pipe(response);
   }).listen(0, '127.0.0.1');
@@ -59,7 +64,7 @@ async function largeStore(kind: 's3' | 'azureBlob' | 'gcs', status: number) {
     await destination.close();
     server.close().closeAllConnections();
   });
-  return { destination, sent: () => sentBytes };
+  return { destination, paths, sent: () => sentBytes };
 }
 
 describe.each(['s3', 'azureBlob', 'gcs'] as const)('a store of the kind %s', (kind) => {
@@ -67,7 +72,7 @@ describe.each(['s3', 'azureBlob', 'gcs'] as const)('a store of the kind %s', (ki
     const { destination, sent } = await largeStore(kind, 200);
     await expect(drain(destination.list(''))).rejects.toMatchObject({
       code: 'destination.invalid',
-      message: expect.stringContaining('ResponseTooLarge: the response has more than 16777216 bytes'),
+      message: expect.stringContaining('ResponseTooLarge: the response has more than 4194304 bytes'),
     });
     expect(sent()).toBeLessThan(totalBytes);
   });
@@ -80,4 +85,10 @@ describe.each(['s3', 'azureBlob', 'gcs'] as const)('a store of the kind %s', (ki
     await expect(response).rejects.toMatchObject({ code });
     expect(sent()).toBeLessThan(totalBytes);
   });
+});
+
+test('Azure gets requests for 1,000 blobs per page, because a page of 5,000 blobs could be too large', async () => {
+  const { destination, paths } = await largeStore('azureBlob', 403);
+  await expect(drain(destination.list(''))).rejects.toMatchObject({ code: 'destination.invalid' });
+  expect(paths).toEqual([expect.stringContaining('maxresults=1000')]);
 });
