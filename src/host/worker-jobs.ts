@@ -68,6 +68,10 @@ export interface WorkerJobs {
   problem(): LogfleetError | undefined;
   jobs(): Iterable<WorkerJob>;
   pods(): Iterable<WorkerPod>;
+  /** Returns the Jobs whose label names this export's uid. */
+  jobsOf(exportUid: string): readonly WorkerJob[];
+  /** Returns the pods whose label names this export's uid. */
+  podsOf(exportUid: string): readonly WorkerPod[];
   /**
    * Calls `listener` with the export's uid when a Job or pod changes. Returns a function that unsubscribes the
    * listener.

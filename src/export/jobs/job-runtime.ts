@@ -19,7 +19,7 @@ import { type Result, requeue } from '../../controller/reconciler.ts';
 import { unconfirmedRequest } from '../../controller/status-text.ts';
 import type { StatusWriter } from '../../controller/status-writer.ts';
 import type { ResourceKey } from '../../host/host.ts';
-import { exportLabel, jobNameLabel, type WorkerJob, type WorkerJobs } from '../../host/worker-jobs.ts';
+import { jobNameLabel, type WorkerJob, type WorkerJobs, type WorkerPod } from '../../host/worker-jobs.ts';
 import type { DestinationChoice } from '../resource/chosen-destination.ts';
 import {
   type RuntimeOptions,
@@ -216,8 +216,8 @@ export class JobRuntime {
     if (!store.synced()) throw listProblem(store);
     const pausedBy = host.settings().pausedBy ?? pausedByOf(resource);
     if (pausedBy === undefined) return this.#followJob(resource, store, shares, isAsked);
-    for (const job of this.#jobs(store))
-      if (!readEnd(job, store) || !isOfRun(job.metadata.name, resource)) await store.remove(job);
+    for (const job of store.jobsOf(this.uid))
+      if (!this.#hasEnded(job, store) || !isOfRun(job.metadata.name, resource)) await store.remove(job);
     // A failed export has nothing to pause, and must not get another Job when it is resumed.
     const failed = failureOf(ofRun(resource));
     return failed ?? { health: exportHealth({ pausedBy, wording: resourceWording }) };
@@ -225,13 +225,13 @@ export class JobRuntime {
 
   async #followJob(resource: SearchExport, store: WorkerJobs, shares: JobShares, isAsked: boolean): Promise<Found> {
     const { account, identity, problem } = await this.#resolve(resource, store);
-    const jobs = this.#jobs(store);
+    const jobs = store.jobsOf(this.uid);
     const job = jobs.find((each) => this.#isKept(each, resource, store, identity));
     // If the Secrets cannot be read, only ended Jobs of earlier runs are deleted, because other Jobs may still be
     // needed.
     const obsolete = identity
       ? jobs
-      : jobs.filter((each) => readEnd(each, store) && !isOfRun(each.metadata.name, resource));
+      : jobs.filter((each) => this.#hasEnded(each, store) && !isOfRun(each.metadata.name, resource));
     await this.#removeOthers(obsolete, job, store);
     const shown = ofRun(resource);
     const ofSameCause = !identity || shown?.kubernetesJob?.name === jobName(identity) ? shown : undefined;
@@ -286,7 +286,7 @@ export class JobRuntime {
     const hasResult = state?.phase === 'complete' || state?.phase === 'failed';
     if (hasResult && !isOfRun(name, resource)) return false;
     const isDeleted = this.#isDeleted(job);
-    if (!readEnd(job, store)) {
+    if (!this.#hasEnded(job, store)) {
       const user = readShare(annotations)?.user;
       return !isDeleted && (!user || !identity || user === identity.share.user);
     }
@@ -319,7 +319,7 @@ export class JobRuntime {
     const { job, delayMs } = found;
     if (job === undefined) return { ...found, stall, former: shown?.kubernetesJob };
     const store = this.#options.host.workerJobs;
-    const pods = store ? podsOf(store, { namespace: this.key.namespace, name: job }) : [];
+    const pods = store ? this.#podsOf({ namespace: this.key.namespace, name: job }, store) : [];
     const startsMs = pods.flatMap(({ status: { containerStatuses = [] } }) =>
       containerStatuses.flatMap(({ state }) => (state?.running ? Date.parse(state.running.startedAt) : [])),
     );
@@ -328,7 +328,7 @@ export class JobRuntime {
   }
 
   #show({ status }: SearchExport, job: WorkerJob, store: WorkerJobs): Found {
-    const state = readJob(job, podsOf(store, job.metadata), status?.workers);
+    const state = readJob(job, this.#podsOf(job.metadata, store), status?.workers);
     const { report, reason, message, phase, isHeldUp } = state;
     const found = { job: job.metadata.name, state };
     if (phase === 'running' || phase === 'waiting') {
@@ -453,11 +453,19 @@ export class JobRuntime {
 
   /** Returns true while a pod of the export is running or may start. */
   #hasPods(store: WorkerJobs): boolean {
-    return [...store.pods()].some((pod) => pod.metadata.labels[exportLabel] === this.uid && !isPodEnded(pod));
+    return store.podsOf(this.uid).some((pod) => !isPodEnded(pod));
   }
 
-  #jobs(store: WorkerJobs): readonly WorkerJob[] {
-    return [...store.jobs()].filter(({ metadata }) => metadata.labels[exportLabel] === this.uid);
+  /** Returns the pods of one of the export's Jobs. */
+  #podsOf({ namespace, name }: ResourceKey, store: WorkerJobs): readonly WorkerPod[] {
+    const ofExport = store.podsOf(this.uid);
+    return ofExport.filter(
+      ({ metadata: { namespace: own, labels } }) => own === namespace && labels[jobNameLabel] === name,
+    );
+  }
+
+  #hasEnded(job: WorkerJob, store: WorkerJobs): boolean {
+    return hasEnded(job, this.#podsOf(job.metadata, store));
   }
 
   /** Makes a stalled export wait for a change to its Secrets (C2). */
@@ -526,17 +534,6 @@ function waiting(reason: string, message: string): ExportHealth {
 function fewerText({ workers }: HeldShare, wanted: HeldShare): string {
   if (workers === wanted.workers) return '';
   return ` It has ${workers} instead of ${wanted.workers} workers, because other Jobs are using the rest of the request limits.`;
-}
-
-function readEnd(job: WorkerJob, store: WorkerJobs): boolean {
-  return hasEnded(job, podsOf(store, job.metadata));
-}
-
-/** Returns the pods of a Job. */
-function podsOf(store: WorkerJobs, { namespace, name }: ResourceKey) {
-  return [...store.pods()].filter(
-    ({ metadata }) => metadata.namespace === namespace && metadata.labels[jobNameLabel] === name,
-  );
 }
 
 function healthOf({ end, reason, message: text }: WorkerReport): ExportHealth {

@@ -4,6 +4,7 @@
  */
 
 import { hasCode, type LogfleetError } from '../../base/errors.ts';
+import { getOrAdd } from '../../base/get-or-add.ts';
 import { keyText } from '../../base/key-text.ts';
 import { Listeners } from '../../base/listeners.ts';
 import type { Ports } from '../../base/ports.ts';
@@ -82,6 +83,14 @@ export class KubernetesWorkerJobs implements WorkerJobs {
     return this.#pods.cache.list();
   }
 
+  jobsOf(exportUid: string): readonly WorkerJob[] {
+    return this.#jobs.of(exportUid);
+  }
+
+  podsOf(exportUid: string): readonly WorkerPod[] {
+    return this.#pods.of(exportUid);
+  }
+
   subscribe(listener: (exportUid: string) => void): () => void {
     return this.#listeners.add(listener);
   }
@@ -137,6 +146,8 @@ class WatchedResources<R extends WorkerJob | WorkerPod> {
    * with this uid.
    */
   readonly #uids = new Map<string, string>();
+  /** Jobs or pods by the uid of their export. The keys of the inner maps are namespaces and names. */
+  readonly #byExport = new Map<string, Map<string, R>>();
 
   constructor(options: WorkerJobStoreOptions, plural: 'jobs' | 'pods', announce: (exportUid: string) => void) {
     const { scopes, log } = options;
@@ -148,10 +159,7 @@ class WatchedResources<R extends WorkerJob | WorkerPod> {
       return new Reflector<R>({ ...options, path, query, scope, cache: this.cache, decode: decodeOne });
     });
     this.cache.subscribe((key) => {
-      const name = keyText(key);
-      const uid = this.cache.get(key)?.metadata.labels[exportLabel] ?? this.#uids.get(name);
-      if (this.cache.get(key) && uid !== undefined) this.#uids.set(name, uid);
-      else this.#uids.delete(name);
+      const uid = this.#follow(key);
       if (uid !== undefined) announce(uid);
     });
   }
@@ -164,6 +172,32 @@ class WatchedResources<R extends WorkerJob | WorkerPod> {
   /** List for which a new leader is still waiting. */
   get awaited(): Reflector<R> | undefined {
     return this.#reflectors.find(({ isAwaited }) => isAwaited);
+  }
+
+  /** Returns the Jobs or pods of an export. */
+  of(exportUid: string): readonly R[] {
+    return [...(this.#byExport.get(exportUid)?.values() ?? [])];
+  }
+
+  /** Updates the maps after a change to a Job or pod. Returns the uid of the export to which the Job or pod belongs. */
+  #follow(key: ResourceKey): string | undefined {
+    const name = keyText(key);
+    const resource = this.cache.get(key);
+    const formerUid = this.#uids.get(name);
+    const uid = resource?.metadata.labels[exportLabel];
+    if (formerUid !== undefined && formerUid !== uid) this.#forget(name, formerUid);
+    if (resource && uid !== undefined) {
+      this.#uids.set(name, uid);
+      getOrAdd(this.#byExport, uid, () => new Map<string, R>()).set(name, resource);
+    }
+    return uid ?? formerUid;
+  }
+
+  #forget(name: string, exportUid: string): void {
+    this.#uids.delete(name);
+    const own = this.#byExport.get(exportUid);
+    own?.delete(name);
+    if (own?.size === 0) this.#byExport.delete(exportUid);
   }
 
   async run(signal: AbortSignal): Promise<void> {

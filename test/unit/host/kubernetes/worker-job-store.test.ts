@@ -33,6 +33,32 @@ test('a list of Jobs that fails is reported until it succeeds', async () => {
   expect([isListed, jobs.unlisted(), jobs.problem()]).toEqual([true, undefined, undefined]);
 });
 
+test('the Jobs and pods of an export are found by its uid, also after a change of the label and a deletion', async () => {
+  const { world, jobs } = followed(() => undefined);
+  const create = (plural: 'jobs' | 'pods', name: string, uid: string) =>
+    world.server.create(objectPath(plural, 'logging'), { metadata: { name, labels: { [exportLabel]: uid } } });
+  const found = (uid: string) =>
+    [jobs.jobsOf(uid), jobs.podsOf(uid)].map((all) => all.map((each) => each.metadata.name));
+  create('jobs', 'first', 'u1');
+  create('jobs', 'second', 'u1');
+  create('pods', 'pod', 'u1');
+  create('jobs', 'other', 'u2');
+  await world.clock.advance(1_000);
+  expect([found('u1'), found('u2')]).toEqual([
+    [['first', 'second'], ['pod']],
+    [['other'], []],
+  ]);
+  world.server.patch(objectPath('jobs', 'logging', 'first'), { metadata: { labels: { [exportLabel]: 'u2' } } });
+  world.server.patch(`${objectPath('pods', 'logging', 'pod')}/status`, { status: { phase: 'Running' } });
+  world.server.remove(objectPath('jobs', 'logging', 'other'));
+  await world.clock.advance(1_000);
+  expect([found('u1'), found('u2')]).toEqual([
+    [['second'], ['pod']],
+    [['first'], []],
+  ]);
+  expect(jobs.podsOf('u1')[0]?.status.phase).toBe('Running');
+});
+
 test('a namespace without rights does not end the wait for the Jobs of another namespace', async () => {
   let status: number | undefined = 500;
   const { world, jobs } = followed((namespace) => (namespace === 'other' ? 403 : status));
