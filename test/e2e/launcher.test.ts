@@ -178,6 +178,7 @@ describe('--help', () => {
       'src/base/shell-word.ts',
       'src/base/time-text.ts',
       'src/base/time-units.ts',
+      'src/base/trailing-slashes.ts',
       'src/cli/command/context.ts',
       'src/cli/command/flags.ts',
       'src/cli/command/invocation.ts',
