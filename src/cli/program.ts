@@ -181,7 +181,11 @@ async function statusOf(error: unknown, run: CommandRun, context: CommandContext
   if (run.logsJson) {
     const { createJsonLogger } = await import('../base/json-log.ts');
     createJsonLogger({ level: 'error', output: context.stderr }).error(`${titleOf(run.command)} failed`, { error });
-  } else context.stderr.write(await renderFailure(error, run.command));
+  } else {
+    const { printable } = await import('./render/text.ts');
+    const lines = renderFailure(error, run.command).split('\n');
+    context.stderr.write(lines.map(printable).join('\n'));
+  }
   const isInput = error instanceof LogfleetError && (isUsage(error) || unusableInput.includes(error.code));
   return isInput ? exitStatus.usage : run.failed;
 }
@@ -191,11 +195,9 @@ function isUsage({ reason }: LogfleetError): boolean {
 }
 
 /** Returns the text for stderr about an error that ended the command. */
-async function renderFailure(error: unknown, command: string): Promise<string> {
+function renderFailure(error: unknown, command: string): string {
   if (error instanceof LogfleetError && error.handling.kind !== 'bug') {
-    const { printable } = await import('./render/text.ts');
-    const message = error.message.split('\n').map(printable).join('\n');
-    return `${titleOf(command)}: ${message}\n${isUsage(error) ? helpHint(command) : ''}`;
+    return `${titleOf(command)}: ${error.message}\n${isUsage(error) ? helpHint(command) : ''}`;
   }
   const trace = error instanceof Error ? (error.stack ?? error.message) : String(error);
   return `${titleOf(command)}: this is a bug in logfleet. Please report it with this stack trace:\n${trace}\n`;

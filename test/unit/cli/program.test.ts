@@ -295,6 +295,8 @@ describe('the exit status', () => {
   test('comes with a message without control characters other than line breaks', async () => {
     vi.mocked(getCommand).mockRejectedValueOnce(new UsageError('one \u001b[31mproblem\nand another'));
     expect((await run('get')).stderr).toBe('logfleet get: one  [31mproblem\nand another\nSee logfleet get --help.\n');
+    vi.mocked(getCommand).mockRejectedValueOnce(new SyntaxError('unexpected token \u001b[31m'));
+    expect((await run('get')).stderr).toMatch(/\nSyntaxError: unexpected token {2}\[31m\n {4}at /);
   });
 
   test.each([
