@@ -61,8 +61,9 @@ async function readFrom(
 
 function warnOfOmitted({ omittedVersion }: ReadFleet, { stderr }: CommandContext): void {
   if (omittedVersion === undefined) return;
+  const version = printable(omittedVersion);
   stderr.write(
-    `warning: the service offers only the build ${omittedVersion}, so its list may omit collectors that run ${omittedVersion}\n`,
+    `warning: the service offers only the build ${version}, so its list may omit collectors that run ${version}\n`,
   );
 }
 
