@@ -12,7 +12,15 @@ import type { Observation } from '../../../src/policy/rollout/decide-input.ts';
 import type { WaitCause } from '../../../src/policy/rollout/wait-cause.ts';
 import { MaintenanceCalendar } from '../../../src/policy/schedule/maintenance-calendar.ts';
 import { endedEntry, ending, moment, openEntry, type PolicyParts, policy, settings, stageRecord } from './builders.ts';
-import { type ChangedInput, fleetOf, inputOf, PolicyBench, quietState, windowsOf } from './policy-bench.ts';
+import {
+  type BenchParts,
+  type ChangedInput,
+  fleetOf,
+  inputOf,
+  PolicyBench,
+  quietState,
+  windowsOf,
+} from './policy-bench.ts';
 
 const closed = new MaintenanceCalendar({
   cutoff: '30m',
@@ -194,8 +202,8 @@ describe('for one collector', () => {
     const refusal = { cause, reason: 'Soaking', untilMs: 50 };
 
     /** Collector 1 belongs to the stage `canary`. Collector 2 does not belong to any stage that has started. */
-    const staged = (records: readonly StageRecord[], more: Among = {}) => {
-      const parts = { spec: { strategy }, header: { stages: records }, members: { canary: ['1'] } };
+    const staged = (records: readonly StageRecord[], more: Among = {}, others: BenchParts = {}) => {
+      const parts = { spec: { strategy }, header: { stages: records }, members: { canary: ['1'] }, ...others };
       const bench = new PolicyBench({ ...parts, collectors: fleetOf(2) });
       const isLastStarted = records.length === 2;
       const current = records.findIndex(({ endedAtMs }) => endedAtMs === undefined);
@@ -261,6 +269,20 @@ describe('for one collector', () => {
       const limit = { kind: 'stageLimit', stage: 'rest', max: 0 };
       expect(refusalOf(second, staged(records))).toEqual({ cause: limit, forAll: true });
       expect(refusalOf(first, staged(records))).toBeUndefined();
+    });
+
+    test('the limit of a stage that has ended does not hold back its collectors', () => {
+      expect(refusalOf(first, staged([{ ...ended, maxInProgress: 0 }, stageRecord('rest')]))).toBeUndefined();
+    });
+
+    test('a limit in percent applies to the number of collectors that the stage chose at its start', () => {
+      const input = staged([canary], {}, { members: { canary: ['1', '2'] }, entries: [openEntry()] });
+      const limited = (members: number) => {
+        const stages = [{ ...canary, members, maxInProgress: '50%' }];
+        return { ...input, state: { ...input.state, header: { ...input.state.header, stages } } };
+      };
+      expect(refusalOf(second, limited(4))).toBeUndefined();
+      expect(refusalOf(second, limited(2))?.cause).toEqual({ kind: 'stageLimit', stage: 'canary', max: 1 });
     });
   });
 
