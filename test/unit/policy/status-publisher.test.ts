@@ -204,7 +204,7 @@ describe('a write that fails', () => {
   test.each(['host.conflict', 'host.gone'])('with %s writes nothing, and is left to the host', async (code) => {
     const { publish, written, events, state, last } = world();
     state.error = error(code);
-    await publish(rolling, '0/10');
+    expect(await publish(rolling, '0/10')).toBe(1_000);
     expect([written, events]).toEqual([[], []]);
     state.error = undefined;
     await publish(rolling, '1/10');
