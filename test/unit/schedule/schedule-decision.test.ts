@@ -276,6 +276,7 @@ describe('decideSchedule', () => {
   it('creates no run for the future after the clock was ahead, and future runs use no slot', () => {
     const runs = [run(30, 'Active'), run(29, 'Active')];
     expect(created(decide(2, { runs, recorded: [span(0)] }))).toEqual([1]);
+    expect(decide(2.5, { runs, recorded: [span(0)] }).create).toEqual([span(1)]);
   });
 
   it('counts a failed run of covered time as no gap', () => {
