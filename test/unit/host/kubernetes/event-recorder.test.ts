@@ -1,6 +1,7 @@
 /** Tests that the operator creates Kubernetes Events without waiting for the API server's responses. */
 import { expect, test } from 'vitest';
 import type { OwnerRef, ResourceEvent } from '../../../../src/host/host.ts';
+import { objectPath } from '../../../../src/host/kubernetes/api-paths.ts';
 import { EventRecorder } from '../../../../src/host/kubernetes/event-recorder.ts';
 import { RecordingLogger } from '../../../support/recording-logger.ts';
 import { clientOf, createPolicy, createWorld, type KubernetesWorld, ownerOf, surroundings } from './world.ts';
@@ -18,6 +19,7 @@ function setting(): RecorderSetting {
 }
 
 interface KubeEvent {
+  readonly metadata: { readonly name: string };
   readonly reason: string;
   readonly note: string;
   readonly series?: { readonly count: number };
@@ -118,6 +120,18 @@ test.each(['before', 'after'] as const)(
     expect(events(at).map(({ series }) => series?.count)).toEqual([2]);
   },
 );
+
+test('a repeated Event is created again if Kubernetes has deleted it in the meantime', async () => {
+  const at = setting();
+  const publish = async () => {
+    at.recorder.publish(at.owner, { type: 'Warning', reason: 'Stalled', message: 'the Secret is missing' });
+    await at.world.clock.advance(15_000);
+  };
+  await publish();
+  at.world.server.remove(objectPath('events', 'logging', events(at)[0]?.metadata.name));
+  await publish();
+  expect(events(at).map(({ series }) => series?.count)).toEqual([2]);
+});
 
 test('a refused event is dropped, and later events are delivered', async () => {
   const at = setting();

@@ -131,6 +131,17 @@ test('a leader that is killed is replaced by force when its lease has expired', 
   expect(second.election.term()).toBe(1);
 });
 
+test('a lease that another program holds for longer is not taken before it expires', async () => {
+  const world = createWorld();
+  world.server.patch(path, { spec: { holderIdentity: 'other', leaseDurationSeconds: 60 } });
+  const only = new LeaseCandidate(world, 'only', 1);
+  only.election.start();
+  await world.clock.advance(59_000);
+  expect(only.election.isLeader()).toBe(false);
+  await world.clock.advance(2 * checkIntervalMs);
+  expect(only.election.isLeader()).toBe(true);
+});
+
 test('a leader that was stopped longer than its lease notices before anything else runs', async () => {
   const { world, first, second } = await pair();
   first.freeze();

@@ -74,3 +74,9 @@ test('a namespace without rights does not end the wait for the Jobs of another n
   expect(known).toEqual(['job']);
   expect(jobs.problem()).toMatchObject({ code: 'host.forbidden' });
 });
+
+test.each([403, 404])('a list of Jobs that is answered %i in all namespaces ends the wait', async (status) => {
+  const { world, jobs } = followed(() => status);
+  await world.clock.during(jobs.relist());
+  expect(jobs.problem()).toBeDefined();
+});
