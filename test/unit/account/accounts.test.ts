@@ -313,6 +313,17 @@ describe('a rejected key', () => {
     await expect(world.resolve()).resolves.toBeDefined();
   });
 
+  test('is not used again after the Secret has become invalid', async () => {
+    const world = new AccountsWorld(good);
+    world.accounts.unauthorized(key, await world.resolve(), rejection());
+    expect(await world.failure()).toMatchObject({ reason: 'Unauthorized' });
+    world.write({ ...good, accessKey: '' });
+    await world.clock.advance(5_000);
+    expect(await world.failure()).toMatchObject({ reason: 'SecretIncomplete' });
+    await world.clock.advance(30_000);
+    expect(await world.failure()).toMatchObject({ reason: 'SecretIncomplete' });
+  });
+
   test('a late rejection of the former key has no effect', async () => {
     const world = new AccountsWorld(good);
     const before = await world.resolve();
