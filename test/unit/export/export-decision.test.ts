@@ -282,6 +282,11 @@ describe('the reason for waiting', () => {
     ['is a pause', input({ running: [search(0, 0, 100)] }, { isPaused: true }), { kind: 'paused' }],
     ['is a failure that may pass', input({ troubleUntilMs: laterMs }), { kind: 'trouble' }],
     ['is maxMessages', input({ records: [record(0, 0, 100)] }, { maxMessages: 5 }), { kind: 'maxMessages' }],
+    [
+      'is maxMessages if running searches have found enough rows',
+      input({ running: [search(0, 0, 100, { messageCount: 5 })] }, { maxMessages: 5 }),
+      { kind: 'maxMessages' },
+    ],
     ['is maxBytesScanned', input({ scannedBytes: 7 }, { maxBytesScanned: 7 }), { kind: 'maxBytesScanned' }],
     ['is only the deadline after the deadline', input({}, { deadlineMs: 5, isPaused: true }), { kind: 'deadline' }],
     [

@@ -133,6 +133,26 @@ describe('a record that cannot be written (E3)', () => {
     },
   );
 
+  test.each<[string, (call: DestinationCall, attempt: number) => DestinationFailure | undefined]>([
+    [
+      'an earlier attempt may still store it',
+      (call, attempt) => (call === 'read' ? undefined : attempt === 1 ? 'away' : 'denied'),
+    ],
+    ['logfleet cannot read whether it was stored', () => 'denied'],
+  ])('keeps its files if %s', async (_, failureOf) => {
+    const world = new SearchWorld();
+    let attempts = 0;
+    world.destination.strike = (call) => {
+      if (call !== 'create' && call !== 'read') return undefined;
+      if (call === 'create') attempts++;
+      const failure = failureOf(call, attempts);
+      return failure && { failure };
+    };
+    expect(await world.search()).toMatchObject({ kind: 'failed', error: { code: 'destination.denied' } });
+    world.destination.strike = () => undefined;
+    expect(await world.leftovers()).toHaveLength(1);
+  });
+
   test('when the search is stopped may exist, so its files stay', async () => {
     const world = new SearchWorld();
     failing(world, 'create', { times: 100 });
