@@ -271,7 +271,7 @@ export class Accounts {
     if (known) {
       if (!known.namespaces.has(namespace)) {
         known.namespaces.add(namespace);
-        this.#shareBudgets();
+        this.#shareBudgets(known.account.user);
       }
       return known;
     }
@@ -299,7 +299,7 @@ export class Accounts {
       ...{ namespaces: new Set([namespace]), refusal: undefined },
     };
     this.#shared.set(fingerprint, shared);
-    this.#shareBudgets();
+    this.#shareBudgets(user);
     this.#options.log.info('credentials read', { service: serviceId, from: renderPlace(place) });
     return shared;
   }
@@ -336,8 +336,11 @@ export class Accounts {
     if (isChanged) this.#shareBudgets();
   }
 
-  #shareBudgets(): void {
-    this.#budgets.share([...this.#shared.values()].flatMap(spendersOf), [...this.#retiring].flatMap(spendersOf));
+  /** Sets the request limits of one user, or of all users if `user` is undefined. */
+  #shareBudgets(user?: string): void {
+    const spenders = (all: Iterable<Shared>) =>
+      [...all].filter(({ account }) => user === undefined || account.user === user).flatMap(spendersOf);
+    this.#budgets.share(spenders(this.#shared.values()), spenders(this.#retiring), user);
   }
 
   #retire(shared: Shared): void {
@@ -347,7 +350,7 @@ export class Accounts {
       .catch((error: unknown) => this.#options.log.warn('connections did not close', { error }))
       .finally(() => {
         this.#retiring.delete(shared);
-        this.#shareBudgets();
+        this.#shareBudgets(shared.account.user);
       });
   }
 }

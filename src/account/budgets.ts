@@ -67,12 +67,14 @@ export class Budgets {
    * flight is removed from the metrics.
    * @param leaving credentials that are no longer in any Secret, but that still have requests in flight; their limits
    * apply only if the user has no other Secret
+   * @param only user whose limits are set; undefined means all users
    */
-  share(spenders: readonly Spender[], leaving: readonly Spender[] = []): void {
+  share(spenders: readonly Spender[], leaving: readonly Spender[] = [], only?: string): void {
     const byUser = (all: readonly Spender[]) => Map.groupBy(all, ({ user }) => user);
     const [own, ended] = [byUser(spenders), byUser(leaving)];
     const jobs = this.#options.shares?.byUser();
     for (const [id, user] of this.#users) {
+      if (only !== undefined && id !== only) continue;
       this.#shareOut(user, own.get(id) ?? [], ended.get(id) ?? [], jobs?.get(id) ?? []);
     }
   }

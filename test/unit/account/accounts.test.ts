@@ -1,11 +1,12 @@
 /** Tests accounts: several Secrets for one account, changes to Secrets, and invalid Secrets. */
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type Account, Accounts } from '../../../src/account/accounts.ts';
 import { failure, type LogfleetError } from '../../../src/base/errors.ts';
 import { silentLogger } from '../../../src/base/log.ts';
 import { noMetrics } from '../../../src/base/metrics.ts';
 import { alwaysLeading } from '../../../src/cli/resources/memory-host.ts';
 import type { ResourceKey } from '../../../src/host/host.ts';
+import { RequestBudget } from '../../../src/service/budget/request-budget.ts';
 import type { Path } from '../../../src/service/budget/request-slot.ts';
 import type { UpgradeService } from '../../../src/service/collectors/upgrade-service.ts';
 import type { ConnectionSettings } from '../../../src/service/connect.ts';
@@ -222,6 +223,19 @@ describe('reading', () => {
     await world.clock.advance(60_000);
     await world.resolve();
     expect(await world.startsWithin(900)).toBe(4);
+  });
+
+  test('a new Secret sets only the limits of its own user', async () => {
+    onTestFinished(() => void vi.restoreAllMocks());
+    const setRate = vi.spyOn(RequestBudget.prototype, 'setRequestsPerSecond');
+    const world = new AccountsWorld();
+    const rates = ['1', '2', '3'];
+    for (const requestsPerSecond of rates) {
+      const at = { ...key, name: `secret-${requestsPerSecond}` };
+      world.write({ ...good, accessId: `id-${requestsPerSecond}`, requestsPerSecond }, at);
+      await world.resolve(at);
+    }
+    expect(setRate.mock.calls.map(([rate]) => rate)).toEqual([1, 2, 3]);
   });
 
   test('a failed read keeps the known account', async () => {
