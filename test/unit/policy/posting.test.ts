@@ -84,6 +84,18 @@ describe('U3: the outcome of a POST', () => {
     });
   });
 
+  test.each([
+    ['collector.version.invalid', 1],
+    ['collector.not.alive', 0],
+  ])('U11: after the refusal %s, the list of builds is read again %i times', async (serviceCode, times) => {
+    const { service, posting, state } = world();
+    posting.post(service, batch([intended('1')]));
+    service.posts[0]?.send();
+    service.posts[0]?.fail(serviceError({ status: 400, serviceCode }));
+    await settle();
+    expect(state.buildsRefused).toBe(times);
+  });
+
   test('U11: ten rejections without a code, except those of a proxy, count as a refusal', async () => {
     const { clock, service, posting, problems } = world();
     const outcomes: unknown[] = [];

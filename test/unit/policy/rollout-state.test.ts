@@ -89,6 +89,18 @@ describe('a stage starts', () => {
     expect(namesOf(decision({ ...two, seen }))).toEqual([]);
   });
 
+  test('not while the window of each of its collectors is closed, and names the window that opens first', () => {
+    const windows = [{ schedule: '0 12 * * *', duration: '2h', timeZoneSource: 'Collector' as const }];
+    const spec = {
+      strategy: { maxInProgress: 1_000, order: 'Name' as const, stages: [canary, rest] },
+      maintenance: { cutoff: '30m', windows, exclusions: [] },
+    };
+    const zones = ['America/New_York', 'Asia/Tokyo'];
+    const collectors = zones.map((timeZone, index) => collector(String(index + 1), { timeZone }));
+    const { gate } = decided(new PolicyBench({ spec, collectors }), { nowMs });
+    expect(gate).toMatchObject({ reason: 'WaitingForWindow', untilMs: epochMs + 3 * hourMs });
+  });
+
   test('not in the decision that applies a retry', () => {
     const retry = { policy: { metadata: { annotations: { [annotations.retry]: rolloutId } } } };
     expect(decision({ ...two, seen: retry })).toMatchObject({ started: [], requeueAfterMs: 0, finished: false });
