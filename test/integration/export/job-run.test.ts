@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { PrometheusMetrics } from '../../../src/base/prometheus-metrics.ts';
 import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
+import { objectPath, operatorLeaseName } from '../../../src/host/kubernetes/api-paths.ts';
 import { jobsPath, podsPath } from '../../support/job-controller.ts';
 import type { ApiObject } from '../../support/memory-api-store.ts';
 import { busiest, exportsPath } from '../../support/world.ts';
@@ -611,6 +612,42 @@ describe('an export in a Kubernetes Job', () => {
       expect(world.condition('Failed')).toMatchObject({ status: 'True' });
     }
     expect(podsStarted()).toBe(1);
+  });
+
+  test('B8: returns its share if the API server rejects its Job', async () => {
+    const { world, jobs } = jobWorld();
+    const { api } = world.world;
+    const three = { ...inJob, execution: { mode: 'Job', job: { workers: 3 } } };
+    api.onRequest = ({ method, collection }) =>
+      method === 'POST' && collection === 'batch/v1/jobs' ? { kind: 'status', status: 403, when: 'before' } : undefined;
+    world.add(three);
+    world.start();
+    expect(await world.untilReason('JobsNotAvailable')).toBe(true);
+    api.onRequest = () => undefined;
+    world.world.addExport('other', { ...inHour, ...three });
+    await world.world.until(() => jobs().length > 0, minuteMs);
+    const uid = world.world.export('other')?.metadata.uid;
+    const labels = { 'logfleet.dev/export-uid': uid };
+    expect(jobs()).toMatchObject([{ metadata: { labels }, spec: { completions: 3 } }]);
+  });
+
+  test('is not created by a process that loses the leadership while it prepares the Job', async () => {
+    const { world, jobs } = jobWorld();
+    const { api } = world.world;
+    let isAsked = false;
+    api.onRequest = ({ method, collection }) => {
+      if (method !== 'GET' || collection !== 'v1/serviceaccounts') return undefined;
+      isAsked = true;
+      return { kind: 'delay', delayMs: 8_000 };
+    };
+    const metadata = { name: 'exporter', labels: { 'logfleet.dev/export-worker': 'true' } };
+    api.create('/api/v1/namespaces/logging/serviceaccounts', { apiVersion: 'v1', kind: 'ServiceAccount', metadata });
+    world.add({ ...inJob, execution: { mode: 'Job', job: { serviceAccountName: 'exporter' } } });
+    const { host } = world.start({ leaderElection: true });
+    await world.world.until(() => isAsked, minuteMs);
+    api.patch(objectPath('leases', 'logfleet-system', operatorLeaseName), { spec: { holderIdentity: 'another' } });
+    await world.world.until(() => false, 12_000);
+    expect([host.leadership.isLeader(), jobs()]).toEqual([false, []]);
   });
 
   test('keeps its start time when its next Job starts', async () => {
