@@ -51,6 +51,15 @@ describe('a commit', () => {
     expect(destination.objects.has(layout.within(record.files[0]!.name))).toBe(true);
   });
 
+  test('keeps its files if the existing record lists them in another JSON format', async () => {
+    const destination = new MemoryDestination();
+    const record = await store(destination, recordOf(1, startMs + 3 * hourMs, endMs, 10));
+    const stored = JSON.parse(Buffer.from(recordKind.encode(record)).toString());
+    destination.objects.set(layout.commit(1, endMs), Buffer.from(JSON.stringify(stored, undefined, 2)));
+    expect(await commit(destination, layout, record)).toMatchObject({ kind: 'taken', existing: record });
+    expect(destination.objects.has(layout.within(record.files[0]!.name))).toBe(true);
+  });
+
   const { record } = recordOf(1, startMs, endMs, 10);
   test.each<[string, Partial<CommitRecord>]>([
     ['its sums lack rows', { received: 14 }],

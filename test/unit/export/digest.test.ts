@@ -310,6 +310,15 @@ describe('groups of intervals', () => {
   });
 });
 
+test('adjacent ranges that are not proven complete stay apart, because each has its own counts', () => {
+  const unproven = { level: 'None', figures: { rows: 3 }, compared: [], counted: { rows: 5 } } as const;
+  const ranges = [
+    { fromMs: 0, toMs: 100, ...unproven },
+    { fromMs: 100, toMs: 200, ...unproven },
+  ];
+  expect(joinProven(ranges)).toEqual(ranges);
+});
+
 describe('a range that differs is searched again', () => {
   const one = interval({ fromMs: 0, toMs: 400, written: 5_000 });
   const slices = [0, 100, 200, 300].map((fromMs) => slice(fromMs, fromMs + 100, 3_000));
