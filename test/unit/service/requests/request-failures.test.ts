@@ -1,5 +1,6 @@
 /** Tests each operation of the service with each failure. */
 import { describe, expect, test } from 'vitest';
+import { sleep } from '../../../../src/base/clock.ts';
 import { type Operation, operations } from '../../../../src/service/requests/operation.ts';
 import {
   jobMissings,
@@ -330,6 +331,24 @@ test.each(['listBuilds', 'listCollectors', 'getTask'] as const)(
     expect(world.transport.written.map(({ headers }) => headers.cookie)).toEqual([undefined, 'NODE=7', undefined]);
   },
 );
+
+test('a request that waits for the request budget is not sent while another request checks a rejected key', async () => {
+  const world = harness([
+    { kind: 'response', status: 401 },
+    { kind: 'response', status: 401, afterMs: 1_000 },
+    good('getTask'),
+  ]);
+  const { clock, client, budget, transport } = world;
+  const acquire = budget.acquire.bind(budget);
+  let acquires = 0;
+  budget.acquire = async (request) => {
+    if (++acquires === 2) await sleep(clock, 500);
+    return acquire(request);
+  };
+  const [first, second] = [client.listBuilds(), client.getTask('77')].map((call) => failureOf(world, call));
+  expect([await first, await second]).toMatchObject([{ failure: 'unauthorized' }, { failure: 'unauthorized' }]);
+  expect(transport.written).toHaveLength(2);
+});
 
 test('Retry-After, in seconds or as a date, is passed to the caller without waiting', async () => {
   const inSeconds = await failureOn('createTask', [
