@@ -179,6 +179,13 @@ describe('an export is warned about', () => {
     expect(say(spec).at(-1)).toMatch(/^warning spec.activeDeadlineSeconds: .* before 2026-12-01T00:03:00.000Z/);
   });
 
+  test('a deadline after the end of the range, but before the end can be searched', () => {
+    const spec = during('2026-11-01T00:00:00Z', '2026-12-01T00:00:00Z');
+    const tenDays = 10 * 86_400;
+    expect(say({ ...spec, activeDeadlineSeconds: tenDays + 179 }).at(-1)).toContain('spec.activeDeadlineSeconds');
+    expect(say({ ...spec, activeDeadlineSeconds: tenDays + 180 }).at(-1)).toContain('spec.timeRange.to');
+  });
+
   test('a settleDelay that is shorter than usual delays of messages', () => {
     const spec = { ...during('2026-11-01T00:00:00Z', '2026-12-01T00:00:00Z'), settleDelay: '10s' };
     expect(say(spec).at(-1)).toMatch(
