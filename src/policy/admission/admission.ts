@@ -70,7 +70,7 @@ export function admit(input: AdmissionInput): Admission {
 
 class Batch {
   readonly #input: AdmissionInput;
-  /** Input of the rules for one collector. */
+  /** Input of the rules for one collector, replaced after each upgrade that the batch starts. */
   #known: AdmissionState;
   readonly #post: Entry[] = [];
   readonly #listingsNeeded = new Map<string, number>();
