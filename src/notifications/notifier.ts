@@ -47,7 +47,7 @@ export class Notifier {
   announce(owner: OwnerRef, event: ResourceEvent): void {
     const notification = notificationOf(owner, event, this.#options.clock.now());
     if (!notification) return;
-    if (this.#stopped.signal.aborted || this.#queue.length >= maxQueued) {
+    if (this.#queue.length >= maxQueued) {
       this.#outcomes.add({ outcome: 'dropped' });
       return;
     }
