@@ -192,9 +192,11 @@ describe('the credentials of logfleet fleet', () => {
     [{ policy: 'empty.yaml' }, 'empty.yaml has no CollectorVersionPolicy'],
     [{ policy: 'two.yaml' }, 'two.yaml has 2 policies (logging/a, logging/b)'],
     [{ policy: 'third', dir: '.' }, '. has no policy third'],
+    [{ policy: 'a', dir: '.' }, '. has several policies with the name a (apps/a, logging/a): select a namespace'],
   ])('cannot be found for %j', async (flags, message) => {
     await writeFile(join(folder, 'empty.yaml'), secret);
     await writeFile(join(folder, 'two.yaml'), `${policy('a')}---${policy('b')}`);
+    await writeFile(join(folder, 'apps.yaml'), policy('a').replace('namespace: logging', 'namespace: apps'));
     await expect(fleet({ flags })).rejects.toThrow(message);
   });
 
