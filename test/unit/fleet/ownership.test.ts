@@ -184,6 +184,20 @@ describe('U13: an attempt in flight outlives its policy', () => {
     ownership.forgetOrphans(1_000_000, 101);
     expect(ownership.otherUpgradeEndMs('1', 'a', true)).toBeUndefined();
   });
+
+  test('the end of an upgrade is forgotten even if a collector that was upgraded before it was upgraded again', () => {
+    const { ownership } = table(claimant('a'));
+    for (const [id, endedMs] of [
+      ['1', 100],
+      ['2', 200],
+      ['1', 300],
+    ] as const) {
+      ownership.began(id, flight('a'));
+      ownership.ended(id, 'a', endedMs);
+    }
+    ownership.forgetOrphans(250, 250);
+    expect(['1', '2'].map((id) => ownership.otherUpgradeEndMs(id, 'b'))).toEqual([300, undefined]);
+  });
 });
 
 describe('U13: before the decision of a policy', () => {
