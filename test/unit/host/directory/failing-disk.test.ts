@@ -2,6 +2,7 @@
 import files from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { writeDurably } from '../../../../src/host/directory/durable-file.ts';
 import { find, get, ownerOf, policy, Workplace } from '../../../support/workplace.ts';
 
 type Operation = (...args: unknown[]) => Promise<unknown>;
@@ -12,6 +13,8 @@ const disk = {
   failing: -1,
   /** Path of a file that cannot be removed. */
   unremovable: '',
+  /** Names of the operations so far, in order. */
+  names: [] as string[],
 };
 
 const changing = ['link', 'mkdir', 'open', 'rename', 'rm', 'writeFile'] as const;
@@ -24,6 +27,7 @@ function setOperations(operation: (name: (typeof changing)[number]) => unknown):
 
 function failing(name: (typeof changing)[number]): Operation {
   return async (...args) => {
+    disk.names.push(name);
     const isFailing = disk.operations++ === disk.failing || (name === 'rm' && args[0] === disk.unremovable);
     if (isFailing) throw Object.assign(new Error('on purpose'), { code: 'EIO' });
     return (real[name] as Operation)(...args);
@@ -33,6 +37,25 @@ function failing(name: (typeof changing)[number]): Operation {
 // File operations are replaced here, because vitest's mocks do not reach modules that another test file has loaded.
 beforeAll(() => setOperations(failing));
 afterAll(() => setOperations((name) => real[name]));
+
+test('new content is flushed to disk before it replaces the old content, and then the new name is flushed', async () => {
+  const place = new Workplace();
+  const handle = await real.open(place.directory);
+  const prototype: { sync: () => Promise<void> } = Object.getPrototypeOf(handle);
+  await handle.close();
+  const { sync } = prototype;
+  prototype.sync = function recordedSync() {
+    disk.names.push('sync');
+    return sync.call(this);
+  };
+  try {
+    disk.names = [];
+    await writeDurably(place.path('file'), 'content');
+  } finally {
+    prototype.sync = sync;
+  }
+  expect(disk.names).toEqual(['open', 'sync', 'rename', 'open', 'sync']);
+});
 
 test('a run also ends normally if its lock file cannot be removed, and the next run takes over the lock', async () => {
   const place = new Workplace();
