@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { findCondition, reasons } from '../../../src/api/conditions.ts';
 import type { SearchExportSchedule } from '../../../src/api/kinds.ts';
 import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
+import { objectPath, operatorLeaseName } from '../../../src/host/kubernetes/api-paths.ts';
 import type { RequestInfo } from '../../support/memory-api-server.ts';
 import { recordReports } from '../../support/reports.ts';
 import { secretsPath } from '../../support/world.ts';
@@ -76,6 +77,30 @@ describe('a schedule whose store does not respond', () => {
     await world.world.clock.advance(1_000);
     expect(world.runs()).not.toEqual([]);
     expect(lists).toBe(1);
+  });
+});
+
+describe('a process that loses the leadership while it writes the status of a schedule', () => {
+  test.each([
+    ['creates no run', 'POST', () => true],
+    ['deletes no run', 'DELETE', (world: ScheduleWorld) => world.records().length > 0],
+  ])('%s', async (_, method, isDue) => {
+    const world = new ScheduleWorld({ messages: [{ at: startMs, raw: 'a' }] });
+    world.add({ successfulRunsHistoryLimit: 0 });
+    const { api, clock } = world.world;
+    const lease = objectPath('leases', 'logfleet-system', operatorLeaseName);
+    let requests: string[] | undefined;
+    api.onRequest = (info) => {
+      if (isOfRuns(info)) requests?.push(info.method);
+      if (requests || !isStatusOfSchedule(info) || clock.now() < startMs + hourMs || !isDue(world)) return undefined;
+      requests = [];
+      api.patch(lease, { spec: { holderIdentity: 'another' } });
+      return { kind: 'delay', delayMs: 8_000 };
+    };
+    world.world.start({ leaderElection: true });
+    expect(await world.until(() => requests !== undefined)).toBe(true);
+    await clock.advance(14_000);
+    expect(requests).not.toContain(method);
   });
 });
 

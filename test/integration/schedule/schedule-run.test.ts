@@ -267,13 +267,13 @@ describe('a schedule', () => {
   test('stalls when another export has the name of a run', async () => {
     const world = new ScheduleWorld({ messages });
     world.add();
-    world.world.addExport('hourly-20261101t050000z-060000z', { paused: true, timeRange: { from: '0', to: '1000' } });
+    const name = 'hourly-20261101t050000z-060000z';
+    world.world.addExport(name, { paused: true, timeRange: { from: '0', to: '1000' } });
     world.start();
     await world.world.clock.advance(1.5 * hourMs);
     expect(world.ready).toMatchObject({ status: 'False', reason: reasons.runNameTaken });
-    world.world.api.remove(
-      '/apis/logfleet.dev/v1alpha1/namespaces/logging/searchexports/hourly-20261101t050000z-060000z',
-    );
+    world.world.api.remove(`${exportsPath}/${name}`);
+    expect(await world.until(() => world.run(name) !== undefined, minuteMs)).toBe(true);
     expect(await world.until(() => world.ready?.reason === reasons.upToDate, 2 * hourMs)).toBe(true);
   });
 
