@@ -45,8 +45,8 @@ export class Azurite extends StoreProgram {
   }
 
   /**
-   * Reports whether the blob would survive if Azurite were killed. Azurite has one index of blobs and one of their
-   * contents (extents), and saves each of them only every five seconds.
+   * Reports whether the blob would survive if Azurite were killed. Azurite has an index of blobs and an index of their
+   * contents (extents), and saves each index only every five seconds.
    */
   hasSaved(blob: string): boolean {
     const blobs = this.#index('__azurite_db_blob__.json');

@@ -112,7 +112,7 @@ describe('the table of logfleet fleet', () => {
     expect(stderr).toContain(`its list may omit collectors that run ${newer}`);
   });
 
-  test('shows no control characters of the version of a build', async () => {
+  test('removes control characters from the version of a build', async () => {
     const { stderr } = await fleet({ builds: ['\u001b]0;title\u0007'] });
     expect(stderr).toContain('its list may omit collectors that run  ]0;title \n');
   });

@@ -268,14 +268,17 @@ describe('a plan of a schedule', () => {
     expect(stdout).toBe('logging/hourly: nothing to do, because the schedule has ended\n');
   });
 
-  test.each(['2026-10-31T10:30:00', '2026-10-31T23:45:00'])('says that a schedule starts after %s', async (endTime) => {
-    const text = schedule(`  endTime: "${endTime}"`);
-    const note =
-      'endTime is not after the start of the schedule (2026-11-01T00:00:00Z). To export older logs, set startTime.';
-    expect((await documentOf(text)).found).toMatchObject({ runsPerDay: 0, pendingRuns: 0, notes: [note] });
-    expect((await plan(text, { output: 'table' })).stdout).toMatch(
-      /^logging\/hourly: no runs\n +But: +endTime is not /,
-    );
-    expect((await plan(text, { output: 'markdown' })).stdout).toContain('`logging/hourly`: no runs');
-  });
+  test.each(['2026-10-31T10:30:00', '2026-10-31T23:45:00'])(
+    'says that endTime %s is not after the start',
+    async (endTime) => {
+      const text = schedule(`  endTime: "${endTime}"`);
+      const note =
+        'endTime is not after the start of the schedule (2026-11-01T00:00:00Z). To export older logs, set startTime.';
+      expect((await documentOf(text)).found).toMatchObject({ runsPerDay: 0, pendingRuns: 0, notes: [note] });
+      expect((await plan(text, { output: 'table' })).stdout).toMatch(
+        /^logging\/hourly: no runs\n +But: +endTime is not /,
+      );
+      expect((await plan(text, { output: 'markdown' })).stdout).toContain('`logging/hourly`: no runs');
+    },
+  );
 });

@@ -41,7 +41,7 @@ function settingsOf(kind: 's3' | 'azureBlob' | 'gcs', endpoint: string): Destina
 }
 
 /**
- * Opens a store that sends the same large body in all responses. `paths` contains the path and query of each request,
+ * Starts a store that sends the same large body in all responses. `paths` contains the path and query of each request,
  * and `sent` returns the number of bytes that the store has sent.
  */
 async function largeStore(kind: 's3' | 'azureBlob' | 'gcs', status: number) {
@@ -68,7 +68,7 @@ async function largeStore(kind: 's3' | 'azureBlob' | 'gcs', status: number) {
 }
 
 describe.each(['s3', 'azureBlob', 'gcs'] as const)('a store of the kind %s', (kind) => {
-  test('gets an error if a page of a listing is too large', async () => {
+  test('causes an error if a page of its listing is too large', async () => {
     const { destination, sent } = await largeStore(kind, 200);
     await expect(drain(destination.list(''))).rejects.toMatchObject({
       code: 'destination.invalid',

@@ -631,7 +631,7 @@ describe('an export in a Kubernetes Job', () => {
     expect(jobs()).toMatchObject([{ metadata: { labels }, spec: { completions: 3 } }]);
   });
 
-  test('is not created by a process that loses the leadership while it prepares the Job', async () => {
+  test('gets no Job from a process that loses the leadership while it prepares the Job', async () => {
     const { world, jobs } = jobWorld();
     const { api } = world.world;
     let isAsked = false;
@@ -715,7 +715,7 @@ describe('an export in a Kubernetes Job', () => {
     expect([world.reason, controller.running.length]).toEqual(['WaitingForShare', 3]);
   });
 
-  test('writes no status of an export that keeps waiting for a share when another Job ends', async () => {
+  test('keeps its status unchanged if it still waits for a share after another Job has ended', async () => {
     const { world, jobs } = jobWorld({ scenario: { search: { duration: '1m' } } });
     const { api } = world.world;
     const names = Array.from({ length: 8 }, (_, index) => `export-${index}`);
@@ -786,7 +786,7 @@ describe('an export in a Kubernetes Job', () => {
     expect(jobs()).toHaveLength(5);
   });
 
-  test("B8: waits until the operator's lower request rate can poll its search jobs", async () => {
+  test("B8: waits until the operator's lower request rate can poll the operator's search jobs", async () => {
     const { world, controller } = jobWorld({ scenario: { search: { duration: '4m' } } });
     for (let index = 0; index < 40; index++) world.world.addExport(`operator-${index}`, inHour);
     world.start();

@@ -42,7 +42,7 @@ describe.each([
     expect(await untilReason('AllUpdated', hourMs)).toBe(true);
   });
 
-  test('H2: the outage keeps its start time when the operator restarts', async () => {
+  test('H2: a restart of the operator does not change the start time of the outage', async () => {
     const { world, status, tasks } = staged({ count: 10, stages: [] });
     const restart = async () => {
       world.replicas[0]?.kill();
@@ -83,7 +83,7 @@ test('U13: when several ledgers can be read again, no policy upgrades before all
   let isOver = false;
   world.api.onRequest = ({ collection, method, name = '' }) => {
     if (!collection.endsWith('/ledgers') || method !== 'GET') return undefined;
-    // The first successful request is from the policy that selects all collectors.
+    // The first successful request is for the ledger of the policy that selects all collectors.
     isOver ||= world.clock.monotonic() > endMs && name.startsWith('all-');
     const fails = !isOver && /^(all|first)-/.test(name);
     return fails ? { kind: 'status', status: 500, when: 'before' } : undefined;

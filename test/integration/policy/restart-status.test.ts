@@ -162,7 +162,7 @@ describe('H1: the status stays until new evidence contradicts it', () => {
     const { world } = fleet;
     // The API server does not answer the request that creates the second policy's ledger. Without a ledger, the
     // operator cannot tell how old builds are, so the second policy does not select any collectors. The first policy
-    // stops waiting for it after the fourth failure, which is more than 40 seconds later.
+    // stops waiting for the second policy after the fourth failure, which is more than 40 seconds later.
     world.api.onRequest = ({ collection, method }) =>
       collection.endsWith('/ledgers') && method === 'POST' ? { kind: 'stall', when: 'before' } : undefined;
     world.addPolicy('second', { target: { channel: 'Latest', versionPattern: '19.*', minAge: '2h' } });

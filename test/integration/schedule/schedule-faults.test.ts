@@ -25,7 +25,7 @@ function isOfRuns({ collection }: RequestInfo): boolean {
   return collection.endsWith('searchexports');
 }
 
-/** Adds schedules whose store does not respond until the returned function is called. */
+/** Adds schedules whose store does not respond to them until the returned function is called. */
 function addHungSchedules(world: ScheduleWorld, count: number): () => void {
   const { promise, resolve } = Promise.withResolvers<void>();
   world.strike = (_, name) => (name.startsWith('hung-') ? { until: promise } : undefined);
@@ -34,7 +34,7 @@ function addHungSchedules(world: ScheduleWorld, count: number): () => void {
 }
 
 describe('a schedule whose store does not respond', () => {
-  test('does not keep the operator from stopping', async () => {
+  test('does not prevent the operator from stopping', async () => {
     const world = new ScheduleWorld();
     addHungSchedules(world, 1);
     const replica = world.start();
@@ -46,7 +46,7 @@ describe('a schedule whose store does not respond', () => {
     expect(await world.until(() => hasStopped, hourMs)).toBe(true);
   });
 
-  test('reports the store, and does not keep other schedules from creating runs', async () => {
+  test('reports a problem of the store, and does not prevent other schedules from creating runs', async () => {
     const world = new ScheduleWorld();
     addHungSchedules(world, 40);
     world.start();
@@ -61,7 +61,7 @@ describe('a schedule whose store does not respond', () => {
     });
   });
 
-  test('creates its runs as soon as the store responds, without another read', async () => {
+  test('creates its runs as soon as the store responds, without reading the records again', async () => {
     const world = new ScheduleWorld();
     const respond = addHungSchedules(world, 1);
     let lists = 0;

@@ -225,7 +225,7 @@ describe('reading', () => {
     expect(await world.startsWithin(900)).toBe(4);
   });
 
-  test('a new Secret sets only the limits of its own user', async () => {
+  test('a new Secret sets the limits of its user, but not of other users', async () => {
     onTestFinished(() => void vi.restoreAllMocks());
     const setRate = vi.spyOn(RequestBudget.prototype, 'setRequestsPerSecond');
     const world = new AccountsWorld();

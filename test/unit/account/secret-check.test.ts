@@ -90,7 +90,7 @@ describe('a Secret that is invalid', () => {
       'error stringData[ca.crt]: contains an invalid certificate',
     ],
     [
-      'many certificates without an end',
+      'many certificates that have no end marker',
       { ...whole, 'ca.crt': '-----BEGIN CERTIFICATE-----'.repeat(30_000) },
       'error stringData[ca.crt]: contains an invalid certificate',
     ],

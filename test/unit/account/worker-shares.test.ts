@@ -123,7 +123,7 @@ describe('B8: shares in use', () => {
     expect(shares.of('u')).toEqual([]);
   });
 
-  test('lower the request rate only when their Jobs may exist', () => {
+  test('lower the request rate only once their Jobs may exist', () => {
     const shares = new WorkerShares();
     reserve(shares, 'a', 'b', 'c');
     expect(startedShares(shares.byUser().get('u'))).toHaveLength(0);

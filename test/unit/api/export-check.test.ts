@@ -179,7 +179,7 @@ describe('an export is warned about', () => {
     expect(say(spec).at(-1)).toMatch(/^warning spec.activeDeadlineSeconds: .* before 2026-12-01T00:03:00.000Z/);
   });
 
-  test('a deadline after the end of the range, but before the end can be searched', () => {
+  test('a deadline that is after the end of the range, but before logfleet can search that end', () => {
     const spec = during('2026-11-01T00:00:00Z', '2026-12-01T00:00:00Z');
     const tenDays = 10 * 86_400;
     expect(say({ ...spec, activeDeadlineSeconds: tenDays + 179 }).at(-1)).toContain('spec.activeDeadlineSeconds');

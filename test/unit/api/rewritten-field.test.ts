@@ -45,7 +45,7 @@ describe('a query overwrites', () => {
     ['none, if the fields are shown', '* | fields _messagetime, _messageid, _raw'],
     ['none, if a path contains the name', '* | json "a._messagetime"'],
     ['none, if a long list has no names', `* | where a as b${', '.repeat(8000)}`],
-    ['none, if a quote has no end', `* | where ${'"\\'.repeat(8000)}`],
+    ['none, if a text has no closing quote', `* | where ${'"\\'.repeat(8000)}`],
     ['none, if groups have other names', '* | parse regex "(?<time>\\d+)(?<messageid>\\d+)"'],
   ])('%s', (_name, query) => {
     expect(rewrittenField(query)).toBe(undefined);

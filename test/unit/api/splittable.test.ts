@@ -66,7 +66,7 @@ describe('a query can be split (E8)', () => {
       '"/* a */ count" is not known as an operator that handles each row separately',
     ],
     ['has a quote without an end', '* | where a = "b', 'a quote without an end'],
-    ['has many escaped quotes without an end', `* | where ${'"\\'.repeat(8000)}`, 'a quote without an end'],
+    ['has many escaped quotes, and no closing quote', `* | where ${'"\\'.repeat(8000)}`, 'a quote without an end'],
     ['has an escaped quote without an end', '* | where a = "b\\"', 'a quote without an end'],
   ])('but not one that %s', (_, query, reason) => {
     expect(splittability(query)).toMatchObject({ isSplittable: false, reason: expect.stringContaining(reason) });

@@ -55,7 +55,7 @@ describe('the health server', () => {
     expect(await ask(server, '/readyz')).toMatchObject({ status: 200 });
   });
 
-  test('responds although other clients hold many connections open', async () => {
+  test('responds even if other clients keep many connections open', async () => {
     const server = await start();
     const idle = Array.from({ length: 150 }, () => connect(server.port, '127.0.0.1').on('error', () => {}));
     const oldestClosed = idle.slice(0, 50).map((socket) => once(socket, 'close'));

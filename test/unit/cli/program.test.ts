@@ -292,7 +292,7 @@ describe('the exit status', () => {
     expect(result.stderr).toContain(message);
   });
 
-  test('comes with a message without control characters other than line breaks', async () => {
+  test('comes with a message in which line breaks are the only control characters', async () => {
     vi.mocked(getCommand).mockRejectedValueOnce(new UsageError('one \u001b[31mproblem\nand another'));
     expect((await run('get')).stderr).toBe('logfleet get: one  [31mproblem\nand another\nSee logfleet get --help.\n');
     vi.mocked(getCommand).mockRejectedValueOnce(new SyntaxError('unexpected token \u001b[31m'));

@@ -52,7 +52,7 @@ describe('the outcome of a run', () => {
     );
   });
 
-  it('contains no control characters of the service', () => {
+  it('contains no control characters from messages of the service', () => {
     const conditions = [condition('Ready', 'False', 'Stalled', 'The service responded: \u001b]0;title\u0007no')];
     expect(shown([samplePolicy({ status: { conditions } })]).stdout).toBe(
       'logging/production: Stalled: The service responded:  ]0;title no\n',

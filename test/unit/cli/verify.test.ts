@@ -205,7 +205,7 @@ describe('logfleet verify', () => {
     ]);
   });
 
-  test('shows no control characters of a damaged manifest', async () => {
+  test('removes control characters from the text of a damaged manifest', async () => {
     write(layout.manifest, '\u001b]0;title\u0007');
     const { reported } = await verify('.');
     expect(reported).toContain(']0;title ');

@@ -114,7 +114,7 @@ describe('a controller', () => {
     expect(world.calls).toEqual(['logging/a']);
   });
 
-  test('counts the time without a complete list as the age of a change', async () => {
+  test('without a complete list of resources, reports the time since the election as the age of a change', async () => {
     const world = new ControllerWorld([], { inSync: false });
     const age = () => world.metrics.observed().get('logfleet_oldest_unobserved_change_seconds{test}');
     await world.clock.advance(60_000);

@@ -51,7 +51,7 @@ describe('a commit', () => {
     expect(destination.objects.has(layout.within(record.files[0]!.name))).toBe(true);
   });
 
-  test('keeps its files if the existing record lists them in another JSON format', async () => {
+  test('keeps its files if the existing record lists them, but has other JSON whitespace', async () => {
     const destination = new MemoryDestination();
     const record = await store(destination, recordOf(1, startMs + 3 * hourMs, endMs, 10));
     const stored = JSON.parse(Buffer.from(recordKind.encode(record)).toString());

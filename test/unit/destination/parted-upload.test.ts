@@ -5,7 +5,7 @@ import { PartBuffers, partBytes } from '../../../src/destination/store/part-buff
 import { PartedUpload, type UploadRequests } from '../../../src/destination/store/parted-upload.ts';
 import { Writer } from '../../../src/destination/store/writer.ts';
 
-test('an upload that is abandoned removes its parts only after the last request has ended', async () => {
+test('an abandoned upload removes its parts only after its last request has ended', async () => {
   const calls: string[] = [];
   const part = Promise.withResolvers<void>();
   const requests: UploadRequests = {

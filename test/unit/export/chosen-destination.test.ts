@@ -276,7 +276,7 @@ describe('an endpoint', () => {
     ['azureBlob', foreign, { connectionString: 'AccountKey=a==;SharedAccessSignature=sig=a' }],
     ['azureBlob', foreign, { connectionString: 'BlobEndpoint=https://a.example.com;SharedAccessSignature=sig=a' }],
   ])(
-    'of the kind %s at %s does not get the token of a Secret that does not name it',
+    'of the kind %s at %s gets no token from a Secret if the Secret does not name the endpoint',
     async (kind, endpoint, members) => {
       await expect(withSecret(kind, endpoint, members)).rejects.toMatchObject({
         reason: 'SecretIncomplete',
@@ -304,7 +304,7 @@ describe('an endpoint', () => {
   });
 
   test.each(['gcs', 'azureBlob'] as const)(
-    'of the kind %s gets no token of an identity, unless it is an address of the cloud',
+    'of the kind %s gets the token of an identity only if it is an address of the cloud',
     async (kind) => {
       const choice = (trusts?: boolean) => new ChoiceWorld(true, trusts).choice();
       await expect(choice().current(exportTo(kind, { endpoint: foreign }))).rejects.toMatchObject({

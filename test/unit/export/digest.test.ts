@@ -310,7 +310,7 @@ describe('groups of intervals', () => {
   });
 });
 
-test('adjacent ranges that are not proven complete stay apart, because each has its own counts', () => {
+test('adjacent ranges that are not proven complete are not merged, because each has its own counts', () => {
   const unproven = { level: 'None', figures: { rows: 3 }, compared: [], counted: { rows: 5 } } as const;
   const ranges = [
     { fromMs: 0, toMs: 100, ...unproven },

@@ -308,13 +308,13 @@ describe('the reason for waiting', () => {
     else expect(waitsFor).toBeUndefined();
   });
 
-  test('is the first of several current delays of an interval', () => {
+  test('is the first unfinished delay of an interval that has several delays', () => {
     const delays = [delay(0, now.monotonicMs), delay(0, laterMs), delay(0)];
     const { waitsFor } = decideExport(input({ plan: { boundariesMs: [0, 100] }, delays }));
     expect(waitsFor).toEqual({ kind: 'retry', delays: [delay(0, laterMs)] });
   });
 
-  test('reads each delay only a few times, however many intervals are delayed', () => {
+  test('reads each delay only a few times, even if a thousand intervals are delayed', () => {
     const segments = Array.from({ length: 1_000 }, (_, segment) => segment);
     let reads = 0;
     const delays = segments.map((segment) => ({

@@ -207,7 +207,7 @@ describe('an export', () => {
     expect(view.manifest?.url).toBe(`memory://test/${manifestName}`);
   });
 
-  test('encodes its manifest once', async () => {
+  test('encodes its manifest only once', async () => {
     const world = new WorkWorld();
     await world.advance();
     onTestFinished(() => void vi.restoreAllMocks());

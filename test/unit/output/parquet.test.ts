@@ -137,7 +137,7 @@ describe('values', () => {
     });
   });
 
-  test('with half a million zeros are misfits if the type would drop their last digit', async () => {
+  test('with half a million zeros are misfits if the column type would drop their last digit', async () => {
     const text = `1.${'0'.repeat(500_000)}1`;
     expect(await one({ d: text })).toMatchObject({ d: 1, _rest: JSON.stringify({ d: text }) });
   });

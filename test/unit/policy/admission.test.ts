@@ -279,7 +279,7 @@ test.each([
   expect(backOffMs(spec(), used)).toBe(minutes * minuteMs);
 });
 
-test('collectors that wait for the window of their time zone are counted together, with one rendering per zone', () => {
+test('collectors that wait for the window of their time zone are counted together, and rendered once per zone', () => {
   const windows = [{ schedule: '0 12 * * *', duration: '2h', timeZoneSource: 'Collector' as const }];
   const zones = ['Europe/Berlin', 'Europe/London'];
   const bench = new PolicyBench({

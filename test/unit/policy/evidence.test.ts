@@ -133,8 +133,8 @@ describe('an upgraded collector', () => {
 describe('R6: a collector that ran the target before an unproven rollout, and is offline now,', () => {
   const stage = stageRecord('canary', { startedAtMs: 2_000, soakMs: 60_000, tally: { finished: 3, failed: 2 } });
   test.each([
-    ['is a failure if it went offline after the start of its stage', 2_000, [4, 3]],
-    ['is no failure if it was offline already', 1_999, [3, 2]],
+    ['counts as failed if it went offline after the start of its stage', 2_000, [4, 3]],
+    ['does not count as failed if it was already offline at that start', 1_999, [3, 2]],
   ])('%s', (_, lastSeenAliveMs, expected) => {
     const header = { stages: [stage], tally, unproven: true } as const;
     const shown = { collectorVersion: target, alive: false, lastSeenAliveMs };
@@ -145,7 +145,7 @@ describe('R6: a collector that ran the target before an unproven rollout, and is
   });
 });
 
-test('U11: the refusals of a withdrawn build are forgotten, but not the number of attempts', () => {
+test('U11: after a build is withdrawn, its refusals are forgotten, but not the number of attempts', () => {
   const refused = (used: number) => endedEntry('refused', {}, { used });
   const entryOf = (known: Entry) => evaluated(known, { version: oldVersion }, { notOffered: 'It is withdrawn.' }).entry;
   expect(entryOf(refused(2))).toMatchObject({ used: 2, ending: undefined });

@@ -188,7 +188,7 @@ describe('the state is the first of two that apply', () => {
     ['failed before offline', { row: offlineRow(), entry: endedEntry('failed', {}, { used: 3 }) }, 'failed'],
     ['failed if it is offline after an attempt', { row: offlineRow(), entry: endedEntry('failed') }, 'failed'],
     [
-      'U8: failed if it is offline after a failed correction of a drift',
+      'U8: failed if it is offline after a failed attempt to correct a drift',
       { row: offlineRow(), entry: endedEntry('failed'), drifted: true },
       'failed',
     ],

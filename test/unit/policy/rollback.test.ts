@@ -379,7 +379,7 @@ describe('the message of a rollback', () => {
     ]);
   });
 
-  test('U11: names collectors whose rollback the service rejected without a reason', () => {
+  test('U11: names collectors whose rollback requests were rejected without a reason', () => {
     const entries = [updated(), backAfter('updated')].map((one, at) => ({ ...one, collectorId: `${at + 1}` }));
     const collectors = fleetOf(2, () => ({ collectorVersion: target }));
     const bench = new PolicyBench({ header: stop, entries, collectors, seenAtMs: nowMs });

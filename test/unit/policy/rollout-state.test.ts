@@ -89,7 +89,7 @@ describe('a stage starts', () => {
     expect(namesOf(decision({ ...two, seen }))).toEqual([]);
   });
 
-  test('not while the window of each of its collectors is closed, and names the window that opens first', () => {
+  test('not while the windows of all its collectors are closed, and names the window that opens first', () => {
     const windows = [{ schedule: '0 12 * * *', duration: '2h', timeZoneSource: 'Collector' as const }];
     const spec = {
       strategy: { maxInProgress: 1_000, order: 'Name' as const, stages: [canary, rest] },

@@ -271,11 +271,11 @@ describe('for one collector', () => {
       expect(refusalOf(first, staged(records))).toBeUndefined();
     });
 
-    test('the limit of a stage that has ended does not hold back its collectors', () => {
+    test('the limit of a stage that has ended no longer holds back the collectors of the stage', () => {
       expect(refusalOf(first, staged([{ ...ended, maxInProgress: 0 }, stageRecord('rest')]))).toBeUndefined();
     });
 
-    test('a limit in percent applies to the number of collectors that the stage chose at its start', () => {
+    test('a limit in percent is a percentage of the collectors that the stage selected at its start', () => {
       const input = staged([canary], {}, { members: { canary: ['1', '2'] }, entries: [openEntry()] });
       const limited = (members: number) => {
         const stages = [{ ...canary, members, maxInProgress: '50%' }];

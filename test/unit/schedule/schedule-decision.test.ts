@@ -99,7 +99,7 @@ describe('decideSchedule', () => {
     expect(created(decide(1.25, given))).toEqual([0]);
   });
 
-  it('remembers the days of 1,000 pending daily runs until the next decision', () => {
+  it('does not compute the days of 1,000 pending daily runs again for the next decision', () => {
     const calendar = new TickCalendar('0 3 * * *', timeZone('Europe/Berlin') as TimeZone);
     const settings = { calendar, startMs: midnightMs - 3 * 365 * dayMs };
     const first = decide(10, { settings });

@@ -9,7 +9,10 @@ const limits = { requestsPerSecond: 4, maxConcurrentRequests: 10 };
 const share = { requestsPerSecond: 1, maxConcurrentRequests: 2 };
 const wanted = { user: 'u', workers: 3, share };
 
-/** Returns the shares of a store of Jobs, and functions that add a Job to the store and count the reads of all Jobs. */
+/**
+ * Returns the shares of the Jobs in a store, a function that adds a Job to the store, and a function that returns how
+ * often all Jobs have been read.
+ */
 function sharesOfStore() {
   const jobs: WorkerJob[] = [];
   let reads = 0;

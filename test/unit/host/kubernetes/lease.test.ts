@@ -131,7 +131,7 @@ test('a leader that is killed is replaced by force when its lease has expired', 
   expect(second.election.term()).toBe(1);
 });
 
-test('a lease that another program holds for longer is not taken before it expires', async () => {
+test('a lease with a longer duration, held by another program, is not taken before it expires', async () => {
   const world = createWorld();
   world.server.patch(path, { spec: { holderIdentity: 'other', leaseDurationSeconds: 60 } });
   const only = new LeaseCandidate(world, 'only', 1);

@@ -153,7 +153,7 @@ test('a waiting operator acts if the other operator does not answer its question
   expect(findCondition(stored(world)?.conditions, 'OtherOperator')).toBeUndefined();
 });
 
-test('an operator that is gone from several namespaces is announced once for each resource', async () => {
+test('when another operator is gone from several namespaces, each resource is announced once', async () => {
   const world = createWorld();
   const namespaces = ['aa', 'bb', 'cc'];
   for (const namespace of namespaces) createPolicy(world, 'production', namespace);

@@ -118,7 +118,7 @@ describe('S6: a new leader', () => {
     expect(new Set(known)).toEqual(new Set([true]));
   });
 
-  test('acts on other kinds while it cannot list the runs', async () => {
+  test('acts on resources of other kinds while it cannot list the runs', async () => {
     const { clock, server, host, resources, known } = await untilCreated(run);
     server.onRequest = ({ method, collection }) =>
       method === 'GET' && collection === exportsCollection

@@ -33,7 +33,7 @@ test('a list of Jobs that fails is reported until it succeeds', async () => {
   expect([isListed, jobs.unlisted(), jobs.problem()]).toEqual([true, undefined, undefined]);
 });
 
-test('the Jobs and pods of an export are found by its uid, also after a change of the label and a deletion', async () => {
+test('the Jobs and pods of an export are found by its uid, even after labels have changed', async () => {
   const { world, jobs } = followed(() => undefined);
   const create = (plural: 'jobs' | 'pods', name: string, uid: string) =>
     world.server.create(objectPath(plural, 'logging'), { metadata: { name, labels: { [exportLabel]: uid } } });
@@ -75,7 +75,7 @@ test('a namespace without rights does not end the wait for the Jobs of another n
   expect(jobs.problem()).toMatchObject({ code: 'host.forbidden' });
 });
 
-test.each([403, 404])('a list of Jobs that is answered %i in all namespaces ends the wait', async (status) => {
+test.each([403, 404])('the wait for the list of Jobs ends if the response is %i in all namespaces', async (status) => {
   const { world, jobs } = followed(() => status);
   await world.clock.during(jobs.relist());
   expect(jobs.problem()).toBeDefined();

@@ -682,7 +682,7 @@ describe('B7: the share of one process', () => {
     expect(wire.seen).toHaveLength(10);
   });
 
-  it.each([1, 0.1])('of %d requests per second allows one search job', async (requestsPerSecond) => {
+  it.each([1, 0.1])('allows one search job if it is only %d requests per second', async (requestsPerSecond) => {
     budget.setRequestsPerSecond(4, requestsPerSecond);
     const permit = await budget.jobs.admit();
     expect(budget.isWithinLimits()).toBe(true);

@@ -332,7 +332,7 @@ test.each(['listBuilds', 'listCollectors', 'getTask'] as const)(
   },
 );
 
-test('a request that waits for the request budget is not sent while another request checks a rejected key', async () => {
+test('a request that waits for the request budget is not sent if another request finds the key rejected', async () => {
   const world = harness([
     { kind: 'response', status: 401 },
     { kind: 'response', status: 401, afterMs: 1_000 },
