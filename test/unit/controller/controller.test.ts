@@ -247,6 +247,16 @@ describe('a controller', () => {
     expect(world.signals.get('a')?.aborted).toBe(false);
   });
 
+  test('an error of an aborted reconcile counts neither as a failure nor as a bug', async () => {
+    const reconcile = (_: string, signal: AbortSignal) =>
+      new Promise<Result>((__, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+    const world = new ControllerWorld(['a'], { reconcile });
+    await settle();
+    world.leadership.end();
+    await settle();
+    expect([world.outcomes('aborted'), world.outcomes('bug')]).toEqual([1, 0]);
+  });
+
   test('a reconcile of an earlier term is aborted, even if the loss between the terms was not announced', async () => {
     const held = gate();
     const world = new ControllerWorld(['a'], { reconcile: () => held.passed });
