@@ -507,6 +507,24 @@ describe('an export', () => {
     expect([...world.destination.objects.keys()]).toEqual([definition.layout.plan]);
   });
 
+  test('closes the job of its planning, and starts no search, if it is closed in the meantime', async () => {
+    const world = new WorkWorld();
+    const isPlanned = Promise.withResolvers<void>();
+    let closed = 0;
+    const job = { close: async () => void closed++ } as never;
+    const planned = world.planning;
+    world.planning = async (tools, options) => {
+      const found = await planned(tools, options);
+      await isPlanned.promise;
+      return { ...found, first: { order: order(2), job, countedRows: undefined } };
+    };
+    await world.advance();
+    const closing = world.work.close();
+    isPlanned.resolve();
+    await closing;
+    expect([closed, world.searches]).toEqual([1, []]);
+  });
+
   test('uses the job of its planning as its first search', async () => {
     const world = new WorkWorld();
     const first = { order: order(2), job: { close: async () => {} } as never, countedRows: undefined };
@@ -561,6 +579,8 @@ describe('a search', () => {
     await world.commit(1);
     const view = await world.commit(2);
     expect(view).toMatchObject({ searches: 0, waitsFor: { kind: 'people' }, unproven: [{ reason: 'CountDiffers' }] });
+    // If the work were dropped, its next search would report the same interval a second time.
+    expect(world.work.canBeginAgain).toBe(false);
     world.work.tryAgain();
     await world.advance();
     expect(await world.commit(0)).toMatchObject({ stage: 'complete', unproven: [] });
