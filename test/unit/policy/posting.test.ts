@@ -153,6 +153,17 @@ describe('U3: the outcome of a POST', () => {
     posting.acknowledge(taken);
     expect([...posting.received.keys()]).toEqual(['2']);
   });
+
+  test('a newer outcome stays when the earlier outcome of its collector is acknowledged', () => {
+    const { posting } = world();
+    posting.withdraw([intended('1')]);
+    const taken = new Map(posting.received);
+    posting.withdraw([intended('1')]);
+    posting.acknowledge(taken);
+    expect(posting.received.has('1')).toBe(true);
+    posting.acknowledge(posting.received);
+    expect(posting.received.has('1')).toBe(false);
+  });
 });
 
 describe('U2: the check right before the write', () => {
