@@ -417,6 +417,15 @@ describe('closing', () => {
     expect(permit.endedAtMs).toBeDefined();
   });
 
+  test('tries a deletion only once if a user must act first', async () => {
+    const { clock, fake, job } = world();
+    fake.deletion = () => {
+      throw failure('unauthorized', { stall: true });
+    };
+    await settled(clock, job.close());
+    expect(fake.deletions).toBe(1);
+  });
+
   test('is tried until every replica must know the job (10.2)', async () => {
     const { clock, fake, job, permit } = world();
     fake.deletion = () => {
