@@ -24,7 +24,7 @@ test.each([
   ['Records', 'NDJSON', ['1\n2\n', '3\n', '4\n'], '1\n2\n3\n4\n'],
   ['Records', 'CSV', ['n\r\n1\r\n', 'n\r\n2\r\n', 'n\r\n3\r\n'], 'n\r\n1\r\n2\r\n3\r\n'],
 ])(
-  '%s in %s files are printed in order: the first interval has two files',
+  '%s in %s files are printed in order, even if an interval has two files',
   async (results, format, texts, expected) => {
     const names = texts.map((text, index) => {
       writeFileSync(join(folder, `part-${index}`), text);

@@ -185,7 +185,7 @@ describe('U13: an attempt in flight outlives its policy', () => {
     expect(ownership.otherUpgradeEndMs('1', 'a', true)).toBeUndefined();
   });
 
-  test('the end of an upgrade is forgotten even if a collector that was upgraded before it was upgraded again', () => {
+  test('the end of an upgrade is forgotten even if another collector was upgraded both before and after it', () => {
     const { ownership } = table(claimant('a'));
     for (const [id, endedMs] of [
       ['1', 100],

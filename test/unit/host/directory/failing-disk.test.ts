@@ -13,7 +13,7 @@ const disk = {
   failing: -1,
   /** Path of a file that cannot be removed. */
   unremovable: '',
-  /** Names of the operations so far, in order. */
+  /** Names of the file operations so far, in order. */
   names: [] as string[],
 };
 
@@ -38,7 +38,7 @@ function failing(name: (typeof changing)[number]): Operation {
 beforeAll(() => setOperations(failing));
 afterAll(() => setOperations((name) => real[name]));
 
-test('new content is flushed to disk before it replaces the old content, and then the new name is flushed', async () => {
+test('new content is flushed to disk before it replaces the old content, and the folder is flushed afterwards', async () => {
   const place = new Workplace();
   const handle = await real.open(place.directory);
   const prototype: { sync: () => Promise<void> } = Object.getPrototypeOf(handle);
