@@ -507,7 +507,7 @@ describe('an export', () => {
     expect([...world.destination.objects.keys()]).toEqual([definition.layout.plan]);
   });
 
-  test('closes the job of its planning, and starts no search, if it is closed in the meantime', async () => {
+  test('that is closed during its planning closes the search job of the planning, and starts no search', async () => {
     const world = new WorkWorld();
     const isPlanned = Promise.withResolvers<void>();
     let closed = 0;
@@ -579,7 +579,7 @@ describe('a search', () => {
     await world.commit(1);
     const view = await world.commit(2);
     expect(view).toMatchObject({ searches: 0, waitsFor: { kind: 'people' }, unproven: [{ reason: 'CountDiffers' }] });
-    // If the work were dropped, its next search would report the same interval a second time.
+    // If the work on the export were dropped and began again, it would report the same interval a second time.
     expect(world.work.canBeginAgain).toBe(false);
     world.work.tryAgain();
     await world.advance();

@@ -29,9 +29,12 @@ test.each([
   expect(error.message).toContain('check `server` in the kubeconfig');
 });
 
-test.each([401, 403, 409, 410, 429, 503])('the message about %i suits a user as well as the operator', (status) => {
-  expect(apiErrorOf({ status, headers: {}, body: '' }, 'GET /x').message).not.toMatch(/operator|logfleet/);
-});
+test.each([401, 403, 409, 410, 429, 503])(
+  'the message about %i does not mention the operator, because users of commands also see it',
+  (status) => {
+    expect(apiErrorOf({ status, headers: {}, body: '' }, 'GET /x').message).not.toMatch(/operator|logfleet/);
+  },
+);
 
 test.each([
   ['3', { kind: 'retryAfter', delayMs: 3_000 }],
