@@ -7,10 +7,11 @@ export interface CollectorVersionPolicySpec {
    * `baseURL` (https only), `accessId` and `accessKey`. Optional keys are `ca.crt` (the service's certificate
    * authority), `allowedHosts` (hosts to which the service may redirect) and `user` (service user that owns the access
    * id). The service limits the requests of each user. Therefore, if several Secrets have access ids of the same user,
-   * set the same `user` in all of them. logfleet does not check `user`, so anyone who can create Secrets can use up
-   * part of the user's request limits. The optional keys `requestsPerSecond` and `maxConcurrentRequests` (at least 2)
-   * lower the request limits. If Secrets of the same user set different limits, the smallest limit in each namespace
-   * counts, and the largest of these limits applies.
+   * set the same `user` in all of them. logfleet does not check whether the access id belongs to `user`. Therefore,
+   * anyone who can create Secrets can use up part of any user's request limits. The optional keys `requestsPerSecond`
+   * and `maxConcurrentRequests` (at least 2) lower the request limits. If Secrets of the same user set different
+   * limits, logfleet finds the smallest limit in each namespace, and then applies the largest of these limits to the
+   * user.
    */
   readonly credentialsSecretRef: {
     /** Name of the Secret. */

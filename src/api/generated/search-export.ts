@@ -7,10 +7,11 @@ export interface SearchExportSpec {
    * `baseURL` (https only), `accessId` and `accessKey`. Optional keys are `ca.crt` (the service's certificate
    * authority), `allowedHosts` (hosts to which the service may redirect) and `user` (service user that owns the access
    * id). The service limits the requests of each user. Therefore, if several Secrets have access ids of the same user,
-   * set the same `user` in all of them. logfleet does not check `user`, so anyone who can create Secrets can use up
-   * part of the user's request limits. The optional keys `requestsPerSecond` and `maxConcurrentRequests` (at least 2)
-   * lower the request limits. If Secrets of the same user set different limits, the smallest limit in each namespace
-   * counts, and the largest of these limits applies.
+   * set the same `user` in all of them. logfleet does not check whether the access id belongs to `user`. Therefore,
+   * anyone who can create Secrets can use up part of any user's request limits. The optional keys `requestsPerSecond`
+   * and `maxConcurrentRequests` (at least 2) lower the request limits. If Secrets of the same user set different
+   * limits, logfleet finds the smallest limit in each namespace, and then applies the largest of these limits to the
+   * user.
    */
   readonly credentialsSecretRef: {
     /** Name of the Secret with the address and credentials of the log service. */
@@ -178,9 +179,9 @@ export interface OutputSpec {
 export interface CsvSpec {
   /**
    * Whether logfleet writes an apostrophe before a cell that a spreadsheet would evaluate as a formula. Such a cell
-   * begins with `=`, `+`, `-` or `@`, and is not a number. The apostrophe protects only spreadsheets that split lines
-   * at commas, and not those that split lines at semicolons. Set `formulaGuard` to false only if the files are never
-   * opened in a spreadsheet. Defaults to true.
+   * begins with `=`, `+`, `-` or `@`, and is not a number. The apostrophe protects only if the spreadsheet program
+   * splits lines at commas, not if the program splits them at semicolons. Set `formulaGuard` to false only if the files
+   * are never opened in a spreadsheet. Defaults to true.
    */
   readonly formulaGuard: boolean;
 }
@@ -313,8 +314,10 @@ export interface AzureBlobSpec {
   readonly account?: string;
   /**
    * Address of the Azure storage account, for example `https://examplelogs.blob.core.usgovcloudapi.net`. Set `endpoint`
-   * instead of `account` if the address is not `https://ACCOUNT.blob.core.windows.net`. For an address outside Azure,
-   * the Secret must name the same address in its key `endpoint`, unless the Secret contains an account key.
+   * instead of `account` if the address is not `https://ACCOUNT.blob.core.windows.net`. If the address is outside
+   * Azure, the Secret must contain the same address in its key `endpoint`, because the server at this address receives
+   * the credentials. A Secret with an account key does not need the key `endpoint`, because logfleet never sends
+   * account keys.
    */
   readonly endpoint?: string;
   /** Name of the Azure Blob Storage container. The container must exist. */
@@ -352,8 +355,8 @@ export interface GcsSpec {
   readonly prefix?: string;
   /**
    * Address of Google Cloud Storage, for example `https://storage-logs.p.googleapis.com` for a private endpoint.
-   * Defaults to `https://storage.googleapis.com`. For an address outside `*.googleapis.com`, the Secret must name the
-   * same address in its key `endpoint`.
+   * Defaults to `https://storage.googleapis.com`. If the address is outside `*.googleapis.com`, the Secret must contain
+   * the same address in its key `endpoint`, because the server at this address receives an access token.
    */
   readonly endpoint?: string;
   /**
