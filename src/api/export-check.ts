@@ -107,7 +107,7 @@ function* checkAgainstNow(spec: WrittenExportSpec, { fromMs, toMs }: TimeRange, 
   }
 }
 
-/** Reports whether `settleDelay` is shorter than the usual delay of log messages. */
+/** Reports whether `settleDelay` is shorter than the time in which nearly all log messages arrive at the service. */
 export function isShortSettleDelay(spec: Pick<WrittenExportSpec, 'settleDelay'>): boolean {
   return settleDelayOf(spec) < usualDelayMs;
 }

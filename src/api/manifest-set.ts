@@ -109,7 +109,7 @@ function checkSecrets(
   return examined;
 }
 
-/** Returns an error if the store at `path` has an endpoint to which the Secret's credentials must not be sent. */
+/** Returns an error if the field `endpoint` below `path` is an address that must not get the Secret's credentials. */
 function checkEndpoint({ members }: Placed, path: JsonPath, secret: Placed): readonly Finding[] {
   const store = path.at(-1);
   const endpoint = valueAt(members, [...path, 'endpoint']);

@@ -46,7 +46,7 @@ const markedText = new RegExp(`${mark}(\\d+)${mark}`, 'g');
  * because `%` introduces a quoted field name.
  */
 const markedName = new RegExp(`%?${mark}(\\d+)${mark}`, 'g');
-/** Matches a text in double quotes, or a text without a closing quote up to the end of the query. */
+/** Matches a text in double quotes. If the closing quote is missing, matches the rest of the query. */
 const quotedForm = /"((?:[^"\\]|\\[\s\S])*)("?)/g;
 
 /** Splits a query at its pipes outside of quotes. */
@@ -71,7 +71,8 @@ function operatorsOf(query: string): readonly OperatorText[] {
  * _messagetime`, if an export needs this field to check its rows.
  */
 function aliasIn(outside: string): string | undefined {
-  // Without blanks after commas, there is only one way to match a list of names. Several ways would take exponential time.
+  // Blanks after commas are removed first, so the pattern can match a list of names in only one way. If there were
+  // several ways, a match could take exponential time.
   const form = new RegExp(`\\b(?:as|extract) (?:[\\w.-]* ?,)*['\`%]?${provingName}`, 'i');
   return form.exec(outside.replaceAll(', ', ','))?.[1];
 }

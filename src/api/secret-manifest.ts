@@ -106,7 +106,10 @@ export const azureMembers = {
   connectionString: 'connectionString',
 } as const;
 
-/** Key for the endpoint to which credentials in a Secret for Azure Blob Storage or Google Cloud Storage may be sent. */
+/**
+ * Optional key of a Secret for Azure Blob Storage or Google Cloud Storage. The value is an address outside the cloud
+ * provider's domains that may get the credentials.
+ */
 export const endpointMember = 'endpoint';
 
 /** Required key of a Secret for Google Cloud Storage. The value is the content of a service account's JSON key file. */

@@ -73,7 +73,8 @@ function operatorProblem(operator: string): string | undefined {
     const what = isKnown ? `${name}, as it is written here,` : `the operator ${name}`;
     return `${what} is not known to handle each row separately`;
   }
-  // The word boundary tries each word once, so that the time is proportional to the length of the query.
+  // Because of the word boundary, the pattern tries each word only once, so the time is proportional to the length of
+  // the query.
   for (const [, called = ''] of rest.matchAll(/\b(\w+)\s*\(/g)) {
     const call = called.toLowerCase();
     if (!rowFunctions.has(call) && !conditionWords.has(call)) {

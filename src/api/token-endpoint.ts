@@ -1,16 +1,17 @@
 /**
- * Decides to which endpoints of object stores logfleet sends access tokens. A server that receives a token can use it,
- * and the endpoint comes from the export's spec. Without this rule, anyone who can create exports could send a token
- * from a Secret to a server of his own.
+ * Decides which endpoints of object stores get access tokens. The endpoint comes from the export's spec, and a server
+ * that receives a token can use the token. Without this check, anyone who can create exports could send the token of a
+ * Secret to their own server.
  *
- * Access keys of Amazon S3 and of Azure storage accounts are not sent, because they only sign requests.
+ * Access keys of Amazon S3 and account keys of Azure need no check. logfleet only signs requests with these keys, and
+ * never sends the keys.
  */
 import { connectionEntries } from '../base/connection-string.ts';
 import { withoutTrailingSlashes } from '../base/trailing-slashes.ts';
 import type { Explanation } from './finding.ts';
 import { azureMembers, endpointMember } from './secret-manifest.ts';
 
-/** Domains of the stores that get access tokens. Customers of the cloud run no servers in these domains. */
+/** Domains of the cloud providers' stores. Only the providers run servers in these domains, so they may get tokens. */
 const ownDomains = {
   azureBlob: [
     'blob.core.windows.net',
@@ -27,8 +28,8 @@ type TokenStore = keyof typeof ownDomains;
 type SecretTexts = (member: string) => string | undefined;
 
 /**
- * Returns why logfleet does not send an export's credentials to its endpoint, and what to do. Returns
- * undefined if the endpoint may get the credentials. Without `secret`, the credentials are the token of an identity.
+ * Explains why an export's credentials must not be sent to the endpoint of the export's store. Returns undefined if the
+ * endpoint may get the credentials. If `secret` is undefined, the export uses the token of an identity, not a Secret.
  */
 export function tokenEndpointProblem(
   store: TokenStore | 's3',
@@ -39,17 +40,17 @@ export function tokenEndpointProblem(
   if (store === 's3' || !url || isOwn(url, store) || (secret && (isSigning(store, secret) || names(secret, url)))) {
     return undefined;
   }
-  const reason = `because it is not an address of the cloud (${ownDomains[store].map((domain) => `https://*.${domain}`).join(', ')})`;
+  const reason = `because it is not an address of the cloud provider (${ownDomains[store].map((domain) => `https://*.${domain}`).join(', ')})`;
   const addition = `add the key ${endpointMember} with the value ${endpoint} to the Secret`;
   if (secret) {
     return {
-      problem: `${endpoint} must not get the credentials in the Secret, ${reason}, and the Secret does not name it`,
-      remedy: `use an address of the cloud, or ${addition}`,
+      problem: `${endpoint} must not get the credentials in the Secret, ${reason}, and the Secret does not contain it`,
+      remedy: `use such an address, or ${addition}`,
     };
   }
   return {
     problem: `${endpoint} must not get the token of an identity, ${reason}`,
-    remedy: `use an address of the cloud, or set credentialsSecretRef and ${addition}`,
+    remedy: `use such an address, or set credentialsSecretRef and ${addition}`,
   };
 }
 
@@ -57,7 +58,7 @@ function isOwn({ protocol, hostname }: URL, store: TokenStore): boolean {
   return protocol === 'https:' && ownDomains[store].some((domain) => hostname.endsWith(`.${domain}`));
 }
 
-/** Reports whether the credentials in a Secret only sign requests. */
+/** Reports whether the credentials in a Secret only sign requests, and are never sent themselves. */
 function isSigning(store: TokenStore, secret: SecretTexts): boolean {
   if (store === 'gcs') return false;
   const connection = secret(azureMembers.connectionString);

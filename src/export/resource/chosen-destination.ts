@@ -115,8 +115,8 @@ export class DestinationChoice {
 
   /**
    * Returns the settings of an object store, with the credentials from its Secret. If the spec names no Secret, uses
-   * the operator's own credentials, provided that exports may use them. Throws if the endpoint must not get the
-   * credentials.
+   * the operator's own credentials, provided that exports may use them. Throws if the credentials must not be sent to
+   * the store's endpoint.
    */
   async #store<Spec extends StoreSpec, Credentials>(
     kind: 's3' | 'azureBlob' | 'gcs',

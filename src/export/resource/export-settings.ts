@@ -22,8 +22,8 @@ export interface ExportPlaces {
   /** True if an export that names no Secret may use the operator's own credentials for its object store. */
   readonly allowAmbientCredentials: boolean;
   /**
-   * True if the user of this process chose the endpoints of the exports. The tokens of the user's identity may then be
-   * sent to every endpoint. The default is false.
+   * True if the person who started this process has also chosen the endpoints of the exports, as with
+   * `logfleet export`. Tokens for this person's identity may then be sent to any endpoint. The default is false.
    */
   readonly trustsEndpoints?: boolean;
   /** Environment variables, such as `HTTPS_PROXY` and `NO_PROXY`. */
