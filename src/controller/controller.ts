@@ -89,7 +89,7 @@ export class Controller {
     this.#unobserved = new UnobservedChanges((key) => options.source.get(key));
     metrics.observedGauge(
       'logfleet_oldest_unobserved_change_seconds',
-      'Age of the oldest change to a resource that is not yet reflected in status.observedGeneration. While the leader has not listed all resources, at least the time since its election. Absent while another process is the leader.',
+      'Age of the oldest change to a resource that is not yet reflected in status.observedGeneration. Until the leader has listed all resources, the value is at least the time since the leader was elected. Absent while another process is the leader.',
       ['controller'],
       () => (this.#reign ? [[{ controller: name }, this.#unobservedMs(this.#reign.sinceMs) / 1_000]] : []),
     );
@@ -184,8 +184,9 @@ export class Controller {
   }
 
   /**
-   * Returns the age in ms of the oldest change that the status does not reflect yet. While the list of resources is
-   * incomplete, such a change may be as old as the current term as the leader.
+   * Returns the age in ms of the oldest change that is not yet reflected in a resource's status. Until all resources
+   * have been listed, returns at least the time since `sinceMs`, the start of this process's term as the leader,
+   * because the missing resources may have changes of this age.
    */
   #unobservedMs(sinceMs: number): number {
     const { source, clock } = this.#options;

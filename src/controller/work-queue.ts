@@ -20,8 +20,8 @@ import { doubledMs, scatteredMs } from '../base/retry-delay.ts';
 const firstDelayMs = 500;
 const maxDelayMs = 300_000;
 /**
- * Interval in ms at which a long delay is compared with the wall clock. Many delays end at a wall-clock time, and timers
- * do not notice that the wall clock was set forward or that the machine slept.
+ * Interval in ms at which a long delay is compared with the wall clock. Many delays must end at a certain wall-clock
+ * time, but timers do not notice when the wall clock is set forward or the machine sleeps.
  */
 const clockCheckMs = 60_000;
 
