@@ -80,7 +80,10 @@ interface Shared {
   readonly account: Account;
   readonly credentials: Credentials;
   readonly connection: ServiceConnection;
-  /** Namespaces of the Secrets with these credentials. If all of these Secrets are gone, their last namespaces. */
+  /**
+   * Namespaces of the Secrets that contain these credentials. If no Secret contains them any more, the namespaces of
+   * the Secrets that contained them last.
+   */
   namespaces: Set<string>;
   refusal: KeyRejection | undefined;
 }
@@ -206,7 +209,7 @@ export class Accounts {
     return this.#budgets.limitsOf(account.user);
   }
 
-  /** Reports whether the user's requests in flight and search jobs stay within the operator's request limits. */
+  /** Reports whether the user's requests in flight and search jobs are within the operator's current limits. */
   isWithinLimits(account: Account): boolean {
     return this.#budgets.isWithinLimits(account.user);
   }
@@ -314,8 +317,8 @@ export class Accounts {
   }
 
   /**
-   * Forgets unused Secrets, and closes clients whose credentials are in no Secret. The limits of credentials no longer
-   * count in a namespace in which no Secret has these credentials.
+   * Forgets unused Secrets, and closes clients whose credentials are in no Secret. When a namespace has no more Secrets
+   * with certain credentials, the request limits in these credentials no longer count for that namespace.
    */
   #closeUnused(nowMs: number): void {
     for (const [name, entry] of this.#entries) {

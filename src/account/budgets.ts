@@ -1,7 +1,8 @@
 /**
- * Request budgets. Each user has one budget, because the service counts requests per user. If a user's Secrets in one
- * namespace set different limits, the smallest limit applies. But a Secret cannot lower the limits of another
- * namespace, because anyone who can create Secrets can name any user. So the largest limit of the namespaces applies.
+ * Request budgets. Each user of the log service has one budget, because the service counts requests per user. If a
+ * user's Secrets set different limits, the limit of a namespace is the smallest limit in its Secrets, and the largest
+ * limit of all namespaces applies to the user. Thus a Secret cannot lower the limits of another namespace. This matters
+ * because anyone who can create a Secret can name any user in it.
  */
 import { createHash } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
@@ -26,7 +27,7 @@ export interface Spender {
 
 interface UserBudget {
   readonly budget: RequestBudget;
-  /** Budgets of the user's access keys that are in a Secret or still have requests in flight. */
+  /** Budgets by access id, for the user's access keys that are in a Secret or still have requests in flight. */
   readonly keys: Map<string, KeyBudget>;
   limits: RequestLimits;
 }
@@ -44,8 +45,8 @@ export interface BudgetsOptions {
 export class Budgets {
   readonly #options: BudgetsOptions;
   /**
-   * All users that have ever had a Secret. If a user gets another Secret soon after the last one was deleted, the
-   * service still counts the user's earlier requests, so the budget is kept.
+   * All users that have ever had a Secret. A user who has no Secret any more keeps the budget, because the user may
+   * soon get another Secret, and the service then still counts the user's earlier requests.
    */
   readonly #users = new Map<string, UserBudget>();
 
@@ -87,7 +88,7 @@ export class Budgets {
     return this.#users.get(user)?.limits ?? serviceLimits;
   }
 
-  /** Reports whether the user's requests in flight and search jobs stay within the limits of this process. */
+  /** Reports whether the user's requests in flight and search jobs are within the current limits of this process. */
   isWithinLimits(user: string): boolean {
     return this.#users.get(user)?.budget.isWithinLimits() ?? true;
   }
@@ -147,7 +148,10 @@ export function userIdOf({ serviceId, user }: { readonly serviceId: string; read
   return createHash('sha256').update(name).digest('hex').slice(0, 32);
 }
 
-/** Returns the largest of the namespaces' limits. The limit of a namespace is the smallest limit in its Secrets. */
+/**
+ * Returns the request limits of a user: the largest limit of any namespace. The limit of a namespace is the smallest
+ * limit in its Secrets.
+ */
 function limitsOf(spenders: readonly Spender[], max: RequestLimits): RequestLimits {
   const namespaces = [...Map.groupBy(spenders, ({ namespace }) => namespace).values()];
   const limitOf = (limit: keyof RequestLimits) => {

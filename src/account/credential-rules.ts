@@ -59,7 +59,7 @@ export const memberRules = {
 
 export type CredentialMember = keyof typeof memberRules;
 
-/** Matches a PEM certificate, or a certificate without its last line up to the end of the text. */
+/** Matches a PEM certificate. If the line that ends the certificate is missing, matches the rest of the text. */
 const certificateForm = /-----BEGIN CERTIFICATE-----[\s\S]+?(?:-----END CERTIFICATE-----|$)/g;
 
 /** Extracts all PEM certificates from the text. */

@@ -89,7 +89,7 @@ const lingerMs = 60_000;
 export interface JobShare extends Pick<ObservedShare, 'exportUid' | 'held'> {
   /** True until the operator first observes the Job in the API server. Until then, the limits are only reserved. */
   isReserved: boolean;
-  /** True if the Job may exist, so that its workers may use the share. */
+  /** True as soon as the operator begins to create the Job. From then on, workers of the Job may use the share. */
   isStarted: boolean;
   /**
    * Monotonic time, in ms, at which the operator noticed that the Job had ended or been deleted. Undefined while the
@@ -178,7 +178,7 @@ export class WorkerShares {
     return { isFreed, nextMs };
   }
 
-  /** Returns the shares of a user's workers, including the shares that are only reserved. */
+  /** Returns the shares of a user's workers, including shares that are reserved for Jobs that do not exist yet. */
   of(user: string): readonly HeldShare[] {
     return [...this.#entries.values()].map(({ held }) => held).filter((held) => held.user === user);
   }
@@ -189,7 +189,7 @@ export class WorkerShares {
   }
 }
 
-/** Returns the shares of the Jobs that may exist. */
+/** Returns the shares of Jobs whose workers may be running. Leaves out shares that are only reserved. */
 export function startedShares(jobs: readonly Readonly<JobShare>[] = []): readonly HeldShare[] {
   return jobs.filter(({ isStarted }) => isStarted).map(({ held }) => held);
 }

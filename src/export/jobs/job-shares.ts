@@ -11,7 +11,7 @@ import { exportLabel, jobNameLabel, type WorkerJob, type WorkerJobs, type Worker
 import { readShare } from './job-manifest.ts';
 import { hasEnded } from './job-state.ts';
 
-/** Time in ms after the last `reserve` after which reserved request limits are released if no Job was created. */
+/** If a Job does not exist this many ms after the last call of `reserve`, its reserved request limits are released. */
 const reservationMs = 120_000;
 
 export interface JobSharesOptions {
@@ -103,8 +103,9 @@ export class JobShares {
   }
 
   /**
-   * Calls `observe` in a microtask, once for all changes that a list of Jobs or pods reports. The microtask runs before
-   * a new leader notices that the list is complete, so the leader sends no request before `observe` (B8).
+   * Calls `observe` in a microtask, so that all changes that a list of Jobs or pods reports cause only one call. The
+   * microtask runs before a new leader notices that the list is complete. Therefore, the leader sends no requests
+   * before `observe` has subtracted the shares of the running Jobs (B8).
    */
   #observeSoon(): void {
     if (this.#isOutdated) return;

@@ -57,7 +57,9 @@ export class RequestBudget {
   readonly #waitSeconds: Histogram;
   readonly #margin = new PathMargin();
   readonly #pace = new RatePace(serviceLimits.requestsPerSecond);
-  /** Request rate that limits the number of search jobs. It is the current rate, or a lower one that applies soon. */
+  /**
+   * Request rate from which the limit on search jobs is computed: the current rate, or a lower rate that applies soon.
+   */
   #pollRate: number = serviceLimits.requestsPerSecond;
   readonly #limiter: RateLimiter;
   readonly #refusals = new Refusals();
@@ -123,7 +125,7 @@ export class RequestBudget {
 
   /**
    * Sets the maximum request rate of this process (B7). Earlier requests still count against the new rate.
-   * @param pollRate lower rate that will apply soon; a new search job starts only if this rate can poll all search jobs
+   * @param pollRate lower rate that will apply soon; a search job starts only if this rate is enough to poll all jobs
    */
   setRequestsPerSecond(requestsPerSecond: number, pollRate = requestsPerSecond): void {
     assert(requestsPerSecond > 0 && Number.isFinite(requestsPerSecond), 'the request rate must be greater than 0');
@@ -369,7 +371,7 @@ export class RequestBudget {
   }
 }
 
-/** Returns the maximum number of search jobs that a request rate can poll in time. */
+/** Returns the maximum number of search jobs that can all be polled in time at this request rate. */
 function pollableJobs({ starts, periodMs }: RequestPace): number {
   return Math.floor((pollShare * starts * pollCycleMs) / periodMs);
 }
