@@ -1,25 +1,25 @@
 /**
- * Work of one schedule at its destination, such as reading the schedule records. A reconcile waits for this work only
- * for a limited time, so that a store that does not respond cannot occupy all workers of the controller.
+ * Operations of one schedule at its destination, such as reading the schedule records. A reconcile waits only a limited
+ * time for an operation. Otherwise, a store that does not respond could occupy all workers of the controller.
  */
 import { unlessAborted } from '../base/aborted.ts';
 import type { Clock } from '../base/clock.ts';
 import { destinationError } from '../destination/store/destination-error.ts';
 
-/** Maximum time in ms that reconciles wait for the same work. */
+/** Maximum time in ms that the first reconcile waits for an operation. Later reconciles do not wait for it again. */
 const longestWaitMs = 10_000;
 
 interface Work {
   readonly key: string;
   readonly result: Promise<unknown>;
-  /** True if a reconcile has stopped waiting. The end of the work then triggers another reconcile. */
+  /** True if a reconcile has stopped waiting for this operation. Its end then triggers another reconcile. */
   isLeft: boolean;
 }
 
 export class DestinationWork {
   readonly #clock: Clock;
   readonly #enqueue: () => void;
-  /** Work that has not ended, or whose result no reconcile has used yet. */
+  /** Operation that has not ended, or whose result no reconcile has used yet. */
   #current: Work | undefined;
 
   /** @param enqueue requests a reconcile of the schedule */
@@ -29,15 +29,16 @@ export class DestinationWork {
   }
 
   /**
-   * Returns the result of work that `begin` starts. If the work takes too long, or `signal` is aborted, stops waiting
-   * and throws an error, but lets the work continue. The next call with the same key returns the result of this work.
+   * Returns the result of the operation that `begin` starts. If the operation takes too long, or `signal` is aborted,
+   * stops waiting and throws an error, but lets the operation continue. The next call with the same key does not start
+   * the operation again, but returns its result.
    */
   async run<T>(key: string, signal: AbortSignal, begin: () => Promise<T>): Promise<T> {
     if (this.#current?.key !== key) this.#current = { key, result: begin(), isLeft: false };
     const work = this.#current;
     const limit = new AbortController();
     const timer = this.#clock.after(work.isLeft ? 0 : longestWaitMs, () => {
-      // The store may also be slow, or contain very many records.
+      // The message gives no cause, because the store may be unavailable or slow, or may contain very many records.
       const message = `reading or writing the schedule records takes longer than ${longestWaitMs / 1000} s`;
       limit.abort(destinationError('away', message));
     });

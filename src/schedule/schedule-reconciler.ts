@@ -82,7 +82,7 @@ export class ScheduleReconciler implements Reconciler {
     this.#isDraining = true;
   }
 
-  /** Reports whether the process may exit: always true, because a schedule can end between any two writes (S6). */
+  /** Always returns true: the process may exit at any time, even between two writes of a schedule (S6). */
   drained(): boolean {
     return true;
   }

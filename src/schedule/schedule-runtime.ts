@@ -124,7 +124,7 @@ export class ScheduleRuntime {
     });
   }
 
-  /** Brings the schedule closer to its desired state. Returns early if `signal` is aborted. */
+  /** Brings the schedule closer to its desired state. Stops waiting for the destination if `signal` is aborted. */
   async reconcile(given: SearchExportSchedule, signal: AbortSignal): Promise<Result> {
     const resource = this.#publisher.latest(given);
     try {
@@ -319,9 +319,9 @@ export class ScheduleRuntime {
   }
 
   /**
-   * Returns the result of a task at the destination. The task continues if it takes longer than this reconcile waits
-   * for it (`DestinationWork`). The next reconcile then gets the result, unless a person has changed the spec or
-   * requested a retry since the task began.
+   * Runs an operation at the destination, and returns its result. If the operation takes too long, throws an error, but
+   * lets the operation continue (`DestinationWork`). A later reconcile then gets the result, unless a person has
+   * changed the spec or requested a retry since the operation began.
    */
   #withDestination<T>(
     resource: SearchExportSchedule,

@@ -24,8 +24,8 @@ import {
 const maxTries = 3;
 const retryDelayMs = 500;
 /**
- * Maximum time in ms in which a request makes no progress. The total time of a request has no limit, because a large
- * upload over a slow network can take minutes.
+ * Maximum time in ms for which a request may make no progress. The total time of a request has no limit, because a
+ * large upload over a slow network can take minutes.
  */
 const defaultSilenceMs = 60_000;
 
@@ -128,7 +128,8 @@ function limitPolicy(clock: Clock, silenceMs: number): RequestPolicyFactory {
         let isTooLarge = false;
         request.onUploadProgress = restart;
         request.onDownloadProgress = ({ loadedBytes }) => {
-          // The SDK returns a streamed response when it begins. The reader then watches the stream itself.
+          // The SDK returns a streamed response as soon as the response begins. From then on, the code that reads the
+          // stream enforces its own limits.
           if (isReturned) return;
           isTooLarge = loadedBytes > maxResponseBytes;
           if (isTooLarge) limit.abort();

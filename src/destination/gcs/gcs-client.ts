@@ -22,8 +22,8 @@ const maxTries = 3;
 const firstRetryMs = 500;
 const defaultConnectTimeoutMs = 5_000;
 /**
- * Maximum time in ms in which a request makes no progress. The total time of a request has no limit, because a large
- * upload over a slow network can take minutes.
+ * Maximum time in ms for which a request may make no progress. The total time of a request has no limit, because a
+ * large upload over a slow network can take minutes.
  */
 const defaultSilenceMs = 60_000;
 /** Maximum time in ms to get a token, including retries. */
@@ -53,7 +53,7 @@ export interface GcsClientOptions {
   readonly clock: Clock;
   /** Time limit in ms for opening a connection. The default is 5 s. */
   readonly connectTimeoutMs?: number;
-  /** Maximum time in ms in which a request makes no progress. The default is 60 s. */
+  /** Maximum time in ms for which a request may make no progress. The default is 60 s. */
   readonly silenceMs?: number;
 }
 
@@ -141,7 +141,7 @@ function dispatcherFor(
   const options = {
     connections: maxConnections,
     connectTimeout: connectTimeoutMs,
-    // undici measures this time from the last piece of the body that was sent.
+    // undici measures this time from the moment at which it has sent the last piece of the request's body.
     headersTimeout: silenceMs,
     bodyTimeout: silenceMs,
     allowH2: false,

@@ -48,7 +48,8 @@ export function createClient(
     logger: { trace: silent, debug: silent, info: silent, warn: silent, error: silent },
   };
   const client = new S3Client(config);
-  // The SDK would read a response of any size into memory. Therefore, logfleet reads the response itself.
+  // The SDK would read a response of any size into memory. Therefore, logfleet reads all responses itself, except the
+  // content of objects.
   client.middlewareStack.add(
     (next, { commandName }) =>
       async (args) => {
@@ -63,7 +64,7 @@ export function createClient(
   return client;
 }
 
-/** Part of a response before the SDK parses the body. */
+/** HTTP response whose body the SDK has not parsed yet. */
 interface HttpResponse {
   readonly statusCode: number;
   readonly body: AsyncIterable<Uint8Array>;

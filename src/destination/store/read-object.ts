@@ -33,7 +33,7 @@ export async function readObject(
 
 /**
  * Reads the body of a response. Throws an error with the code `ResponseTooLarge` if the body of a successful response
- * is too large. Returns an empty body in place of an error response that is too large.
+ * is too large. If the body of an error response is too large, returns an empty body instead.
  */
 export async function readResponse(body: AsyncIterable<Uint8Array>, status: number): Promise<Uint8Array> {
   const isError = status >= 300;
@@ -49,7 +49,7 @@ export function responseTooLarge(): Error {
   return Object.assign(new Error(message), { code: tooLargeCode });
 }
 
-/** Collects the chunks of a stream. If they have more than `maxBytes`, closes the stream and returns undefined. */
+/** Collects the chunks of a stream. If the stream has more than `maxBytes`, closes it and returns undefined. */
 async function collected(chunks: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Uint8Array | undefined> {
   const content: Uint8Array[] = [];
   let bytes = 0;

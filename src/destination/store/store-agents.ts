@@ -1,7 +1,7 @@
 /**
- * Limits the connections to a store, and decides for each host whether connections to the host use the proxy. Node
- * counts a connection through a proxy only when its tunnel is open, so requests that start at the same time can open
- * more connections than the limit.
+ * Limits the number of connections to a store, and decides for each host whether connections to the host use the proxy.
+ * Node counts a connection through a proxy only after the tunnel through the proxy is open. Therefore, requests that
+ * start at the same time can open more connections than the limit allows.
  */
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent, type RequestOptions } from 'node:https';

@@ -7,7 +7,7 @@ import { type DestinationFailure, destinationError } from './destination-error.t
 export const noToken = 'TokenError';
 /** Error code for users if the token service cannot be reached, or cannot issue tokens at the moment. */
 export const noTokenNow = 'TokenServiceUnavailable';
-/** Error code for users if a response is larger than any response that logfleet expects. */
+/** Error code for users if a response of the store is larger than logfleet accepts. */
 export const tooLargeCode = 'ResponseTooLarge';
 
 type Advice = Readonly<Partial<Record<DestinationFailure, string>>>;

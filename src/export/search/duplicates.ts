@@ -29,8 +29,8 @@ export class InOrder implements Duplicates {
   /** First row of the current millisecond. Most milliseconds have only one row, so this row is not added to `#byId`. */
   #first: SeenRow | undefined;
   /**
-   * Other rows of the current millisecond, by id. If several different rows have the same id, their digests, because
-   * one query can turn a message into thousands of rows.
+   * Other rows of the current millisecond, by message id. If different rows have the same id, only the digests of these
+   * rows are stored, because a query can turn one message into thousands of rows.
    */
   readonly #byId = new Map<string, SeenRow | Set<string>>();
   readonly #maxStoredBytes: number;

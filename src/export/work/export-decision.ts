@@ -273,10 +273,10 @@ function isSettled(input: ExportDecideInput, segment: Segment): boolean {
   return settledAtMs(input, segment) <= input.now.wallMs;
 }
 
-/** Delays that have not ended, by `recordKey` of their interval. */
+/** Delays that have not ended. The key of a delay is the `recordKey` of its interval. */
 type CurrentDelays = ReadonlyMap<string, IntervalDelay>;
 
-/** Returns the current delays. If an interval has several, the first one in `delays` counts. */
+/** Returns the delays that have not ended. If an interval has several delays, the first one in `delays` counts. */
 function currentDelays({ delays, now }: ExportDecideInput): CurrentDelays {
   const current = delays.filter(({ untilMs }) => untilMs === undefined || untilMs > now.monotonicMs);
   return new Map(current.reverse().map((delay) => [recordKey(delay), delay]));
