@@ -13,8 +13,8 @@ const maxZones = 1_000;
  */
 const changeDistanceMs = 36 * hourMs;
 /**
- * Maximum number of days in each cache of a time zone. A full cache is cleared. Each cache is large enough to count 1,000
- * pending runs of a daily schedule.
+ * Maximum number of days in each cache of a time zone. A full cache is cleared. This maximum is large enough for all
+ * days that are needed to count 1,000 pending runs of a daily schedule.
  */
 const maxDays = 1_500;
 

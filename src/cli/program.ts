@@ -27,7 +27,7 @@ export interface CommandRun {
   failed: number;
   /** Name of the command, such as `run`. Empty until the command line has been parsed. */
   command: string;
-  /** True if the log has the format JSON. The error that ends the command is then a line of the log. */
+  /** True if the command logs as JSON. An error that ends the command is then also written as a line of JSON. */
   logsJson: boolean;
 }
 
@@ -194,7 +194,7 @@ function isUsage({ reason }: LogfleetError): boolean {
   return reason === wrongUsage;
 }
 
-/** Returns the text for stderr about an error that ended the command. */
+/** Returns the text that is written to stderr when an error ends the command. */
 function renderFailure(error: unknown, command: string): string {
   if (error instanceof LogfleetError && error.handling.kind !== 'bug') {
     return `${titleOf(command)}: ${error.message}\n${isUsage(error) ? helpHint(command) : ''}`;

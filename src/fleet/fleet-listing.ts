@@ -602,7 +602,7 @@ interface Sweep {
   readonly view: View;
   readonly startedAtMs: number;
   readonly seen: Set<string>;
-  /** Ids of the collectors that the list being read has shown so far. */
+  /** Ids of the collectors on those pages of the current list that have been read so far. */
   readonly shown: Set<string>;
   /** For each of the one or two lists that are read, the collectors in the order in which the service returned them. */
   readonly lists: readonly [Listed[], Listed[]];

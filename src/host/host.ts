@@ -20,11 +20,11 @@ export interface ResourceKey {
 /** Cache of all resources of one kind. The host keeps the cache up to date until the host is closed. */
 export interface ResourceSource<R> {
   /**
-   * True if the cache contains all resources, and all changes of a previous leader that this process must know. Until
-   * then, `list` and `get` may miss some of them.
+   * True if the cache contains all resources, including those changes by the previous leader that a new leader must
+   * know. Until then, `list` and `get` may miss resources or changes.
    */
   synced(): boolean;
-  /** Resolves when `synced` is next true. */
+  /** Resolves as soon as `synced` returns true. */
   whenSynced(): Promise<void>;
   list(): Iterable<R>;
   get(key: ResourceKey): R | undefined;

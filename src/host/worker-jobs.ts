@@ -68,9 +68,9 @@ export interface WorkerJobs {
   problem(): LogfleetError | undefined;
   jobs(): Iterable<WorkerJob>;
   pods(): Iterable<WorkerPod>;
-  /** Returns the Jobs whose label names this export's uid. */
+  /** Returns the Jobs of the export with this uid. */
   jobsOf(exportUid: string): readonly WorkerJob[];
-  /** Returns the pods whose label names this export's uid. */
+  /** Returns the pods of the export with this uid. */
   podsOf(exportUid: string): readonly WorkerPod[];
   /**
    * Calls `listener` with the export's uid when a Job or pod changes. Returns a function that unsubscribes the

@@ -75,7 +75,8 @@ function isKept(text: string, value: number): boolean {
 /** Returns the significant digits of a number, for example `12` for `-0.0120`. */
 function digitsOf(text: string): string {
   const [mantissa = ''] = text.split(/[eE]/);
-  // The lookbehind tries each run of zeros once, so that the time is proportional to the length of the text.
+  // Because of the lookbehind, the pattern tries each run of zeros only once, so the time is proportional to the length
+  // of the text.
   return mantissa
     .replace('.', '')
     .replace(/^-?0*/, '')

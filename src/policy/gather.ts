@@ -101,7 +101,8 @@ export class Gatherer {
       await this.#recordBuilds(policy, bound);
     } catch (error) {
       if (error instanceof LogfleetError && error.handling.kind === 'stall') return this.#unusable(policy, error);
-      // When this policy can use its ledger again, other policies may also be able to, and must claim their collectors.
+      // When this policy can use its ledger again, other policies may be able to use their ledgers as well. They must
+      // then try again to claim their collectors.
       this.#runtime.environment.turns.unusable(owner.uid);
       throw error;
     }

@@ -24,9 +24,9 @@ export type GatheredListener = (policy: CollectorVersionPolicy, gathered: Ready 
 
 /** Delay in ms before `onGathered` is called again for a policy whose data is still incomplete. */
 const repeatMs = 1_000;
-/** Maximum number of consecutive temporary errors of a ledger that the policy's status does not report. */
+/** Maximum number of consecutive failures after which a temporary ledger problem is not yet shown in the status. */
 const toleratedErrors = 3;
-/** Reasons of errors from requests for a ledger. `Gatherer` reports all other problems of ledgers. */
+/** Reasons of ledger problems that this reconciler shows in the status. `Gatherer` shows all other ledger problems. */
 const ledgerProblems: readonly string[] = [reasons.ledgerInaccessible, reasons.ledgerNotInstalled, reasons.ledgerFull];
 
 interface Running {

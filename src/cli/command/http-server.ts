@@ -16,7 +16,7 @@ export interface HttpResponse {
   readonly body: string;
 }
 
-/** Maximum number of open connections. Another connection closes the oldest connection. */
+/** Maximum number of open connections. When a client opens one more, the server closes the oldest connection. */
 const maxConnections = 100;
 
 /**
@@ -33,7 +33,7 @@ export async function startHttpServer(
   const sockets = new Set<Socket>();
   server.on('connection', (socket) => {
     const [oldest] = sockets;
-    // If new connections were refused instead, idle connections could make the probes of the kubelet fail.
+    // If the server refused new connections instead, many idle connections could make the kubelet's probes fail.
     if (oldest && sockets.size >= maxConnections) {
       sockets.delete(oldest);
       oldest.destroy();

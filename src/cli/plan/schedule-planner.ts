@@ -33,7 +33,10 @@ export interface ScheduleRuns {
   readonly pending: number;
   /** Failed runs. Only a user can start them again. */
   readonly failed: number;
-  /** Start of the schedule in ms if `endTime` is not after this start. The schedule then has no runs (`InvalidSpec`). */
+  /**
+   * Start of the schedule in ms, if `endTime` is not after this start; otherwise undefined. If it is set, the spec is
+   * invalid, and the schedule has no runs.
+   */
   readonly lateStartMs: number | undefined;
   /** Due time of the next run. Undefined if the schedule has ended. */
   readonly nextDueMs: number | undefined;

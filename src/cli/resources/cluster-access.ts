@@ -45,7 +45,7 @@ interface ClusterReaderOptions extends Pick<Ports, 'clock' | 'random'> {
   /** Context in the kubeconfig. Undefined in a pod. */
   readonly context: string | undefined;
   readonly defaultNamespace: string;
-  /** Aborted when the command must end. Aborts all requests to the API server. */
+  /** Aborted when the command must end. All requests to the API server are then cancelled. */
   readonly signal: AbortSignal;
 }
 

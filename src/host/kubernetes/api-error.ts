@@ -71,7 +71,7 @@ export function apiErrorOf(response: KubeResponse, what: string): LogfleetError 
       return make(
         'host.expired',
         { kind: 'backoff' },
-        'the list or watch cannot continue, because its start is too long ago; try again',
+        'the list or watch cannot continue, because it began too long ago; try again',
       );
     case 429:
       return make('host.throttled', retryHandling(response), 'the API server is overloaded');

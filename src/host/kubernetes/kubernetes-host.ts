@@ -73,7 +73,7 @@ interface WatchedKind<K extends KindName> {
   /** Resources in the cache on which no other operator acts. */
   readonly ours: ResourceSource<ResourceOf<K>>;
   readonly reflectors: readonly AnyReflector[];
-  /** Resolves when a new leader has listed the resources again. */
+  /** Resolves when this process has listed the resources again after it last became the leader. */
   relisted: Promise<unknown>;
 }
 
@@ -220,8 +220,8 @@ export class KubernetesHost implements Host {
 
   /**
    * Lists all kinds in `relistedKinds`, Jobs and pods again, so that a new leader knows all changes that the previous
-   * leader has made (S6, B8). Resolves when Jobs and pods have been listed. The other resources do not count as synced
-   * until they have been listed, so a list that fails does not affect other kinds.
+   * leader has made (S6, B8). Resolves when Jobs and pods have been listed. It need not wait for the other kinds,
+   * because each of them counts as synced only after it has been listed. If a list fails, other kinds are not affected.
    */
   async #relistForLeader(): Promise<void> {
     for (const kind of relistedKinds) {

@@ -141,9 +141,9 @@ function deletedMeanwhile(namespace: string, name: string, cause: unknown): Logf
 }
 
 /**
- * If the API server has rejected a request for a Ledger, or has not answered the request, returns an error for the
- * policy's status. Returns all other errors unchanged, such as a conflict with another process.
- * @param access what the request was for, for example `read`
+ * If the API server has rejected a request for a Ledger, or has not answered the request, returns an error with the
+ * reason `LedgerInaccessible`. Returns all other errors unchanged, such as a conflict with another process.
+ * @param access last word of the message "The ledger cannot be …"
  */
 function asInaccessible(error: unknown, access: 'read' | 'written'): unknown {
   const isOther = !(error instanceof LogfleetError) || error.handling.kind === 'bug' || error.code === 'host.conflict';

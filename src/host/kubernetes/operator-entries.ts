@@ -302,7 +302,7 @@ export class OperatorEntries {
         ({ isGone, askedAtMs = nowMs }) => !isGone && nowMs - askedAtMs >= responseMs,
       );
       for (const other of overdue) other.isGone = true;
-      // One call for all namespaces, because each call goes through all resources.
+      // `#announce` is called only once for all overdue operators, because each call goes through all resources.
       if (overdue.length > 0) this.#announce(true);
       await this.#writeDue(nowMs);
       this.#isChecking = false;

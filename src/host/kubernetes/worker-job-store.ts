@@ -146,7 +146,7 @@ class WatchedResources<R extends WorkerJob | WorkerPod> {
    * with this uid.
    */
   readonly #uids = new Map<string, string>();
-  /** Jobs or pods by the uid of their export. The keys of the inner maps are namespaces and names. */
+  /** Jobs or pods by the uid of their export, and then by their own namespace and name. */
   readonly #byExport = new Map<string, Map<string, R>>();
 
   constructor(options: WorkerJobStoreOptions, plural: 'jobs' | 'pods', announce: (exportUid: string) => void) {

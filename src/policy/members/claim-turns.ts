@@ -110,8 +110,8 @@ export class ClaimTurns {
   }
 
   /**
-   * Records that the policy can use its service and its ledger. If it could not before, all exempt policies try once
-   * more to claim their collectors.
+   * Records that the policy can use its service and its ledger. If the policy could not use them before, all exempt
+   * policies try once more to claim their collectors.
    */
   usable(uid: string): void {
     if (!this.#unusable.delete(uid)) return;

@@ -73,9 +73,9 @@ export function memberStateOf(input: MemberInput, context: MemberContext): Membe
   // A collector that went offline while it ran the target version is not upgraded again, because that version may be
   // the cause.
   if (ending?.kind === 'died') return 'failed';
-  // An offline collector counts as failed unless its last attempt succeeded, because the attempt may be the reason why
-  // the collector is offline (R5). With `offlinePolicy: Wait`, the stage waits for the collector instead, and then
-  // retries the upgrade.
+  // An offline collector counts as failed if its last upgrade attempt did not succeed, because the attempt may be the
+  // reason why the collector is offline (R5). With `offlinePolicy: Wait`, the stage waits for the collector instead,
+  // and then retries the upgrade.
   if (isOffline(row, ending)) {
     const isAwaited = context.offlinePolicy === 'Wait' && used <= context.retryLimit;
     return used > 0 && ending?.kind !== 'updated' && !isAwaited ? 'failed' : 'offline';

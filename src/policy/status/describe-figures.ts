@@ -284,8 +284,8 @@ function describeTask(taskId: string | undefined, to: string, entry: Entry, memb
 }
 
 /**
- * Describes the failed upgrades, grouped by message. Collectors that could not be rolled back are included (U14), and
- * so are collectors whose upgrade requests were rejected without a known reason (U11).
+ * Describes the failed upgrades, grouped by message. Includes collectors that could not be rolled back (U14), and
+ * collectors whose upgrade requests were rejected without a known reason (U11).
  */
 function describeFailures({
   memberIndex,
