@@ -70,11 +70,11 @@ export function admit(input: AdmissionInput): Admission {
 
 class Batch {
   readonly #input: AdmissionInput;
-  /** Data with which the rules decide about the next collector. Replaced after each upgrade that the batch starts. */
+  /** Data from which the start rules decide about the next collector. Replaced after each upgrade that is started. */
   #known: AdmissionState;
   readonly #post: Entry[] = [];
   readonly #listingsNeeded = new Map<string, number>();
-  /** JSON texts of causes. They are cached because many collectors, such as all of a time zone, share one cause. */
+  /** Cached JSON text of each cause of a wait. Many collectors, such as all in a time zone, share one cause. */
   readonly #causeTexts = new Map<WaitCause, string>();
   /** Waits by the JSON text of their cause. */
   readonly #waits = new Map<string, CollectorWait>();

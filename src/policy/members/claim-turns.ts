@@ -101,10 +101,7 @@ export class ClaimTurns {
     this.#release();
   }
 
-  /**
-   * Records that the policy cannot use its service or its ledger. This remains so until `usable` is called for the
-   * policy.
-   */
+  /** Records that the policy cannot use its service or its ledger, until `usable` is called for the policy. */
   unusable(uid: string): void {
     this.#unusable.add(uid);
   }
