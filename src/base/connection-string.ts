@@ -1,6 +1,6 @@
 /** Splits Azure connection strings, such as `BlobEndpoint=https://logs.blob.core.windows.net;AccountName=logs`. */
 
-/** Returns the value of each name in a connection string. A value may contain `=`. */
+/** Returns the values in a connection string, by their names. A value may contain `=`. */
 export function connectionEntries(text: string): Readonly<Record<string, string>> {
   const entries = text.split(';').map((entry) => {
     const [name = '', ...value] = entry.split('=');

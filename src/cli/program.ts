@@ -27,7 +27,7 @@ export interface CommandRun {
   failed: number;
   /** Name of the command, such as `run`. Empty until the command line has been parsed. */
   command: string;
-  /** True if the command logs as JSON. An error that ends the command is then also written as a line of JSON. */
+  /** True if the command logs as JSON. An error that ends the command is then written as a line of JSON. */
   logsJson: boolean;
 }
 

@@ -35,7 +35,10 @@ export function renderSchedulePlan(
   ];
 }
 
-/** Renders the title of a schedule's plan: the number of runs, or that there are no runs or the schedule has ended. */
+/**
+ * Renders the title of a schedule's plan. The title gives the number of runs, or says that there are none, or that the
+ * schedule has ended.
+ */
 export function scheduleTitle(planned: ScheduleOutlook): string {
   const { nextDay, pending, lateStartMs } = planned;
   const isEnded = planned.nextDueMs === undefined;

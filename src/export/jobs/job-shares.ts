@@ -105,7 +105,7 @@ export class JobShares {
   /**
    * Calls `observe` in a microtask, so that all changes that a list of Jobs or pods reports cause only one call. The
    * microtask runs before a new leader notices that the list is complete. Therefore, the leader sends no requests
-   * before `observe` has subtracted the shares of the running Jobs (B8).
+   * before `observe` has subtracted the shares of the running Jobs from the leader's request limits (B8).
    */
   #observeSoon(): void {
     if (this.#isOutdated) return;
