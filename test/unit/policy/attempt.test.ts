@@ -311,7 +311,28 @@ describe('U3: a probe is due', () => {
   ])('%s', (_, open, shown, due) => {
     expect(probeIsDue(open, shown, settings)).toBe(due);
   });
+
+  test('only when the collector has been alive since the service refused the last probe because it was not', () => {
+    const silent = { ...unknown, silentSinceMs: 700 };
+    const due = (lastSeenAliveMs: number) => probeIsDue(silent, row(oldVersion, from, { lastSeenAliveMs }), settings);
+    expect([700, 701].map(due)).toEqual([false, true]);
+  });
 });
+
+test('U3: after a probe, only a listing sent G later is evidence', () => {
+  expect(evidenceFromMs(attempt({ state: 'unknown', sinceMs: 500, probedAtMs: 900 }), settings)).toBe(900 + graceMs);
+});
+
+test.each([true, false])(
+  'U10, U11: a running upgrade belongs to this attempt if its probe found it (probe: %s)',
+  (probe) => {
+    const before = openEntry({ state: 'intended', sinceMs: 5, probe });
+    const posted = { kind: 'refused', serviceCode: 'collector.in.upgrading', message: 'busy' } as const;
+    const after = settle(before, { posted }, 100);
+    expect(after?.open).toMatchObject({ state: 'adopted', ours: probe, sinceMs: 100 });
+    expect(after?.used).toBe(probe ? 1 : 0);
+  },
+);
 
 test.each([
   ['accepted', false, 0],
