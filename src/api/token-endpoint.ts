@@ -40,7 +40,7 @@ export function tokenEndpointProblem(
   if (store === 's3' || !url || isOwn(url, store) || (secret && (isSigning(store, secret) || names(secret, url)))) {
     return undefined;
   }
-  const reason = `because it is not an address of the cloud provider (${ownDomains[store].map((domain) => `https://*.${domain}`).join(', ')})`;
+  const reason = `because it is not an https address of the cloud provider (${ownDomains[store].map((domain) => `https://*.${domain}`).join(', ')})`;
   const addition = `add the key ${endpointMember} with the value ${endpoint} to the Secret`;
   if (secret) {
     return {

@@ -12,7 +12,7 @@ const longestWaitMs = 10_000;
 interface Work {
   readonly key: string;
   readonly result: Promise<unknown>;
-  /** True if a reconcile has stopped waiting for this operation. Its end then triggers another reconcile. */
+  /** True if a reconcile has waited the maximum time for this operation. Its end then triggers another reconcile. */
   isLeft: boolean;
 }
 
@@ -48,7 +48,7 @@ export class DestinationWork {
     } finally {
       timer.cancel();
       if (!either.aborted) this.#current = undefined;
-      else if (!work.isLeft) {
+      else if (limit.signal.aborted && !work.isLeft) {
         work.isLeft = true;
         work.result.then(this.#enqueue, this.#enqueue);
       }
