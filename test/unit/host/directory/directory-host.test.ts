@@ -555,6 +555,11 @@ describe('a directory that is moved away during a write', () => {
     expect(host.problems()).toMatchObject([{ file: place.directory, reason: 'Unreadable' }]);
     await expect(host.ledgers.read(owner, 'head')).rejects.toMatchObject({ code: 'host.disk' });
     await expect(host.ledgers.write(owner, 'head', 'lost', undefined)).rejects.toMatchObject({ code: 'host.disk' });
+    const metadata = { namespace: 'logging', name: 'run', annotations: {} };
+    const run = { kind: 'SearchExport', metadata, spec: {}, owner } as unknown as NewResource<'SearchExport'>;
+    await expect(host.create(run)).rejects.toMatchObject({ code: 'host.disk' });
+    const changed = { ...before, status: status('2') };
+    await expect(host.writeStatus('CollectorVersionPolicy', changed)).rejects.toMatchObject({ code: 'host.disk' });
   });
 
   test('is reported immediately, then at growing intervals with the start of the outage, until it is back (H2)', async () => {
