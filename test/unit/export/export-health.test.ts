@@ -64,6 +64,11 @@ describe('the verdict', () => {
       ['False', 'Exporting', 'Reconciling'],
     ],
     [
+      'hindered, even past its deadline',
+      input({ problem: error('stall'), view: viewOf({ waitsFor: { kind: 'deadline' } }) }),
+      ['False', 'Trouble', 'Stalled'],
+    ],
+    [
       'past its deadline, even while paused',
       input({ pausedBy: 'spec.paused', view: viewOf({ waitsFor: { kind: 'deadline' } }) }),
       ['False', 'DeadlineExceeded', 'Stalled Failed'],
