@@ -507,6 +507,15 @@ describe('builds', () => {
     await clock.advance(100);
     expect(service.lists).toEqual(['builds']);
   });
+
+  test('are read again for a request that was made after the running read was sent', async () => {
+    const { clock, service, listing } = world();
+    listing.requestBuilds(0);
+    await clock.advance(5);
+    listing.requestBuilds(5);
+    await clock.advance(100);
+    expect(service.lists).toEqual(['builds', 'builds']);
+  });
 });
 
 describe('a build that is withdrawn (U7)', () => {
@@ -683,11 +692,15 @@ describe('U9: an idle user', () => {
     expect(heard).toEqual({ a: 0, b: 1 });
   });
 
-  test('is notified once that its Secret may belong to another account', async () => {
-    const { heard, listing } = await resting();
+  test('is notified once that its Secret may belong to another account, and again after the next scheduled sweep', async () => {
+    const { clock, heard, listing } = await resting();
     for (let round = 0; round < 3; round++) listing.recheckSecret('logging/shared');
     listing.recheckSecret('logging/other');
     expect(heard).toEqual({ a: 1, b: 1 });
+    await clock.advance(5 * minuteMs);
+    expect(heard).toEqual({ a: 2, b: 1 });
+    listing.recheckSecret('logging/shared');
+    expect(heard).toEqual({ a: 3, b: 2 });
   });
 });
 
