@@ -59,7 +59,7 @@ class ValueCounts implements Accumulators {
   }
 }
 
-/** Approximate memory that a set needs per value, in bytes, without the characters of the value. */
+/** Approximate memory in bytes that a set needs for each value, in addition to the memory for its characters. */
 const valueBytes = 80;
 
 class DistinctCounts implements Accumulators {

@@ -60,8 +60,8 @@ export function storedReads(steps: readonly RowStep[]): ReadonlySet<string> {
 }
 
 /**
- * Returns the operators that determine which messages remain: operators that drop messages, and operators that add
- * fields needed for this decision.
+ * Returns the operators that determine which messages are kept: the operators that drop messages, and the earlier
+ * operators that add fields which these operators read.
  */
 export function stepsThatDrop(steps: readonly RowStep[]): readonly RowStep[] {
   const needed: RowStep[] = [];
@@ -161,7 +161,10 @@ export function computeStep({ left, sign, right }: Computation, field: FieldDesc
   };
 }
 
-/** Adds or subtracts two numbers. The result is exact for integers, and otherwise a double. */
+/**
+ * Adds or subtracts two numbers. If both are integers, the result is exact. Otherwise, it is rounded to a 64-bit
+ * floating-point number.
+ */
 function computed(one: Numeric, sign: Computation['sign'], other: Numeric): Numeric {
   const inDoubles = sign === '+' ? Number(one) + Number(other) : Number(one) - Number(other);
   if (!isWhole(one) || !isWhole(other)) return inDoubles;

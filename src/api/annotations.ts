@@ -1,7 +1,7 @@
 /**
- * Annotations with which a user acts on a resource. They are not fields of the spec, because a GitOps tool would undo a
- * change to the spec. An annotation that acts on a rollout contains the id of the rollout, so it has no effect on later
- * rollouts.
+ * Annotations with which a user acts on a resource, for example to pause it. A user sets annotations instead of spec
+ * fields, because a GitOps tool would undo a user's change to the spec. The value of an annotation that acts on a
+ * rollout contains the id of the rollout, so the annotation has no effect on later rollouts.
  */
 export const annotations = {
   /** Pauses a resource if the value is `"true"`, so that no new work starts. */

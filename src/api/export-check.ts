@@ -123,7 +123,7 @@ function* checkQuery({ query, results, requiresRawMessages }: WrittenExportSpec)
     if (split.isSplittable) {
       yield warning(['spec', 'results'], 'Risky', {
         problem: 'the query has no aggregation, but only an aggregation produces Records',
-        remedy: 'set results: Messages, or add an aggregation such as | count by _sourceHost',
+        remedy: 'set spec.results to Messages, or add an aggregation such as | count by _sourceHost',
       });
     }
     if (requiresRawMessages === true) {
@@ -143,7 +143,7 @@ function* checkQuery({ query, results, requiresRawMessages }: WrittenExportSpec)
   if (!split.isSplittable) {
     const instead = split.onlyChooses
       ? 'leave out operators that sort or limit rows if you want every row'
-      : 'set results: Records to export the results of the aggregation, or use only operators such as where and parse, which handle each row separately';
+      : 'set spec.results to Records to export the results of the aggregation, or use only operators such as where and parse, which handle each row separately';
     yield warning(['spec', 'query'], 'Risky', {
       problem: `${split.reason}, so the query runs as one search job, which returns at most as many rows as the service allows for one job`,
       remedy: instead,

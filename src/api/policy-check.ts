@@ -113,8 +113,8 @@ function* checkFieldValue(field: string, value: string, path: JsonPath): Generat
     yield warning(path, 'Risky', {
       problem: `${JSON.stringify(value)} is compared literally`,
       remedy: isName
-        ? 'move it to matchNames, which takes globs'
-        : 'write the whole value, because only matchNames takes globs',
+        ? 'move it to matchNames, which allows wildcards'
+        : 'write the whole value, because wildcards are allowed only in matchNames',
     });
   }
 }

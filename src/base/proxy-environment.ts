@@ -44,7 +44,8 @@ export interface ProxyVariable {
   readonly value: string;
 }
 
-export const proxyProblem = 'HTTPS_PROXY is not the address of an HTTP proxy, such as http://proxy.example.com:3128';
+export const proxyProblem =
+  'HTTPS_PROXY is invalid: use the address of an HTTP proxy, for example http://proxy.example.com:3128';
 
 /** Returns the decoded credentials of a proxy. Keeps invalid percent escapes. */
 export function proxyCredentials(proxy: URL): { readonly user: string; readonly password: string } {

@@ -136,8 +136,8 @@ export class Controller {
    */
   enqueue(key: ResourceKey, isActive = false): void {
     this.#queue.add(keyText(key), isActive);
-    // Starts reconciles even if the key was already in the queue. The key may have waited there for the first list of
-    // resources.
+    // Needed even if the key was already in the queue: reconciles start only after the first list of resources, and
+    // this list may have completed in the meantime.
     this.#startSoon();
   }
 

@@ -24,8 +24,11 @@ export function decodeWebhook(members: ReadonlyMap<string, SecretText>): Webhook
   const format = formats.find((each) => each === type);
   if (!url) throw invalid('the notification Secret lacks the key url: add the address of the webhook');
   if (!URL.canParse(url.reveal()) || new URL(url.reveal()).protocol !== 'https:')
-    throw invalid('the key url of the notification Secret is invalid: use an address that begins with https://');
-  if (!format) throw invalid(`the key type of the notification Secret is invalid: use one of ${formats.join(', ')}`);
+    throw invalid(
+      'the value of the key url in the notification Secret is invalid: use an address that begins with https://',
+    );
+  if (!format)
+    throw invalid(`the value of the key type in the notification Secret is invalid: use one of ${formats.join(', ')}`);
   return { url, token: members.get('token'), format, caCertificates: members.get('ca.crt')?.reveal() };
 }
 

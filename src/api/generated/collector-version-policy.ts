@@ -186,8 +186,8 @@ export interface Strategy {
 }
 
 /**
- * Stage of a rollout. Every stage except the last needs `size` or `selector`. A last stage with neither contains all
- * collectors that are in no other stage.
+ * Stage of a rollout. Every stage except the last needs `size` or `selector`. If the last stage has neither, it
+ * contains all collectors that are in no other stage.
  */
 export interface Stage {
   /** Name of the stage: at most 63 lower-case letters, digits and `-`. */
@@ -607,9 +607,9 @@ export interface StageStatus {
   /** Number of collectors of the stage that run the target version. */
   readonly updated: number;
   /**
-   * Number of failed collectors of the stage. A collector has failed if its upgrade and all retries failed, or if it
-   * went offline after its upgrade. If `offlinePolicy` is `Skip`, a collector that goes offline during its upgrade has
-   * also failed.
+   * Number of failed collectors of the stage. A collector counts as failed if its upgrade and all retries failed, or if
+   * it went offline after its upgrade. With `offlinePolicy: Skip`, a collector also counts as failed if it goes offline
+   * during its upgrade.
    */
   readonly failed: number;
   /**
@@ -651,8 +651,8 @@ export interface StageAnalysisStatus {
    * State of the message analysis. `Pending`: the counting period after the upgrade (`result`) has not ended.
    * `Running`: messages are being counted. `Unavailable`: the log service gave no reliable count, and the search is
    * repeated. `Passed`: no collector sent too few messages. `Failed`: at least one collector sent too few.
-   * `Inconclusive`: no collector could be judged, because all collectors sent too few messages before the upgrade, or
-   * were upgraded too late.
+   * `Inconclusive`: no collector could be judged, because each collector either sent too few messages before the
+   * upgrade, or was upgraded too late to be compared.
    */
   readonly state: 'Pending' | 'Running' | 'Unavailable' | 'Passed' | 'Failed' | 'Inconclusive';
   /** Reason why the log service gave no reliable count of messages. Present only in the state `Unavailable`. */
@@ -878,7 +878,7 @@ export interface Condition {
   readonly type: string;
   /** Whether the condition holds. */
   readonly status: 'True' | 'False' | 'Unknown';
-  /** The policy's `metadata.generation` that this condition describes. */
+  /** Generation (`metadata.generation`) of the policy to which this condition applies. */
   readonly observedGeneration?: number;
   /** Time at which `status` last changed. */
   readonly lastTransitionTime: string;

@@ -170,7 +170,7 @@ export interface SearchExportScheduleStatus {
 
 /** One operator (installation of logfleet) that manages this resource. */
 export interface OperatorEntry {
-  /** Name of the operator. It is the namespace of the operator's leader election Lease. */
+  /** Name of the operator (the namespace that contains its leader election Lease). */
   readonly name: string;
   /**
    * Time at which the operator started to manage this resource. If several operators manage it, the operator with the
@@ -253,7 +253,7 @@ export interface Condition {
   readonly type: string;
   /** Status of the condition: `True`, `False` or `Unknown`. */
   readonly status: 'True' | 'False' | 'Unknown';
-  /** Value of the schedule's `metadata.generation` that this condition describes. */
+  /** Generation (`metadata.generation`) of the schedule to which this condition applies. */
   readonly observedGeneration?: number;
   /** Time at which the status of this condition last changed. */
   readonly lastTransitionTime: string;

@@ -314,10 +314,10 @@ export interface AzureBlobSpec {
   readonly account?: string;
   /**
    * Address of the Azure storage account, for example `https://examplelogs.blob.core.usgovcloudapi.net`. Set `endpoint`
-   * instead of `account` if the address is not `https://ACCOUNT.blob.core.windows.net`. If the address is outside
-   * Azure, the Secret must contain the same address in its key `endpoint`, because the server at this address receives
-   * the credentials. A Secret with an account key does not need the key `endpoint`, because logfleet never sends
-   * account keys.
+   * instead of `account` if the address is not `https://ACCOUNT.blob.core.windows.net`. The server at this address
+   * receives the credentials. For an address outside Azure, the Secret in `credentialsSecretRef` must therefore contain
+   * the same address in its key `endpoint`. A Secret with an account key does not need the key `endpoint`, because
+   * logfleet never sends account keys.
    */
   readonly endpoint?: string;
   /** Name of the Azure Blob Storage container. The container must exist. */
@@ -355,8 +355,9 @@ export interface GcsSpec {
   readonly prefix?: string;
   /**
    * Address of Google Cloud Storage, for example `https://storage-logs.p.googleapis.com` for a private endpoint.
-   * Defaults to `https://storage.googleapis.com`. If the address is outside `*.googleapis.com`, the Secret must contain
-   * the same address in its key `endpoint`, because the server at this address receives an access token.
+   * Defaults to `https://storage.googleapis.com`. The server at this address receives an access token from logfleet.
+   * For an address outside `*.googleapis.com`, the Secret in `credentialsSecretRef` must therefore contain the same
+   * address in its key `endpoint`.
    */
   readonly endpoint?: string;
   /**
@@ -681,7 +682,7 @@ export interface SearchExportStatus {
 
 /** One operator (installation of logfleet) that manages this resource. */
 export interface OperatorEntry {
-  /** Name of the operator. It is the namespace of the operator's leader election Lease. */
+  /** Name of the operator (the namespace that contains its leader election Lease). */
   readonly name: string;
   /**
    * Time at which the operator started to manage this resource. If several operators manage it, the operator with the
@@ -864,7 +865,7 @@ export interface Condition {
   readonly type: string;
   /** Status of the condition: `True`, `False` or `Unknown`. */
   readonly status: 'True' | 'False' | 'Unknown';
-  /** Value of the export's `metadata.generation` that this condition describes. */
+  /** Generation (`metadata.generation`) of the export to which this condition applies. */
   readonly observedGeneration?: number;
   /** Time at which the status of this condition last changed. */
   readonly lastTransitionTime: string;

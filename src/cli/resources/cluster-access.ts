@@ -115,7 +115,8 @@ export class ClusterReader implements ResourceReader {
       cache,
       decode: (value) => decodeWhole(kind, value),
       onList: report,
-      // If the first list fails, the command ends with the error.
+      // If the first list fails, the command ends with the error. Later errors are only reported, and the list is
+      // requested again.
       onFailure: (error) => {
         if (cache.synced()) onTrouble(asLogfleetError(error).message);
         else firstListFailed.abort(this.#listFailure(kind, error));

@@ -58,7 +58,8 @@ const scheduleForms = {
  */
 function partsOfSchedule(path: string, address: string, form: string) {
   const [, folder = '', schedule = ''] = /^(?:(.*)\/)?([^/]+)$/.exec(path) ?? [];
-  if (schedule === '') throw new UsageError(`'${address}' is not the folder of a schedule; write ${form}`);
+  if (schedule === '')
+    throw new UsageError(`'${address}' is not the folder of a schedule; use an address of the form ${form}`);
   return { folder, schedule };
 }
 

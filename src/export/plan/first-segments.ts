@@ -71,14 +71,14 @@ function requestsOf(rows: number): number {
   return requestsBesidesPages + Math.ceil(rows / maxPageRows);
 }
 
-/** Returns the minimum number of requests for searching all the given segments. */
+/** Returns the minimum number of requests that are needed to search all segments in `segments`. */
 export function requestsOfSegments(segments: readonly SegmentCount[], limit: number): number {
   return segments.reduce((sum, { rows }) => sum + requestsOfSegment(rows, limit), 0);
 }
 
 /**
- * Returns the minimum number of requests for a segment. A segment with more rows than one search can return needs
- * several searches, and a count after each search that the service cuts short.
+ * Returns the minimum number of requests that are needed to search a segment. A segment with more rows than one search
+ * can return needs several searches, and a count after each search that the service cuts short.
  */
 function requestsOfSegment(rows: number, limit: number): number {
   const cuts = Math.floor(rows / limit);

@@ -11,7 +11,7 @@ export interface WorkerIndex {
   readonly workers: number;
 }
 
-/** Index and number of workers for a process that works on an export alone. */
+/** Index and number of workers of an export that only one process runs. */
 export const onlyWorker: WorkerIndex = { index: 0, workers: 1 };
 
 /** Maximum time in ms that a worker waits for another worker if the other worker writes no new objects. */

@@ -63,8 +63,8 @@ export class KubernetesWorkerJobs implements WorkerJobs {
     const awaited = this.#jobs.awaited ?? this.#pods.awaited;
     if (!awaited) return undefined;
     const { path, problem } = awaited;
-    const reason = problem ? `: ${problem.message}` : '';
-    return `The leader sends no requests to the log service until it has listed the Jobs and pods of exports (${path})${reason}`;
+    const reason = problem ? `. The last attempt failed: ${problem.message}` : '';
+    return `The leader is waiting for a list of the Jobs and pods of exports (${path}) before it sends requests to the log service${reason}`;
   }
 
   synced(): boolean {

@@ -34,8 +34,8 @@ export type AnalysisReading = { readonly order: AnalysisOrder } & (
 /** Maximum delay in ms before a failed search is repeated. */
 const longestRetryMs = 5 * 60_000;
 /**
- * Maximum difference between the service's clock and logfleet's clock at which a count is used. The smaller of two
- * limits applies: a time in ms, or a fraction of the counted period.
+ * Limits on the difference between the service's clock and logfleet's clock: a time in ms, and a fraction of the
+ * counted period. The smaller limit applies. If the difference is larger, the count is not used.
  */
 const maxSkewMs = 60_000;
 const maxSkewShare = 0.1;

@@ -270,8 +270,8 @@ export interface RolloutStop {
   /** Sentence that explains the stop, with the counts at the time of the stop. */
   readonly message: string;
   /**
-   * Numbers of failed and ended upgrades if more upgrades failed than `maxFailures` allows. Absent if the rollout was
-   * stopped for another reason.
+   * Numbers of failed and ended upgrades. Present only if the rollout was stopped because more upgrades failed than
+   * `maxFailures` allows.
    */
   readonly exceeded?: Exceeded;
   /** Name of the stage in which the rollout was stopped. */

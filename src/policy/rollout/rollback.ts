@@ -46,7 +46,7 @@ export function planRollback(
     const row = memberIndex.row(collectorId);
     const zoneless = row
       ? 'the collector reports no readable time zone, but its maintenance windows need one'
-      : "no list from the service shows the collector's time zone, which its maintenance windows need";
+      : "the service's list of collectors does not show the collector's time zone, which its maintenance windows need";
     const place = found === 'candidate' && isZoneless(row) ? { why: zoneless } : found;
     if (typeof place !== 'object') return place;
     left.push({ collectorId, ...place });
@@ -94,9 +94,13 @@ function rollbackStateOf(
   if (isRollback && hasFailed(ending) && used > memberIndex.context.retryLimit) return { why: words };
   // If no listing shows the collector, logfleet does not know whether it is alive (U11) or which version it runs (U6).
   if (!row && ending?.kind === 'offline')
-    return { why: 'the collector was offline, and no list from the service shows when it is back online' };
+    return {
+      why: "the collector was offline, and is missing from the service's list of collectors, so its return cannot be detected",
+    };
   if (!row && isRollback && hasFailed(ending))
-    return { why: `${words}; the rollback cannot be retried, because no list from the service shows the collector` };
+    return {
+      why: `${words}; the rollback cannot be retried, because the collector is missing from the service's list of collectors`,
+    };
   return isOffline(row, ending) ? 'offline' : 'candidate';
 }
 

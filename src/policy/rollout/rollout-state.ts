@@ -369,7 +369,7 @@ class StageProgress {
     if (verdict === 'Inconclusive') {
       return this.#stopInconclusive(
         name,
-        `The message analysis of stage ${name} has no result: all collectors sent too few messages before the stage, or were upgraded too late`,
+        `The message analysis of stage ${name} has no result, because each collector either sent too few messages before the stage, or was upgraded too late to be compared`,
       );
     }
     // Collectors that failed the analysis now count as failures. The stage waits until the next decision, which may

@@ -39,7 +39,7 @@ function analyzed(stage: string, analysis: StageAnalysis, outcome: AnalysisOutco
       return { type: 'Warning', reason: 'StageAnalysisFailed', message } as const;
     }
     case 'Inconclusive': {
-      const message = `Stage ${stage}: the message analysis has no result, because all collectors sent too few messages before the stage or were upgraded too late.`;
+      const message = `Stage ${stage}: the message analysis has no result, because each collector either sent too few messages before the stage, or was upgraded too late to be compared.`;
       return { type: 'Warning', reason: 'StageAnalyzed', message } as const;
     }
     case 'Passed': {

@@ -32,7 +32,7 @@ export interface Occupant {
    * Time by which the service has certainly finished the cancelled request. Undefined if the request was not cancelled.
    */
   readonly heldUntilMs: number | undefined;
-  /** True if the request was cancelled. Another request can then soon take its place. */
+  /** True if the request was cancelled, and will soon stop counting against the limit on concurrent requests. */
   readonly endsSoon: boolean;
   /**
    * Cancels the request, so that a keep-alive of a search job can be sent. Undefined if the request must not be

@@ -59,8 +59,8 @@ function scanViolations({ plan, searches, startMs, starts, disturbances }: Expor
   const { limits, scenario, calmAtMs } = plan;
   const { maxBytesScanned } = limits;
   const kinds = Object.values(scenario.faults ?? {}).map(({ kind }) => kind);
-  // Skips the check after two kinds of fault. Invalid statuses hide the number of scanned bytes. After a freeze, a
-  // process sends its requests late.
+  // Skips the check in two cases. If search jobs have invalid statuses, a process cannot read the number of scanned
+  // bytes. If a process was frozen, it may send requests late, after it has resumed.
   const isUnsure = kinds.includes('wrongTypes') || disturbances.some((what) => what.startsWith('freeze'));
   if (maxBytesScanned === undefined || isUnsure) return [];
   return starts.flatMap((beginMs, index) => {

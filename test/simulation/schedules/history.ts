@@ -34,7 +34,7 @@ interface ScheduleHistory {
   readonly violations: readonly string[];
   /** Number of runs that failed. */
   readonly failedRuns: number;
-  /** Number of failed runs that the status still showed as gaps after the runs had been deleted. */
+  /** Number of deleted runs whose time ranges the status still showed as gaps. */
   readonly storedGaps: number;
 }
 
@@ -47,9 +47,9 @@ export async function scheduleHistory(seed: number): Promise<ScheduleHistory> {
 
 class ScheduleRun {
   readonly violations: string[] = [];
-  /** Names of runs that the status has shown as gaps. */
+  /** Names of runs whose time ranges the status has shown as gaps. */
   readonly failedRuns = new Set<string>();
-  /** Names of runs that the status still showed as gaps after the runs had been deleted. */
+  /** Names of deleted runs whose time ranges the status still showed as gaps. */
   readonly storedGaps = new Set<string>();
   readonly #random: Random;
   readonly #world: ScheduleWorld;

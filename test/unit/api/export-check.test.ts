@@ -115,7 +115,7 @@ describe('an export is warned about', () => {
     [
       'a query that selects and aggregates rows (E8)',
       { query: '* | limit 5 | count' },
-      'set results: Records to export the results of the aggregation',
+      'set spec.results to Records to export the results of the aggregation',
     ],
     [
       'a subquery (E8)',

@@ -1,4 +1,7 @@
-/** Minimal operator for tests, which runs an export on the minimal log service in minimal-service.ts. */
+/**
+ * Simplified operator for tests. It decides about an export with logfleet's own code, but searches the simplified log
+ * service in minimal-service.ts.
+ */
 import type { Random } from '../../../src/base/random.ts';
 import type { CommitRecord } from '../../../src/destination/commit-record.ts';
 import type { ExportPlan } from '../../../src/destination/plan-object.ts';

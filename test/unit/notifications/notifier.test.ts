@@ -155,9 +155,12 @@ describe('the notification Secret', () => {
     [{}, 'lacks the key url'],
     [
       { url: 'http://hooks.example.com/secret-path' },
-      'the key url of the notification Secret is invalid: use an address that begins with https://',
+      'the value of the key url in the notification Secret is invalid: use an address that begins with https://',
     ],
-    [{ ...webhook, type: 'teams' }, 'the key type of the notification Secret is invalid: use one of json, slack'],
+    [
+      { ...webhook, type: 'teams' },
+      'the value of the key type in the notification Secret is invalid: use one of json, slack',
+    ],
   ])('%o is refused, and the error does not contain its values', (members, problem) => {
     const decode = () => decodeWebhook(secretTexts(members as Record<string, string>));
     expect(decode).toThrow(problem);

@@ -131,12 +131,12 @@ describe('the state of each collector in a rollback', () => {
     [
       'U11: was refused as offline',
       backAfter('offline', { used: 0 }),
-      'the collector was offline, and no list from the service shows when it is back online',
+      "the collector was offline, and is missing from the service's list of collectors, so its return cannot be detected",
     ],
     [
       'U6: failed, with attempts left',
       endedEntry('failed', { toVersion: oldVersion }, { isRollback: true }),
-      'disk full; the rollback cannot be retried, because no list from the service shows the collector',
+      "disk full; the rollback cannot be retried, because the collector is missing from the service's list of collectors",
     ],
   ])(
     'a collector at the only build, which no list shows, and that %s, keeps its version and is reported',
@@ -266,7 +266,7 @@ describe('attempts of a rollback', () => {
     expect(decided(unlisted, { nowMs, policy: { spec: { maintenance } } }).figures.failureReasons).toMatchObject([
       {
         reason:
-          "not rolled back: no list from the service shows the collector's time zone, which its maintenance windows need",
+          "not rolled back: the service's list of collectors does not show the collector's time zone, which its maintenance windows need",
       },
     ]);
     // The operator withdrew the rollback attempt because it had never sent the request.

@@ -119,7 +119,7 @@ class Rules {
     return some.some((rule) => this.#holds.has(rule));
   }
 
-  /** Reports whether one of these rules applies in the test case, or applied earlier. */
+  /** Reports whether at least one of the given rules applies in the test case, or applied earlier. */
   have(...some: readonly StartRule[]): boolean {
     return this.hold(...some) || some.some((rule) => this.#over.has(rule));
   }

@@ -448,7 +448,7 @@ describe('a proxy', () => {
     await using transport = transportWith({ environment: { HTTPS_PROXY: proxy } });
     await expect(transport.send(request('https://service.test'))).rejects.toMatchObject({
       failure: 'proxyFailed',
-      message: expect.stringContaining('HTTPS_PROXY is not the address of an HTTP proxy'),
+      message: expect.stringContaining('HTTPS_PROXY is invalid: use the address of an HTTP proxy'),
     });
   });
 
