@@ -1,12 +1,13 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, utimesSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { isSurelyFree, lockHeartbeatMs, ProcessLock, silenceMs } from '../../../../src/host/directory/process-lock.ts';
 import { StateDirectory } from '../../../../src/host/directory/state-directory.ts';
 import { RecordingLogger } from '../../../support/recording-logger.ts';
-import { settle } from '../../../support/virtual-clock.ts';
+import { settle, settleFiles, VirtualClock } from '../../../support/virtual-clock.ts';
 import { Workplace } from '../../../support/workplace.ts';
 
 const lockFile = '.logfleet/lock';
@@ -277,6 +278,22 @@ describe('a lock', () => {
     await place.clock.advance(lockHeartbeatMs);
     await reported;
     expect([leadership.isLeader(), leadership.term(), leadership.tookOverByForce()]).toEqual([true, 2, false]);
+  });
+
+  test('is held for a limited time from the start of a slow heartbeat', async () => {
+    const place = new Workplace();
+    const { directory, random } = place;
+    const clock = new VirtualClock();
+    const lock = await ProcessLock.acquire(new StateDirectory(directory), { clock, random });
+    const holder = place.read(lockFile);
+    // A read of a named pipe ends only after another process or thread has written to the pipe.
+    place.remove(lockFile);
+    execFileSync('mkfifo', [place.path(lockFile)]);
+    await clock.advance(lockHeartbeatMs + silenceMs);
+    await writeFile(place.path(lockFile), holder);
+    await settleFiles();
+    expect(lock.held()).toBe(false);
+    place.remove(lockFile);
   });
 
   test('of a directory that was moved away is not held after a silence, and is held again when the directory is back', async () => {

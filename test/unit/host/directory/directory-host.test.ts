@@ -2,12 +2,13 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { cpSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { renderFinding } from '../../../../src/api/finding.ts';
-import type { CollectorVersionPolicy } from '../../../../src/api/kinds.ts';
+import type { CollectorVersionPolicy, SearchExport } from '../../../../src/api/kinds.ts';
 import type { BoundaryMessage } from '../../../../src/base/boundary.ts';
 import { systemClock } from '../../../../src/base/clock.ts';
 import { SecretText } from '../../../../src/base/secret-text.ts';
 import { deletionDelayMs } from '../../../../src/host/directory/directory-contents.ts';
 import type { DirectoryHost } from '../../../../src/host/directory/directory-host.ts';
+import { DirectoryView } from '../../../../src/host/directory/directory-view.ts';
 import { retentionDays } from '../../../../src/host/directory/resource-records.ts';
 import { writeForgetRequest, writeUserRequest } from '../../../../src/host/directory/user-requests.ts';
 import type { NewResource, ResourceKey } from '../../../../src/host/host.ts';
@@ -270,6 +271,19 @@ describe('a manifest that is removed', () => {
     const next = await place.open({ directories });
     expect(existsSync(place.path('a', statusFile))).toBe(false);
     expect(await next.ledgers.read(owner, 'attempts')).toMatchObject({ content: 'two' });
+  });
+
+  test('keeps its state although another directory has a newer resource of the same name (D4)', async () => {
+    const place = new Workplace();
+    for (const directory of ['a', 'b']) place.write(`${directory}/web.yaml`, policy('web'));
+    await (await place.open({ directories: [place.path('a')] })).close();
+    const other = await place.open({ directories: [place.path('b')] });
+    const newer = await other.writeStatus('CollectorVersionPolicy', { ...get(other, 'web'), status: status('1') });
+    await other.close();
+    place.remove('a/web.yaml');
+    const host = await place.open({ directories: [place.path('a'), place.path('b')] });
+    expect(get(host, 'web').metadata.uid).toBe(newer.metadata.uid);
+    expect(existsSync(place.path('a', statusFile))).toBe(true);
   });
 
   test('that moves to another directory during writes of the ledger loses no write (U2)', async () => {
@@ -820,6 +834,74 @@ spec:
     await host.refresh();
     expect(host.resources('SearchExport').get(key)?.metadata.annotations).toEqual({ 'logfleet.dev/paused': 'true' });
     expect(get(host, 'errors').metadata.annotations).toEqual({});
+  });
+
+  describe('that the operator created', () => {
+    async function withRun() {
+      const place = new Workplace();
+      const directories = [place.path('a'), place.path('b')];
+      place.write('b/other.yaml', policy('other'));
+      const exported = {
+        ...{ credentialsSecretRef: { name: 'log-service' }, query: 'error' },
+        destination: { volume: { name: 'exports' } },
+      };
+      const schedule = {
+        ...{ apiVersion: 'logfleet.dev/v1alpha1', kind: 'SearchExportSchedule' },
+        metadata: { namespace: 'logging', name: 'hourly' },
+        spec: { schedule: '0 * * * *', template: { spec: exported } },
+      };
+      place.write('a/schedule.yaml', JSON.stringify(schedule));
+      const host = await place.open({ directories });
+      const spec = { ...exported, timeRange: { from: '2026-10-01T00:00:00Z', to: '2026-11-01T00:00:00Z' } };
+      const metadata = { ...key, annotations: {} };
+      const found = host.resources('SearchExportSchedule').get(schedule.metadata);
+      const owner = { kind: 'SearchExportSchedule', ...schedule.metadata, uid: found?.metadata.uid };
+      const create = () =>
+        host.create({ kind: 'SearchExport', metadata, spec, owner } as unknown as NewResource<'SearchExport'>);
+      await create();
+      const run = () => host.resources('SearchExport').get(key);
+      return { place, directories, host, run, create, created: run() as SearchExport };
+    }
+
+    const openView = ({ clock, random }: Workplace, directories: readonly string[]) =>
+      DirectoryView.open({ directories, clock, random });
+
+    test('is not shown by a view after it is deleted', async () => {
+      const { place, directories, host, created } = await withRun();
+      const view = await openView(place, directories);
+      expect(view.resources('SearchExport').get(key)).toEqual(created);
+      await host.remove(created);
+      await view.refresh();
+      expect(view.resources('SearchExport').get(key)).toBeUndefined();
+    });
+
+    test('stays if a former export of the same name is deleted again', async () => {
+      const { host, run, create, created } = await withRun();
+      await host.remove(created);
+      await create();
+      await host.remove(created);
+      expect(run()?.metadata.uid).not.toBe(created.metadata.uid);
+      expect(run()).toBeDefined();
+    });
+
+    test('is replaced by a manifest of the same name', async () => {
+      const { place, host, run, created } = await withRun();
+      place.write('a/errors.yaml', manifest('error'));
+      await host.refresh();
+      expect(run()?.metadata.owner).toBeUndefined();
+      expect(run()?.metadata.uid).not.toBe(created.metadata.uid);
+    });
+
+    test('is not shown by a view without its owner, even if the owner was moved to another directory', async () => {
+      const { place, directories, host } = await withRun();
+      place.write('b/schedule.yaml', place.read('a/schedule.yaml'));
+      place.remove('a/schedule.yaml');
+      await host.refresh();
+      await host.close();
+      place.remove('b/schedule.yaml');
+      const view = await openView(place, directories);
+      expect(view.resources('SearchExport').get(key)).toBeUndefined();
+    });
   });
 
   test('an export does not change if its immutable fields are edited', async () => {
