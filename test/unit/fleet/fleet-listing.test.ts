@@ -324,6 +324,8 @@ describe('U9: a page', () => {
     expect(listing.row('101')?.collector.collectorVersion).toBe(last);
     expect(listing.row('1')?.collector.collectorVersion).toBe(middle);
     expect([listing.pageReadMs(1), listing.pageReadMs(0)]).toEqual([askedMs, undefined]);
+    await swept();
+    expect(listing.pageReadMs(1)).toBeUndefined();
   });
 
   test('is read once for all requests of one turn', async () => {
@@ -363,11 +365,14 @@ describe('U9: a page', () => {
   test('whose size is rejected is read in smaller pages', async () => {
     const { clock, service, listing, state, swept } = world(900, middle);
     await swept(0);
+    listing.requestPage(0, clock.monotonic());
+    await clock.advance(1_000);
+    expect(listing.pageReadMs(0)).toBeDefined();
     service.maxLimit = 100;
     const reported = state.reported;
     listing.requestPage(0, clock.monotonic());
     await clock.advance(1_000);
-    expect([listing.problem(), listing.pageRows()]).toEqual([undefined, 500]);
+    expect([listing.problem(), listing.pageRows(), listing.pageReadMs(0)]).toEqual([undefined, 500, undefined]);
     expect(state.reported).toBeGreaterThan(reported);
     await swept();
     expect(listing.pageRows()).toBe(100);
@@ -545,6 +550,19 @@ describe('a build that is withdrawn (U7)', () => {
     expect(service.lists.at(-1)).toBe(`${spare} 0+1000`);
     expect(listing.problem()).toBeUndefined();
     expect(listing.pageRows()).toBe(1_000);
+  });
+
+  test('after its sweep: a page that is requested during the next sweep is read for another build', async () => {
+    const { clock, service, listing, swept } = world(30, middle);
+    await swept(0);
+    service.builds = [middle, spare, last];
+    service.lists.length = 0;
+    listing.requestBuilds(clock.monotonic());
+    await clock.advance(15);
+    listing.requestPage(0, clock.monotonic());
+    await clock.advance(5_000);
+    expect(service.lists.filter((list) => list.startsWith(first))).toEqual([]);
+    expect(listing.pageReadMs(0)).toBeDefined();
   });
 
   test('unexpectedly: a rejected page leads to a read of the builds', async () => {
