@@ -261,6 +261,17 @@ describe('after a start', () => {
     expect(requestsOf(at)).toEqual(['list', 'head']);
   });
 
+  test('shards that exceed 32 MiB together are read by name', async () => {
+    const at = started();
+    const writer = new KubernetesLedgerStore({ client: clientOf(at.world, 'former leader') });
+    const owners = Array.from({ length: 513 }, (_, index) => ownerOf(createPolicy(at.world, `policy-${index}`)));
+    const content = 'x'.repeat(64 * 1024);
+    for (const owner of owners) await at.world.clock.during(writer.write(owner, 'head', content, undefined));
+    requestsOf(at);
+    for (const owner of owners) await read({ ...at, owner }, 'head');
+    expect(requestsOf(at).filter((request) => request === 'head')).toHaveLength(1);
+  });
+
   test('the list is discarded after ten minutes', async () => {
     const at = started();
     await read(at, 'head');
