@@ -6,7 +6,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import { openDestination } from '../../src/destination/open-destination.ts';
@@ -90,6 +90,14 @@ describe('a symbolic link', () => {
     await linked.create('plan', Buffer.from('x'));
     expect((await destination.read('plan'))?.toString()).toBe('x');
   });
+});
+
+test('a new folder is flushed to disk, and an existing folder is not', async () => {
+  const root = (await Folder.openRoot(directory)) as Folder;
+  const sync = vi.spyOn(root, 'sync');
+  for (let times = 0; times < 2; times++) await (await root.enterOrMake('new')).close();
+  expect(sync).toHaveBeenCalledTimes(1);
+  await root.close();
 });
 
 test('a pipe in place of a file does not block', async () => {

@@ -217,9 +217,11 @@ describe('verification', () => {
   test('finds a data file without a commit record', async () => {
     destination.objects.set(layout.within('data/stray.gz'), Buffer.from('x'));
     destination.objects.set(layout.within('note.txt'), Buffer.from('x'));
+    destination.objects.set(layout.within(`copy/${layout.commits}/x`), Buffer.from('x'));
     expect(await differences()).toEqual([
       { kind: 'strayFile', where: 'data/stray.gz' },
       { kind: 'strayFile', where: 'note.txt' },
+      { kind: 'strayFile', where: `copy/${layout.commits}/x` },
     ]);
   });
 
