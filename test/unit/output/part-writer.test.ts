@@ -125,6 +125,27 @@ describe.each(compressions)('with $kind $level', (compression) => {
     expect(sink.calls.at(-1) ?? 'abort').toBe('abort');
     await expect(part.end()).rejects.toThrow('aborted');
   });
+
+  test('an aborted part writes nothing after the write in progress', async () => {
+    const sink = new KeepingSink();
+    const [begun, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    let writes = 0;
+    sink.write = () => {
+      writes++;
+      begun.resolve();
+      return released.promise;
+    };
+    const part = new PartWriter(optionsFor(sink, { compression }));
+    const letters = createHash('shake256', { outputLength: 48 * 1024 })
+      .update('letters')
+      .digest('base64');
+    while (part.drained() === undefined) part.row(rowWith({ _raw: letters }));
+    await begun.promise;
+    const aborted = part.abort();
+    released.resolve();
+    await aborted;
+    expect(writes).toBe(1);
+  });
 });
 
 test('a part fails if its sink cannot be opened', async () => {
