@@ -455,7 +455,12 @@ describe('a schedule with faults', () => {
     const first = world.start();
     await world.world.clock.advance(minuteMs);
     expect(world.status?.covered).toHaveLength(100);
+    const pendingRuns = world.status?.pendingRuns;
     world.kill(first);
+    const paused = world.start();
+    await world.world.clock.advance(minuteMs);
+    expect(world.status?.pendingRuns).toBe(pendingRuns);
+    world.kill(paused);
     world.patch({ spec: { paused: false } });
     const second = world.start();
     expect(await world.until(() => world.records().length > count + 10)).toBe(true);

@@ -201,9 +201,12 @@ describe('a schedule', () => {
     expect(world.status?.runs).toMatchObject([{ state: 'Failed' }]);
     world.patch({ spec: { schedule: '*/20 * * * *', template: { spec: { activeDeadlineSeconds: null } } } });
     world.retry();
+    const failedRuns = () => world.status?.runs?.filter(({ state }) => state === 'Failed');
+    expect(await world.until(() => world.status?.lastHandledReconcileAt !== undefined)).toBe(true);
+    expect(failedRuns()).toEqual([]);
     expect(await world.until(() => world.ready?.reason === reasons.upToDate, hourMs)).toBe(true);
     await world.world.clock.advance(10 * minuteMs);
-    expect(world.status?.runs?.filter(({ state }) => state === 'Failed')).toEqual([]);
+    expect(failedRuns()).toEqual([]);
     await expectCovered(world, startMs, Date.parse(world.status?.coveredUntil ?? ''));
   });
 
