@@ -165,8 +165,8 @@ export class Posting {
       outcome = { kind: 'accepted', taskId: value.taskId };
       this.#policy.noteAccepted(entry, value.taskId);
     } catch (thrown) {
-      const expired = !sent && expiry.signal.aborted;
-      outcome = expired ? { kind: 'notSent' } : this.#classify(collectorId, asLogfleetError(thrown), sent);
+      const hasExpired = expiry.signal.aborted;
+      outcome = hasExpired ? { kind: 'notSent' } : this.#classify(collectorId, asLogfleetError(thrown), sent);
     }
     if (outcome.kind === 'accepted' || outcome.kind === 'refused') this.#rejections.delete(collectorId);
     timer.cancel();

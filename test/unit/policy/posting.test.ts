@@ -283,12 +283,14 @@ describe('U2: batches', () => {
     expect(posting.capacity()).toBe(20);
   });
 
-  test('count a write that is repeated once', () => {
-    const { service, posting } = world();
+  test('count a write that is repeated once', async () => {
+    const { clock, service, posting } = world();
     posting.post(service, batch(several(1)));
-    service.posts[0]?.send();
-    service.posts[0]?.send();
-    expect(posting.capacity()).toBe(20);
+    await clock.advance(settings.intentLifeMs);
+    posting.post(service, batch(several(1), clock.monotonic()));
+    service.posts[1]?.send();
+    service.posts[1]?.send();
+    expect(posting.capacity()).toBe(11);
   });
 });
 
