@@ -130,6 +130,19 @@ describe('an upgraded collector', () => {
   });
 });
 
+test('R5: a failed upgrade of a collector that no stage contains does not count in the last stage', () => {
+  const stages = ['canary', 'rest'].map((name) => ({ name, size: 1, soakDuration: '0s' }));
+  const spec = { strategy: { ...inStages.strategy, stages } };
+  const last = stageRecord('rest', { startedAtMs: 2, maxFailures: 9, tally: { finished: 1, failed: 0 } });
+  const header = { stages: [...(over.stages ?? []), last], tally };
+  const members = { canary: ['2'], rest: ['3'] };
+  const collectors = fleetOf(3);
+  const bench = new PolicyBench({ spec, header, members, collectors, entries: [openEntry()], seenAtMs: 1_000 });
+  const { header: next } = decided(bench, { tasks: new Map([['1', task({ status: 'failed' })]]) });
+  expect(next.tally).toMatchObject({ finished: 4, failed: 3 });
+  expect(next.stages?.[1]?.tally).toEqual({ finished: 1, failed: 0 });
+});
+
 describe('R6: a collector that ran the target before an unproven rollout, and is offline now,', () => {
   const stage = stageRecord('canary', { startedAtMs: 2_000, soakMs: 60_000, tally: { finished: 3, failed: 2 } });
   test.each([
