@@ -1,7 +1,8 @@
 /** Tests schedules with a faulty API server, and with resources changed by other clients (S1 to S6). */
 import { describe, expect, test } from 'vitest';
 import { findCondition, reasons } from '../../../src/api/conditions.ts';
-import type { SearchExportSchedule } from '../../../src/api/kinds.ts';
+import type { SearchExport, SearchExportSchedule } from '../../../src/api/kinds.ts';
+import { sleep } from '../../../src/base/clock.ts';
 import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
 import { objectPath, operatorLeaseName } from '../../../src/host/kubernetes/api-paths.ts';
 import type { RequestInfo } from '../../support/memory-api-server.ts';
@@ -102,6 +103,29 @@ describe('a process that loses the leadership while it writes the status of a sc
     await clock.advance(14_000);
     expect(requests).not.toContain(method);
   });
+});
+
+test('a process that loses the leadership while it records a run records no other run', async () => {
+  const world = new ScheduleWorld();
+  world.add({ startTime: '2026-11-01T02:00:00Z' });
+  const { api, clock } = world.world;
+  const lease = objectPath('leases', 'logfleet-system', operatorLeaseName);
+  const isComplete = ({ status }: SearchExport) => findCondition(status?.conditions, 'Complete')?.status === 'True';
+  let isLost = false;
+  let completeMs = clock.now();
+  world.strike = (call, name) => {
+    if (isLost || call !== 'create' || !name.startsWith('hourly/schedule/runs/')) return undefined;
+    // The store fails until a minute after both runs are complete, so that one reconcile records both runs.
+    if (world.runs().filter(isComplete).length < 2) completeMs = clock.now();
+    if (clock.now() < completeMs + minuteMs) return { failure: 'away' };
+    isLost = true;
+    api.patch(lease, { spec: { holderIdentity: 'another' } });
+    return { until: sleep(clock, 8_000) };
+  };
+  world.world.start({ leaderElection: true });
+  expect(await world.until(() => isLost)).toBe(true);
+  await clock.advance(14_000);
+  expect(world.records()).toHaveLength(1);
 });
 
 describe('a schedule with faults', () => {
