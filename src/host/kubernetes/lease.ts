@@ -83,8 +83,8 @@ export class LeaseElection implements Leadership {
   #running: Promise<void> | undefined;
   #observation: LeaseObservation | undefined;
   /**
-   * Monotonic time in ms at which this process first found that the Lease does not exist. Undefined if the Lease
-   * exists.
+   * Monotonic time in ms at which this process first found that the Lease does not exist. It is used only until this
+   * process has read the Lease for the first time.
    */
   #absentSinceMs: number | undefined;
   /** Metadata of the Lease, for the next write. Undefined if the Lease must be read before it is written. */
@@ -190,7 +190,6 @@ export class LeaseElection implements Leadership {
       this.#absentSinceMs ??= clock.monotonic();
       return undefined;
     }
-    this.#absentSinceMs = undefined;
     const spec = lease.spec ?? {};
     if (!this.#observation || !sameValue(this.#observation.spec, spec)) {
       this.#observation = { spec, sinceMs: clock.monotonic() };

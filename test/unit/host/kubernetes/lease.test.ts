@@ -108,6 +108,9 @@ test('the lease has the fields that Kubernetes defines', async () => {
   expect(spec.leaseTransitions).toBe(0);
   expect(spec.holderIdentity).toMatch(/^first_[0-9a-f]{8}$/);
   expect(spec.renewTime).toMatch(/^2026-11-01T00:00:0\d\.\d{6}Z$/);
+  await world.clock.advance(3 * checkIntervalMs);
+  const renewed = world.server.get(path)?.spec as Record<string, unknown>;
+  expect([renewed.acquireTime, renewed.renewTime === spec.renewTime]).toEqual([spec.acquireTime, false]);
 });
 
 test('a released lease is taken at the next check, without a takeover by force', async () => {
@@ -344,6 +347,33 @@ test('a release during the first attempt leaves the lease without a holder', asy
   await world.clock.advance(1_000);
   await released;
   expect(holder(world)).toBe('');
+});
+
+test('a process that is released when the response to its write arrives does not lead', async () => {
+  const world = createWorld();
+  const candidate = new LeaseCandidate(world, 'candidate', 1);
+  const { api, election } = candidate;
+  const request = api.request.bind(api);
+  let released: Promise<void> | undefined;
+  api.request = async (call) => {
+    const response = await request(call);
+    if (call.method === 'PUT') released ??= election.release();
+    return response;
+  };
+  election.start();
+  await world.clock.advance(1_000);
+  await released;
+  expect([holder(world), election.isLeader(), election.term()]).toEqual(['', false, 0]);
+});
+
+test('a release of the leader leaves no timer, which would delay the end of the process', async () => {
+  const world = createWorld();
+  const { election } = new LeaseCandidate(world, 'leader', 1);
+  election.start();
+  await world.clock.advance(100);
+  expect(election.isLeader()).toBe(true);
+  await world.clock.during(election.release());
+  expect(world.clock.next()).toBeUndefined();
 });
 
 test('a release does not change a lease that another process took', async () => {
