@@ -9,8 +9,6 @@ export class PreparedLeadership implements Leadership {
   readonly #inner: Leadership;
   readonly #prepare: () => Promise<void>;
   readonly #listeners = new Listeners();
-  /** Leadership term for which `prepare` was last called. */
-  #begunTerm = 0;
   /** Leadership term for which `prepare` last succeeded. */
   #preparedTerm = 0;
 
@@ -39,8 +37,7 @@ export class PreparedLeadership implements Leadership {
 
   #follow(): void {
     const term = this.#inner.term();
-    if (this.#inner.isLeader() && this.#begunTerm !== term) {
-      this.#begunTerm = term;
+    if (this.#inner.isLeader()) {
       void this.#prepare().then(() => {
         this.#preparedTerm = term;
         this.#listeners.notify();
