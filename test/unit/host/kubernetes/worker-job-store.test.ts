@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
 import { objectPath } from '../../../../src/host/kubernetes/api-paths.ts';
+import { createDeadlineMs } from '../../../../src/host/kubernetes/lease.ts';
 import { KubernetesWorkerJobs } from '../../../../src/host/kubernetes/worker-job-store.ts';
-import { exportLabel } from '../../../../src/host/worker-jobs.ts';
-import { clientOf, createWorld, surroundings } from './world.ts';
+import { exportLabel, type WorkerJob } from '../../../../src/host/worker-jobs.ts';
+import { clientOf, codeOf, createWorld, surroundings } from './world.ts';
 
 const namespaces = ['logging', 'other'] as const;
 
@@ -79,4 +80,37 @@ test.each([403, 404])('the wait for the list of Jobs ends if the response is %i 
   const { world, jobs } = followed(() => status);
   await world.clock.during(jobs.relist());
   expect(jobs.problem()).toBeDefined();
+});
+
+test('the removal of a Job keeps a new Job with the same name', async () => {
+  const { world, jobs } = followed(() => undefined);
+  const create = () =>
+    world.server.create(objectPath('jobs', 'logging'), { metadata: { name: 'job', labels: { [exportLabel]: 'u1' } } });
+  create();
+  await world.clock.advance(1_000);
+  const [former] = jobs.jobsOf('u1') as [WorkerJob];
+  world.server.remove(objectPath('jobs', 'logging', 'job'));
+  const next = create();
+  await world.clock.during(jobs.remove(former));
+  expect(world.server.get(objectPath('jobs', 'logging', 'job'))?.metadata.uid).toBe(next.metadata.uid);
+});
+
+test('the creation of a Job fails before another process can become the leader', async () => {
+  const { world, jobs } = followed(() => undefined);
+  world.server.onRequest = ({ method }) => (method === 'POST' ? { kind: 'stall', when: 'before' } : undefined);
+  const creation = codeOf(jobs.create({ namespace: 'logging', name: 'job' }, { metadata: { name: 'job' } }));
+  await world.clock.advance(createDeadlineMs);
+  expect(await Promise.race([creation, 'waits'])).toBe('host.unreachable');
+});
+
+test('a ServiceAccount without labels and a claim without access modes differ from absent ones', async () => {
+  const { world, jobs } = followed(() => undefined);
+  world.server.create(objectPath('serviceaccounts', 'logging'), { metadata: { name: 'bare' } });
+  world.server.create(objectPath('persistentvolumeclaims', 'logging'), { metadata: { name: 'bare' } });
+  const read = async (name: string) => {
+    const key = { namespace: 'logging', name };
+    return [await jobs.serviceAccountLabels(key), await jobs.claimAccessModes(key)];
+  };
+  expect(await world.clock.during(read('bare'))).toEqual([{}, []]);
+  expect(await world.clock.during(read('absent'))).toEqual([undefined, undefined]);
 });
