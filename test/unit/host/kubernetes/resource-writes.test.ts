@@ -1,6 +1,6 @@
 /** Tests that a status write fails if the resource has been changed in the meantime. */
 import { expect, test } from 'vitest';
-import type { CollectorVersionPolicy } from '../../../../src/api/kinds.ts';
+import type { CollectorVersionPolicy, SearchExport } from '../../../../src/api/kinds.ts';
 import { resourcePath } from '../../../../src/host/kubernetes/api-paths.ts';
 import type { KubernetesHost } from '../../../../src/host/kubernetes/kubernetes-host.ts';
 import { codeOf, createPolicy, createWorld, hostOf, type KubernetesWorld, policies, retarget } from './world.ts';
@@ -248,4 +248,29 @@ test('a refused write whose watch event is only late causes no list', async () =
   const before = lists();
   await world.clock.advance(60_000);
   expect(lists()).toBe(before);
+});
+
+test('a resource that changed after it was read is not removed', async () => {
+  const { world, host } = await setting();
+  const before = cached(host);
+  world.server.onWatchEvent = () => ({ kind: 'drop' });
+  retarget(world, 'production', '19.501-1');
+  expect(await world.clock.during(codeOf(host.remove(before)))).toBe('host.conflict');
+  expect(world.server.get(path)).toBeDefined();
+});
+
+test('a created resource is recognized by its owner', async () => {
+  const { world, host } = await setting();
+  const create = (owner: string) => {
+    const metadata = { namespace: 'logging', name: 'hourly-1', labels: {}, annotations: {} };
+    const ownerRef = { kind: 'SearchExportSchedule', namespace: 'logging', name: 'hourly', uid: owner } as const;
+    const spec = {} as SearchExport['spec'];
+    return world.clock.during(host.create({ kind: 'SearchExport', metadata, spec, owner: ownerRef }));
+  };
+  expect([await create('u1'), await create('u1'), await create('u2')]).toEqual(['created', 'exists', 'taken']);
+  // If the existing resource disappears before it is read, the creation is tried again later.
+  world.server.remove(resourcePath('SearchExport', 'logging', 'hourly-1'));
+  world.server.onRequest = ({ method }) =>
+    method === 'POST' ? { kind: 'status', status: 409, when: 'before' } : undefined;
+  expect(await codeOf(create('u1'))).toBe('host.conflict');
 });
