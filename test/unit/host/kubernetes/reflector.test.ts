@@ -3,9 +3,10 @@ import { describe, expect, test } from 'vitest';
 import type { CollectorVersionPolicy } from '../../../../src/api/kinds.ts';
 import { silentLogger } from '../../../../src/base/log.ts';
 import { minuteMs } from '../../../../src/base/time-units.ts';
+import { ApiClient } from '../../../../src/host/kubernetes/api-client.ts';
 import { objectPath, resourcePath } from '../../../../src/host/kubernetes/api-paths.ts';
 import type { KubernetesHost } from '../../../../src/host/kubernetes/kubernetes-host.ts';
-import { Reflector } from '../../../../src/host/kubernetes/reflector.ts';
+import { decodeListPage, Reflector } from '../../../../src/host/kubernetes/reflector.ts';
 import { ResourceCache } from '../../../../src/host/kubernetes/resource-cache.ts';
 import { decodeResource } from '../../../../src/host/kubernetes/resource-decoding.ts';
 import { writeStatus } from '../../../../src/host/kubernetes/resource-writes.ts';
@@ -200,6 +201,11 @@ test('reads a list in pages, and in one request after a page expired', async () 
   expect(lists).toEqual([200, 410, 200]);
 });
 
+test('a list whose continue token is empty has no further page', () => {
+  const list = { metadata: { resourceVersion: '7', continue: '' }, items: [] };
+  expect(decodeListPage(list, '/apis')).toEqual({ items: [], resourceVersion: '7' });
+});
+
 test('a watch whose version is too old leads to a list immediately', async () => {
   const { world } = await followed();
   const lists = () =>
@@ -370,6 +376,62 @@ test('a cache of several namespaces is complete after the last list, even if thi
   expect([cache.synced(), isComplete]).toEqual([true, true]);
 });
 
+type ReflectorOptions = ConstructorParameters<typeof Reflector<CollectorVersionPolicy>>[0];
+
+function reflectorOf(world: KubernetesWorld, options: Partial<ReflectorOptions> = {}) {
+  const cache = new ResourceCache<CollectorVersionPolicy>([undefined], silentLogger);
+  const [client, path] = [clientOf(world), resourcePath(policies, undefined)];
+  const decode = (value: unknown) => decodeResource(policies, value);
+  const all = { ...surroundings(world), client, path, scope: undefined, cache, decode, ...options };
+  return { cache, reflector: new Reflector<CollectorVersionPolicy>(all) };
+}
+
+test('a watch that reports no change until its end is not a failure', async () => {
+  const world = createWorld();
+  const failures: unknown[] = [];
+  const { reflector } = reflectorOf(world, { onFailure: (error) => failures.push(error) });
+  void reflector.run(new AbortController().signal);
+  await world.clock.advance(5 * minuteMs);
+  expect(failures).toEqual([]);
+});
+
+test('a list that was requested before `relist` was called does not end the wait', async () => {
+  const world = createWorld();
+  const api = world.server.client('operator');
+  const request = api.request.bind(api);
+  const lists: string[][] = [];
+  api.request = async (call) => {
+    const response = await request(call);
+    if (lists.length === 0 && listed === undefined) {
+      listed = reflector.relist();
+      createPolicy(world, 'production');
+    }
+    return response;
+  };
+  const client = new ApiClient({ api, ...surroundings(world) });
+  const { cache, reflector } = reflectorOf(world, {
+    client,
+    onList: () => lists.push([...cache.list()].map(({ metadata }) => metadata.name)),
+  });
+  let listed: Promise<void> | undefined;
+  void reflector.run(new AbortController().signal);
+  await world.clock.advance(1_000);
+  await listed;
+  expect(lists).toEqual([['production']]);
+});
+
+test('a refused write whose version is the newest leads to only one list', async () => {
+  const { world, host } = await followed();
+  const policy = host.resources(policies).get(key) as CollectorVersionPolicy;
+  world.server.onRequest = ({ method, collection }) =>
+    method === 'PUT' && collection.endsWith(plural) ? { kind: 'status', status: 409, when: 'before' } : undefined;
+  const collection = resourcePath(policies, undefined);
+  const lists = () => world.server.requests.filter(({ method, path }) => method === 'GET' && path === collection);
+  await world.clock.during(host.writeStatus(policies, { ...policy, status: {} }).catch(() => undefined));
+  await world.clock.advance(5 * minuteMs);
+  expect(lists()).toHaveLength(2);
+});
+
 test('an event of an own write is not decoded, and later events are', async () => {
   const world = createWorld();
   const created = createPolicy(world, 'production');
@@ -379,10 +441,8 @@ test('an event of an own write is not decoded, and later events are', async () =
     if (resource) decoded.push(resource.metadata.resourceVersion);
     return resource;
   };
-  const cache = new ResourceCache<CollectorVersionPolicy>([undefined], silentLogger);
   const client = clientOf(world);
-  const path = resourcePath(policies, undefined);
-  const reflector = new Reflector({ ...surroundings(world), client, path, scope: undefined, cache, decode });
+  const { cache, reflector } = reflectorOf(world, { client, decode });
   const stop = new AbortController();
   const running = reflector.run(stop.signal);
   await world.clock.advance(1_000);
