@@ -61,6 +61,13 @@ describe('a sweep', () => {
     expect([service.lists.length, listing.problem(), listing.pageRows()]).toEqual([length, undefined, 50]);
   });
 
+  test('keeps the position of a collector that the service repeats at the end of the list', async () => {
+    const { service, listing, swept } = world(3, middle);
+    service.repeatsEnd = true;
+    await swept(0);
+    expect(listing.row('3')?.position).toBe(2);
+  });
+
   test('continues after a page without new collectors, if new collectors have moved the others to later pages', async () => {
     const { service, listing, swept } = world(150, middle);
     service.maxPageRows = 50;
@@ -79,6 +86,9 @@ describe('a sweep', () => {
     await swept(0);
     expect(listing.completeSinceMs()).toBe(710);
     expect(listing.sweepMs()).toBe(10 * (service.lists.length - 1));
+    service.lists.length = 0;
+    await swept();
+    expect(listing.sweepMs()).toBe(10 * service.lists.length);
   });
 
   test('shows the sending time and the place of each row', async () => {
@@ -173,6 +183,25 @@ describe('U7: no collector is hidden', () => {
     await swept();
     expect(known(listing)).toEqual(['1', '2', '3', '4', '5', '6']);
     for (const version of [first, middle, last]) expect(listing.observes(version)).toBe(true);
+  });
+
+  test('the second listing is read completely, even if its first pages only show collectors of the first listing', async () => {
+    const { service, listing, swept } = world(30, last);
+    service.builds = [first, middle, last];
+    service.maxPageRows = 10;
+    service.collectors = [...service.collectors, ...fleet(31, 2, middle), ...fleet(33, 1, first)];
+    for (let sweeps = 0; sweeps < 4; sweeps++) {
+      await swept();
+      expect(known(listing)).toHaveLength(33);
+    }
+  });
+
+  test('the first sweep shows all collectors, even if policies target every other build', async () => {
+    const { service, listing, state, swept } = world(2, first);
+    service.builds = [first, middle, last];
+    state.targeted = new Set([middle, last]);
+    await swept(0);
+    expect(known(listing)).toEqual(['1', '2']);
   });
 
   test.each([
@@ -335,6 +364,17 @@ describe('U9: a page', () => {
     for (let times = 0; times < 5; times++) listing.requestPage(0, clock.monotonic() - times);
     await clock.advance(1_000);
     expect(service.lists).toHaveLength(1);
+  });
+
+  test('is read again if it is requested while it is being read', async () => {
+    const { clock, service, listing, swept } = world(20, middle);
+    await swept(0);
+    service.lists.length = 0;
+    listing.requestPage(0, clock.monotonic());
+    await clock.advance(5);
+    listing.requestPage(0, clock.monotonic());
+    await clock.advance(1_000);
+    expect(service.lists).toHaveLength(2);
   });
 
   test('clears the place of collectors that have left it', async () => {
@@ -534,6 +574,17 @@ describe('a build that is withdrawn (U7)', () => {
     expect(service.lists.slice(1, 4)).toEqual([`${first} 0+1000`, 'builds', `${middle} 0+1000`]);
     expect(known(listing)).toHaveLength(1_500);
     expect(listing.problem()).toBeUndefined();
+  });
+
+  test('during its sweep: the check of the sweep does not use the build', async () => {
+    const { clock, service, listing } = world(30, middle);
+    service.beforeResponse = (call) => {
+      if (call === `${first} 0+1000`) service.builds = [first, middle, last];
+    };
+    listing.requestSweep(0);
+    await clock.advance(5_000);
+    expect(listing.completeSinceMs()).toBeDefined();
+    expect([listing.problem(), known(listing).length]).toEqual([undefined, 30]);
   });
 
   test('after its sweep: another sweep precedes all pages', async () => {
@@ -751,5 +802,16 @@ describe('U9: the next sweep', () => {
     expect(listing.completeSinceMs()).toBe(sinceMs);
     await clock.advance(20_000);
     expect(listing.completeSinceMs()).toBeGreaterThanOrEqual(sinceMs + minMs);
+  });
+
+  test('does not delay the reads of the builds', async () => {
+    const { clock, service, listing, swept, addUser } = world(3, middle);
+    service.latencyMs = 1_000;
+    addUser('often', () => {}, { resyncMs: 10_000 });
+    listing.setNeeds('often', { share: 50, isIdle: true });
+    await swept(0);
+    service.lists.length = 0;
+    await clock.advance(60_000);
+    expect(service.lists).toEqual(['builds', 'builds', 'builds', 'builds', 'builds', 'builds']);
   });
 });

@@ -142,6 +142,21 @@ describe('U7: a row without a collector in the listing', () => {
     expect(rows.get('2')?.position).toBe(-1);
     expect(rows.get('3')?.position).toBe(2);
   });
+
+  test('keeps its position if it has moved to an earlier page', () => {
+    const rows = filled('1', '2', '3');
+    rows.takePage(page('3'), 200, 0);
+    rows.displace(2, 1, []);
+    expect(rows.get('3')?.position).toBe(0);
+  });
+});
+
+test('a search for rows by a field finds rows that were changed after an earlier search', () => {
+  const rows = filled('1', '2');
+  const found = () => [...rows.anchored({ field: 'collectorVersion', texts: [target], prefixes: [] })];
+  expect(found()).toEqual([]);
+  rows.takePage([collector('1', { collectorVersion: target })], 200, 0);
+  expect(found()).toEqual(['1']);
 });
 
 test('the revision of the order changes when rows are added or move, not otherwise', () => {

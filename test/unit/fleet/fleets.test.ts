@@ -51,6 +51,21 @@ test('a listing is closed after its last user', async () => {
   expect(fleets.use(shared, 'p')).not.toBe(listing);
 });
 
+test('a policy that has released its listing is no longer notified, and its resync interval no longer applies', async () => {
+  const { clock, fleets, account, service } = world();
+  const shared = account('a');
+  const listing = fleets.use(shared, 'p');
+  fleets.use(shared, 'q');
+  let notified = 0;
+  listing.addUser('p', { secret: 'logging/log-service', resyncMs: 1_000, onChange: () => notified++ });
+  fleets.release(shared, 'p');
+  listing.requestSweep(0);
+  await clock.advance(500);
+  const { length } = service.lists;
+  await clock.advance(60_000);
+  expect([notified, service.lists.length]).toEqual([0, length]);
+});
+
 test('a new key for the same account reads the fleet again, and a late release of the old key has no effect', () => {
   const { fleets, account } = world();
   const [old, renewed] = [account('a'), account('a')];
@@ -67,6 +82,7 @@ test('U13: a service has one ownership table for all accounts, which outlives it
   fleets.use(account('a'), 'p');
   fleets.release(account('a'), 'p');
   expect(fleets.ownership('https://logs.test/api')).toBe(ownership);
+  expect(fleets.ownership('https://logs.test/gateway/api')).toBe(ownership);
   expect(fleets.ownership('https://other.test/api')).not.toBe(ownership);
 });
 

@@ -80,6 +80,15 @@ test('a change is kept until the policy takes it, and the concerned policy also 
   expect(changed(rows, 'a')).toEqual([]);
 });
 
+test('a policy that selects names by their beginning is notified after a policy that selects one name has left', () => {
+  const rows = new FleetRows();
+  entered(rows, 'a', { matchNames: ['web-*'] });
+  entered(rows, 'b', { matchNames: ['db-1'] });
+  rows.members.leave('b');
+  rows.takePage(named(1), 1, 0);
+  expect(changed(rows, 'a')).toEqual(['0']);
+});
+
 const text = fc.constantFrom('a', 'ab', 'abc', 'b', 'ba', '');
 const pattern = fc.constantFrom('a', 'a*', 'ab*', '*', '?b', 'b', 'ba?', '*c');
 const operator = fc.constantFrom('In', 'NotIn', 'Exists', 'DoesNotExist');
