@@ -151,6 +151,14 @@ describe('U3: a probe', () => {
     expect(admitted(bench, graceMs).post).toEqual([]);
   });
 
+  test('R8: is not posted while the window of its collector is closed', () => {
+    const windows = [{ schedule: '0 12 * * *', duration: '2h', timeZoneSource: 'Collector' as const }];
+    const collectors = fleetOf(1, () => ({ timeZone: 'Etc/UTC' }));
+    const maintenance = { windows, cutoff: '0s', exclusions: [] };
+    const bench = new PolicyBench({ ...unknown(0), spec: { maintenance }, collectors, seenAtMs: graceMs });
+    expect(admitted(bench, graceMs).post).toEqual([]);
+  });
+
   test('is not posted while the POST of its attempt is in flight', () => {
     const bench = new PolicyBench({ ...unknown(0), seenAtMs: graceMs });
     expect(admitted(bench, graceMs, { inFlight: new Set(['1']) }).post).toEqual([]);
@@ -251,7 +259,24 @@ describe('U8: a drift', () => {
       bench.listing.show(seenAtMs, fleetOf(1));
       bench.sync();
     }
-    expect(admitted(bench, graceMs + driftConfirmMs).post[0]).toMatchObject({ used: 1, drifts: 1, before: oldVersion });
+    expect(admitted(bench, graceMs + driftConfirmMs).post[0]).toMatchObject({
+      ...{ used: 1, drifts: 1, before: oldVersion },
+      open: { needsGrace: true },
+    });
+  });
+
+  test('of a collector whose failure a retry has cleared can count as a failure again', () => {
+    const bench = new PolicyBench({
+      collectors: fleetOf(1),
+      entries: [ended('1', 'updated', { sinceMs: 0 }, { failureCleared: true })],
+    });
+    for (const seenAtMs of [graceMs, graceMs + driftConfirmMs]) {
+      bench.listing.show(seenAtMs, fleetOf(1));
+      bench.sync();
+    }
+    const [entry] = admitted(bench, graceMs + driftConfirmMs).post;
+    expect(entry).toMatchObject({ drifts: 1 });
+    expect(entry).not.toHaveProperty('failureCleared');
   });
 
   test('that occurs a second time is not corrected', () => {

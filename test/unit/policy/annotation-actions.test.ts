@@ -105,6 +105,30 @@ test('abort replaces another stop, and ends a rollback', () => {
   expect(header.stop).toEqual({ kind: 'abort', message: 'Aborted by a person.', atMs: laterMs });
 });
 
+test('a retry after an aborted rollback begins with the first stage', () => {
+  const started = [{ name: 'canary', startedAtMs: 1, soakMs: 0, tally: { finished: 0, failed: 0 } }];
+  const before = { stop: { ...stop, kind: 'rollback' }, stages: started, approved: ['rest'] } as const;
+  const aborted = applied({ [annotations.abort]: rolloutId }, before).header;
+  const { header } = applied({ [annotations.retry]: rolloutId }, aborted);
+  expect(header).toMatchObject({ unproven: true, unprovenSinceMs: epochMs });
+  expect([header.stop, header.stages, header.approved]).toEqual([undefined, undefined, undefined]);
+});
+
+test('a second rollback does not change when the rollout first became unproven', () => {
+  const before = { stop: { ...stop, kind: 'rollback' }, unproven: true, unprovenSinceMs: 7 } as const;
+  expect(applied({ [annotations.retry]: rolloutId }, before).header.unprovenSinceMs).toBe(7);
+});
+
+test('a retry records which stop it has ended', () => {
+  expect(applied({ [annotations.retry]: rolloutId }, { stop }).header.handled).toMatchObject({ liftedAtMs: stop.atMs });
+});
+
+test('the approval of another stage does not resume an inconclusive rollout', () => {
+  const before = { stop: { ...stop, kind: 'inconclusive', stage: 'canary' }, stages: [] } as const;
+  const { header } = applied({ [annotations.approve]: `${rolloutId}/rest` }, before);
+  expect(header).toMatchObject({ approved: ['rest'], stop: { kind: 'inconclusive' } });
+});
+
 describe('a retry and an abort that are read together are both recorded, and only one has an effect:', () => {
   const at = (second: number) => `${rolloutId}/2026-11-01T00:00:0${second}Z`;
   const both = (retry: string, abort: string, before: Partial<LedgerHeader> = {}) =>

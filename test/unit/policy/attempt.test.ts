@@ -274,6 +274,11 @@ describe('U10: an upgrade that another tool started', () => {
     expect(settle(before, { row: row(newerVersion, 5_000) }, 6_000)).toBeUndefined();
   });
 
+  test('to the former version, during a rollback, is open while listings show the target', () => {
+    const rollback = openEntry({ ...before.open, toVersion: oldVersion }, { isRollback: true });
+    expect(settle(rollback, { row: row(target, 5_000) }, 6_000)).toBe(rollback);
+  });
+
   test('is not judged by a listing sent before the adoption', () => {
     expect(settle(before, { row: row(newerVersion, 999) }, 6_000)).toBe(before);
   });

@@ -56,6 +56,11 @@ describe('U3: the outcome of a POST', () => {
     ['another 4xx with a code of 7.5', serviceError({ status: 422, serviceCode: 'collector.type.invalid' }), 'refused'],
     ['another 4xx with any other code', serviceError({ status: 422, serviceCode: 'something.new' }), 'notSent'],
     ['400 with an unknown effect', serviceError({ status: 400, effect: 'unknown' }), 'unknown'],
+    [
+      '5xx with a code of 7.5',
+      serviceError({ status: 500, effect: 'unknown', serviceCode: 'collector.type.invalid' }),
+      'unknown',
+    ],
     ['401', serviceError({ status: 401 }), 'notSent'],
     ['403', serviceError({ status: 403 }), 'notSent'],
     ['415', serviceError({ status: 415 }), 'notSent'],
@@ -296,14 +301,15 @@ describe('U2: batches', () => {
 
 test('U13: attempts that wait or were withdrawn are known not to be in flight, except probes', async () => {
   const { service, posting, state } = world();
-  const probe = entry({ collectorId: '4', open: attempt({ state: 'intended', probe: true }) });
-  posting.post(service, batch([...several(3), probe]));
+  const probe = (collectorId: string) => entry({ collectorId, open: attempt({ state: 'intended', probe: true }) });
+  posting.post(service, batch([...several(3), probe('4'), probe('5')]));
   service.posts[0]?.send();
   state.wanted = false;
   service.posts[1]?.send();
   service.posts[3]?.send();
   await settle();
   expect([...posting.neverSent()]).toEqual(['3', '2']);
+  expect(posting.unsent).toBe(1);
 });
 
 test('after the close, nothing is sent and no outcome is kept', async () => {

@@ -200,6 +200,11 @@ describe('attempts of a rollback', () => {
     expect(posts(rolledBack(backAfter('failed', { used: 1 })))).toEqual([['1', oldVersion, 2, true]]);
   });
 
+  test('U7: are not ended by a listing sent earlier than G after their start', () => {
+    const [entry] = decided(rolledBack(updated()), { nowMs }).post;
+    expect(entry?.open?.needsGrace).toBe(true);
+  });
+
   test('need no allowDowngrade, and no offer of the target', () => {
     expect(posts(rolledBack(updated()), { notOffered: 'It offers 1.' })).toHaveLength(1);
     expect(rolledBack(updated()).spec.allowDowngrade).toBe(false);
@@ -215,7 +220,7 @@ describe('attempts of a rollback', () => {
   });
 
   test('never go to the target, not even as probes', () => {
-    const unknown = openEntry({ state: 'unknown' });
+    const unknown = openEntry({ state: 'unknown', sinceMs: nowMs - 10 * minuteMs });
     expect(posts(rolledBack(unknown, { collectorVersion: oldVersion }))).toEqual([]);
     expect(posts(rolledBack(endedEntry('failed'), { collectorVersion: oldVersion }))).toEqual([]);
   });

@@ -101,6 +101,25 @@ describe('a stage starts', () => {
     expect(gate).toMatchObject({ reason: 'WaitingForWindow', untilMs: epochMs + 3 * hourMs });
   });
 
+  test('not before a window opens for one of its collectors that need an upgrade', () => {
+    const windows = [{ schedule: '0 12 * * *', duration: '2h', timeZoneSource: 'Collector' as const }];
+    const spec = {
+      strategy: { maxInProgress: 1_000, order: 'Name' as const, stages: [canary, rest] },
+      maintenance: { cutoff: '30m', windows, exclusions: [] },
+    };
+    // At this time, the window is open in Brisbane.
+    const collectors = [
+      collector('1', { timeZone: 'Asia/Tokyo' }),
+      collector('2', { timeZone: 'Australia/Brisbane', collectorVersion: target }),
+    ];
+    expect(decided(new PolicyBench({ spec, collectors }), { nowMs }).gate?.reason).toBe('WaitingForWindow');
+  });
+
+  test('not in mode Observe, in which no approval is requested', () => {
+    const stages = [{ ...canary, approval: 'Required' as const }, rest];
+    expect(decision({ ...two, stages, spec: { mode: 'Observe' } }).gate).toBeUndefined();
+  });
+
   test('not in the decision that applies a retry', () => {
     const retry = { policy: { metadata: { annotations: { [annotations.retry]: rolloutId } } } };
     expect(decision({ ...two, seen: retry })).toMatchObject({ started: [], requeueAfterMs: 0, finished: false });
@@ -114,6 +133,12 @@ describe('a stage starts', () => {
       expect(waits.figures.stages[0]).toMatchObject({ state: 'AwaitingApproval', members: 2 });
       expect(namesOf(decision({ fleet, stages, header: { approved: ['canary'] } }))).toEqual(['canary']);
     }
+  });
+
+  test('after its approval, even if it is a last stage without a list, and no collectors are left', () => {
+    const stages = [canary, { ...rest, approval: 'Required' as const }];
+    const { gate } = decision({ fleet: ['there', 'there'], started: {}, stages });
+    expect(gate?.cause).toEqual({ kind: 'approval', stage: 'rest' });
   });
 
   test('only with collectors: otherwise it waits for a user', () => {
@@ -220,6 +245,11 @@ describe('an active stage', () => {
     expect(decision(setting).gate?.cause).toEqual(cause);
   });
 
+  test('does not end while the selector matches no collectors', () => {
+    const { header } = decision({ fleet: [], started: {} });
+    expect([header.stop, header.stages?.[0]?.endedAtMs]).toEqual([undefined, undefined]);
+  });
+
   test('keeps the start of its soak in all cases', () => {
     const started = { updatedAtMs: epochMs + hourMs + 1 };
     const { header } = decision({ fleet: ['upgraded', 'inFlight', 'old'], started });
@@ -314,6 +344,12 @@ describe('failures', () => {
     expect(decision({ ...setting, spec: spec(action) }).header.stop?.kind).toBe(kind);
   });
 
+  test('do not replace an earlier stop', () => {
+    const stop = { kind: 'abort', message: 'Aborted.', atMs: 1 } as const;
+    const { header } = decision({ ...setting, header: { ...one, stop }, spec: spec('Rollback') });
+    expect(header.stop).toEqual(stop);
+  });
+
   test('of a completed rollout stop it, without a rollback', () => {
     const header = { ...one, completedAtMs: epochMs };
     expect(decision({ ...setting, header, spec: spec('Rollback') }).header.stop?.kind).toBe('failures');
@@ -341,6 +377,30 @@ test('a rollout whose remaining stages are deleted continues without stages, and
   expect(goesOn.post.map(({ collectorId }) => collectorId)).toEqual(['3']);
   const done = decision({ fleet: ['there', 'there', 'there'], started: ended, stages: [] });
   expect(done.header.completedAtMs).toBe(epochMs + nowMs);
+});
+
+describe('a rollout is not complete', () => {
+  const ended = { updatedAtMs: epochMs, endedAtMs: epochMs };
+  const other = stageOf('other', { selector: { matchNames: ['none'] } });
+  const seen: ChangedInput = { policy: { spec: { paused: true } } };
+
+  test.each<[string, StateSetting]>([
+    [
+      'while upgrades are in flight',
+      { fleet: ['upgraded', 'inFlight', 'there'], started: ended, stages: [canary, other] },
+    ],
+    ['before a stage for collectors that are offline now', { fleet: ['away', 'away', 'there'] }],
+    [
+      'in an unproven rollout, before collectors at the target have soaked',
+      { fleet: ['there', 'there'], header: { unproven: true } },
+    ],
+  ])('%s', (_, setting) => {
+    expect(decision({ ...setting, seen }).header.completedAtMs).toBeUndefined();
+  });
+
+  test('but otherwise it is', () => {
+    expect(decision({ fleet: ['there', 'there'], seen }).header.completedAtMs).toBe(epochMs + nowMs);
+  });
 });
 
 describe('late joiners', () => {
