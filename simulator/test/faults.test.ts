@@ -120,6 +120,9 @@ describe('a fault', () => {
   test("can return a proxy's page, or no body", () => {
     expect(get({ kind: 'status', status: 502, body: 'html' }).text).toContain('<html>');
     expect(get({ kind: 'status', status: 502, body: 'empty' })).toMatchObject({ status: 502, text: '' });
+    const headers = { 'retry-after': '30' };
+    expect(get({ kind: 'status', status: 503, body: 'html', retryAfter: 30 })).toMatchObject({ headers });
+    expect(get({ kind: 'status', status: 503, body: 'empty', retryAfter: 30 })).toMatchObject({ headers });
   });
 
   test('with status 429 is not counted as an exceeded limit', () => {

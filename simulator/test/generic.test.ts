@@ -39,11 +39,15 @@ describe('credentials (5)', () => {
     expect(reply.json).toMatchObject({ status: 403, code: 'forbidden' });
   });
 
-  test("show only the collectors in the user's groups (7.5)", () => {
+  test("show only the collectors in the user's groups, and their tasks (7.5)", () => {
     const service = new SimulatedService(scenario);
     const credentials = 'd1:secret';
+    expect(service.call('GET', 'collectors', { credentials: 'a1:secret' }).json.collectors).toHaveLength(3);
     expect(service.call('GET', 'collectors', { credentials }).json.collectors).toEqual([]);
-    const task = service.call('POST', root, { credentials, body: { collectorId: first, toVersion: target } });
+    const body = { collectorId: first, toVersion: target };
+    const { id } = service.call('POST', root, { credentials: 'a1:secret', body }).json;
+    expect(service.call('GET', id, { credentials }).json).toMatchObject({ status: 404, code: 'notfound' });
+    const task = service.call('POST', root, { credentials, body });
     expect(task.json.code).toBe('collector.invalid');
   });
 });

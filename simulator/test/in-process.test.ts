@@ -165,6 +165,17 @@ describe('an aborted request', () => {
     await bench.clock.advance(1_000);
     expect(bench.spans()).toEqual([[10, 10, 0]]);
   });
+
+  test('does not count as in flight if a fault stalls it and its abort arrives before it', async () => {
+    const draws = [0.8, 0];
+    const random = { next: () => draws.shift() ?? 0 };
+    const bench = new Bench(fault('stall'), { latencyMs: 10, jitterMs: 50, random });
+    const giveUp = new AbortController();
+    bench.send(giveUp.signal);
+    giveUp.abort('at once');
+    await bench.clock.advance(1_000);
+    expect(bench.spans()).toEqual([[50, 50, 0]]);
+  });
 });
 
 test('jitter comes from the generator, and is the same in each run', async () => {

@@ -36,6 +36,13 @@ describe('the limit of 4 requests in any second', () => {
     ]);
   });
 
+  test('is still exact after a thousand requests', () => {
+    const service = new SimulatedService(limited());
+    const seconds = Array.from({ length: 1_100 }, (_, second) => second * 1_000);
+    statuses(service, seconds);
+    expect(statuses(service, Array(5).fill(1_100_000))).toEqual([200, 200, 200, 200, 429]);
+  });
+
   test("is shared by a user's keys, and is separate for each user", () => {
     const service = new SimulatedService(limited());
     expect(statuses(service, [0, 0], 'a1:k')).toEqual([200, 200]);
@@ -106,11 +113,12 @@ describe('the limit of 10 concurrent requests per access key', () => {
   });
 
   test('can be changed by the scenario', () => {
-    const service = new SimulatedService(limited({ ...lifted, concurrentRequests: 1 }));
-    const held = service.hold('GET', 'targets', { credentials: 'a1:k' });
+    const service = new SimulatedService(limited({ ...lifted, concurrentRequests: 2 }));
+    const hold = () => service.hold('GET', 'targets', { credentials: 'a1:k' });
+    const [first] = [hold(), hold()];
     expect(service.call('GET', 'targets', { credentials: 'a1:k' }).status).toBe(429);
-    service.release(held);
-    expect(service.call('GET', 'targets', { credentials: 'a1:k' }).status).toBe(200);
+    service.release(first);
+    expect([hold(), hold()].map(({ status }) => status)).toEqual([200, 429]);
   });
 });
 

@@ -181,6 +181,34 @@ describe('options of the scenario', () => {
   });
 });
 
+test('a fault with a shorter lag does not make an outdated list newer', () => {
+  const faults = { stale: { kind: 'lag', lag: '1s' } } as const;
+  const service = new SimulatedService({ ...fleet(2, { lag: '20s' }), upgrade: { duration: '1m' }, faults });
+  service.accepted(first, target);
+  service.elapsedMs = minute + 10_000;
+  expect(service.names()).toEqual(['web-0001', 'web-0002']);
+});
+
+test('an outdated list does not show a new collector yet', () => {
+  const service = new SimulatedService(fleet(1, { lag: '20s' }));
+  service.elapsedMs = 1_000;
+  service.patch({ groups: { web: { count: 2 } } });
+  service.elapsedMs = 20_999;
+  expect(service.names()).toEqual(['web-0001']);
+  service.elapsedMs = 21_000;
+  expect(service.names()).toEqual(['web-0001', 'web-0002']);
+});
+
+test('an outdated list shows an earlier state even after many changes', () => {
+  const service = new SimulatedService(fleet(1, { lag: '20s' }));
+  for (let change = 1; change <= 7; change++) {
+    service.elapsedMs = change * 1_000;
+    service.patch({ groups: { web: { version: `19.300-${change}` } } });
+  }
+  const [collector] = service.call('GET', 'collectors').json.collectors;
+  expect(collector.collectorVersion).toBe(oldVersion);
+});
+
 describe('a silent collector', () => {
   const alive = (service: SimulatedService) => service.call('GET', 'collectors').json.collectors[0].alive;
   test('is reported as alive for 30 minutes', () => {

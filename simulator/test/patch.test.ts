@@ -51,6 +51,13 @@ test('a patch can change builds, limits and errors', () => {
   expect(service.call('GET', 'targets').status).toBe(429);
 });
 
+test('a patch can change which collectors are listed', () => {
+  const service = new SimulatedService(threeCollectors);
+  expect(service.names(`?toVersion=${oldVersion}`)).toEqual([]);
+  service.patch({ list: { atTarget: true } });
+  expect(service.names(`?toVersion=${oldVersion}`)).toHaveLength(3);
+});
+
 test('an invalid patch changes nothing', () => {
   const service = new SimulatedService(threeCollectors);
   expect(() => service.patch({ builds: ['19.600-1'], groups: { web: { count: -1 } } })).toThrow(ScenarioError);
@@ -113,6 +120,19 @@ describe('events', () => {
     service.patch({ groups: { web: { version: '19.300-7' } } });
     service.patch({ timeScale: 2 });
     expect(service.version('web-0001')).toBe('19.300-7');
+  });
+
+  test('an event without a time has happened when the patch that adds it returns', () => {
+    const service = new SimulatedService(threeCollectors);
+    service.patch({ events: { faster: { patch: { timeScale: 2 } } } });
+    expect(service.model.scenario.timeScale).toBe(2);
+  });
+
+  test('an upgrade whose time is already over begins immediately', () => {
+    const service = at(new SimulatedService(threeCollectors), 5 * minute);
+    service.patch({ events: { other: { at: '1m', collectors: ['web-0001'], upgrade: { toVersion: target } } } });
+    expect(service.version('web-0001')).toBe(oldVersion);
+    expect(at(service, 8 * minute).version('web-0001')).toBe(target);
   });
 
   test('a removed event does not happen', () => {

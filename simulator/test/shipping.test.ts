@@ -66,9 +66,9 @@ describe('collectors that send messages', () => {
     expect(counts(service, 120, 150).size).toBe(20);
   });
 
-  test('send nothing while they are not running', () => {
+  test.each([{ running: false }, { absent: true }])('send nothing while they are %j', (patch) => {
     const service = new SearchingService(fleet()).after(30 * minute);
-    service.patch({ groups: { web: { running: false } } });
+    service.patch({ groups: { web: patch } });
     service.after(60 * minute);
     expect(counts(service, 0, 30).size).toBe(20);
     expect(counts(service, 31, 60).size).toBe(0);

@@ -62,14 +62,15 @@ describe('the creation of a task (4.9)', () => {
     expect(service.version('web-0001')).toBe('19.300-7');
   });
 
-  test('keeps ids above 2^53 exact', () => {
+  test('keeps ids up to 2^63 exact', () => {
     const service = new SimulatedService({
       ...threeCollectors,
-      ids: { firstCollector: '9007199254740993', firstTask: '9007199254740995' },
+      ids: { firstCollector: '9223372036854775801', firstTask: '9223372036854775803' },
     });
-    const body = `{"collectorId":9007199254740995,"toVersion":"${target}"}`;
-    expect(service.call('POST', root, { body }).json.id).toBe('9007199254740995');
-    expect(service.task('9007199254740995')).toMatchObject({ id: 9007199254740995n, collectorId: 9007199254740995n });
+    const body = `{"collectorId":9223372036854775803,"toVersion":"${target}"}`;
+    expect(service.call('POST', root, { body }).json.id).toBe('9223372036854775803');
+    const ids = { id: 9223372036854775803n, collectorId: 9223372036854775803n };
+    expect(service.task('9223372036854775803')).toMatchObject(ids);
   });
 
   test('accepts an id as a string', () => {
@@ -240,8 +241,8 @@ describe('the status codes of a task over time (3.2)', () => {
     ['are 2 immediately when the upgrade takes no time', { duration: '0s' }, [0], ['2 upgraded']],
     [
       'leave each state after at most a third of a short upgrade',
-      { duration: '9s' },
-      [999, 1_000, 3_999, 4_000, 9_000],
+      { duration: '9s', notStartedFor: '4s' },
+      [2_999, 3_000, 5_999, 6_000, 9_000],
       ['0', '1', '1', '6', '2 upgraded'],
     ],
   ];
@@ -324,6 +325,17 @@ describe('the status codes of a task over time (3.2)', () => {
     expect(retryAt({ duration: '40m', lockUntil: 'timeout' }, 30 * minute)).toBe(202);
     expect(retryAt({ outcomes: [{ end: 'hang' }] }, 30 * minute)).toBe(202);
   });
+});
+
+test('the upgrade of a silent collector does not prevent a new task after its timeout', () => {
+  const service = new SimulatedService(withUpgrade({ timeout: '5m' }));
+  service.accepted(first, target);
+  service.elapsedMs = minute;
+  service.patch({ collectors: { 'web-0001': { running: false } } });
+  service.elapsedMs = 5 * minute - 1;
+  expect(service.create(first, target).json.code).toBe('collector.in.upgrading');
+  service.elapsedMs = 5 * minute;
+  expect(service.create(first, target).status).toBe(202);
 });
 
 describe('outcomes of upgrades', () => {

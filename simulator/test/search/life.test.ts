@@ -128,6 +128,15 @@ test('a fault cancels a job', () => {
   expect(service.state().jobs[0]?.ended).toBe('fault');
 });
 
+test('a job that a fault cancels twice lowers the number of active jobs by one', () => {
+  const faults: Scenario['faults'] = { killed: { kind: 'cancelJob', operations: ['listMessages'] } };
+  const service = new SearchingService({ faults, limits: { requestsPerSecond: 0, activeJobs: 2 } });
+  const [job] = [service.job(), service.job()];
+  job.ask('GET', page);
+  job.ask('GET', page);
+  expect([service.createJob().status, service.createJob().status]).toEqual([202, 429]);
+});
+
 describe('a replica that does not know a new job (10.2)', () => {
   test('returns 404 for a while if the scenario says so', () => {
     const { service, job } = startJob({ lag: '3s' });
@@ -202,6 +211,13 @@ describe('the cookies of a job (5.3)', () => {
     const service = new SearchingService();
     const reply = service.createJob({}, { headers: { cookie: 'search-session=0.deadbeef' } });
     expect(cookieOf(reply)).not.toBe('search-session=0.deadbeef');
+  });
+
+  test('from an earlier run start a new session', () => {
+    const earlier = new SearchingService();
+    const { cookie } = [earlier.job(), earlier.job()][1] as RequestedJob;
+    const reply = new SearchingService().createJob({}, { headers: { cookie } });
+    expect(cookieOf(reply)).not.toBe(cookie);
   });
 
   test('do not replace the credentials (5.1)', () => {

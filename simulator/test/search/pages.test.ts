@@ -139,6 +139,12 @@ describe('raw messages', () => {
       false,
     ],
     [
+      'do not come with a search that parses them, if the scenario says so',
+      { query: '* | parse regex "(?<number>\\d+)"' },
+      { rawOfMessages: 'whereRequired' },
+      false,
+    ],
+    [
       'come with a search that requires them, if the scenario says so',
       { requiresRawMessages: true },
       { rawOfMessages: 'whereRequired' },

@@ -297,6 +297,13 @@ describe('histogram buckets', () => {
     expect(job.status()).toMatchObject({ histogramBuckets: [], messageCount: 60 });
   });
 
+  test('are at most 10,000 for any range, however short they should be', () => {
+    const order = { from: hour.to - 30 * 24 * 60 * minute };
+    const { job } = startJob({ duration: '0s', status: { bucketLength: '1s' } }, order);
+    const { histogramBuckets } = job.status();
+    expect(histogramBuckets.map(({ length }: Bucket) => length)).toEqual(Array(15).fill(259_200));
+  });
+
   test('are omitted if they are empty', () => {
     const service = new SearchingService({ search: { duration: '0s', ...tenMinutes } }, [
       { at: hour.from + 1, raw: 'one' },
