@@ -19,8 +19,6 @@ export interface FoundMessages {
   readonly page: JsonPage;
 }
 
-export const emptyPage: JsonPage = { rows: 0, bytes: 0, pieces: () => [] };
-
 export function storedMessages(
   search: MessageSearch,
   fields: readonly FieldDescriptor[],

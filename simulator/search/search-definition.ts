@@ -88,7 +88,7 @@ function zoneOf(name: unknown, need: string | undefined): TimeZone | DefinitionP
     const what = name === undefined ? 'missing' : 'empty';
     return problem('empty.timezone', `timeZone is ${what}; set a time zone, such as UTC or Europe/Berlin: ${need}.`);
   }
-  const zone = typeof name === 'string' ? timeZoneOf(name.trim()) : undefined;
+  const zone = typeof name === 'string' ? timeZoneOf(name) : undefined;
   const advice = 'use an IANA name such as Europe/Berlin, an offset such as +05:30, or a code such as PST';
   return zone ?? problem('unknown.timezone', `There is no time zone ${shownJson(name)}; ${advice}.`);
 }

@@ -9,7 +9,7 @@ import { AggregationMemory } from '../query/aggregation-memory.ts';
 import { type CallResult, type Refused, refuseSearch, type ServiceCall } from '../requests/call.ts';
 import type { Why } from '../requests/journal.ts';
 import { jsonResponse, tooManyRequests } from '../requests/response.ts';
-import { emptyPage, type FoundMessages } from './found-messages.ts';
+import type { FoundMessages } from './found-messages.ts';
 import { jobIdOf } from './job-id.ts';
 import { cookieNotice, renderStatus } from './job-status.ts';
 import { messageBody, readPageParameters, renderRecords } from './result-pages.ts';
@@ -200,7 +200,7 @@ export class SearchOperations {
 }
 
 /** Empty message page, for a search job without results. */
-const nothing: FoundMessages = { fields: [], page: emptyPage };
+const nothing: FoundMessages = { fields: [], page: { rows: 0, bytes: 0, pieces: () => [] } };
 
 const cookieTrouble: Refused = {
   refusal: { status: 500, code: 'internal.error', message: 'The cookies of the job are missing.', why: 'cookies' },

@@ -7,7 +7,7 @@ import type { AggregationMemory } from '../query/aggregation-memory.ts';
 import type { Query } from '../query/query.ts';
 import type { MessageFilter } from '../query/row.ts';
 import type { MessagePageOptions } from './found-messages.ts';
-import { emptyPage, type FoundMessages, parsedMessages, storedMessages } from './found-messages.ts';
+import { type FoundMessages, parsedMessages, storedMessages } from './found-messages.ts';
 import { SimulatedHistogram } from './histogram.ts';
 
 export interface ResultOptions {
@@ -108,7 +108,7 @@ export class SearchResults {
 
   /** True if the histogram is complete. */
   get hasAllBuckets(): boolean {
-    return this.histogram.nextStopMs === Number.NEGATIVE_INFINITY || this.fullBy !== undefined || this.isGivenUp;
+    return this.histogram.nextStopMs === Number.NEGATIVE_INFINITY;
   }
 
   get scannedBytes(): number {
@@ -126,7 +126,6 @@ export class SearchResults {
 
   page(request: MessagePageOptions): FoundMessages {
     const { query, data } = this.#options;
-    if (request.limit === 0) return { fields: data.fields, page: emptyPage };
     return query.transform
       ? parsedMessages(this.#search, data.fields, query.transform, request)
       : storedMessages(this.#search, data.fields, request);

@@ -116,8 +116,7 @@ export class Upgrades {
 
   #timeOut(task: SimulatedTask, settings: UpgradeSettings, atMs: number): void {
     task.finished ??= { status: 3, message: 'The upgrade did not complete in time.', atMs };
-    const { collector } = task;
-    const goesOn = task.end !== 'hang' && collector.now.running && collector.now.present;
+    const goesOn = task.end !== 'hang' && task.collector.now.running;
     if (settings.lockUntil === 'timeout' || !goesOn) release(task);
   }
 }
