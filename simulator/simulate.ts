@@ -131,8 +131,8 @@ async function baseScenario(options: SimulateOptions, context: SimulatorContext,
 }
 
 /**
- * Returns the scenario's users, and one more user with the credentials from the flags or the environment. Returns an
- * empty object if no user has to be added.
+ * Returns the scenario's users, and adds the credentials from the flags or the environment to the user whose name is the
+ * access ID. Creates this user if necessary. Returns an empty object if no credentials have to be added.
  */
 function usersFor(base: Scenario, options: SimulateOptions, { env }: SimulatorContext): Pick<Scenario, 'users'> {
   const given = givenCredentials(options);
@@ -147,7 +147,8 @@ function usersFor(base: Scenario, options: SimulateOptions, { env }: SimulatorCo
     const which = `the scenario already has the access ID ${id}, with another key`;
     throw new FlagError(`${which}; ${source}set another ID with --access-id`);
   }
-  return { users: { [id]: { keys: { [id]: key } }, ...base.users } };
+  const namesake = base.users?.[id];
+  return { users: { ...base.users, [id]: { ...namesake, keys: { ...namesake?.keys, [id]: key } } } };
 }
 
 /** Returns the credentials set by flags or environment variables, if any. */

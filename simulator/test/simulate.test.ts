@@ -214,6 +214,15 @@ describe('--scenario', () => {
     });
   });
 
+  test('can have a user whose name is the access ID set by flags', async () => {
+    write('users: {me: {keys: {other: secret}}}');
+    await withSimulator({ scenario: 'scenario.yaml', accessId: 'me', accessKey: 'mine' }, async (_, client) => {
+      const status = async (credentials: string) =>
+        (await client.send('GET', '/v1/collectors/upgrades/targets', { credentials })).status;
+      expect([await status('me:mine'), await status('other:secret')]).toEqual([200, 200]);
+    });
+  });
+
   test('can have a user with the credentials set by flags or variables', async () => {
     write('users: {op: {keys: {other: s, me: mine}}}');
     await withSimulator({ scenario: 'scenario.yaml', accessId: 'me', accessKey: 'mine' }, async (ready) => {

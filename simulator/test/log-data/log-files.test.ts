@@ -102,7 +102,7 @@ describe('a line', () => {
   test('keeps its own values as strings (2.5), whatever the case of the names (10.3)', () => {
     const line =
       '{"_MESSAGEID":-6917529027641081856,"_blockId":9007199254740993,"_messageTime":"1767225600000","_receiptTime":"2026-01-01T01:00:00.5+01:00",' +
-      '"_raw":"text","_size":4096,"_sourceHost":"","_collector":null,"ratio":1.50,"big":1e400,"deep":{"a": [1, 9007199254740993]},"ok":true,"none":null}';
+      '"_raw":"text","_size":4096,"_sourceHost":"","_collector":null,"ratio":2.50,"ratio":1.50,"big":1e400,"deep":{"a": [1, 9007199254740993]},"ok":true,"none":null}';
     expect(mapsOf(dataOf([line]))).toEqual([
       expect.objectContaining({
         _messageid: '-6917529027641081856',

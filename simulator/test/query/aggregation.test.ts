@@ -36,6 +36,15 @@ const messages: readonly RecordFields[] = [
 
 const parse = String.raw`* | parse regex "status=(?<status>\d+)" nodrop`;
 
+test('records are counted again after more messages', () => {
+  const aggregation = aggregationOf('* | count by _sourceHost');
+  const counts = ['web-1', 'web-2', 'web-1'].map((_sourceHost) => {
+    aggregation.add(message({ _sourceHost }));
+    return aggregation.recordCount;
+  });
+  expect(counts).toEqual([1, 2, 2]);
+});
+
 describe('records', () => {
   test.each<[string, readonly (readonly string[])[]]>([
     ['* | count', [['5']]],
@@ -183,6 +192,7 @@ describe('numbers', () => {
     ['sum', ['9007199254740993'], 1, '9007199254740993'],
     ['sum', ['9007199254740991', '-9007199254740990', '-1'], 3, '0'],
     ['sum', ['-9007199254740991', '4503599627370497'], 3, '-13510798882111482'],
+    ['sum', ['-3002399751580330', '3002399751580331'], 3, '3'],
     ['sum', ['9223372036854775807', '9223372036854775807'], 1_000_000, '18446744073709551614000000'],
     ['sum', ['0.5', '9007199254740993'], 1, '9007199254740992'],
     ['sum', ['1e21', '1'], 1, '1e+21'],
@@ -271,6 +281,15 @@ describe('an aggregation that exceeds its memory limit', () => {
     const next = shared();
     add(next, 0, 2 * records);
     expect(next.failure).toBeUndefined();
+  });
+
+  test('an aggregation that has failed frees its memory only once', () => {
+    const memory = new AggregationMemory(1);
+    const aggregation = parseQuery('* | count by _source').aggregate?.(memory) as Aggregation;
+    add(aggregation, 0, 1, 'x'.repeat(1_000_000));
+    expect(aggregation.failure).toBe(tooMuch.replace('20', '1'));
+    aggregation.end();
+    expect(memory.take(1_000_001)).toBe(false);
   });
 
   test('each aggregation has its own table, whichever was requested last', () => {

@@ -1,5 +1,6 @@
 /** Tests message pages and record pages. */
 import { describe, expect, test } from 'vitest';
+import { messageFields } from '../../query/message-fields.ts';
 import type { Scenario } from '../../scenario/scenario.ts';
 import type { PageScenario, SearchScenario } from '../../scenario/search-scenario.ts';
 import type { Message } from '../row-data.ts';
@@ -249,8 +250,9 @@ describe('the messages of a query with parse operators', () => {
     ]);
   });
 
-  test('can have only missing fields', () => {
-    expect(members('* | json auto | fields a, b')).toEqual([
+  const standardFields = messageFields.map(({ name }) => name).join(', ');
+  test.each(['fields a, b', `fields - ${standardFields}`])('can have only missing fields after %s', (operator) => {
+    expect(members(`* | json auto | ${operator}`)).toEqual([
       { a: '', b: '' },
       { a: '', b: 'ü"' },
       { a: '1', b: '' },
