@@ -233,7 +233,9 @@ describe('limit', () => {
   });
 
   test('can precede operators that drop nothing, and an aggregation', () => {
-    const query = parseQuery('* | limit 7 | fields _raw | json auto | parse regex "(?<a>.)" nodrop | timeslice 1m | count');
+    const query = parseQuery(
+      '* | limit 7 | fields _raw | json auto | parse regex "(?<a>.)" nodrop | timeslice 1m | count',
+    );
     expect(query.messageLimit).toBe(7);
     expect(query.transform).toBeDefined();
     expect(query.transform?.keepsRows).toBeUndefined();
