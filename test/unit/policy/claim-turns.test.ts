@@ -107,6 +107,16 @@ describe('a policy waits', () => {
     expect(enqueued).toEqual(['a']);
   });
 
+  test('not for a deleted policy that was created again, and that has claimed since', () => {
+    const { turns, held, of, policies } = world('a', 'b');
+    turns.claimed(of('a'), service);
+    expect(held()).toEqual(policyNamed('b'));
+    const again = policy({ metadata: { name: 'b', uid: 'b2', namespace: 'logging' } });
+    policies.set('b', again);
+    turns.claimed(again, service);
+    expect(held()).toBeUndefined();
+  });
+
   test('for all policies again in another term of leadership', () => {
     const { turns, held, of } = world('a');
     turns.claimed(of('a'), service);

@@ -208,6 +208,11 @@ describe('U12: a changed selection', () => {
     expect(decision.health).toMatchObject({ ready: 'True', message: `1 of 1 collectors run ${target}.` });
   });
 
+  test('keeps the attempts of collectors that the service does not list at the moment', () => {
+    const bench = excluding(endedEntry('failed', {}, { collectorId: '9', used: 9 }));
+    expect(decided(bench).changes).toEqual([]);
+  });
+
   test('waits for an attempt in flight, then removes its collector', () => {
     const bench = excluding(openEntry());
     expect(decided(bench).figures.collectors).toMatchObject({ matched: 2, inProgress: 1 });

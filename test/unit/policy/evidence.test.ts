@@ -96,6 +96,12 @@ describe('an upgraded collector', () => {
     expect(tally).toEqual([3, 1]);
   });
 
+  test('that went offline before its stage started soaking, and is alive again, is not counted any more', () => {
+    const { entry, tally } = evaluated(endedEntry('died', {}, { ...counted, used: 0 }), {});
+    expect(entry).toBeUndefined();
+    expect(tally).toEqual([2, 1]);
+  });
+
   test('U6: a failure in an earlier count of failures does not change the current count', () => {
     expect(evaluated(endedEntry('failed', {}, { counted: { tally: 7, stage: 0 } }), {}).tally).toEqual([3, 2]);
   });
@@ -130,6 +136,18 @@ describe('an upgraded collector', () => {
   });
 });
 
+test('R5: a late failure in an ended stage counts in no later stage while another stage has not started', () => {
+  const stages = ['canary', 'second', 'third'].map((name) => ({ name, size: 1, soakDuration: '0s' }));
+  const spec = { strategy: { ...inStages.strategy, stages } };
+  const second = stageRecord('second', { startedAtMs: 2, maxFailures: 0, tally: { finished: 1, failed: 0 } });
+  const header = { stages: [...(over.stages ?? []), second], tally };
+  const members = { canary: ['1'], second: ['2'] };
+  const bench = new PolicyBench({ spec, header, members, collectors: fleetOf(3), entries: [openEntry()] });
+  const { header: next } = decided(bench, { tasks: new Map([['1', task({ status: 'failed' })]]) });
+  expect(next.tally).toMatchObject({ finished: 4, failed: 3 });
+  expect(next.stages?.[1]?.tally).toEqual({ finished: 1, failed: 0 });
+});
+
 test('R5: a failed upgrade of a collector that no stage contains does not count in the last stage', () => {
   const stages = ['canary', 'rest'].map((name) => ({ name, size: 1, soakDuration: '0s' }));
   const spec = { strategy: { ...inStages.strategy, stages } };
@@ -146,10 +164,11 @@ test('R5: a failed upgrade of a collector that no stage contains does not count 
 describe('R6: a collector that ran the target before an unproven rollout, and is offline now,', () => {
   const stage = stageRecord('canary', { startedAtMs: 2_000, soakMs: 60_000, tally: { finished: 3, failed: 2 } });
   test.each([
-    ['counts as failed if it went offline after the start of its stage', 2_000, [4, 3]],
-    ['does not count as failed if it was already offline at that start', 1_999, [3, 2]],
-  ])('%s', (_, lastSeenAliveMs, expected) => {
-    const header = { stages: [stage], tally, unproven: true } as const;
+    ['counts as failed if it went offline after the start of its stage', 2_000, true, [4, 3]],
+    ['does not count as failed if it was already offline at that start', 1_999, true, [3, 2]],
+    ['does not count as failed if no earlier rollout left the target unproven', 2_000, false, [3, 2]],
+  ])('%s', (_, lastSeenAliveMs, unproven, expected) => {
+    const header = { stages: [stage], tally, ...(unproven && { unproven: true as const }) };
     const shown = { collectorVersion: target, alive: false, lastSeenAliveMs };
     const collectors = fleetOf(2, (index) => (index === 0 ? shown : {}));
     const parts = { spec: inStages, header, members: { canary: ['1'] }, collectors, seenAtMs: settings.graceMs };
@@ -221,6 +240,11 @@ describe("a user's retry", () => {
   test.each(['failed', 'timedOut'] as const)('gives a collector that %s all attempts again', (kind) => {
     const known = endedEntry(kind, {}, { ...counted, used: 3 });
     expect(evaluated(known, { version: oldVersion }, retry).entry).toMatchObject({ used: 0, ending: { kind } });
+  });
+
+  test('gives a collector whose upgrade was refused as offline all attempts again', () => {
+    const known = endedEntry('offline', {}, { ...counted, used: 3 });
+    expect(evaluated(known, { version: oldVersion }, retry).entry).toMatchObject({ used: 0 });
   });
 
   test.each<[string, Entry]>([

@@ -112,6 +112,8 @@ describe('U1: ended attempts move to logs that are written once', () => {
     expect((await reread(one.store)).entry('7')).toBeUndefined();
     await one.save(change(failed(7, 'again')));
     expect((await reread(one.store)).entry('7')?.ending?.message).toBe('again');
+    await fill(one, 2 * next);
+    expect((await reread(one.store)).entry('7')?.ending?.message).toBe('again');
   });
 
   test('even if a process that has only read the ledger removes it', async () => {
@@ -395,6 +397,7 @@ describe('U1: a full ledger', () => {
       await one.save(...batch.map(change));
     }
     const bytes = Buffer.byteLength(one.store.shards.get('head')?.content ?? '');
+    expect([...one.store.shards.keys()]).toEqual(['head']);
     expect(bytes).toBeGreaterThan(maxShardBytes / 2);
     expect(bytes).toBeLessThan(maxShardBytes * 0.8);
   });

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { parseBuildVersion } from '../../../src/base/build-version.ts';
 import type { Row } from '../../../src/fleet/fleet-rows.ts';
 import {
+  driftSinceMs,
   isEligible,
   isSilent,
   isUpdatedAfterFailure,
@@ -269,6 +270,12 @@ describe('stages and windows', () => {
       'skipped',
       'NoStage',
     ],
+    [
+      'the failure of a collector whose time zone is no longer readable remains visible',
+      { zoneless: true, entry: endedEntry('failed', {}, { used: 9 }) },
+      'failed',
+      undefined,
+    ],
     ['a hosted collector is skipped as hosted', { unstaged: true, row: hosted }, 'skipped', 'HostedCollector'],
   ])('%s', (_, more, memberState, reason) => {
     expect(memberStateOf(input(more), context())).toBe(memberState);
@@ -324,6 +331,13 @@ describe('a collector that leaves the target during a soak', () => {
   ])('%s', (_, shown, more, memberState) => {
     expect(memberStateOf(input({ row: shown, entry: left, ...more }), context())).toBe(memberState);
   });
+});
+
+test('R7: a collector that a rollback returned to its former version has not drifted', () => {
+  const back = endedEntry('updated', { sinceMs: 1_000, toVersion: oldVersion }, { isRollback: true });
+  const shown = row(oldVersion, 10 * settings.graceMs);
+  expect(driftSinceMs(undefined, shown, back, 'updated', context())).toBeUndefined();
+  expect(driftSinceMs(undefined, shown, { ...back, isRollback: false }, 'updated', context())).toBe(shown.seenAtMs);
 });
 
 describe('U6: a collector that is no longer failed', () => {

@@ -97,6 +97,10 @@ describe('the state of each collector in a rollback', () => {
     expect(placeOf(rolledBack(known, row))).toBe(place);
   });
 
+  test('collectors that run their former version again without a rollback count as rolled back', () => {
+    expect(plan(rolledBack(updated(), { collectorVersion: oldVersion })).rolledBack).toBe(1);
+  });
+
   test('U13: a collector that belongs to another policy now is not rolled back', () => {
     const bench = rolledBack(updated());
     bench.ownership.unclaim('policy-a', '1');
@@ -223,6 +227,12 @@ describe('attempts of a rollback', () => {
     const unknown = openEntry({ state: 'unknown', sinceMs: nowMs - 10 * minuteMs });
     expect(posts(rolledBack(unknown, { collectorVersion: oldVersion }))).toEqual([]);
     expect(posts(rolledBack(endedEntry('failed'), { collectorVersion: oldVersion }))).toEqual([]);
+  });
+
+  test('replace upgrades that are not requested yet, which no longer count as in progress', () => {
+    const bench = rolledBack(openEntry({ state: 'intended', sinceMs: nowMs }), { collectorVersion: oldVersion });
+    const { figures } = decided(bench, { nowMs, unsent: 1, inFlight: new Set(['1']) });
+    expect(figures.collectors).toMatchObject({ inProgress: 0, pending: 1 });
   });
 
   test('U3: are probed if their outcome is unknown', () => {

@@ -47,6 +47,11 @@ test('U1: also if the last rollout has ended and only the history shows it', () 
   expect(nextRollout(undefined, status, beginning).rolloutNumber).toBe(13);
 });
 
+test('U1: continues the numbers of the status if an older ledger was restored', () => {
+  const status = { rollout: { id: '7-19.1-1', startTime: '2026-11-01T00:00:00Z' } };
+  expect(nextRollout(header({ rolloutNumber: 2 }), status, later).rolloutNumber).toBe(8);
+});
+
 test('U1: ignores an invalid id', () => {
   const status = { rollout: { id: 'x', startTime: '2026-11-01T00:00:00Z' } };
   expect(nextRollout(undefined, status, beginning).rolloutNumber).toBe(1);
@@ -144,6 +149,21 @@ describe('a target that returns (R6)', () => {
     const { unproven, stop } = back([one(3, newerVersion, last), one(2, newerVersion)]);
     expect({ ...(unproven && { unproven }), ...(stop && { stop }) }).toEqual(expected);
   });
+});
+
+test('R6: a target that returns twice is unproven since its first rollout, and inherits no limit on failures', () => {
+  const exceeded = { finished: 3, failed: 2, tolerated: 0 } as const;
+  const stop = { kind: 'failures', message: 'x', atMs: epochMs + 5, exceeded } as const;
+  const of = { targetVersion: newerVersion, outcome: 'Stopped' } as const;
+  const history = [3, 2].map((number) => ({
+    ...ended(`${number}-${newerVersion}`),
+    ...of,
+    startedAtMs: epochMs + number,
+    stop,
+  }));
+  const next = nextRollout(header({ rolloutNumber: 5, target, history }), undefined, later);
+  expect(next.unprovenSinceMs).toBe(epochMs + 2);
+  expect(next.stop).not.toHaveProperty('exceeded');
 });
 
 describe('the completion (R5)', () => {

@@ -5,6 +5,7 @@ import type { Stage } from '../../../src/api/generated/collector-version-policy.
 import type { MemberState } from '../../../src/policy/members/member-state.ts';
 import {
   chooseMembers,
+  expectedMembers,
   hasMember,
   type StageCandidate,
   shareOf,
@@ -38,6 +39,7 @@ describe('a stage with a size', () => {
 
   test('refers a percentage to the collectors that were selected when the rollout started', () => {
     expect(chosen(stage({ size: '10%' }), all(90), 100)).toHaveLength(10);
+    expect(chooseMembers(stage({ size: '10%' }), all(90), spec(), { selected: 100 }, 90)).toHaveLength(10);
   });
 
   test('takes first collectors that can be upgraded, then those at the target, and offline ones last', () => {
@@ -105,6 +107,14 @@ test('one matching collector is enough for a stage to have collectors', () => {
   expect(hasMember(stage({ size: 3 }), fleet(), spec())).toBe(true);
   expect(read).toHaveLength(2);
   expect(hasMember(stage({ selector: { matchNames: ['none'] } }), fleet(), spec())).toBe(false);
+});
+
+test('each collector is expected in only one stage', () => {
+  const stages = [stage({ size: 2 }), { ...stage({ selector: { matchNames: ['*'] } }), name: 'rest' }];
+  const strategy = { maxInProgress: 1, order: 'Name' as const, stages };
+  const expected = expectedMembers({}, all(5), spec({ strategy }), 5).map(idsOf);
+  expect(expected.map(({ length }) => length)).toEqual([2, 3]);
+  expect(new Set(expected.flat()).size).toBe(5);
 });
 
 test('the waiting stages are those of the spec that have not started, in any order', () => {

@@ -123,6 +123,7 @@ describe('U1: a stop that the status shows and the ledger lacks', () => {
     ['from another rollout', statusOf(2, failed), {}],
     ['if the ledger has a stop', statusOf(1, failed), { stop: { kind: 'abort', message: 'x', atMs: 5 } }],
     ['if a user has ended it since', statusOf(1, failed), { handled: { liftedAtMs: epochMs + 900 } }],
+    ['if a user has ended exactly this stop', statusOf(1, failed), { handled: { liftedAtMs: epochMs } }],
   ])('is not restored %s', (_, status, known) => {
     const before = header(known);
     expect(adoptRolloutState(policy(status ? { status } : {}), before)).toBe(before);

@@ -62,6 +62,13 @@ describe('the estimated end', () => {
     expect(endOf({ policy: { status: { rollout } } }, of)).toBe(isShown ? `${end.slice(0, 19)}Z` : undefined);
   });
 
+  test('H1: of a former rollout is not shown', () => {
+    const end = new Date(wallMs + 60_000).toISOString();
+    const of = bench({ collectors: fleetOf(30), entries: [openEntry()], header: { attempts: 1 } });
+    const rollout = { id: `9-${target}`, startTime: end, estimatedCompletionTime: end };
+    expect(endOf({ policy: { status: { rollout } } }, of)).toBeUndefined();
+  });
+
   const stages = [{ name: 'all', soakDuration: '0s', approval: 'Required' as const }];
   test.each<[string, ChangedInput, PolicyBench]>([
     ['no collector is left', {}, bench({ collectors: fleetOf(3, () => ({ collectorVersion: target })) })],

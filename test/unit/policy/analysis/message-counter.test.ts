@@ -22,14 +22,20 @@ function searchesOf(records: Records, messageCount: number, dateMs?: number) {
       take(pages);
       return recordCount;
     },
-    close: async () => {},
+    close: async () => {
+      closed.push(job);
+    },
   };
+  const closed: unknown[] = [];
   const ordered: JobOrder[] = [];
   const open = async (one: JobOrder) => {
     ordered.push(one);
     return job;
   };
-  return { open, ordered } as unknown as SearchJobs & { readonly ordered: readonly JobOrder[] };
+  return { open, ordered, closed } as unknown as SearchJobs & {
+    readonly ordered: readonly JobOrder[];
+    readonly closed: readonly unknown[];
+  };
 }
 
 async function readingOf(...searches: readonly SearchJobs[]) {
@@ -98,6 +104,16 @@ test.each<readonly [string, Records, number]>([
     kind: 'failed',
     error: { reason: 'AnalysisUnavailable', message: expect.stringContaining(problem) },
   });
+});
+
+test.each([
+  ['after it has counted the messages', 0],
+  ["even if the service's clock differs too much", 3_600_000],
+])('closes each search job, %s', async (_, dateMs) => {
+  const searches = searchesOf([{ _collectorid: '7', _count: '4' }], 4, dateMs);
+  await readingOf(searches);
+  expect(searches.ordered.length).toBeGreaterThanOrEqual(2);
+  expect(searches.closed).toHaveLength(searches.ordered.length);
 });
 
 test('immediately uses new searches, for example with another access key', async () => {

@@ -114,6 +114,16 @@ describe('the result', () => {
     expect(events(found)).toMatchObject([{ reason: 'CollectorsRecovered' }]);
   });
 
+  test('says how many collectors were checked if more had sent too few messages', () => {
+    const stage = { ...canary, analysis: { ...analysis, outcome: { ...outcome, quiet: 12 } } };
+    const { header: checking } = checkRecovery(header({ stages: [stage] }), undefined, 0, settings, isListed);
+    const reading = { order, kind: 'counted', counts: [new Map([['1', 60]])], scannedBytes: 5 } as const;
+    const found = checkRecovery(checking, reading, readyMs, settings, isListed);
+    expect(recoveryText(found.header, found.check)).toContain(
+      '1 of the 2 collectors that had lost the largest fraction of their messages is sending enough messages again',
+    );
+  });
+
   test('says that all collectors were deleted', () => {
     const found = without('1', '2');
     expect(recoveryText(found.header, found.check)).toBe(
