@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { FaultScenario, Scenario } from '../../../simulator/scenario/scenario.ts';
 import type { Message } from '../../../simulator/test/row-data.ts';
 import { SearchJobs } from '../../../src/service/jobs/search-jobs.ts';
-import { hour, SearchWorld, type SearchWorldOptions } from './search-world.ts';
+import { hour, inPlaceOfTenth, SearchWorld, type SearchWorldOptions } from './search-world.ts';
 
 const digits = '0123456789';
 const denseMs = hour.fromMs + 1_000;
@@ -175,7 +175,10 @@ describe('a dense millisecond', () => {
 
   test('is searched again after an error of one of its searches, and reported after another one (E5)', async () => {
     const broken = worldOf(100, { error });
+    broken.searchesAtOnce = 1;
     expect(await broken.search(millisecond)).toMatchObject({ kind: 'again', isFailure: true });
+    // The search for the digit 4 is tried three times. After its error, no searches for the digits 5 to 9 start.
+    expect(broken.countOf('createJob')).toBe(2 + 4 + 3);
     const outcome = await broken.search(millisecond, { failedBefore: 1 });
     expect(outcome).toMatchObject({ kind: 'incomplete', reason: 'MillisecondTooDense' });
     expect(outcome).toMatchObject({ message: expect.stringContaining('a shard is away') as string });
@@ -196,6 +199,55 @@ describe('a dense millisecond', () => {
     expect(await world.search(millisecond)).toMatchObject({ kind: 'again', isFailure: true });
     expect(await world.leftovers()).toEqual([]);
     expect(await world.complaints(await world.committed(millisecond, { failedBefore: 1 }))).toEqual([]);
+  });
+
+  test('is searched again after an error that one of its searches reports while rows are read (E5)', async () => {
+    const queries = ['*4"'];
+    const slow = { kind: 'delay', delay: '20s', operations: ['listMessages'], queries } as const;
+    const late = {
+      kind: 'pendingError',
+      message: 'a shard is away',
+      operations: ['getJob'],
+      queries,
+      nth: [2],
+    } as const;
+    const world = worldOf(100, { slow, late });
+    expect(await world.search(millisecond)).toMatchObject({
+      ...{ kind: 'again', isFailure: true },
+      message: expect.stringContaining('a shard is away') as string,
+    });
+    expect(await world.leftovers()).toEqual([]);
+  });
+
+  test('is searched again when only one of two readings contained a row twice (E9)', async () => {
+    const world = worldOf(100);
+    const { jobs } = world;
+    let readings = 0;
+    const open: SearchJobs['open'] = async (order, options) => {
+      const job = await jobs.open(order, options);
+      const readPage = job.readMessagePage.bind(job);
+      job.readMessagePage = (reading) => {
+        const isFirst = order.query.includes('"*4"') && readings++ === 0;
+        return readPage(isFirst ? { ...reading, receiver: inPlaceOfTenth(reading.receiver) } : reading);
+      };
+      return job;
+    };
+    world.jobs = { open } as SearchJobs;
+    expect(await world.search(millisecond)).toMatchObject({
+      ...{ kind: 'again', isFailure: true },
+      message: expect.stringContaining('contained different rows') as string,
+    });
+  });
+
+  test('is searched again when the longest endings lack rows, although these searches reached the smallest limit', async () => {
+    const world = worldOf(30);
+    world.quirks.smallestLimit = 3;
+    const { jobs } = world;
+    const open: SearchJobs['open'] = (order, options) =>
+      jobs.open({ ...order, query: order.query.replace('"*77"', '"*777"') }, options);
+    world.jobs = { open } as SearchJobs;
+    expect(await world.search(millisecond)).toMatchObject({ kind: 'again', isFailure: true });
+    expect(world.countOf('createJob')).toBe(112);
   });
 
   test('is searched again each time when rows are missing and a status response was lost (E5)', async () => {

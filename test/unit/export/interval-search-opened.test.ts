@@ -54,6 +54,8 @@ describe('a job that was opened for a longer range', () => {
     const { world, outcome } = await takenOver({ scenario: limited({ duration: '60s' }) }, { fromMs, isDone: false });
     expect(outcome).toMatchObject({ kind: 'committed', record: { fromMs, written: 200 } });
     expect(await world.leftovers((await world.records())[0]?.files.map(({ name }) => name))).toEqual([]);
+    // The duration of a longer search says nothing about the search of a shorter interval.
+    expect(world.quirks.searchMs).toBeUndefined();
   });
 
   test('that does not cover the start of the interval commits its part, and the rest is searched again', async () => {

@@ -2,10 +2,8 @@
 import { describe, expect, test } from 'vitest';
 import { hourMs } from '../../../src/base/time-units.ts';
 import type { SearchJobs } from '../../../src/service/jobs/search-jobs.ts';
-import type { RowReceiver } from '../../../src/service/jobs/search-service.ts';
-import type { PageRow } from '../../../src/service/pages/page-row.ts';
 import { plainOutput } from '../../support/export-definition.ts';
-import { evenly, hour, SearchWorld, startMs } from './search-world.ts';
+import { evenly, hour, inPlaceOfTenth, SearchWorld, startMs } from './search-world.ts';
 
 describe('a whole interval', () => {
   test('is committed with four requests: creation, status, page and deletion (E3, E6)', async () => {
@@ -125,6 +123,17 @@ describe('a search with errors, or with a lost status response (E5)', () => {
     expect(outcome).toMatchObject({
       error: { message: expect.stringContaining('The service accepts the query, but refuses') },
     });
+  });
+
+  test('is repeated when its search job reports errors while its page is read', async () => {
+    const slow = { kind: 'delay', delay: '20s', operations: ['listMessages'] } as const;
+    const error = { kind: 'pendingError', message: 'a shard is away', operations: ['getJob'], nth: [2] } as const;
+    const world = new SearchWorld({ scenario: { faults: { slow, error } } });
+    expect(await world.search()).toMatchObject({
+      kind: 'again',
+      message: expect.stringContaining('a shard is away') as string,
+    });
+    expect(await world.leftovers()).toEqual([]);
   });
 
   test('is repeated when the aggregation reports errors while its records are read', async () => {
@@ -291,20 +300,6 @@ describe('a search that reached the message limit (E4)', () => {
     expect(await world.complaints(record)).toEqual([]);
   });
 });
-
-function inPlaceOfTenth(receiver: RowReceiver): RowReceiver {
-  let rows = 0;
-  let ninth: PageRow | undefined;
-  return {
-    row: ({ bytes, messageTimeMs, messageId, receiptTimeMs }) => {
-      rows++;
-      const row = { bytes: Buffer.from(bytes), messageTimeMs, messageId, receiptTimeMs };
-      if (rows === 9) ninth = row;
-      receiver.row(rows === 10 && ninth ? ninth : row);
-    },
-    drained: () => receiver.drained?.(),
-  };
-}
 
 function progressAtLimit() {
   return {

@@ -94,12 +94,12 @@ describe('a whole interval', () => {
     ],
     [
       'is read again when a page repeats rows of a short page (E9)',
-      run({ jobCount: 11, figures: figures({ overlapping: 1 }) }),
+      run({ jobCount: 11, figures: figures({ duplicates: 1, overlapping: 1 }) }),
       { kind: 'read', anyOrder: false },
     ],
     [
       'is searched again when a page repeats rows elsewhere',
-      run({ jobCount: 11, isReadAgain: true, isReadTwice: true, figures: figures({ overlapping: 1 }) }),
+      run({ jobCount: 11, isReadAgain: true, isReadTwice: true, figures: figures({ duplicates: 1, overlapping: 1 }) }),
       { kind: 'searchAgain', isFailure: true },
     ],
     [
@@ -455,6 +455,14 @@ describe('a dense millisecond (E4)', () => {
         figures: figures({ written: 12, duplicates: 2, oldestMs: 199 }),
       }),
       { kind: 'commit' },
+    ],
+    [
+      'is searched again when the search job found as many rows as are counted',
+      dense({
+        ...{ jobCount: 14, counted: counted(199, 14) },
+        figures: figures({ written: 12, duplicates: 2, oldestMs: 199 }),
+      }),
+      { kind: 'searchAgain', isFailure: true },
     ],
     ['is dense when the count is larger', dense({ counted: counted(199, 13) }), { kind: 'dense' }],
     [

@@ -18,6 +18,8 @@ import {
 } from '../../../src/export/search/search-tools.ts';
 import { ServiceQuirks } from '../../../src/export/search/service-quirks.ts';
 import type { SearchJobs } from '../../../src/service/jobs/search-jobs.ts';
+import type { RowReceiver } from '../../../src/service/jobs/search-service.ts';
+import type { PageRow } from '../../../src/service/pages/page-row.ts';
 import { ClientWorld } from '../../support/client-world.ts';
 import { definitionOf, exportRequest } from '../../support/export-definition.ts';
 import { MemoryDestination } from '../../support/memory-destination.ts';
@@ -177,4 +179,19 @@ function recordOf(outcome: SearchResult): CommitRecord {
 
 function keyOf({ at, raw }: Message): string {
   return `${at} ${raw}`;
+}
+
+/** Returns a receiver that passes on the ninth row again in place of the tenth row. */
+export function inPlaceOfTenth(receiver: RowReceiver): RowReceiver {
+  let rows = 0;
+  let ninth: PageRow | undefined;
+  return {
+    row: ({ bytes, messageTimeMs, messageId, receiptTimeMs }) => {
+      rows++;
+      const row = { bytes: Buffer.from(bytes), messageTimeMs, messageId, receiptTimeMs };
+      if (rows === 9) ninth = row;
+      receiver.row(rows === 10 && ninth ? ninth : row);
+    },
+    drained: () => receiver.drained?.(),
+  };
 }
