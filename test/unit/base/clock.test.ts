@@ -1,5 +1,6 @@
+import { getEventListeners } from 'node:events';
 import { describe, expect, test } from 'vitest';
-import { sleep } from '../../../src/base/clock.ts';
+import { sleep, systemClock } from '../../../src/base/clock.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
 describe('sleep', () => {
@@ -35,7 +36,19 @@ describe('sleep', () => {
     const stop = new AbortController();
     const sleeping = sleep(clock, 10, stop.signal);
     await clock.advance(10);
+    await sleeping;
+    expect(getEventListeners(stop.signal, 'abort')).toEqual([]);
     stop.abort();
     await expect(sleeping).resolves.toBeUndefined();
   });
+});
+
+test('a timer that is longer than Node.js supports does not fire immediately', async () => {
+  let hasFired = false;
+  const timer = systemClock.after(2 ** 31, () => {
+    hasFired = true;
+  });
+  await sleep(systemClock, 5);
+  timer.cancel();
+  expect(hasFired).toBe(false);
 });

@@ -1,7 +1,7 @@
 /** Tests the delays before retries: after repeated failures, and after repeated rejections of the credentials. */
 import { expect, test } from 'vitest';
 import { failure } from '../../../src/base/errors.ts';
-import { FailureRecord, isRefusal } from '../../../src/base/retry-delay.ts';
+import { FailureRecord, holdMs, isRefusal } from '../../../src/base/retry-delay.ts';
 
 const unavailable = failure('backoff', 'service.unavailable', 'No.');
 const unauthorized = failure('stall', 'service.unauthorized', 'No.');
@@ -20,6 +20,12 @@ test.each([unauthorized, forbidden])('only the first of several rejections has a
   const record = new FailureRecord();
   for (let times = 0; times < 5; times++) record.failed(unavailable, 0);
   expect([1, 2, 3].map(() => record.failed(refusal, 0))).toEqual([30_000, 600_000, 600_000]);
+});
+
+test('an error about a rejected key has a short delay as soon as the key may be sent again', () => {
+  const rejected = failure('stall', 'account.unauthorized', 'No.');
+  expect([5_000, Number.POSITIVE_INFINITY].map((heldMs) => holdMs(rejected, heldMs))).toEqual([5_000, 1_000]);
+  expect(holdMs(unauthorized, Number.POSITIVE_INFINITY)).toBe(Number.POSITIVE_INFINITY);
 });
 
 test('other errors that need a user have a short delay each time', () => {

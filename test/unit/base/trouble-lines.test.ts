@@ -23,6 +23,15 @@ test('reports a failure immediately, and then at increasing intervals with its s
   expect(new Set(lines.slice(1))).toEqual(new Set([`${line}. This has lasted since 2026-11-01T00:00:00Z.`]));
 });
 
+test('reports a lasting failure every ten minutes', async () => {
+  const { clock, lines, troubles } = start();
+  for (let minute = 0; minute < 24 * 60; minute++) {
+    troubles.failed('a', 'no.');
+    await clock.advance(60_000);
+  }
+  expect(lines.length).toBeGreaterThan(24 * 6 - 1);
+});
+
 test('reports subjects separately, and the end of a failure once', async () => {
   const { clock, lines, troubles } = start();
   troubles.failed('a', 'no.');
