@@ -127,10 +127,11 @@ describe('a Secret that is invalid', () => {
     expect(said.join()).not.toContain('canary-key');
   });
 
-  test('invalid base64', () => {
+  // The base64 text `YWJjZA` lacks the padding `==`.
+  test.each(['canary-key!', 'YWJjZA'])('invalid base64: %s', (accessKey) => {
     const data = {
       ...Object.fromEntries(Object.entries(whole).map(([key, value]) => [key, base64(value)])),
-      accessKey: 'canary-key!',
+      accessKey,
     };
     expect(say({ data })).toEqual([expect.stringContaining('error data.accessKey: is not base64')]);
   });

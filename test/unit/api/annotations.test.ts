@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { parseApproval, parseRolloutRequest } from '../../../src/api/annotations.ts';
+import { checkLabels } from '../../../src/api/label-check.ts';
 
 const longestId = `1-${'9'.repeat(62)}`;
 
@@ -55,4 +56,13 @@ describe('a request contains a rollout and an optional suffix', () => {
       expect(parseRolloutRequest(value)).toBeUndefined();
     },
   );
+});
+
+test.each([
+  ['the largest total size', { a: 'x'.repeat(262_143) }, []],
+  ['a larger total size', { a: 'x'.repeat(262_144) }, ['OutOfRange']],
+  ['a prefix of the maximum length', { [`${'p'.repeat(253)}/name`]: '' }, []],
+  ['a longer prefix', { [`${'p'.repeat(254)}/name`]: '' }, ['Invalid']],
+])('annotations with %s', (_, annotations, expected) => {
+  expect([...checkLabels(['metadata'], { annotations })].map(({ reason }) => reason)).toEqual(expected);
 });
