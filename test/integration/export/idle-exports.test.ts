@@ -91,6 +91,22 @@ test('C1: an export that is paused while it runs keeps no destination once its s
   expect(world.opened).toBe(opened + 1);
 });
 
+test('C1: searches that run when an export is paused are committed', async () => {
+  const world = new ExportWorld({
+    messages: evenly(3_000),
+    scenario: { search: { messageLimit: 100, duration: '30s' } },
+  });
+  world.add();
+  world.start();
+  await world.world.until(() => (world.status?.progress?.intervalsDone ?? 0) > 1, 10 * minuteMs);
+  const commits = () => [...world.store.objects.keys()].filter((name) => name.includes('/commits/')).length;
+  const before = commits();
+  world.patch({ spec: { paused: true } });
+  await world.world.clock.advance(2 * minuteMs);
+  expect(world.reason).toBe(reasons.paused);
+  expect(commits()).toBeGreaterThan(before);
+});
+
 test.each<[string, object]>([
   [reasons.secretNotFound, { credentialsSecretRef: { name: 'other' } }],
   [reasons.queryRefused, { query: '* | where (' }],

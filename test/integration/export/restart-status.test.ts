@@ -71,6 +71,20 @@ describe('H1: after a restart', () => {
     expect(exports.condition('Outage')).toBeUndefined();
   });
 
+  test('the bytes that were scanned before count towards maxBytesScanned', async () => {
+    const exports = new ExportWorld(many);
+    exports.add();
+    exports.start();
+    await exports.world.until(() => (exports.status?.progress?.intervalsDone ?? 0) > 3, hourMs);
+    exports.world.replicas[0]?.kill();
+    const maxBytesScanned = exports.status?.progress?.bytesScanned ?? 0;
+    expect(maxBytesScanned).toBeGreaterThan(0);
+    exports.patch({ spec: { limits: { maxBytesScanned: String(maxBytesScanned) } } });
+    exports.start();
+    // A search takes 30 s, so no search ends before the status shows the reason.
+    expect(await exports.untilReason('MaxBytesScannedReached', 20_000)).toBe(true);
+  });
+
   test('an estimated end that has passed in the meantime is no longer shown', async () => {
     const exports = new ExportWorld({ messages: evenly(9_000), scenario: slow });
     exports.add();
