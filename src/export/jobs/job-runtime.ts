@@ -53,7 +53,7 @@ import {
   workHash,
 } from './job-manifest.ts';
 import type { JobShares } from './job-shares.ts';
-import { againText, hasEnded, isPodEnded, isRepeated, readJob, type WorkerJobState } from './job-state.ts';
+import { againText, hasEnded, isRepeated, readJob, type WorkerJobState } from './job-state.ts';
 import type { WorkerReport } from './worker-report.ts';
 
 export interface JobRuntimeOptions extends RuntimeOptions {
@@ -253,8 +253,7 @@ export class JobRuntime {
     if (isAsked) this.#startedAtMs = this.#options.clock.now();
     // A new Job waits until the request limits of the previous Job are free again. Otherwise, the new Job would get
     // fewer workers.
-    const isBusy =
-      jobs.length > 0 || this.#hasPods(store) || shares.isHeldBy(this.uid, { ...this.key, name: jobName(identity) });
+    const isBusy = jobs.length > 0 || shares.isHeldBy(this.uid, { ...this.key, name: jobName(identity) });
     const found = isBusy
       ? { health: waiting(reasons.jobPending, afterFormerJob) }
       : await this.#create(resource, account, identity, store, shares);
@@ -449,11 +448,6 @@ export class JobRuntime {
 
   #isDeleted({ metadata: { uid, deletionTimestamp } }: WorkerJob): boolean {
     return deletionTimestamp !== undefined || this.#deleted.has(uid);
-  }
-
-  /** Returns true while a pod of the export is running or may start. */
-  #hasPods(store: WorkerJobs): boolean {
-    return store.podsOf(this.uid).some((pod) => !isPodEnded(pod));
   }
 
   /** Returns the pods of one of the export's Jobs. */

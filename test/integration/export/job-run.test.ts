@@ -233,20 +233,26 @@ describe('an export in a Kubernetes Job', () => {
     expect(world.status?.workers?.map((worker) => worker.obstacle?.reason)).toEqual([undefined, 'DestinationFull']);
   });
 
-  test('gets an API server token only if its ServiceAccount shows progress', async () => {
-    const { world, jobs } = jobWorld();
-    const account = '/api/v1/namespaces/logging/serviceaccounts';
-    const labels = { 'logfleet.dev/export-worker': 'true', 'logfleet.dev/export-progress': 'true' };
-    world.world.api.create(account, {
-      apiVersion: 'v1',
-      kind: 'ServiceAccount',
-      metadata: { name: 'exporter', labels },
-    });
-    world.add({ ...inJob, execution: { mode: 'Job', job: { serviceAccountName: 'exporter' } } });
-    world.start();
-    expect(await world.untilReason('Exported')).toBe(true);
-    expect(jobs()[0]).toMatchObject({ spec: { template: { spec: { automountServiceAccountToken: true } } } });
-  });
+  test.each([true, false])(
+    'gets an API server token only if its ServiceAccount shows progress: %s',
+    async (hasLabel) => {
+      const { world, jobs } = jobWorld();
+      const account = '/api/v1/namespaces/logging/serviceaccounts';
+      const labels = {
+        'logfleet.dev/export-worker': 'true',
+        ...(hasLabel && { 'logfleet.dev/export-progress': 'true' }),
+      };
+      world.world.api.create(account, {
+        apiVersion: 'v1',
+        kind: 'ServiceAccount',
+        metadata: { name: 'exporter', labels },
+      });
+      world.add({ ...inJob, execution: { mode: 'Job', job: { serviceAccountName: 'exporter' } } });
+      world.start();
+      expect(await world.untilReason('Exported')).toBe(true);
+      expect(jobs()[0]).toMatchObject({ spec: { template: { spec: { automountServiceAccountToken: hasLabel } } } });
+    },
+  );
 
   test('completes when one of two workers crashes again and again', async () => {
     const { world, controller } = jobWorld();
@@ -402,6 +408,7 @@ describe('an export in a Kubernetes Job', () => {
     world.annotate('logfleet.dev/requestedAt', 'now');
     await world.world.until(() => podsStarted() === 2, 5 * minuteMs);
     expect(podsStarted()).toBe(2);
+    expect(Date.parse(world.status?.startTime ?? '')).toBeGreaterThan(Date.parse(completionTime ?? ''));
   });
 
   test.each(['MaxMessagesReached', 'Unauthorized'])(
