@@ -50,7 +50,6 @@ function parseOperand(cursor: Cursor, checkField: (name: string, offset: number)
     if (value === undefined) throw cursor.expected(countableNumber, start);
     return { kind: 'number', value };
   }
-  cursor.moveTo(start);
   const name = takeName(cursor);
   if (name === undefined) throw cursor.expected('a field name, a number or quoted text');
   checkField(name, start);

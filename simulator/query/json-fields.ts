@@ -61,7 +61,7 @@ function parseObject(raw: string): object | undefined {
 }
 
 function collect(value: unknown, name: string, depth: number, found: Map<string, readonly [string, string]>): void {
-  if (value === null || found.size === maxJsonFields) return;
+  if (value === null) return;
   if (typeof value !== 'object') {
     const lowerName = name.toLowerCase();
     if (!found.has(lowerName) && !messageField(name)) found.set(lowerName, [name, String(value)]);

@@ -155,7 +155,7 @@ export function settingsProblems(settings: MadeUpSettings): readonly SettingsPro
   check('dense', times.size === dense.length, 'lists a millisecond twice; list each millisecond once');
   const denseMessages = dense.reduce((sum, { count }) => sum + count, 0);
   const amount = 'perSecond' in settings.amount ? settings.amount.perSecond : settings.amount.messages;
-  check('amount', amount >= 0 && amount < Number.POSITIVE_INFINITY, 'is not a number of messages; set 0 or more');
+  check('amount', amount >= 0, 'is not a number of messages; set 0 or more');
   check(
     'amount',
     'perSecond' in settings.amount || Number.isInteger(amount),

@@ -56,7 +56,6 @@ export class Stream {
   record({ perMinute, dailyRhythm }: ShippingRate, fromMs: number): void {
     const last = this.#periods.at(-1);
     if (last?.perMinute === perMinute && last.dailyRhythm === dailyRhythm) return;
-    if (last?.fromMs === fromMs) this.#periods.pop();
     this.#periods.push({ fromMs, perMinute, dailyRhythm });
   }
 
