@@ -3,9 +3,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { mergePatch } from '../base/merge-patch.ts';
 import { mixedFleet } from '../collectors/mixed-fleet.ts';
-import { faultKinds } from '../scenario/scenario.ts';
+import { faultKinds, type UpgradeScenario } from '../scenario/scenario.ts';
 import { ScenarioError } from '../scenario/scenario-error.ts';
 import { scenarioSchema } from '../scenario/scenario-schema.ts';
+import { settingsOf, upgradeSettings } from '../scenario/settings.ts';
 import { checkScenario } from '../scenario-check.ts';
 import { parseScenario } from '../scenario-file.ts';
 import { SimulatedService } from './simulated-service.ts';
@@ -115,6 +116,11 @@ describe('a problem is reported with file, line, column, path and remedy, for', 
       'a range the wrong way round',
       'latency: [2s, 1s]',
       's.yaml:1:10: latency: 2s is longer than 1s; put the shorter duration first',
+    ],
+    [
+      'a range of keepAlive the wrong way round',
+      'search: {keepAlive: [30s, 20s]}',
+      's.yaml:1:21: search.keepAlive: 30s is longer than 20s; put the shorter duration first',
     ],
     ['an access id with a colon', 'users: {a: {keys: {"k:1": s}}}', 'is empty or contains a colon'],
     [
@@ -265,6 +271,36 @@ describe('valid scenarios', () => {
     const scenario = parseScenario(readFileSync(new URL(name, folder), 'utf8'), name);
     expect(new SimulatedService(scenario).state().collectors.length).toBeGreaterThan(0);
   });
+});
+
+test('an empty scenario has the limits of the specification (section 8)', () => {
+  const settings = settingsOf({});
+  expect(settings.limits).toMatchObject({ requestsPerSecond: 4, concurrentRequests: 10, activeJobs: 200 });
+  expect(settings.upgrade.timeoutMs).toBe(30 * 60_000);
+  expect(settings.search).toMatchObject({
+    keepAlive: { minMs: 20_000, maxMs: 30_000 },
+    timeoutMs: 8 * 3_600_000,
+    messageLimit: 100_000,
+    pages: { maxMessages: 10_000, maxRecords: 10_000, maxBytes: 100_000_000 },
+  });
+});
+
+test("a group's upgrade settings keep all other settings of the scenario", () => {
+  const upgrade = {
+    duration: '1m',
+    increments: 2,
+    notStartedFor: '3s',
+    pendingFor: '4s',
+    timeout: '5m',
+    lockDelay: '6s',
+    lockUntil: 'timeout',
+    toRunningVersion: 'refuse',
+    withoutVersion: 'refuse',
+    progressingStatus: 4,
+    outcomes: [{ end: 'hang', share: 0.5 }],
+  } as const satisfies Required<UpgradeScenario>;
+  const common = settingsOf({ upgrade }).upgrade;
+  expect(upgradeSettings({}, common)).toEqual(common);
 });
 
 describe('docs/simulator.md', () => {

@@ -4,8 +4,9 @@ import { request as plainRequest } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, afterEach, describe, expect, test } from 'vitest';
-import { systemClock } from '../../src/base/clock.ts';
+import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { HttpsClient } from '../../test/contract/https-client.ts';
+import { VirtualClock } from '../../test/support/virtual-clock.ts';
 import { certificatesIn } from '../certificates.ts';
 import { openJournal } from '../journal-file.ts';
 import { ServiceModel } from '../model.ts';
@@ -29,7 +30,7 @@ interface RunningServer {
   readonly journalFile: string;
 }
 
-async function start(scenario: Scenario = {}): Promise<RunningServer> {
+async function start(scenario: Scenario = {}, clock: Clock = systemClock): Promise<RunningServer> {
   const { caFile, cert, key } = await certificatesIn(path.join(folder, 'tls'), systemClock.now());
   const journalFile = path.join(folder, 'journal.ndjson');
   const journal = openJournal(journalFile, (error) => {
@@ -40,7 +41,7 @@ async function start(scenario: Scenario = {}): Promise<RunningServer> {
     { ...threeCollectors, limits: noRequestLimits, ...scenario },
     { startMs: systemClock.now(), journal: (entry) => journal.write(entry) },
   );
-  const server = await startServer({ model, clock: systemClock, host: '127.0.0.1', port: 0, cert, key });
+  const server = await startServer({ model, clock, host: '127.0.0.1', port: 0, cert, key });
   closers.push(() => server.close());
   const client = new HttpsClient({
     baseURL: server.baseURL,
@@ -324,4 +325,13 @@ test('closing ends requests in flight and frees the port', async () => {
     key,
   });
   await next.close();
+});
+
+test('closing writes requests that wait for their response to the journal', async () => {
+  const running = await start({ latency: '1m' }, new VirtualClock());
+  const failed = expect(running.client.send('GET', `${upgrades}/targets`)).rejects.toThrow();
+  await expect.poll(() => running.model.counters().requests, { interval: 1 }).toBe(1);
+  await running.server.close();
+  await failed;
+  expect(journalOf(running)).toMatchObject([{ operation: 'listBuilds', status: 0 }]);
 });

@@ -91,6 +91,16 @@ describe('collectors that send messages', () => {
     expect(counts(service, -30, 0, '_sourceCategory=prod/*').size).toBe(20);
   });
 
+  test('send messages that a search can count by time slices', () => {
+    const service = new SearchingService(fleet());
+    const query = '* | timeslice 10m | count by _timeslice';
+    const job = service.job({ query, from: startMs - 30 * minute, to: startMs });
+    service.after(minute);
+    const found = job.records().json.records.map(({ map }: { map: Record<string, string> }) => Number(map['_count']));
+    expect(found).toHaveLength(3);
+    expect(found.every((count: number) => Math.abs(count - 12_000) < 200)).toBe(true);
+  });
+
   test('have messages that a search returns with their fields', () => {
     const service = new SearchingService(fleet());
     const job = service.job({ query: '_collector=web-0003', from: startMs - minute, to: startMs });

@@ -131,6 +131,9 @@ describe('messages to search', () => {
     writeFileSync(path.join(cwd, 'one.ndjson'), lines('a', 'b'));
     writeFileSync(path.join(cwd, 'two.ndjson'), lines('c'));
     expect(await count({ logData: ['one.ndjson', 'two.ndjson'] })).toBe(3);
+    mkdirSync(path.join(cwd, 'elsewhere'));
+    writeFileSync(path.join(cwd, 'elsewhere', 'seed.yaml'), 'seed: 1');
+    expect(await count({ scenario: 'elsewhere/seed.yaml', logData: ['one.ndjson'] })).toBe(2);
   });
 
   test('are read from files relative to the scenario', async () => {
@@ -163,7 +166,8 @@ describe('messages to search', () => {
   });
 });
 
-test('--journal writes a line for each request', async () => {
+test('--journal empties the file, and writes a line for each request', async () => {
+  writeFileSync(path.join(cwd, 'journal.ndjson'), 'from an earlier run');
   await withSimulator({ journal: 'journal.ndjson' }, async (_, client) => {
     await client.send('GET', '/v1/collectors/upgrades/targets');
   });

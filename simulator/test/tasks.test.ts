@@ -265,6 +265,13 @@ describe('the status codes of a task over time (3.2)', () => {
     expect(service.task(id)).toMatchObject({ status: 3, message: 'no space' });
   });
 
+  test('a failed task without a message in the scenario has a general message', () => {
+    const service = new SimulatedService(withUpgrade({ outcomes: [{ end: 'fail' }] }));
+    const id = service.accepted(first, target);
+    service.elapsedMs = 3 * minute;
+    expect(service.task(id).message).toBe('The upgrade failed.');
+  });
+
   test('a task of a silent collector stays pending until the collector runs again', () => {
     const service = new SimulatedService(threeCollectors);
     const id = service.accepted(first, target);

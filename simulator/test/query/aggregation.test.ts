@@ -135,6 +135,9 @@ describe('records', () => {
       { name: '_count', fieldType: 'int', keyField: false },
       { name: '_source', fieldType: 'string', keyField: true },
     ]);
+    expect(aggregationOf('* | sum(_messagecount)').table().fields).toEqual([
+      { name: '_sum', fieldType: 'long', keyField: false },
+    ]);
   });
 
   test('can be read before the end, separately for each aggregation', () => {

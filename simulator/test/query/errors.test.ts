@@ -112,6 +112,7 @@ describe('errors have a position', () => {
     ['* | count a', 10, '1:11: expected "|" or the end of the query, but found "a"'],
     ['* | count | count', 12, `1:13: ${recordOperators}, but found "count"`],
     ['* | count | json auto', 12, `1:13: ${recordOperators}, but found "json"`],
+    ['* | count | sort by _count asc desc', 31, '1:32: expected "|" or the end of the query, but found "desc"'],
     ['* | count by a | sort by b', 25, '1:26: records have no field b; they have a, _count'],
     ['* | count by a | fields - a | where a = 1', 36, '1:37: records have no field a; they have _count'],
   ])('%j', (text, offset, message) => {

@@ -67,6 +67,7 @@ describe('json auto', () => {
     ['{"a":1,"b":"x","c":true}', { a: '1', b: 'x', c: 'true' }],
     [' {"a":{"b":[1,{"c":2}]}} ', { 'a.b[0]': '1', 'a.b[1].c': '2' }],
     ['{"id":9223372036854775807,"small":1.5}', { id: '9223372036854775807', small: '1.5' }],
+    ['{"id":9007199254740993}', { id: '9007199254740993' }],
     ['{"a":null,"b":[],"c":{},"d":""}', { d: '' }],
     ['{"a":1,"A":2}', { a: '1' }],
     ['{"_raw":"no","_SOURCE":"no","_mine":"yes"}', { _mine: 'yes' }],
@@ -81,6 +82,12 @@ describe('json auto', () => {
     const found = json(raw);
     if (raw.startsWith('{"i"')) expect(found).not.toHaveProperty('a');
     else expect(found).toEqual(fields);
+  });
+
+  test('adds fields from at most 20 levels', () => {
+    const nested = (levels: number) => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`;
+    expect(json(nested(20))).toEqual({ [Array(20).fill('a').join('.')]: '1' });
+    expect(json(nested(21))).toEqual({});
   });
 
   test('adds at most 200 fields', () => {
@@ -144,11 +151,17 @@ describe('computed fields', () => {
       { x: '9007199254740992', y: '9007199254740991' },
     ],
     ['* | _size + _size as x | _size - _size as X', { _size: '3' }, { X: '0' }],
+    ['* | _size + _size as x | _size - _size as x | x + _size as y', { _size: '3' }, { x: '0', y: '3' }],
+    ['* | _size + _messagecount as x', { _size: '9007199254740991', _messagecount: '2' }, { x: '9007199254740993' }],
     ['* | _size + _size as x | fields - x', { _size: '3' }, {}],
     ['* | _size + _size as x | where x = "10" and x matches "1*"', { _size: '5' }, { x: '10' }],
     ['* | _size + _size as x | parse regex field=x "^(?<first>.)"', { _size: '5' }, { x: '10', first: '1' }],
   ])('%s of %j: %j', (query, fields, added) => {
     expect(parsed(query, fields)).toEqual(added);
+  });
+
+  test('a computed field is a double unless both operands are whole', () => {
+    expect(transformOf('* | _size - _source as x').adds).toMatchObject([{ name: 'x', fieldType: 'double' }]);
   });
 
   test('a difference from the start of a slice is the position within the slice', () => {
@@ -206,6 +219,7 @@ describe('fields', () => {
     [`${parse} | fields a, b | fields b`, ['_messageid', '_messagetime', 'b']],
     [`* | fields _raw | parse regex "a=(?<a>.)"`, ['_messageid', '_messagetime', '_raw', 'a']],
     [`* | fields - _source | json auto`, ['_messageid', '_messagetime', '_raw', 'a', 'b']],
+    [`* | fields _raw | json auto`, ['_messageid', '_messagetime', '_raw', 'a', 'b']],
   ])('%s shows %j', (query, shown) => {
     const { keeps } = transformOf(query);
     expect(names.filter((name) => keeps?.(name) === true)).toEqual(shown);

@@ -332,6 +332,12 @@ describe('the records of a page (2.6)', () => {
     expect(figures('scientific', 9_999_999)).toEqual([{ map: { _count: '1', newest: '9999999' } }]);
   });
 
+  test('have large numbers in grouping fields in the usual notation', () => {
+    const pages = { largeFigures: 'scientific' } as const;
+    const { records } = done({ query: '* | timeslice 1h | count by _timeslice' }, { pages }).records().json;
+    expect(records).toEqual([{ map: { _timeslice: String(hour.from), _count: '60' } }]);
+  });
+
   test('exist in addition to messages (4.4)', () => {
     const job = done({ ...counted, requiresRawMessages: true }, {}, {}, hosts);
     expect(job.page().json.messages).toHaveLength(6);
