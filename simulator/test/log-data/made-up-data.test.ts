@@ -84,6 +84,12 @@ type MadeUpFields = Readonly<Record<string, string>>;
 const maps = (options: Partial<MadeUpOptions>): readonly MadeUpFields[] =>
   (JSON.parse(`[${json(options)}]`) as { readonly map: MadeUpFields }[]).map(({ map }) => map);
 
+test('no message is received later than lateMs after its time, even if promptMs is equal', () => {
+  const receipt = { promptMs: 3, lateShare: 0.5, lateMs: 3 };
+  const delays = maps({ receipt }).map(({ _messagetime, _receipttime }) => Number(_receipttime) - Number(_messagetime));
+  expect(new Set(delays)).toEqual(new Set([0, 1, 2, 3]));
+});
+
 describe('the number of messages', () => {
   const dense = [
     { atMs: fromMs + 7, count: 150_000 },
