@@ -479,6 +479,7 @@ describe('a schedule with faults', () => {
     const first = world.start();
     await world.world.clock.advance(minuteMs);
     expect(world.status?.covered).toHaveLength(100);
+    expect(world.status?.covered?.at(-1)?.to).toBe(new Date(startMs).toISOString().replace('.000', ''));
     const pendingRuns = world.status?.pendingRuns;
     world.kill(first);
     const paused = world.start();

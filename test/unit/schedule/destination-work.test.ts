@@ -15,3 +15,15 @@ test('the first reconcile after an aborted one waits the full time for the opera
   resolve('records');
   expect(await second).toBe('records');
 });
+
+test('an operation is started again after it has ended, and another operation is started in any case', async () => {
+  const work = new DestinationWork(new VirtualClock(), () => {});
+  const { signal } = new AbortController();
+  const aborted = new AbortController();
+  expect(await work.run('read', signal, async () => 1)).toBe(1);
+  expect(await work.run('read', signal, async () => 2)).toBe(2);
+  const first = work.run('read', aborted.signal, () => new Promise(() => {}));
+  aborted.abort(new Error('leadership was lost'));
+  await expect(first).rejects.toThrow('leadership was lost');
+  expect(await work.run('record run-1', signal, async () => 3)).toBe(3);
+});

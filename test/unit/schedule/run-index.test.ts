@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import type { SearchExport } from '../../../src/api/kinds.ts';
 import type { ResourceSource } from '../../../src/host/host.ts';
-import { RunIndex } from '../../../src/schedule/run-index.ts';
+import { RunIndex, runStateOf } from '../../../src/schedule/run-index.ts';
 import { sampleExport } from '../cli/sample-export.ts';
 
 test('reports runs that are paused, stalled or deleted, but not runs that exist at the start', () => {
@@ -34,4 +34,12 @@ test('reports runs that are paused, stalled or deleted, but not runs that exist 
   index.update(run.metadata);
   expect(index.runsOf(schedule)).toEqual([]);
   expect(changed).toEqual(['errors']);
+});
+
+test('a run whose fingerprint was removed from the status is not complete, because its record needs the fingerprint', () => {
+  const conditions = [{ type: 'Complete', status: 'True' }];
+  const stateOf = (more: object) =>
+    runStateOf({ ...sampleExport(), status: { conditions, ...more } } as unknown as SearchExport);
+  expect(stateOf({ manifest: {}, fingerprint: 'a' })).toBe('Complete');
+  expect(stateOf({ manifest: {} })).toBe('Active');
 });

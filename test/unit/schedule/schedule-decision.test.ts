@@ -123,6 +123,10 @@ describe('decideSchedule', () => {
     expect(later.nextDueMs).toBeUndefined();
   });
 
+  it('has its first run due after a start in the future', () => {
+    expect(decide(1, { settings: { startMs: span(5).fromMs } }).nextDueMs).toBe(span(5).toMs);
+  });
+
   it('creates no more runs than can have a share of the request limits, apart from stalled runs', () => {
     const settings = { maxActive: 3, maxRunning: 1 };
     expect(created(decide(5.5, { settings }))).toEqual([4]);
@@ -174,6 +178,8 @@ describe('decideSchedule', () => {
     expect(created(decide(5, { runs: [...runs, run(4, 'Active')] }))).toEqual([]);
     expect(created(decide(6, { runs: [...runs, run(4, 'Active')] }))).toEqual([]);
     expect(created(decide(6, { runs: [...runs, run(4, 'Complete')] }))).toEqual([5]);
+    // The slot is not used for an older run, for example while the newest run is being deleted.
+    expect(created(decide(5, { runs: [...runs, run(4, 'Deleting')] }))).toEqual([]);
     for (const state of ['Active', 'Stalled'] as const) {
       expect(created(decide(5, { runs: [run(0, state), run(1, 'Active')] }))).toEqual([]);
     }
@@ -196,6 +202,11 @@ describe('decideSchedule', () => {
       record: [],
       coveredUntilMs: span(0).toMs,
     });
+  });
+
+  it('records a complete run again if the status does not show its time as exported', () => {
+    const runs = [run(0, 'Complete')];
+    expect(decide(1, { runs, recorded: [span(0)], shown: [] }).record).toEqual(runs);
   });
 
   it('deletes the oldest recorded and the oldest failed runs beyond the history limits', () => {

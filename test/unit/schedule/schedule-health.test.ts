@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import type { SearchExport } from '../../../src/api/kinds.ts';
 import { hourMs } from '../../../src/base/time-units.ts';
-import type { Run, ScheduleDecision } from '../../../src/schedule/schedule-decision.ts';
+import { maxCounted, maxGaps, type Run, type ScheduleDecision } from '../../../src/schedule/schedule-decision.ts';
 import { scheduleHealth } from '../../../src/schedule/schedule-health.ts';
 
 const startMs = Date.UTC(2026, 9, 4, 22);
@@ -88,4 +88,28 @@ test('incomplete runs count as exported, but are reported', () => {
   });
   const ended = healthOf({ ...change, nextDueMs: undefined }, [incompleteRun('errors-a', 0)]);
   expect(ended).toMatchObject({ reason: 'ExportedIncomplete', message: expect.stringContaining('errors-a') });
+});
+
+test('the run that has just become due and is being created is not backfilling', () => {
+  const span = { fromMs: startMs + 5 * hourMs, toMs: startMs + 6 * hourMs };
+  const change = { create: [span], pending: 1, unfinished: [], coveredUntilMs: span.fromMs, isOldestCovered: true };
+  expect(healthOf(change)).toMatchObject({
+    reason: 'UpToDate',
+    message:
+      'Everything until 2026-10-05T03:00:00Z is exported. 1 run is active. The next run is due at 2026-10-05T06:00:00Z.',
+  });
+});
+
+test('if more runs are pending than are counted, the message says so', () => {
+  expect(healthOf({ pending: maxCounted }).message).toContain(`at least ${maxCounted} more will be created`);
+});
+
+test('at the maximum number of failed runs, the message says that no more runs are created', () => {
+  const gaps = Array.from({ length: maxGaps }, (_, hour) => {
+    const fromMs = startMs + hour * hourMs;
+    return { span: { fromMs, toMs: fromMs + hourMs }, run: `errors-${hour}`, reason: 'DeadlineExceeded' };
+  });
+  const stop = `No more runs are created until one of these ${maxGaps} failed runs is retried.`;
+  expect(healthOf({ gaps }).message).toContain(stop);
+  expect(healthOf({ gaps: gaps.slice(1) }).message).not.toContain('No more runs are created');
 });

@@ -183,6 +183,14 @@ describe('the verification reports', () => {
     });
   });
 
+  test('several records that overlap with the same long record', async () => {
+    const long = await storeRun({ fromMs: hour(0).fromMs, toMs: hour(3).toMs });
+    const overlaps = runs.map(({ record }) => ({ fromMs: record.fromMs, toMs: record.toMs }));
+    expect(await verify()).toMatchObject({ overlaps });
+    const found = await verify();
+    expect(found?.overlaps.every((each) => each.runs.includes(long.record.run))).toBe(true);
+  });
+
   test.each([
     ['invalid JSON', () => Buffer.from('{')],
     ['an unknown member', () => Buffer.from('{"kind":"logfleet.dev/schedule-run","version":1,"extra":1}')],
