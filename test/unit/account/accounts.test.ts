@@ -238,6 +238,20 @@ describe('reading', () => {
     expect(setRate.mock.calls.map(([rate]) => rate)).toEqual([1, 2, 3]);
   });
 
+  test('a Secret is read again immediately after a change that a waiting resource has noticed', async () => {
+    const world = new AccountsWorld(good);
+    const account = await world.resolve();
+    const { secrets } = world.accounts;
+    secrets.wait('export', [key], secrets.changes, () => {});
+    world.write({ ...good, accessKey: 'another' });
+    await world.clock.advance(5_000);
+    expect(await world.resolve()).not.toBe(account);
+  });
+
+  test("a rate above the service's limit counts as this limit", async () => {
+    expect((await new AccountsWorld({ ...good, requestsPerSecond: '9' }).resolve()).requestsPerSecond).toBe(4);
+  });
+
   test('a failed read keeps the known account', async () => {
     const world = new AccountsWorld(good);
     const account = await world.resolve();
@@ -271,6 +285,17 @@ describe('reading', () => {
     await world.resolve();
     await world.accounts.close();
     expect(world.closed).toHaveLength(1);
+  });
+
+  test('closing also destroys the connection of a former account whose requests have not ended', async () => {
+    const world = new AccountsWorld(good);
+    await world.resolve();
+    world.draining = Promise.withResolvers();
+    world.write({ ...good, accessKey: 'another' });
+    await world.clock.advance(60_000);
+    await world.resolve();
+    await world.accounts.close();
+    expect(world.closed).toEqual(world.connected);
   });
 });
 

@@ -124,6 +124,16 @@ test('at most 20 reads per second look for changes, and every awaited Secret get
   expect(new Set(world.stored.reads).size).toBe(400);
 });
 
+test('a change is noticed even if so many Secrets are awaited that each of them is read less often', async () => {
+  const world = new SecretsWorld();
+  const nameOf = (index: number) => ({ namespace: 'logging', name: `secret-${index}` });
+  for (let index = 0; index < 150; index++) await world.stall(`export ${index}`, nameOf(index));
+  await world.clock.advance(30_000);
+  for (const index of [7, 70]) world.stored.set(nameOf(index), { accessKey: 'key' });
+  await world.clock.advance(10_000);
+  expect(world.woken.sort()).toEqual(['export 7', 'export 70']);
+});
+
 test('the result of a read that was sent before a rejection is ignored', async () => {
   const world = new SecretsWorld();
   world.stored.set(key, { accessKey: 'old' });

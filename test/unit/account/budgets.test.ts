@@ -116,6 +116,32 @@ test('requests before the deletion of a Secret count when another Secret of the 
   expect([former, await startsWithin(clock, [key], 800)]).toEqual([4, 0]);
 });
 
+test('B8: a reserved share lowers the concurrency of the operator, and lowers its rate once the Job may exist', async () => {
+  const { clock, metrics } = world();
+  const shares = new WorkerShares();
+  const budgets = new Budgets({ clock, metrics, right: everlastingRight, shares });
+  const own = spender();
+  const key = budgets.of(own);
+  const rate = () => {
+    budgets.share([own]);
+    return new Map(metrics.observed()).get('logfleet_service_budget_requests_per_second{}');
+  };
+  const held = { user: own.user, workers: 1, share: { requestsPerSecond: 1, maxConcurrentRequests: 8 } };
+  shares.reserve('job', 'export', held, budgets.limitsOf(own.user));
+  expect(rate()).toBe(4);
+  let inFlight = 0;
+  for (let index = 0; index < 10; index++) {
+    void key.acquire({ class: 'listing' }).then((slot) => {
+      inFlight++;
+      slot.started();
+    });
+  }
+  await clock.advance(20_000);
+  expect(inFlight).toBe(2);
+  shares.start('job');
+  expect(rate()).toBe(3);
+});
+
 test('every user gets its own limits, and each Secret and each Job is read once for all users', () => {
   const { clock, metrics } = world();
   const names = ['u', 'v', 'w'];

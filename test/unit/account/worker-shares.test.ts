@@ -143,6 +143,13 @@ describe('B8: shares in use', () => {
     expect(shares.get('b')).toMatchObject(wanted);
   });
 
+  test('stay reserved until the Job is created, however long that takes', () => {
+    const shares = new WorkerShares();
+    reserve(shares, 'a');
+    for (const nowMs of [0, 120_000, 240_000]) shares.observe([], nowMs);
+    expect(shares.get('a')).toMatchObject(wanted);
+  });
+
   test('a Secret with smaller limits leaves the operator a positive rate', () => {
     const shares = new WorkerShares();
     reserve(shares, 'a', 'b', 'c');

@@ -137,6 +137,20 @@ describe('U13: an open attempt holds its collector', () => {
     expect(ownership.flight('1')).toEqual(flight('a'));
   });
 
+  test('after the loss of its ledger, a policy waits for the result of its own upgrade only if it was accepted', () => {
+    const { ownership } = table(claimant('a'));
+    for (const [id, taskId] of [
+      ['1', '7'],
+      ['2', undefined],
+    ] as const) {
+      ownership.began(id, flight('a', { taskId }));
+      ownership.ended(id, 'a', 5);
+    }
+    const endOf = (id: string, isForgotten: boolean) => ownership.otherUpgradeEndMs(id, 'a', isForgotten);
+    expect([endOf('1', true), endOf('2', true), endOf('1', false)]).toEqual([5, undefined, undefined]);
+    expect(ownership.otherUpgradeEndMs('2', 'b')).toBe(5);
+  });
+
   test('newer knowledge about the attempt replaces older knowledge', () => {
     const { ownership } = table(claimant('a'));
     ownership.began('1', flight('a', { taskId: undefined }));
