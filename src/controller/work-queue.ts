@@ -166,7 +166,7 @@ export class WorkQueue {
   /** Ends the processing of a key. A key that was added again during its processing becomes ready. */
   done(key: string): void {
     this.#processing.delete(key);
-    if (this.#dirty.has(key) && !this.#closed) this.#makeReady(key);
+    if (this.#dirty.has(key)) this.#makeReady(key);
   }
 
   /** Reports whether no key is ready or being processed. Keys with a delay are ignored. */
