@@ -3,6 +3,7 @@ import { type Handling, LogfleetError } from '../../../src/base/errors.ts';
 import { silentLogger } from '../../../src/base/log.ts';
 import { Controller } from '../../../src/controller/controller.ts';
 import { finished, type Result } from '../../../src/controller/reconciler.ts';
+import type { ObservableResource } from '../../../src/controller/unobserved-changes.ts';
 import type { ResourceKey } from '../../../src/host/host.ts';
 import { CountingMetrics } from '../../support/counting-metrics.ts';
 import { SwitchedLeadership } from '../../support/switched-leadership.ts';
@@ -18,6 +19,8 @@ class ControllerWorld {
   readonly names: string[];
   reconcile: (name: string, signal: AbortSignal) => Promise<Result> | Result = () => finished;
   inSync = true;
+  /** Resource that the source returns for each key. */
+  resource: ObservableResource | undefined;
   readonly filled = Promise.withResolvers<void>();
   readonly leadership: SwitchedLeadership;
   readonly controller: Controller;
@@ -45,7 +48,7 @@ class ControllerWorld {
         synced: () => this.inSync,
         whenSynced: async () => (this.inSync ? undefined : this.filled.promise),
         list: () => this.names.map((name) => ({ metadata: { namespace: 'logging', name } })),
-        get: () => undefined,
+        get: () => this.resource,
         subscribe: (listener) => {
           this.#changeListener = listener;
           return () => {
@@ -121,6 +124,17 @@ describe('a controller', () => {
     expect(age()).toBe(60);
     world.inSync = true;
     expect(age()).toBe(0);
+  });
+
+  test('a new leader reports the age of changes that no former leader has handled', async () => {
+    const world = new ControllerWorld(['a'], { leads: false, reconcile: () => gate().passed });
+    world.resource = {
+      metadata: { namespace: 'logging', name: 'a', generation: 2 },
+      status: { observedGeneration: 1 },
+    };
+    world.leadership.begin();
+    await world.clock.advance(60_000);
+    expect(world.metrics.observed().get('logfleet_oldest_unobserved_change_seconds{test}')).toBe(60);
   });
 
   test('waits for the first list', async () => {

@@ -15,6 +15,11 @@ function world() {
       resources.set(name, { metadata: { namespace: 'logging', name, generation }, ...status });
       changes.changed({ namespace: 'logging', name }, nowMs);
     },
+    /** Changes the status without a report, as for a status that this process itself has written. */
+    write(name: string, generation: number) {
+      const metadata = { namespace: 'logging', name, generation };
+      resources.set(name, { metadata, status: { observedGeneration: generation } });
+    },
     markDeleted(name: string, generation: number, observedGeneration: number, nowMs: number) {
       const metadata = { namespace: 'logging', name, generation, deletionTimestamp: '2026-11-01T00:00:00Z' };
       resources.set(name, { metadata, status: { observedGeneration } });
@@ -44,6 +49,14 @@ test('a status that shows the generation ends the age', () => {
   expect(changes.oldestMs(5_000)).toBe(3_000);
   set('second', 3, 3, 4_000);
   expect(changes.oldestMs(5_000)).toBe(0);
+});
+
+test('a status that this process has written ends the age without another report', () => {
+  const { changes, set, write } = world();
+  set('first', 1, undefined, 1_000);
+  set('second', 3, 2, 2_000);
+  write('first', 1);
+  expect(changes.oldestMs(5_000)).toBe(3_000);
 });
 
 test('the age of a change does not include an earlier change that the status already shows', () => {

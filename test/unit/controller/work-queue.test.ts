@@ -37,6 +37,14 @@ describe('a work queue', () => {
     expect(taken).toEqual(['x', 'a', 'y', 'b', 'z', 'c', 'w', 'v', undefined]);
   });
 
+  test('a key that is added again without work in progress waits with all others', () => {
+    const { queue } = setUp();
+    queue.add('a', true);
+    queue.done(queue.take() ?? '');
+    for (const key of ['b', 'c', 'a']) queue.add(key);
+    expect([queue.take(), queue.take(), queue.take()]).toEqual(['b', 'c', 'a']);
+  });
+
   test('coalesces a key that was added several times', () => {
     const { queue } = setUp();
     queue.add('a');
@@ -134,6 +142,13 @@ describe('a work queue', () => {
     queue.forget('a');
     expect(delays().slice(0, 2)).toEqual([0.5, 1]);
     expect(queue.addBackoff('b')).toBe(500);
+  });
+
+  test('backs off longer than requested if failures are repeated', () => {
+    const { queue } = setUp();
+    expect([2_000, 2_000, 2_000, 2_000].map((atLeastMs) => queue.addBackoff('a', atLeastMs))).toEqual([
+      2_000, 2_000, 2_000, 4_000,
+    ]);
   });
 
   test('jitter shortens a back-off by up to half', () => {
