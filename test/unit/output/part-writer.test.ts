@@ -126,7 +126,7 @@ describe.each(compressions)('with $kind $level', (compression) => {
     await expect(part.end()).rejects.toThrow('aborted');
   });
 
-  test('an aborted part writes nothing after the write in progress', async () => {
+  test('an aborted part ends the wait for its sink, and writes nothing after the write in progress', async () => {
     const sink = new KeepingSink();
     const [begun, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     let writes = 0;
@@ -140,11 +140,16 @@ describe.each(compressions)('with $kind $level', (compression) => {
       .update('letters')
       .digest('base64');
     while (part.drained() === undefined) part.row(rowWith({ _raw: letters }));
+    const drained = part.drained()?.catch(({ name }: Error) => name);
     await begun.promise;
     const aborted = part.abort();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(await Promise.race([drained, 'still waits'])).toBe('AbortError');
+    // The sink is aborted only after its write in progress.
+    expect(sink.calls).toEqual([]);
     released.resolve();
     await aborted;
-    expect(writes).toBe(1);
+    expect([writes, sink.calls]).toEqual([1, ['abort']]);
   });
 });
 
