@@ -162,6 +162,15 @@ describe('a lock', () => {
     expect(existsSync(place.path(lockFile))).toBe(false);
   });
 
+  test('is not held after its release, and no heartbeat follows', async () => {
+    const place = new Workplace();
+    const lock = await acquire(place);
+    expect(lock.held()).toBe(true);
+    await lock.release();
+    expect(lock.held()).toBe(false);
+    expect(place.clock.next()).toBeUndefined();
+  });
+
   test('a lock whose pid belongs to another process is taken over', async () => {
     const place = new Workplace();
     const lock = await acquire(place);
@@ -245,6 +254,15 @@ describe('a lock', () => {
     });
     await lock.release();
     expect(place.read(lockFile)).toBe(thief);
+  });
+
+  test('that another process took before the next heartbeat is not removed by a release', async () => {
+    const place = new Workplace();
+    const lock = await acquire(place);
+    const holder = JSON.stringify({ ...JSON.parse(place.read(lockFile)), token: 'other' });
+    place.write(lockFile, holder);
+    await lock.release();
+    expect(place.read(lockFile)).toBe(holder);
   });
 
   test('that cannot be updated is reported, and its loss is announced after a silence', async () => {
