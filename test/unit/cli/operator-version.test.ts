@@ -26,7 +26,8 @@ async function print({ versions, working, options = {}, refusal }: VersionSettin
   for (const [namespace, version] of Object.entries(versions)) {
     const annotations = version === undefined ? {} : { 'logfleet.dev/operator-version': version };
     const renewed = { holderIdentity: 'pod', renewTime: new Date(clock.now()).toISOString() };
-    const spec = namespace === working ? renewed : {};
+    // An operator that ends removes its name from the Lease, but leaves the time of this last write.
+    const spec = namespace === working ? renewed : { ...renewed, holderIdentity: '' };
     server.create(leases(namespace), { metadata: { name: 'logfleet-operator', annotations }, spec });
   }
   server.create(leases('other'), { metadata: { name: 'another-operator' } });

@@ -105,6 +105,9 @@ describe('a pod', () => {
     const environment = { KUBERNETES_SERVICE_HOST: 'fd00::1', KUBERNETES_SERVICE_PORT: '443' };
     const found = await readPlainCluster({ environment, home: '/nowhere', accountDirectory });
     expect(found).toMatchObject({ server: 'https://[fd00::1]:443', namespace: 'namespace 1', context: undefined });
+    // A context that the user names belongs to another cluster.
+    const named = { environment, home: '/nowhere', accountDirectory, context: 'here' };
+    expect(await readPlainCluster(named)).toBeUndefined();
     expect((await found?.credentials())?.headers).toEqual({ authorization: 'Bearer token 1' });
     writeFileSync(path.join(accountDirectory, 'token'), 'token 2\n');
     expect((await found?.credentials())?.headers).toEqual({ authorization: 'Bearer token 2' });
