@@ -1,6 +1,6 @@
 /** Tests when a directory is read again. */
 import { once } from 'node:events';
-import { watch } from 'node:fs';
+import { mkdirSync, watch } from 'node:fs';
 import { expect, onTestFinished, test } from 'vitest';
 import { ChangeWatch } from '../../../../src/host/directory/change-watch.ts';
 import { Workplace } from '../../../support/workplace.ts';
@@ -24,4 +24,20 @@ test('a folder whose files never stop changing is read at the polling interval',
     await clock.advance(40);
   }
   expect(readAtMs).toEqual([10_000, 20_000]);
+});
+
+test('a change during a reading causes another reading immediately', async () => {
+  const { clock, directory } = new Workplace();
+  mkdirSync(`${directory}/inner`);
+  const readAtMs: number[] = [];
+  const startMs = clock.monotonic();
+  const onChange = async () => {
+    readAtMs.push(clock.monotonic() - startMs);
+    changes.follow([directory, `${directory}/inner`]);
+  };
+  const changes = new ChangeWatch({ clock, onChange });
+  onTestFinished(() => changes.close());
+  changes.follow([directory]);
+  await clock.advance(1_000);
+  expect(readAtMs).toEqual([50, 100]);
 });

@@ -213,6 +213,20 @@ describe('a manifest that is removed', () => {
     expect(await host.ledgers.read(ownerOf(after), 'attempts')).toBeUndefined();
   });
 
+  test('retains the resource although a user called `logfleet forget` while the manifest existed (D4)', async () => {
+    const place = new Workplace();
+    place.write('web.yaml', policy('web'));
+    const host = await place.open();
+    const { metadata } = get(host, 'web');
+    await writeForgetRequest(place.directory, 'CollectorVersionPolicy', metadata, { by: 'bob', atMs: 0 });
+    await host.refresh();
+    place.remove('web.yaml');
+    await host.refresh();
+    await place.clock.advance(deletionDelayMs);
+    await host.refresh();
+    expect(host.retained()).toHaveLength(1);
+  });
+
   test('is discarded after the retention time (D4)', async () => {
     const place = new Workplace();
     place.write('web.yaml', policy('web'));
@@ -873,6 +887,28 @@ spec:
       await host.remove(created);
       await view.refresh();
       expect(view.resources('SearchExport').get(key)).toBeUndefined();
+    });
+
+    test('replaces the retained state of a former manifest of the same name', async () => {
+      const { place, directories, host, create, created } = await withRun();
+      await host.remove(created);
+      const { metadata, kind, apiVersion, spec } = created;
+      const manifest = { apiVersion, kind, metadata: { namespace: metadata.namespace, name: metadata.name }, spec };
+      place.write('a/run.yaml', JSON.stringify(manifest));
+      await host.refresh();
+      place.remove('a/run.yaml');
+      await host.refresh();
+      await place.clock.advance(deletionDelayMs);
+      await host.refresh();
+      expect(host.retained()).toHaveLength(1);
+      await create();
+      place.clock.skewMs += retentionDays * 86_400_000;
+      await host.refresh();
+      expect(host.retained()).toEqual([]);
+      // The record of the run is still stored.
+      const view = await openView(place, directories);
+      expect(view.resources('SearchExport').get(key)?.metadata.uid).not.toBe(created.metadata.uid);
+      expect(view.resources('SearchExport').get(key)).toBeDefined();
     });
 
     test('stays if a former export of the same name is deleted again', async () => {

@@ -1,4 +1,5 @@
 /** Tests the effect of a file operation that fails once. */
+import { readdirSync } from 'node:fs';
 import files from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -55,6 +56,15 @@ test('new content is flushed to disk before it replaces the old content, and the
     prototype.sync = sync;
   }
   expect(disk.names).toEqual(['open', 'sync', 'rename', 'open', 'sync']);
+});
+
+test('a write that fails leaves no temporary file', async () => {
+  const place = new Workplace();
+  const before = readdirSync(place.directory);
+  // The first operation opens the temporary file, and the second one renames it.
+  [disk.operations, disk.failing] = [0, 1];
+  await expect(writeDurably(place.path('file'), 'content')).rejects.toMatchObject({ code: 'host.disk' });
+  expect(readdirSync(place.directory)).toEqual(before);
 });
 
 test('a run also ends normally if its lock file cannot be removed, and the next run takes over the lock', async () => {
