@@ -2,10 +2,12 @@
  * Simulates a schedule with two operator replicas, while requests fail, replicas are killed, and users change the
  * schedule.
  */
+import { Cron } from 'croner';
 import type { SearchExport, SearchExportSchedule } from '../../../src/api/kinds.ts';
 import { type Random, seededRandom } from '../../../src/base/random.ts';
 import type { TimeRange } from '../../../src/base/time-range.ts';
 import { dayMs, hourMs, minuteMs } from '../../../src/base/time-units.ts';
+import { ScheduleLayout } from '../../../src/destination/schedule-records.ts';
 import { runStateOf } from '../../../src/schedule/run-index.ts';
 import { readRunTimes } from '../../../src/schedule/run-name.ts';
 import {
@@ -24,6 +26,8 @@ import type { WatchFault } from '../../support/memory-watch.ts';
 import type { SimulatedProcess } from '../../support/simulated-process.ts';
 
 const messages = every(31 * minuteMs, startMs - dayMs, startMs + 4 * dayMs);
+const schedulesCollection = `${exportsCollection.slice(0, -1)}schedules`;
+const startRecord = ScheduleLayout.of('hourly').start;
 const steps = 10;
 const replicas = 2;
 /** Value of `activeDeadlineSeconds` that makes every run fail, because every run takes longer. */
@@ -64,6 +68,11 @@ class ScheduleRun {
   readonly #removed = new Map<string, Uint8Array>();
   /** Whether an export manifest was removed, so that the rows of its run can no longer be read. */
   #hasLostManifests = false;
+  /**
+   * Times that the operator may store as the start of a schedule without `startTime`: the last tick before the schedule
+   * was created, of each cron schedule that it had until the start was stored (S2).
+   */
+  readonly #possibleStarts = new Set<number>();
   #before: SearchExportSchedule['status'];
   /** Time in ms until which watch events are delayed. */
   #lateUntilMs = 0;
@@ -82,8 +91,10 @@ class ScheduleRun {
     api.store.onEvent = (event) => {
       if (event.collection === exportsCollection && event.type === 'ADDED')
         this.#checkCreated(event.object.metadata.name);
-      if (event.collection === `${exportsCollection.slice(0, -1)}schedules` && event.type === 'MODIFIED')
-        this.#checkGaps();
+      if (event.collection === schedulesCollection) {
+        this.#addPossibleStart(event.object as unknown as SearchExportSchedule);
+        if (event.type === 'MODIFIED') this.#checkGaps();
+      }
       onEvent(event);
     };
   }
@@ -122,7 +133,7 @@ class ScheduleRun {
     if (!(await world.until(isCovered, dayMs))) {
       this.#violate('S1', `only the time until ${world.status?.coveredUntil} is covered: ${world.ready?.message}`);
     }
-    this.#checkRecords(fromMs);
+    this.#checkRecords(hasStart ? fromMs : this.#storedStart());
     for (const replica of [...world.world.replicas]) replica.kill();
   }
 
@@ -174,6 +185,22 @@ class ScheduleRun {
       if (!gaps.has(run)) this.#violate('S5', `the gap of ${run} disappeared without a request`);
     }
     this.#before = status;
+  }
+
+  /** Adds the start that the operator would store now for a schedule without `startTime`, unless one is stored. */
+  #addPossibleStart({ spec: { schedule }, metadata: { creationTimestamp } }: SearchExportSchedule): void {
+    if (this.#world.store.objects.has(startRecord)) return;
+    const nextSecond = new Date(Date.parse(creationTimestamp) + 1_000);
+    for (const lastTick of new Cron(schedule, { utcOffset: 0 }).previousRuns(1, nextSecond))
+      this.#possibleStarts.add(lastTick.getTime());
+  }
+
+  /** Returns the stored start of the schedule, in ms. Checks that it is a possible start (S2). */
+  #storedStart(): number {
+    const content = this.#world.store.objects.get(startRecord);
+    const { fromMs } = content ? JSON.parse(Buffer.from(content).toString()) : { fromMs: Number.NaN };
+    if (!this.#possibleStarts.has(fromMs)) this.#violate('S2', `the stored start is ${fromMs}`);
+    return fromMs;
   }
 
   async #recreate(times: object): Promise<void> {
