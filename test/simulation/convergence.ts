@@ -363,9 +363,30 @@ function reasonFor(
     plan.apiFaults.requests > 0 ||
     posts.some(({ collectorId, response }) => collectorId === id && (response === undefined || response.status >= 500));
   if (mayBeUnknown && timedOut(ledgers.get(policy.metadata.uid)?.get('head'), id)) return 'its outcome is unknown';
+  if (wasRejectedTooOften(plan, posts, id, target)) return 'the service rejected its upgrade ten times';
   const tasks = state.tasks.filter(({ collectorId, foreign }) => collectorId === id && !foreign);
   if (tasks.some((task) => task.toVersion === target && task.status !== 2)) return 'its upgrade failed';
   return undefined;
+}
+
+/** Number of rejections without a reason after which a collector counts as refused (U11). */
+export const maxRejections = 10;
+
+/** Reports whether the service sends no error codes, so that the operator cannot know why a request was rejected. */
+export function rejectsWithoutReason({ scenario }: HistoryPlan): boolean {
+  return scenario.errors?.shape === 'empty';
+}
+
+/**
+ * Reports whether the service rejected the latest upgrade requests for the collector so often, without a reason, that
+ * the collector counts as refused (U11).
+ */
+function wasRejectedTooOften(plan: HistoryPlan, posts: readonly PostRecord[], id: string, target: string): boolean {
+  const answers = posts
+    .filter((post) => post.collectorId === id && post.toVersion === target && post.response !== undefined)
+    .slice(-maxRejections);
+  const areRejections = answers.every(({ response }) => response?.status === 400);
+  return rejectsWithoutReason(plan) && answers.length === maxRejections && areRejections;
 }
 
 /** Reasons of the `Ready` condition for which a rollout may remain incomplete. */

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { annotations } from '../../src/api/annotations.ts';
-import { missingForConvergence } from './convergence.ts';
+import { maxRejections, missingForConvergence, rejectsWithoutReason } from './convergence.ts';
 import { violationsOf } from './oracles.ts';
 import type { Action, HistoryPlan } from './plan.ts';
 import type { HistoryRecord } from './record.ts';
@@ -12,6 +12,8 @@ import { SimulationWorld } from './simulation-world.ts';
 
 /** Maximum time in ms from the last fault until each policy is complete, or its status says why it is not. */
 const convergeWithinMs = 90 * 60_000;
+/** Maximum delay in ms before the operator repeats an upgrade request that was rejected without a reason. */
+const rejectedDelayMs = 60_000;
 const lookEveryMs = 5_000;
 /** Time in ms for which all policies must stay complete. */
 const idleMs = 90_000;
@@ -39,7 +41,7 @@ export async function runHistory(plan: HistoryPlan, trace?: (line: string) => vo
 
 /** Waits until each policy is complete, or its status says why it is not. Then checks that this state lasts. */
 async function settle(world: SimulationWorld, plan: HistoryPlan) {
-  const deadlineMs = plan.calmAtMs + convergeWithinMs;
+  const deadlineMs = plan.calmAtMs + convergeWithinMs + rejectionsMs(world, plan);
   const mayWait = plan.policies.some(({ spec }) => spec['offlinePolicy'] === 'Wait');
   // The next leader's clock may be slow, so a maintenance exclusion begins later for this leader. A policy that was
   // waiting may then resume its upgrades.
@@ -62,6 +64,15 @@ async function settle(world: SimulationWorld, plan: HistoryPlan) {
     const stayed = missing.length === 0 && world.postsSince(convergedAtMs) === 0;
     if (stayed || !mayRelapse) return { convergedAtMs, missing };
   }
+}
+
+/**
+ * Returns the maximum time in ms until each collector counts as refused, if the service rejects all upgrade requests
+ * without a reason. The operator then sends only one request at a time (U11).
+ */
+function rejectionsMs(world: SimulationWorld, plan: HistoryPlan): number {
+  if (!rejectsWithoutReason(plan)) return 0;
+  return world.truth().state.collectors.length * maxRejections * rejectedDelayMs;
 }
 
 /** Reports whether an upgrade might still succeed long after the operator has marked it as timed out (U6). */
