@@ -6,7 +6,7 @@ import { annotations } from '../../src/api/annotations.ts';
 import type { CollectorVersionPolicy } from '../../src/api/kinds.ts';
 import type { HistoryPlan } from './plan.ts';
 import type { SelectorSpec } from './planned-policies.ts';
-import type { LedgerWrite, PolicyChange, PostRecord, SettingsChange } from './record.ts';
+import type { LedgerWrite, PolicyChange, PostRecord, SettingsChange, StatusRecord } from './record.ts';
 import { ledgerWrite, type RecordedShards } from './recorded-ledger.ts';
 import { isApproval } from './rollouts.ts';
 import {
@@ -32,6 +32,7 @@ export interface Truth {
   /** Ledger objects by policy uid. */
   readonly ledgers: ReadonlyMap<string, RecordedShards>;
   readonly posts: readonly PostRecord[];
+  readonly statuses: readonly StatusRecord[];
   readonly policyChanges: readonly PolicyChange[];
   readonly settingsChanges: readonly SettingsChange[];
 }
@@ -101,6 +102,9 @@ function missingVerdict(truth: Truth, policy: CollectorVersionPolicy, verdict: R
   }
   switch (verdict.reason) {
     case 'RolloutStopped':
+      return mayBeBeyondTolerance(truth, policy) || wasInconclusive(truth, policy)
+        ? undefined
+        : 'is stopped without a reason';
     case 'RolledBack':
       return mayBeBeyondTolerance(truth, policy) ? undefined : 'is stopped without a reason';
     case 'StageInconclusive':
@@ -164,6 +168,17 @@ function isHeldByFailures({ status }: CollectorVersionPolicy): boolean {
 
 function isInconclusive({ status }: CollectorVersionPolicy): boolean {
   return status?.stages?.some(({ state, updated }) => state === 'Stopped' && updated === 0) ?? false;
+}
+
+/**
+ * Reports whether the rollout was stopped by an inconclusive stage, and its ledger was then restored from a backup that
+ * lacks the stop. The operator restores such a stop from the status as a stop for failures, which only a retry ends.
+ */
+function wasInconclusive({ plan, statuses }: Truth, { metadata, status }: CollectorVersionPolicy): boolean {
+  const isRestored = plan.actions.some(({ kind }) => kind === 'restore');
+  const stops = statuses.filter(({ uid }) => uid === metadata.uid).map((one) => one.status.rollout?.stopped);
+  const { time } = status?.rollout?.stopped ?? {};
+  return isRestored && stops.some((stop) => stop?.reason === 'StageInconclusive' && stop.time === time);
 }
 
 const longerThanHistoriesMs = 24 * 3_600_000;

@@ -249,6 +249,7 @@ export class SimulationWorld extends World {
       policies: this.#policies(),
       ledgers: this.#ledgers(),
       posts: this.#posts,
+      statuses: this.#statuses,
       policyChanges: this.#policyChanges,
       settingsChanges: this.#settingsChanges,
     };
@@ -265,7 +266,6 @@ export class SimulationWorld extends World {
       journal: this.journal,
       api: this.api.requests,
       sightings: this.#sightings,
-      statuses: this.#statuses,
       ledgerWrites: this.#ledgerWrites,
       taskNews: this.#taskNews,
       deaths: this.#deaths,

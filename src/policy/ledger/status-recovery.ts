@@ -155,8 +155,8 @@ function isStageLost({ stages = [] }: CollectorVersionPolicyStatus, { stages: kn
   });
 }
 
-// The restored ledger header lacks the inconclusive stage, so the stop of that stage is restored as a stop for
-// failures.
+// The restored ledger may lack the inconclusive stage, so the stop of that stage is restored as a stop for failures.
+// Only a retry ends such a stop. An old approval of the stage does not.
 const stopKinds = {
   RolloutStopped: 'failures',
   StageInconclusive: 'failures',
