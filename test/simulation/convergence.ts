@@ -260,9 +260,13 @@ function missingStages(policy: CollectorVersionPolicy, write: LedgerWrite | unde
   const waiting = (policy.spec.strategy.stages ?? []).filter(({ name }) => started.every((one) => one.name !== name));
   const names = [...started, ...waiting].map(({ name }) => name).join();
   if (stages.map(({ name }) => name).join() !== names) return [`has other stages than ${names}`];
-  const updated = stages.reduce((sum, stage) => sum + stage.updated, 0);
+  const isRestStarted = started.some(({ members }) => !members);
+  // A stage that takes all remaining collectors has no list. A stage that is added to the spec later counts the same
+  // collectors, because it would choose from them if it started now.
+  const counted = isRestStarted ? stages.slice(0, started.length) : stages;
+  const updated = counted.reduce((sum, stage) => sum + stage.updated, 0);
   const unstaged = skippedReasons.find(({ reason }) => reason === 'NoStage')?.count ?? 0;
-  const hasRest = takesAll(policy) || started.some(({ members }) => !members);
+  const hasRest = takesAll(policy) || isRestStarted;
   return [
     ...(updated > collectors.updated
       ? [`its stages have ${updated} updated collectors, but the policy has ${collectors.updated}`]
