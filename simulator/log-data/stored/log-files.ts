@@ -31,7 +31,6 @@ export class LogFileError extends LogfleetError {
 /** Maximum number of problems reported. */
 const maxProblems = 20;
 const lineFeed = 0x0a;
-const carriageReturn = 0x0d;
 
 export class LogFiles {
   readonly #fieldCase: FieldCase;
@@ -90,28 +89,23 @@ export class LogFiles {
 }
 
 /**
- * Yields the lines of a file without `
- * ` or `\r
- * `. The line break at the end of the last line is optional.
+ * Yields the lines of a file without their line feeds. The line feed at the end of the last line is optional. A carriage
+ * return before a line feed is kept, because JSON parsers ignore it.
  */
 function* linesOf(pieces: Iterable<Uint8Array>): Generator<Uint8Array> {
   let begun: Uint8Array[] = [];
   for (const piece of pieces) {
     let start = 0;
     for (let end = piece.indexOf(lineFeed); end >= 0; end = piece.indexOf(lineFeed, start)) {
-      yield withoutReturn(joined([...begun, piece.subarray(start, end)]));
+      yield joined([...begun, piece.subarray(start, end)]);
       begun = [];
       start = end + 1;
     }
     if (start < piece.length) begun.push(new Uint8Array(piece.subarray(start)));
   }
-  if (begun.length > 0) yield withoutReturn(joined(begun));
+  if (begun.length > 0) yield joined(begun);
 }
 
 function joined(parts: readonly Uint8Array[]): Uint8Array {
   return parts.length === 1 ? (parts[0] as Uint8Array) : Buffer.concat(parts);
-}
-
-function withoutReturn(line: Uint8Array): Uint8Array {
-  return line.at(-1) === carriageReturn ? line.subarray(0, -1) : line;
 }

@@ -25,7 +25,7 @@ const latestMs = 8_640_000_000_000_000;
 const ids: ReadonlySet<string> = new Set(['_messageid', '_sourceid', '_collectorId', '_blockid']);
 const counts: ReadonlySet<string> = new Set(['_size', '_messagecount']);
 
-/** Parses a line. `text` does not contain a line break. */
+/** Parses a line. `text` does not contain a line feed. */
 export function parseLogLine(text: string): LogLine | LineProblem {
   let value: unknown;
   try {
