@@ -36,6 +36,7 @@ describe('collectors', () => {
     const service = new SimulatedService(threeCollectors);
     service.accepted(first, target);
     service.elapsedMs = 3 * minute;
+    expect(service.names()).toEqual(['web-0002', 'web-0003']);
     service.patch({ groups: { web: { timeZone: 'Asia/Tokyo' } } });
     expect(service.version('web-0001')).toBe(target);
     expect(service.call('GET', 'collectors?limit=1').json.collectors[0].timeZone).toBe('Asia/Tokyo');
@@ -101,6 +102,13 @@ describe('events', () => {
     const service = new SimulatedService({ ...threeCollectors, events });
     expect(at(service, minute - 1).version('web-0001')).toBe(oldVersion);
     expect(at(service, minute).version('web-0001')).toBe(target);
+  });
+
+  test('an event does not affect an absent collector', () => {
+    const events: Scenario['events'] = { hand: { at: '1m', collectors: ['*'], setVersion: target } };
+    const service = new SimulatedService({ ...threeCollectors, collectors: { 'web-0002': { absent: true } }, events });
+    at(service, minute).patch({ collectors: { 'web-0002': null } });
+    expect(service.state().collectors.map(({ version }) => version)).toEqual([target, oldVersion, target]);
   });
 
   test('a patch changes the scenario for a while', () => {

@@ -122,10 +122,11 @@ describe('delivery', () => {
   });
 
   test('a fault truncates a body in the middle', async () => {
-    const { client } = await trouble({ kind: 'truncate' });
-    const { status, broken, text, headers } = await client.send('GET', `${upgrades}/collectors`);
+    const running = await trouble({ kind: 'truncate' });
+    const { status, broken, text, headers } = await running.client.send('GET', `${upgrades}/collectors`);
     expect([status, broken]).toEqual([200, true]);
     expect(text.length).toBe(Math.floor(Number(headers['content-length']) / 2));
+    await expect.poll(() => journalOf(running).at(-1), { interval: 1 }).toMatchObject({ fault: 'trouble', status: 0 });
   });
 
   test('a slow response arrives in pieces, but completely', async () => {

@@ -54,6 +54,16 @@ const sample = (fieldCase: FieldCase) => ({
 describeLogData('messages from files', sample('specified'));
 describeLogData('messages from files with names in lower case', sample('lower'));
 
+test('a search gives up only if it would have to examine more than the maximum number of messages', () => {
+  const data = dataOf([ndjson([1, 2, 3].map((index) => ({ _raw: 'text', _messagetime: fromMs + index })))]);
+  const isGivenUp = (maxExamined: number) => {
+    const search = data.search({ fromMs, toMs, byReceiptTime: false }, everything, maxExamined);
+    search.advance(fromMs, Number.POSITIVE_INFINITY);
+    return search.isGivenUp;
+  };
+  expect([isGivenUp(2), isGivenUp(3)]).toEqual([true, false]);
+});
+
 type ReadFields = Readonly<Record<string, string>>;
 
 function mapsOf(data: LogData): readonly ReadFields[] {

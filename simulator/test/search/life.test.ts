@@ -180,6 +180,13 @@ describe('the cookies of a job (5.3)', () => {
     }
   });
 
+  test('are refused together with a cookie of another job', () => {
+    const service = new SearchingService({ search: { cookies: { names } } });
+    const [one, two] = [service.job(), service.job()];
+    const mixed = `${one.cookie.split('; ')[0]}; ${two.cookie.split('; ')[1]}`;
+    expect([one.ask('GET', '', mixed), two.ask('GET', '', mixed)]).toMatchObject([gone, gone]);
+  });
+
   test('cause status 500 if they are missing and the scenario says so (10.2)', () => {
     const { job } = startJob({ cookies: { missing: 500 } });
     expect(job.ask('GET', '', '')).toMatchObject({ status: 500, code: 'internal.error' });
