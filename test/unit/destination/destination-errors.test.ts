@@ -2,7 +2,8 @@
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { SecretText } from '../../../src/base/secret-text.ts';
-import { gcsErrorOf, gcsErrors, tokenError } from '../../../src/destination/gcs/gcs-error.ts';
+import { azureErrors } from '../../../src/destination/azure/azure-error.ts';
+import { gcsErrorOf, gcsErrors, isTransient, tokenError } from '../../../src/destination/gcs/gcs-error.ts';
 import { checkGcsSettings } from '../../../src/destination/gcs/gcs-settings.ts';
 import { s3Errors } from '../../../src/destination/s3/s3-error.ts';
 import { checkS3Settings, type S3Settings } from '../../../src/destination/s3/s3-settings.ts';
@@ -70,6 +71,7 @@ describe('an error of Google Cloud Storage', () => {
     [{ code: 'ECONNREFUSED' }, 'destination.away', 'backoff'],
     [{ code: 'ETIMEDOUT' }, 'destination.away', 'backoff'],
     [{ code: '503', status: 503 }, 'destination.away', 'backoff'],
+    [{ code: '429', status: 429 }, 'destination.away', 'backoff'],
     [{ code: 'SELF_SIGNED_CERT_IN_CHAIN' }, 'destination.invalid', 'stall'],
     [{ code: '400', status: 400 }, 'destination.credentials', 'stall'],
     [{ code: 'ENOENT' }, 'destination.credentials', 'stall'],
@@ -97,6 +99,39 @@ describe('an error of Google Cloud Storage', () => {
     ['JSON of another form', '[]', 'HTTP status 404: []'],
   ])('that is %s has a message', (_, body, expected) => {
     expect(gcsErrors.error('read plan', gcsErrorOf(404, body)).message).toContain(`cannot read plan: ${expected}; `);
+  });
+});
+
+test.each([
+  [400, false, 'destination.invalid', false],
+  [408, true, 'destination.away', false],
+  [409, false, 'destination.away', false],
+  [412, false, 'destination.invalid', true],
+  [429, true, 'destination.away', false],
+  [500, true, 'destination.away', true],
+])('status %i: retry %s, %s, object may exist %s', (status, isRepeated, code, mayExist) => {
+  const cause = gcsErrorOf(status, '');
+  expect([isTransient(cause), gcsErrors.mayHaveCreated(cause)]).toEqual([isRepeated, mayExist]);
+  expect(gcsErrors.error('write', cause)).toMatchObject({ code });
+});
+
+describe('an error of Azure', () => {
+  const tokenErrorOf = (...errors: readonly Error[]) =>
+    Object.assign(new Error('no'), { name: 'AggregateAuthenticationError', errors });
+  const away = new Error('no network', { cause: { errorCode: 'network_error' } });
+  const wrong = new Error('wrong key', { cause: { name: 'ServerError', status: 400 } });
+  const absent = Object.assign(new Error('not set'), { name: 'CredentialUnavailableError' });
+
+  test.each([
+    ['one identity is refused', [away, wrong], 'destination.credentials'],
+    ['the token service is away', [away, absent], 'destination.away'],
+  ])('of its tokens is classified if %s', (_, errors, code) => {
+    expect(azureErrors.error('write', tokenErrorOf(...errors))).toMatchObject({ code });
+  });
+
+  test('contains neither the request nor the response, which contain tokens', () => {
+    const cause = Object.assign(new Error('no'), { request: 'token', response: 'token', statusCode: 403 });
+    expect(inspect(azureErrors.error('write', cause), { depth: 9 })).not.toContain('token');
   });
 });
 
