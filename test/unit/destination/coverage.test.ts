@@ -64,6 +64,10 @@ describe('a range that a digest verdict searches again (E6)', () => {
     expect(cover(gone, ...verdicts)).toEqual([['0: 0-60', '1: 100-200'], ['2: 60-100'], [], []]);
   });
 
+  test('excludes a record that begins before its segment', () => {
+    expect(cover([record(1, 50, 200)])).toEqual([[], ['0: 0-100', '1: 100-200'], ['1: 50-200'], []]);
+  });
+
   test('excludes a record that crosses its boundary', () => {
     expect(cover([...first.slice(1), record(0, 0, 70)], verdict(1, [60, 100]))[2]).toEqual(['0: 0-70']);
     expect(cover([...first, record(2, 60, 100)])[2]).toEqual(['2: 60-100']);
