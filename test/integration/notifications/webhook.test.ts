@@ -44,6 +44,7 @@ test('a notification is posted as JSON with the token, and trusts the certificat
 
 test.each([
   [503, 'backoff'],
+  [408, 'backoff'],
   [429, 'backoff'],
   [404, 'stall'],
 ])('a response %d is handled as %s', async (status, kind) => {

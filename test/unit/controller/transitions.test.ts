@@ -1,9 +1,10 @@
 /**
- * Tests the type of Events about a resource's health. The type is Warning if a user has to act, otherwise Normal (H1).
+ * Tests the type of Events about a resource's health, and the message about an outage. The type is Warning if a user has
+ * to act, otherwise Normal (H1).
  */
 import { expect, test } from 'vitest';
 import { reasons } from '../../../src/api/conditions.ts';
-import { transitionsTo } from '../../../src/controller/health.ts';
+import { describeHealth, transitionsTo } from '../../../src/controller/health.ts';
 
 const working = { ready: 'False', message: 'x', reconciling: true, stalled: false } as const;
 const waiting = { ready: 'False', message: 'x', reconciling: false, stalled: true } as const;
@@ -25,4 +26,13 @@ test.each([
 ] as const)('a change to %s is an Event', (reason, health, type) => {
   const [event] = transitionsTo(before, before, { ...health, reason }, false);
   expect(event).toMatchObject({ type, reason, stalled: health.stalled });
+});
+
+test.each([
+  [false, 'x This has lasted since 2026-11-01T00:00:00Z.'],
+  [true, 'x'],
+])('the start of an outage is in the message once (already mentioned: %s)', (mentionsOutageStart, message) => {
+  const health = { ...working, reason: reasons.serviceUnreachable, outage: true, mentionsOutageStart };
+  const { conditions } = describeHealth(undefined, health, 1, '2026-11-01T00:00:00Z');
+  expect(conditions.find(({ type }) => type === 'Ready')?.message).toBe(message);
 });

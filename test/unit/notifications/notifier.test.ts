@@ -75,6 +75,10 @@ describe('notifications', () => {
     },
   );
 
+  test('are not sent again when a resource returns to the same state, for example after a pause', () => {
+    expect(notificationOf(owner, { ...stop, isSameState: true }, 0)).toBeUndefined();
+  });
+
   test('have an id that depends on the resource, the reason and the time', () => {
     const id = (uid: string, reason: string, timeMs: number) =>
       notificationOf({ ...owner, uid }, { ...stop, reason }, timeMs)?.id;
@@ -108,6 +112,19 @@ describe('the queue of notifications', () => {
     expect(outcomes()).toEqual({ sent: 2 });
   });
 
+  test('delivers notifications that are queued after all earlier ones were delivered, but none after a shutdown', async () => {
+    const { clock, notifier, sent, outcomes } = world();
+    for (let count = 1; count <= 3; count++) {
+      notifier.announce(owner, stop);
+      await clock.advance(1_000);
+      expect(sent).toHaveLength(count);
+    }
+    await notifier.stop(5_000);
+    notifier.announce(owner, stop);
+    await clock.advance(1_000);
+    expect(outcomes()).toEqual({ sent: 3, dropped: 1 });
+  });
+
   test('stops after ten attempts, and immediately if a retry cannot help', async () => {
     const lasting = world(() => passing);
     lasting.notifier.announce(owner, stop);
@@ -138,6 +155,12 @@ describe('the queue of notifications', () => {
     await clock.during(notifier.stop(5_000));
     expect(outcomes()).toEqual({ failed: 1, dropped: 2 });
   });
+});
+
+test('a shutdown without undelivered notifications leaves no timer that would delay the end of the process', async () => {
+  const { clock, notifier } = world();
+  await notifier.stop(5_000);
+  expect(clock.next()).toBeUndefined();
 });
 
 test('a shutdown ends a request to a receiver that never responds', async () => {
