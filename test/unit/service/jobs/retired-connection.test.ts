@@ -27,7 +27,10 @@ test('serves the job to its end, sends no upgrade requests, and is closed a litt
   expect(isDrained).toBe(false);
   await world.run(job.close());
   expect(world.counters()).toMatchObject({ jobsCreated: 1, jobsActive: 0 });
+  const closedMs = world.clock.monotonic();
   await world.run(draining);
+  // The connection stays open for about ten seconds after the last job has been deleted.
+  expect(world.clock.monotonic() - closedMs).toBeGreaterThanOrEqual(9_000);
   const late = searches.open(world.order).catch((error: unknown) => error);
   expect(await world.run(late)).toMatchObject({ code: 'service.closed' });
 });
