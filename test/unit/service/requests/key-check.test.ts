@@ -73,6 +73,15 @@ test('waiting requests are sent as soon as another request shows that the key is
   expect(check.mustWait(newCall())).toBe(false);
 });
 
+test('requests wait until the check ends, whatever response a request gets that was sent before the rejection', async () => {
+  const { check, ends } = await rejected([newCall()]);
+  const earlier = newCall();
+  check.unanswered(earlier);
+  check.rejected(earlier, rejection, false);
+  await settle();
+  expect(ends).toEqual(['waits']);
+});
+
 test('a waiting request can be cancelled', async () => {
   const controller = new AbortController();
   const { ends } = await rejected([newCall(controller.signal), newCall()]);
@@ -81,10 +90,24 @@ test('a waiting request can be cancelled', async () => {
   expect(ends).toEqual(['AbortError', 'waits']);
 });
 
-test('requests of a running search job never wait', async () => {
+function newKeepAlive(): Call {
   const session = new JobSession(new VirtualClock());
   session.answered({ origin: 'https://service.test', basePath: '/api' }, true, 0);
-  const keepAlive: Call = { operation: 'getJob', path: '/v1/search/jobs/1', session };
+  return { operation: 'getJob', path: '/v1/search/jobs/1', session };
+}
+
+test('no request waits for a request of a running search job, because its key may be an old one', async () => {
+  const keepAlive = newKeepAlive();
+  const { check, first } = await rejected([]);
+  check.rejected(first, rejection, false);
+  await check.pass(keepAlive);
+  expect(check.mustWait(newCall())).toBe(false);
+  check.rejected(keepAlive, rejection, true);
+  expect(check.mustWait(newCall())).toBe(false);
+});
+
+test('requests of a running search job never wait', async () => {
+  const keepAlive = newKeepAlive();
   const { check, ends } = await rejected([keepAlive]);
   expect(check.mustWait(keepAlive)).toBe(false);
   await settle();
