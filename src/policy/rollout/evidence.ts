@@ -13,6 +13,7 @@ import {
   hasFailed,
   type LedgerHeader,
   type StageRecord,
+  type Tally,
   wantedVersion,
 } from '../ledger/ledger.ts';
 import type { PendingChanges } from '../members/pending-changes.ts';
@@ -67,6 +68,27 @@ function countEnd(input: DecideInput, pending: PendingChanges, before: Entry, en
   const stage = talliedStage(input, entry.collectorId);
   pending.count(stage, { finished: 1, failed: Number(isFailure) });
   return { ...entry, counted: countIn(input, stage) };
+}
+
+/**
+ * Counts the upgrades of a stage's members that ended before the stage started, so that earlier failures count towards
+ * the stage's `maxFailures` (R5). Of each member, only the last ended upgrade is counted.
+ */
+export function countEarlierEnds(
+  pending: PendingChanges,
+  header: LedgerHeader,
+  members: readonly string[],
+  stage: number,
+): Tally {
+  let [finished, failed] = [0, 0];
+  for (const id of members) {
+    const entry = pending.entry(id);
+    if (entry?.counted?.tally !== header.tally.number || entry.counted.stage !== undefined) continue;
+    pending.set(id, { ...entry, counted: { tally: header.tally.number, stage } });
+    finished++;
+    failed += Number(isCounted(entry, header));
+  }
+  return { finished, failed };
 }
 
 function countIn({ ledger: { header } }: DecideInput, stage: number | undefined): Counted {

@@ -46,6 +46,7 @@ import {
 import { type Counts, countUnfinished, totalOf } from '../members/state-counts.ts';
 import { verdictIn, type WindowVerdict } from '../schedule/maintenance-calendar.ts';
 import type { DecideInput } from './decide-input.ts';
+import { countEarlierEnds } from './evidence.ts';
 import { type Excess, findExcess, hasTolerance, isStopDue } from './failure-verdict.ts';
 import { isRollbackOver, planRollback, type RollbackPlan } from './rollback.ts';
 import type { WaitCause } from './wait-cause.ts';
@@ -476,6 +477,7 @@ class StageProgress {
     const { stages = [], selected = memberIndex.matched } = this.#header;
     const record = {
       ...stageStarted(stage, now.wallMs, this.#header),
+      tally: countEarlierEnds(this.#pending, this.#header, members, stages.length),
       ...(!takesRemaining(stage) && { members: members.length, selection: memberIndex.selection }),
       ...(members.length === 0 && { endedAtMs: now.wallMs }),
     };

@@ -48,6 +48,23 @@ describe('a rollout that is complete (R5)', () => {
   });
 });
 
+test('a stage that starts stops the rollout if too many of its collectors have failed before (R5)', async () => {
+  const { world, status, at, patch, untilReason } = staged({
+    scenario: {
+      groups: { bad: { count: 2, version: before, upgrade: fails }, web: { count: 10, version: before } },
+      upgrade: { duration: '2m' },
+    },
+    stages: [],
+    spec: { strategy: { maxInProgress: 2, order: 'Name' }, retryPolicy: { limit: 0 } },
+  });
+  world.start();
+  expect(await world.until(() => status()?.collectors?.failed === 2, hourMs)).toBe(true);
+  patch({ spec: { strategy: { stages: [{ name: 'all', selector: {}, soakDuration: '0s', maxFailures: 1 }] } } });
+  expect(await untilReason('RolloutStopped')).toBe(true);
+  await world.clock.advance(2 * hourMs);
+  expect(at(target)).toBeLessThanOrEqual(2);
+});
+
 describe('a rollout with nothing left to upgrade is complete (R2)', () => {
   /** Fails the first attempt of the collectors named `bad-*`. */
   const failsOnce = (action: string, stages: readonly object[], failurePolicy: object = { maxFailures: 0 }) =>

@@ -13,12 +13,13 @@ import { type ChangedInput, decided, PolicyBench } from './policy-bench.ts';
 const canary = stageOf('canary', { selector: { matchNames: ['web-1', 'web-2'] }, soakDuration: '1h' });
 const rest = stageOf('rest');
 
-type ShownState = 'old' | 'there' | 'upgraded' | 'dead' | 'away' | 'failed' | 'inFlight' | 'gone';
+type ShownState = 'old' | 'there' | 'upgraded' | 'dead' | 'away' | 'failed' | 'failedEarly' | 'inFlight' | 'gone';
 
 const entries: { readonly [S in ShownState]?: Entry } = {
   upgraded: endedEntry('updated', {}, { counted: { tally: 0, stage: 0 } }),
   dead: endedEntry('died', {}, { counted: { tally: 0, stage: 0 } }),
   failed: endedEntry('failed', {}, { used: 9, counted: { tally: 0, stage: 0 } }),
+  failedEarly: endedEntry('failed', {}, { counted: { tally: 0, stage: undefined } }),
   inFlight: openEntry({ sinceMs: hourMs }),
 };
 
@@ -87,6 +88,16 @@ describe('a stage starts', () => {
     ['the build is not offered', { notOffered: 'It offers none.' }],
   ])('not while %s', (_, seen) => {
     expect(namesOf(decision({ ...two, seen }))).toEqual([]);
+  });
+
+  test('and counts the upgrades of its collectors that ended before its start', () => {
+    const header = { tally: { number: 0, finished: 2, failed: 2 } };
+    const setting: StateSetting = { fleet: ['failedEarly', 'old', 'failedEarly'], header };
+    const { changes, header: after } = decision(setting);
+    expect(after).toMatchObject({ tally: header.tally, stages: [{ tally: { finished: 1, failed: 1 } }] });
+    expect(changes).toMatchObject([{ collectorId: '1', entry: { counted: { tally: 0, stage: 0 } } }]);
+    const retried = decision({ ...setting, header: { tally: { number: 1, finished: 0, failed: 0 } } });
+    expect(retried.header.stages).toMatchObject([{ tally: { finished: 0, failed: 0 } }]);
   });
 
   test('not while the windows of all its collectors are closed, and names the window that opens first', () => {
