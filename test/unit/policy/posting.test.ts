@@ -129,12 +129,14 @@ describe('U3: the outcome of a POST', () => {
     ['5xx as well', serviceError({ status: 503, effect: 'unknown' }), 1],
     ['a refusal is a problem of the collector', serviceError({ status: 400, serviceCode: 'collector.invalid' }), 0],
   ])('U11: %s', async (_, error, count) => {
-    const { service, posting, problems } = world();
+    const { service, posting, problems, state } = world();
     posting.post(service, batch([intended('1')]));
     service.posts[0]?.send();
     service.posts[0]?.fail(error);
     await settle();
     expect(problems).toHaveLength(count);
+    // A refusal shows that the service works, so earlier failures no longer count.
+    expect(state.refused).toBe(1 - count);
   });
 
   test('an error before the write means that nothing was sent', async () => {
@@ -285,6 +287,15 @@ describe('U2: batches', () => {
     expect(posting.capacity()).toBe(14);
     posting.post(service, batch(several(10, 20), clock.monotonic()));
     for (const call of service.posts.slice(5)) call.send();
+    expect(posting.capacity()).toBe(20);
+  });
+
+  test('are not halved by attempts that are no longer wanted', async () => {
+    const { service, posting, state } = world();
+    posting.post(service, batch(several(20)));
+    state.wanted = false;
+    for (const post of service.posts) post.send();
+    await settle();
     expect(posting.capacity()).toBe(20);
   });
 
