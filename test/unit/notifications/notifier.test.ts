@@ -174,6 +174,10 @@ test('a shutdown ends a request to a receiver that never responds', async () => 
 });
 
 describe('the notification Secret', () => {
+  test('may contain a line break after the type, as in a Secret from a file', () => {
+    expect(decodeWebhook(secretTexts({ ...webhook, type: 'slack\n' })).format).toBe('slack');
+  });
+
   test.each([
     [{}, 'lacks the key url'],
     [
