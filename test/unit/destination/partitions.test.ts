@@ -22,10 +22,13 @@ test.each([
   ['America/St_Johns', '1999-10-30T12:00:00Z'],
 ])('in %s the folders from %s on are those of local days and hours', (timeZone, start) => {
   for (const by of ['Day', 'Hour'] as const) {
-    const descending = new Partitions(by, timeZone);
+    const [ascending, descending] = [new Partitions(by, timeZone), new Partitions(by, timeZone)];
     const fromMs = Date.parse(start);
     for (let timeMs = fromMs + 48 * hourMs; timeMs >= fromMs; timeMs -= 7 * minuteMs + 1) {
       expect(descending.folderOf(timeMs)).toBe(expected(timeZone, by, timeMs));
+    }
+    for (let timeMs = fromMs; timeMs < fromMs + 48 * hourMs; timeMs += 7 * minuteMs + 1) {
+      expect(ascending.folderOf(timeMs)).toBe(expected(timeZone, by, timeMs));
     }
   }
 });
