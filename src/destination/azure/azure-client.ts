@@ -11,6 +11,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Environment } from '../../base/proxy-environment.ts';
 import { SecretText } from '../../base/secret-text.ts';
 import { maxResponseBytes, responseTooLarge } from '../store/read-object.ts';
+import { SilenceTimer } from '../store/silence-timer.ts';
 import { StoreAgents } from '../store/store-agents.ts';
 import { checkTokensMayGoTo } from '../store/store-endpoint.ts';
 import {
@@ -23,11 +24,6 @@ import {
 /** Maximum number of attempts per request. */
 const maxTries = 3;
 const retryDelayMs = 500;
-/**
- * Maximum time in ms for which a request may make no progress. The total time of a request has no limit, because a
- * large upload over a slow network can take minutes.
- */
-const defaultSilenceMs = 60_000;
 
 export interface AzureConnection {
   readonly container: ContainerClient;
@@ -39,7 +35,7 @@ export async function connect(
   settings: AzureSettings,
   environment: Environment,
   clock: Clock,
-  silenceMs = defaultSilenceMs,
+  silenceMs?: number,
 ): Promise<AzureConnection> {
   const address = serviceAddress(settings);
   const agents = new StoreAgents(address, environment);
@@ -111,29 +107,24 @@ function transportPolicy(agents: StoreAgents): RequestPolicyFactory {
 }
 
 /** Cancels a request that makes no progress for `silenceMs`, or whose response is too large. */
-function limitPolicy(clock: Clock, silenceMs: number): RequestPolicyFactory {
+function limitPolicy(clock: Clock, silenceMs: number | undefined): RequestPolicyFactory {
   return {
     create: (next) => ({
       async sendRequest(request) {
-        const limit = new AbortController();
-        const watch = () => clock.after(silenceMs, () => limit.abort());
-        let timer = watch();
+        const silence = new SilenceTimer(clock, silenceMs);
+        const size = new AbortController();
         const stop = request.abortSignal as AbortSignal | undefined;
-        request.abortSignal = stop ? AbortSignal.any([stop, limit.signal]) : limit.signal;
-        const restart = () => {
-          timer.cancel();
-          timer = watch();
-        };
+        request.abortSignal = AbortSignal.any([...(stop ? [stop] : []), silence.signal, size.signal]);
         let isReturned = false;
         let isTooLarge = false;
-        request.onUploadProgress = restart;
+        request.onUploadProgress = () => silence.restart();
         request.onDownloadProgress = ({ loadedBytes }) => {
           // The SDK returns a streamed response as soon as the response begins. From then on, the code that reads the
           // stream enforces its own limits.
           if (isReturned) return;
           isTooLarge = loadedBytes > maxResponseBytes;
-          if (isTooLarge) limit.abort();
-          restart();
+          if (isTooLarge) size.abort();
+          silence.restart();
         };
         try {
           return await next.sendRequest(request);
@@ -141,7 +132,7 @@ function limitPolicy(clock: Clock, silenceMs: number): RequestPolicyFactory {
           throw isTooLarge ? responseTooLarge() : cause;
         } finally {
           isReturned = true;
-          timer.cancel();
+          silence.stop();
         }
       },
     }),

@@ -3,6 +3,7 @@ import type { BlobItem, BlobRequestConditions, BlockBlobClient } from '@azure/st
 import { inPieces } from '../store/body-pieces.ts';
 import type { LeftoverChoice } from '../store/destination.ts';
 import { ObjectStore, type ObjectStoreOptions } from '../store/object-store.ts';
+import { SilenceTimer } from '../store/silence-timer.ts';
 import { type AzureConnection, connect } from './azure-client.ts';
 import { azureErrors, isBlobAbsent, isBlobLocked } from './azure-error.ts';
 import { type AzureSettings, checkAzureSettings, serviceAddress } from './azure-settings.ts';
@@ -15,8 +16,6 @@ const maxRetryRequests = 4;
  * `maxResponseBytes`.
  */
 const pageSize = 1_000;
-/** Maximum time in ms between two chunks of a download. */
-const silenceTimeoutMs = 60_000;
 
 export class AzureDestination extends ObjectStore<AzureSettings> {
   readonly #connection: AzureConnection;
@@ -41,21 +40,19 @@ export class AzureDestination extends ObjectStore<AzureSettings> {
    */
   async *stream(name: string): AsyncIterable<Uint8Array> {
     const blob = this.#blob(name);
-    const silence = new AbortController();
-    const watch = () => this.options.clock.after(silenceTimeoutMs, () => silence.abort());
-    let timer = watch();
+    const silence = new SilenceTimer(this.options.clock);
     try {
       const options = { maxRetryRequests, abortSignal: silence.signal };
       const { readableStreamBody } = await blob.download(0, undefined, options);
       for await (const chunk of (readableStreamBody ?? []) as AsyncIterable<Uint8Array>) {
-        timer.cancel();
+        silence.stop();
         yield chunk;
-        timer = watch();
+        silence.restart();
       }
     } catch (cause) {
       throw this.error('read', name, cause);
     } finally {
-      timer.cancel();
+      silence.stop();
     }
   }
 

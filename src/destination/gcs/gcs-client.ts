@@ -12,6 +12,7 @@ import { doubledMs } from '../../base/retry-delay.ts';
 import { withoutTrailingSlashes } from '../../base/trailing-slashes.ts';
 import { inPieces } from '../store/body-pieces.ts';
 import { readResponse } from '../store/read-object.ts';
+import { defaultSilenceMs } from '../store/silence-timer.ts';
 import { maxConnections, storeProxy } from '../store/store-endpoint.ts';
 import { gcsErrorOf, isTransient, tokenError } from './gcs-error.ts';
 import { defaultEndpoint, type GcsSettings } from './gcs-settings.ts';
@@ -21,11 +22,6 @@ import { type AuthorizationHeaders, authorizationOf } from './gcs-tokens.ts';
 const maxTries = 3;
 const firstRetryMs = 500;
 const defaultConnectTimeoutMs = 5_000;
-/**
- * Maximum time in ms for which a request may make no progress. The total time of a request has no limit, because a
- * large upload over a slow network can take minutes.
- */
-const defaultSilenceMs = 60_000;
 /** Maximum time in ms to get a token, including retries. */
 const tokenTimeoutMs = 60_000;
 /** HTTP status with which the store asks for the next chunk of an upload. */

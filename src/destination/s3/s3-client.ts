@@ -2,6 +2,7 @@
 import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
 import type { Environment } from '../../base/proxy-environment.ts';
 import { readResponse } from '../store/read-object.ts';
+import { defaultSilenceMs } from '../store/silence-timer.ts';
 import { StoreAgents } from '../store/store-agents.ts';
 import type { S3Settings } from './s3-settings.ts';
 
@@ -9,11 +10,6 @@ const defaultRegion = 'us-east-1';
 /** Maximum number of attempts per request. With this limit, an unavailable store is reported within four minutes. */
 const maxAttempts = 3;
 const connectTimeoutMs = 5_000;
-/**
- * Maximum time in ms without data on a connection while a request is running. The total time of a request has no limit,
- * because a large upload over a slow network can take minutes.
- */
-const defaultSilenceMs = 60_000;
 
 const silent = () => {};
 
