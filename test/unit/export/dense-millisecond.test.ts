@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { FaultScenario, Scenario } from '../../../simulator/scenario/scenario.ts';
 import type { Message } from '../../../simulator/test/row-data.ts';
 import { SearchJobs } from '../../../src/service/jobs/search-jobs.ts';
-import { hour, inPlaceOfTenth, SearchWorld, type SearchWorldOptions } from './search-world.ts';
+import { hour, inPlaceOfTenth, lateError, SearchWorld, type SearchWorldOptions } from './search-world.ts';
 
 const digits = '0123456789';
 const denseMs = hour.fromMs + 1_000;
@@ -204,14 +204,7 @@ describe('a dense millisecond', () => {
   test('is searched again after an error that one of its searches reports while rows are read (E5)', async () => {
     const queries = ['*4"'];
     const slow = { kind: 'delay', delay: '20s', operations: ['listMessages'], queries } as const;
-    const late = {
-      kind: 'pendingError',
-      message: 'a shard is away',
-      operations: ['getJob'],
-      queries,
-      nth: [2],
-    } as const;
-    const world = worldOf(100, { slow, late });
+    const world = worldOf(100, { slow, late: lateError(queries) });
     expect(await world.search(millisecond)).toMatchObject({
       ...{ kind: 'again', isFailure: true },
       message: expect.stringContaining('a shard is away') as string,

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { hourMs } from '../../../src/base/time-units.ts';
 import type { SearchJobs } from '../../../src/service/jobs/search-jobs.ts';
 import { plainOutput } from '../../support/export-definition.ts';
-import { evenly, hour, inPlaceOfTenth, SearchWorld, startMs } from './search-world.ts';
+import { evenly, hour, inPlaceOfTenth, lateError, SearchWorld, startMs } from './search-world.ts';
 
 describe('a whole interval', () => {
   test('is committed with four requests: creation, status, page and deletion (E3, E6)', async () => {
@@ -127,8 +127,7 @@ describe('a search with errors, or with a lost status response (E5)', () => {
 
   test('is repeated when its search job reports errors while its page is read', async () => {
     const slow = { kind: 'delay', delay: '20s', operations: ['listMessages'] } as const;
-    const error = { kind: 'pendingError', message: 'a shard is away', operations: ['getJob'], nth: [2] } as const;
-    const world = new SearchWorld({ scenario: { faults: { slow, error } } });
+    const world = new SearchWorld({ scenario: { faults: { slow, error: lateError() } } });
     expect(await world.search()).toMatchObject({
       kind: 'again',
       message: expect.stringContaining('a shard is away') as string,
@@ -137,16 +136,9 @@ describe('a search with errors, or with a lost status response (E5)', () => {
   });
 
   test('is repeated when the aggregation reports errors while its records are read', async () => {
-    const queries = ['*| count'];
     const slow = { kind: 'delay', delay: '20s', operations: ['listRecords'] } as const;
     // The slow read leaves time for a second status request, which reports an error.
-    const error = {
-      kind: 'pendingError',
-      message: 'a shard is away',
-      operations: ['getJob'],
-      queries,
-      nth: [2],
-    } as const;
+    const error = lateError(['*| count']);
     const world = new SearchWorld({ scenario: { faults: { lost, slow, error } } });
     expect(await world.search()).toMatchObject({
       kind: 'again',

@@ -40,6 +40,15 @@ export function evenly(count: number): Message[] {
 /** Request for an export of the hour before the test starts. */
 export const hourRequest = exportRequest({ timeRange: { from: `${hour.fromMs}`, to: `${hour.toMs}` } });
 
+/**
+ * Fault with which the second status request of each search reports an error.
+ * @param queries wildcard patterns of the searches; undefined means all searches
+ */
+export function lateError(queries?: readonly string[]) {
+  const fault = { kind: 'pendingError', message: 'a shard is away', operations: ['getJob'], nth: [2] } as const;
+  return queries === undefined ? fault : { ...fault, queries };
+}
+
 type StartOfSearch = Partial<Pick<SearchTools, 'onProgress'>> & {
   readonly opened?: OpenedJob;
   readonly failedBefore?: number;
