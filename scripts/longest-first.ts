@@ -21,12 +21,13 @@ const longest = [
   'test/cluster/chart.test.ts',
   'test/e2e/directory-run.test.ts',
   'test/e2e/crash.test.ts',
+  'test/integration/destination/store-silence.test.ts',
+  'test/integration/service/client-over-tls.test.ts',
   'test/integration/export/lies/lies.test.ts',
   'test/integration/host/directory/directory-damage.test.ts',
   'test/integration/policy/rule-histories.test.ts',
   'test/integration/export/export-run.test.ts',
   'test/integration/schedule/schedule-cost.test.ts',
-  'test/integration/policy/message-analysis-kills.test.ts',
 ];
 
 export class LongestFirst extends BaseSequencer {

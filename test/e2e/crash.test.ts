@@ -6,7 +6,6 @@ vi.setConfig({ maxConcurrency: 100 });
 
 testCrashes([
   [laggingList, ['service.createTask:after:1', 'service.createTask:before:1', 'ledger.write:after:1']],
-  [failingUpgrades, ['service.getTask:before:1', 'service.getTask:after:1']],
   [failingUpgrades, ['service.getTask:after:1>ledger.write:after:1']],
 ]);
 

@@ -21,7 +21,13 @@ import { promisify } from 'node:util';
 import { extract } from 'tar';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { filesBelow } from '../../scripts/release/archive.ts';
-import { withProgram, writeImageLayer, writeNpmPackage, writeTarball } from '../../scripts/release/artifacts.ts';
+import {
+  type ProgramFolder,
+  withProgram,
+  writeImageLayer,
+  writeNpmPackage,
+  writeTarball,
+} from '../../scripts/release/artifacts.ts';
 import { renderBillOfMaterials } from '../../scripts/release/bill-of-materials.ts';
 import type { BundledPackage } from '../../scripts/release/bundled-packages.ts';
 import { runtimes } from '../../scripts/release/node-runtime.ts';
@@ -47,12 +53,14 @@ const sums: string[][] = [];
 
 beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'logfleet-package-e2e-'));
-  const [npmPackage = ''] = await writeArchives('first');
+  let file = '';
+  const node = { program: process.execPath, license: join(root, 'LICENSE') };
+  const [npmPackage = ''] = await writeArchives('first', (program) => {
+    file = writeTarball(program, 'linux-x64', node, directory);
+  });
   mkdirSync(join(directory, 'npm'));
   await run('npm', ['install', '--offline', '--loglevel=error', npmPackage], { cwd: join(directory, 'npm') });
   launcher = join(directory, 'npm/node_modules/logfleet/bin/logfleet.js');
-  const node = { program: process.execPath, license: join(root, 'LICENSE') };
-  const file = await withProgram(mtime, async (program) => writeTarball(program, 'linux-x64', node, directory));
   tarball = await extracted(file, 'tarball');
 });
 afterAll(async () => {
@@ -60,11 +68,13 @@ afterAll(async () => {
   await stopStores();
 });
 
-async function writeArchives(name: string): Promise<readonly string[]> {
+/** Builds logfleet, writes the npm package and the image layer, and returns their paths. `writeMore` can write more. */
+async function writeArchives(name: string, writeMore?: (program: ProgramFolder) => void): Promise<readonly string[]> {
   const out = join(directory, name);
   mkdirSync(out);
   const files = await withProgram(mtime, async (program) => {
     packages = program.packages;
+    writeMore?.(program);
     return [writeNpmPackage(program, out), writeImageLayer(program, out)];
   });
   sums.push(files.map((file) => createHash('sha256').update(readFileSync(file)).digest('hex')));

@@ -23,6 +23,7 @@ testCrashes([
   [none, ['service.createTask:after:5', 'service.listCollectors:before:1']],
   [none, ['service.createTask:after:5', 'service.listCollectors:after:1']],
   [none, ['service.createTask:after:1>status.write:after:1']],
+  [failingUpgrades, ['service.getTask:before:1', 'service.getTask:after:1']],
   [failingUpgrades, ['service.getTask:after:1>ledger.write:before:1']],
 ]);
 

@@ -180,7 +180,7 @@ export function describeDestination({ make, url, unseenBytes }: StoreKind): void
   });
 
   test('a process that is killed while it writes leaves only complete objects (E3)', async () => {
-    for (const lines of [1, 2, 3, 5, 8]) {
+    for (const lines of [1, 3, 8]) {
       await using child = new Child(place.data, { kind: 'churn', folder: `commits/${lines}`, bytes: 300_000 });
       for (let line = 0; line < lines; line++) await child.line();
       await child.kill();

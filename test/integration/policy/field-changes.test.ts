@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
+import { shareOf } from '../../support/random-runs.ts';
 import { policiesPath, World } from '../../support/world.ts';
 import { type BackedUpFields, patchTo } from './backup.ts';
 
@@ -203,40 +204,43 @@ describe.each([
   ['changed and changed back', changes],
   ['changed in parts and changed back', parts],
 ])('%s during a rollout:', (_, table) => {
-  test.each(Object.entries(table))('%s', async (_name, { to, meanwhile = 'goes on', atMost = 20, retargets }) => {
-    const { world, status, tasks, at, write } = rollout();
-    world.start();
-    expect(await world.until(() => tasks().length >= 6, 3 * hourMs)).toBe(true);
-    const canaries = new Set(
-      tasks()
-        .slice(0, 2)
-        .map(({ collectorId }) => collectorId),
-    );
+  test.each(shareOf(Object.entries(table), 2, 0))(
+    '%s',
+    async (_name, { to, meanwhile = 'goes on', atMost = 20, retargets }) => {
+      const { world, status, tasks, at, write } = rollout();
+      world.start();
+      expect(await world.until(() => tasks().length >= 6, 3 * hourMs)).toBe(true);
+      const canaries = new Set(
+        tasks()
+          .slice(0, 2)
+          .map(({ collectorId }) => collectorId),
+      );
 
-    write(to);
-    await world.clock.advance(30_000);
-    const count = tasks().length;
-    await world.clock.advance(15 * minuteMs);
-    expect(tasks().length > count ? 'goes on' : 'stands').toBe(meanwhile);
-    expect(tasks().length - count).toBeLessThanOrEqual(atMost);
+      write(to);
+      await world.clock.advance(30_000);
+      const count = tasks().length;
+      await world.clock.advance(15 * minuteMs);
+      expect(tasks().length > count ? 'goes on' : 'stands').toBe(meanwhile);
+      expect(tasks().length - count).toBeLessThanOrEqual(atMost);
 
-    write({});
-    expect(
-      await world.until(() => at(target) === 20 && world.ready('production')?.status === 'True', 12 * hourMs),
-    ).toBe(true);
-    expect(status()?.versions).toEqual([{ version: target, count: 20 }]);
-    if (retargets) {
-      expect(status()?.history?.map(({ outcome }) => outcome)).toEqual(['Completed', 'Superseded', 'Superseded']);
-      return;
-    }
-    expect(status()?.history).toMatchObject([{ id: `1-${target}`, outcome: 'Completed', failed: 0 }]);
-    expect(tasks()).toHaveLength(20);
-    expect(new Set(tasks().map(({ collectorId }) => collectorId)).size).toBe(20);
-    // The change must not move a collector to another stage.
-    for (const { state, members } of status()?.stages ?? [])
-      expect([state, members > 0]).toEqual(members > 0 ? ['Completed', true] : [state, false]);
-    expect(status()?.stages?.[0]?.members).toBe(canaries.size);
-  });
+      write({});
+      expect(
+        await world.until(() => at(target) === 20 && world.ready('production')?.status === 'True', 12 * hourMs),
+      ).toBe(true);
+      expect(status()?.versions).toEqual([{ version: target, count: 20 }]);
+      if (retargets) {
+        expect(status()?.history?.map(({ outcome }) => outcome)).toEqual(['Completed', 'Superseded', 'Superseded']);
+        return;
+      }
+      expect(status()?.history).toMatchObject([{ id: `1-${target}`, outcome: 'Completed', failed: 0 }]);
+      expect(tasks()).toHaveLength(20);
+      expect(new Set(tasks().map(({ collectorId }) => collectorId)).size).toBe(20);
+      // The change must not move a collector to another stage.
+      for (const { state, members } of status()?.stages ?? [])
+        expect([state, members > 0]).toEqual(members > 0 ? ['Completed', true] : [state, false]);
+      expect(status()?.stages?.[0]?.members).toBe(canaries.size);
+    },
+  );
 });
 
 interface FieldSchema {

@@ -1,9 +1,9 @@
 /** Kills the process before and after each request of a message analysis. The next process must finish the analysis. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { afterEach, expect, test } from 'vitest';
-import type { BoundaryMessage } from '../../../src/base/boundary.ts';
-import { hourMs } from '../../../src/base/time-units.ts';
-import { analyzed } from './analyzed-world.ts';
+import type { BoundaryMessage } from '../../src/base/boundary.ts';
+import { hourMs } from '../../src/base/time-units.ts';
+import { analyzed } from '../integration/policy/analyzed-world.ts';
 
 const channel = 'logfleet:boundary';
 const rollback = { failurePolicy: { action: 'Rollback' }, allowDowngrade: true };
