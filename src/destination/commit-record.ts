@@ -54,7 +54,7 @@ export type CountSource = Stored<typeof countSource>;
 
 /** Total size and time range of the written messages (E6). */
 export const messageFigures = {
-  /** Sum of the message sizes (`_size`) in bytes. Absent if any message has no size. */
+  /** Sum of the message sizes (`_size`) in bytes. Absent if any message has no size, or if too large to be exact. */
   bytes: optional(integer()),
   /** Smallest and largest `_messagetime` in ms since the epoch. Absent if no message was written. */
   oldestMs: optional(timestampMs),
@@ -73,7 +73,7 @@ export function sumOfFigures(all: readonly MessageFigures[]): MessageFigures {
     newest = Math.max(newest, newestMs);
   }
   return {
-    ...(Number.isNaN(bytes) ? {} : { bytes }),
+    ...(Number.isSafeInteger(bytes) ? { bytes } : {}),
     ...(Number.isFinite(oldest) ? { oldestMs: oldest, newestMs: newest } : {}),
   };
 }

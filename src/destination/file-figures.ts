@@ -44,7 +44,7 @@ export class FigureSum {
     const { oldestMs, newestMs } = sumOfFigures(slices);
     const hasTimes = this.#hasTimes && oldestMs !== undefined && newestMs !== undefined;
     return {
-      ...(Number.isNaN(this.#bytes) ? {} : { bytes: this.#bytes }),
+      ...(Number.isSafeInteger(this.#bytes) ? { bytes: this.#bytes } : {}),
       ...(hasTimes ? { oldestMs, newestMs } : {}),
       ...(this.#hasTimes ? { slices } : {}),
     };

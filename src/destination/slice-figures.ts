@@ -13,7 +13,7 @@ const sliceFigures = object({
   /** Start of the time slice in ms since the epoch. */
   fromMs: timestampMs,
   rows: integer(1),
-  /** Sum of the message sizes (`_size`) in bytes. Absent if any message has no size. */
+  /** Sum of the message sizes (`_size`) in bytes. Absent if any message has no size, or if too large to be exact. */
   bytes: optional(integer()),
   /** Times (`_messagetime`) of the first and last message in ms since the epoch. */
   oldestMs: timestampMs,
@@ -115,7 +115,7 @@ class SliceSum {
     return {
       fromMs: this.#fromMs,
       rows: this.#rows,
-      ...(Number.isNaN(this.#bytes) ? {} : { bytes: this.#bytes }),
+      ...(Number.isSafeInteger(this.#bytes) ? { bytes: this.#bytes } : {}),
       ...{ oldestMs: this.#oldestMs, newestMs: this.#newestMs },
       ...(Number.isSafeInteger(this.#offsetsMs) ? { offsetsMs: this.#offsetsMs } : {}),
     };

@@ -463,5 +463,5 @@ export function confirmedOf(
 function sumOfConfirmed(confirmed: readonly ConfirmedMessage[]): RepeatedRows {
   const rows = confirmed.reduce((sum, each) => sum + each.rows, 0);
   const bytes = confirmed.reduce((sum, each) => sum + (each.bytes ?? Number.NaN), 0);
-  return { rows, ...(Number.isNaN(bytes) ? {} : { bytes }) };
+  return { rows, ...(Number.isSafeInteger(bytes) ? { bytes } : {}) };
 }
