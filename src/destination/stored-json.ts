@@ -6,6 +6,7 @@ import { canonicalLines } from '../base/canonical-text.ts';
 import type { LogfleetError } from '../base/errors.ts';
 import { isRecord, type JsonObject } from '../base/record.ts';
 import { shortened } from '../base/short-text.ts';
+import { latestDateMs } from '../base/time-units.ts';
 import { type Destination, largestObjectBytes } from './store/destination.ts';
 import { destinationError, disappeared, tooLarge } from './store/destination-error.ts';
 
@@ -52,8 +53,6 @@ interface StoredKindOptions<T> {
 
 /** Version of the JSON format of all stored objects. */
 const formVersion = 1;
-/** Latest time that a `Date` can represent. */
-const latestMs = 8.64e15;
 const maxShownLength = 60;
 
 export class StoredKind<T extends object> {
@@ -188,7 +187,7 @@ function value<T>(expected: string, isExpected: (value: unknown) => boolean): De
 }
 
 function isTime(value: unknown): value is number {
-  return Number.isSafeInteger(value) && Math.abs(Number(value)) <= latestMs;
+  return Number.isSafeInteger(value) && Math.abs(Number(value)) <= latestDateMs;
 }
 
 function required<T>(place: ValuePlace, value: unknown, decode: Decoder<T>): T {

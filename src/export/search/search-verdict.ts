@@ -175,13 +175,8 @@ function judgeStrays(run: SearchFacts, figures: RowFigures): Verdict {
   const { strayMs = run.interval.toMs } = figures;
   const count = countOutside(run, figures);
   const time = run.byReceiptTime ? 'receipt times' : 'message times';
-  const problem = `${count} of ${figures.received} rows have ${time} outside the interval, for example ${timeText(strayMs)}`;
+  const problem = `${count} of ${figures.received} rows have ${time} outside the interval, for example ${isoText(strayMs)}`;
   return again(run, 'RowsOutside', recordOf(run, figures, run.interval.fromMs), problem);
-}
-
-function timeText(ms: number): string {
-  const date = new Date(ms);
-  return Number.isNaN(date.valueOf()) ? `${ms} ms` : date.toISOString();
 }
 
 function cutOfRun(run: SearchFacts): Cut {

@@ -3,6 +3,7 @@
  * names in upper or lower case, and it writes all values as strings. A row without a valid time or id is an error (E9).
  */
 import { char } from '../../base/json-bytes.ts';
+import { latestDateMs } from '../../base/time-units.ts';
 import type { JsonKind } from '../json/json-reader.ts';
 
 export interface PageRow {
@@ -141,17 +142,24 @@ export class RowFields {
 /** Matches a number. A computed number can have an exponent, as in `1.788E12`. */
 const numberForm = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
+/** Reads a field as a time. Returns undefined for other values, and for times that a `Date` cannot represent. */
 function readInstant(field: FieldValue, bytes: Buffer, row: number): number | undefined {
+  const instantMs = readWhole(field, bytes, row);
+  return instantMs !== undefined && Math.abs(instantMs) <= latestDateMs ? instantMs : undefined;
+}
+
+/** Reads a field as an integer. Returns undefined for other values. */
+function readWhole(field: FieldValue, bytes: Buffer, row: number): number | undefined {
   const plain = field.kind === 'string' ? readDigits(bytes, row + field.start + 1, row + field.end - 1) : -1;
   if (plain >= 0) return plain;
   const text = field.text(bytes, row);
-  const instantMs = text !== undefined && numberForm.test(text) ? Number(text) : Number.NaN;
-  return Number.isSafeInteger(instantMs) ? instantMs : undefined;
+  const whole = text !== undefined && numberForm.test(text) ? Number(text) : Number.NaN;
+  return Number.isSafeInteger(whole) ? whole : undefined;
 }
 
 /** Reads a field as an integer of at least 0. Returns undefined for other values. */
 function readAmount(field: FieldValue, bytes: Buffer, row: number): number | undefined {
-  const amount = readInstant(field, bytes, row);
+  const amount = readWhole(field, bytes, row);
   return amount !== undefined && amount >= 0 ? amount : undefined;
 }
 

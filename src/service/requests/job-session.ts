@@ -5,6 +5,7 @@
  */
 import { Cookie, CookieJar } from 'tough-cookie';
 import type { Clock } from '../../base/clock.ts';
+import { latestDateMs } from '../../base/time-units.ts';
 import { type MissingJob, missingJob, type NoSuchJob } from './missing-job.ts';
 import type { ServiceAddress } from './service-address.ts';
 
@@ -107,9 +108,6 @@ export class CookieStore {
   }
 }
 
-/** Latest time that a `Date` can represent. */
-const latestMs = 8_640_000_000_000_000;
-
 /**
  * Replaces `Max-Age` with a fixed time, because the cookie library counts `Max-Age` from the cookie's last use instead
  * of its arrival.
@@ -120,5 +118,7 @@ function endAtFixedTime(cookie: Cookie, nowMs: number): void {
   cookie.maxAge = null;
   if (maxAge === 'Infinity') cookie.expires = 'Infinity';
   else
-    cookie.expires = new Date(typeof maxAge === 'number' && maxAge > 0 ? Math.min(latestMs, nowMs + maxAge * 1000) : 0);
+    cookie.expires = new Date(
+      typeof maxAge === 'number' && maxAge > 0 ? Math.min(latestDateMs, nowMs + maxAge * 1000) : 0,
+    );
 }

@@ -142,7 +142,8 @@ export const mutants: readonly ScannerMutant[] = [
     ['ids with more than 64 bits are accepted', 'return order <= 0;', 'return true;'],
     ['the minimum id is the negated maximum', 'isNegative ? smallest : largest', 'largest'],
     ['ids may have letters', 'byte < char.zero || byte > char.nine', 'byte < char.zero'],
-    ['times may be inexact', 'Number.isSafeInteger(instantMs)', 'Number.isInteger(instantMs)'],
+    ['sizes may be inexact', 'Number.isSafeInteger(whole)', 'Number.isInteger(whole)'],
+    ['times may be later than any date', ' && Math.abs(instantMs) <= latestDateMs', ''],
     ['times with more than 15 digits are rounded', 'const maxDigits = 15;', 'const maxDigits = 25;'],
     ['an empty time is zero', 'end - start > maxDigits || end === start', 'end - start > maxDigits'],
     [

@@ -109,6 +109,7 @@ function drawTime(chance: Chance): string {
         '5 ',
         '0x5',
         '1e3',
+        '8640000000000001',
         '9007199254740993',
       ]);
   return drawNumeric(chance, written);

@@ -204,13 +204,18 @@ function textOf(node: TreeNode | undefined): string {
 }
 
 function instantOf(node: TreeNode | undefined): number | undefined {
+  const wholeMs = wholeOf(node);
+  return wholeMs === undefined || Number.isNaN(new Date(wholeMs).valueOf()) ? undefined : wholeMs;
+}
+
+function wholeOf(node: TreeNode | undefined): number | undefined {
   const text = textOf(node);
   if (!/^-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?$/.test(text)) return undefined;
   return Number.isSafeInteger(Number(text)) ? Number(text) : undefined;
 }
 
 function amountOf(node: TreeNode | undefined): number | undefined {
-  const amount = instantOf(node);
+  const amount = wholeOf(node);
   return amount !== undefined && amount >= 0 ? amount : undefined;
 }
 

@@ -88,11 +88,6 @@ describe('a whole interval', () => {
       { kind: 'incomplete', reason: 'RowsOutside' },
     ],
     [
-      'is searched again when rows have an impossible time',
-      run({ jobCount: 11, isReadAgain: true, figures: figures({ outside: 1, strayMs: 9e15 }) }),
-      { kind: 'searchAgain' },
-    ],
-    [
       'is read again when a page repeats rows of a short page (E9)',
       run({ jobCount: 11, figures: figures({ duplicates: 1, overlapping: 1 }) }),
       { kind: 'read', anyOrder: false },

@@ -162,6 +162,7 @@ describe('E9: a row without a readable time or id', () => {
     ],
     ['null instead of a time', `"_messagetime":null,${id}`, start + 16, /_messagetime: .*found nothing/],
     ['a word instead of a time', `"_messagetime":"now",${id}`, start + 16, /_messagetime: .*found something else/],
+    ['a time after the last date', `"_messagetime":"8640000000000001",${id}`, start + 16, /_messagetime/],
     ['half a millisecond', `"_messagetime":"1.5",${id}`, start + 16, /_messagetime/],
     ['a time that a double cannot represent', `"_messagetime":"9007199254740993",${id}`, start + 16, /_messagetime/],
     ['no id', time, start + time.length + 1, /expected a field named _messageid, found none/],
