@@ -64,7 +64,7 @@ class NdjsonReader implements TextReader {
   #line(line: Buffer): void {
     const row = JSON.parse(line.toString()) as JsonObject;
     const names = Object.keys(row);
-    this.#sum.take((name) => row[name] ?? row[names.find((each) => each.toLowerCase() === name) ?? name]);
+    this.#sum.take((name) => row[names.findLast((each) => each.toLowerCase() === name) ?? name]);
     this.#rows++;
   }
 }

@@ -2,7 +2,8 @@
  * Finds the values of the columns in a row without parsing the whole row. Most rows have the same field names in the
  * same order, so each name is first compared with the name at the same place in the previous row.
  *
- * If a row contains a name twice, the last value is used, as in JSON.parse.
+ * If a row contains a name twice, the last value is used, as in JSON.parse. If the two names are spelled differently,
+ * such as `_size` and `_Size`, the first value becomes a field without a column.
  */
 import { char, occursAt, plainEnd } from '../base/json-bytes.ts';
 import { foldedName } from './columns.ts';
@@ -94,10 +95,12 @@ export class RowColumns {
     const start = tokenStart(bytes, colon + 1);
     const valueEnd = this.#skipValue(start, end);
     const { column } = name;
-    if (column < 0 || (this.kinds[column] !== valueKind.absent && this.#filledBy[column] !== name)) {
+    if (column < 0) {
       this.others.push(at, valueEnd);
       return valueEnd;
     }
+    const isOther = this.kinds[column] !== valueKind.absent && this.#filledBy[column] !== name;
+    if (isOther) this.others.push(this.nameStarts[column] as number, this.ends[column] as number);
     this.#filledBy[column] = name;
     this.kinds[column] = this.#kind;
     this.starts[column] = start;

@@ -32,4 +32,18 @@ describe.each([
     expect(recomputed).toEqual(['oldestMs', 'newestMs']);
     expect(manifest.intervals[0]?.figures).not.toHaveProperty('bytes');
   });
+
+  test('the last of two spellings of a field counts', async () => {
+    const { differences, recomputed, manifest } = await verified(output, [
+      { _size: '5', _Size: '70' },
+      { _messageTime: String(hour.fromMs + 900) },
+    ]);
+    expect(differences).toEqual([]);
+    expect(recomputed).toEqual(['bytes', 'oldestMs', 'newestMs']);
+    expect(manifest.intervals[0]?.figures).toEqual({
+      bytes: 70 + 'message'.length,
+      oldestMs: hour.fromMs,
+      newestMs: hour.fromMs + 900,
+    });
+  });
 });

@@ -163,9 +163,13 @@ export function sorted(
   const others: [string, unknown][] = [];
   for (const [name, value] of members) {
     const column = columnOf(name);
-    const isTaken = column !== undefined && (filled.get(column)?.by ?? name) !== name;
-    if (column === undefined || isTaken) others.push([name, value]);
-    else filled.set(column, { by: name, value });
+    if (column === undefined) {
+      others.push([name, value]);
+      continue;
+    }
+    const before = filled.get(column);
+    if (before && before.by !== name) others.push([before.by, before.value]);
+    filled.set(column, { by: name, value });
   }
   return { values: new Map([...filled].map(([column, { value }]) => [column, value])), others };
 }
