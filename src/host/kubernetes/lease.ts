@@ -19,7 +19,7 @@
  */
 import { sameValue } from '../../base/canonical-text.ts';
 import { elapsedMs, type Instant, instant, sleep, type Timer } from '../../base/clock.ts';
-import { asLogfleetError } from '../../base/errors.ts';
+import { asLogfleetError, type LogfleetError } from '../../base/errors.ts';
 import { Listeners } from '../../base/listeners.ts';
 import type { Ports } from '../../base/ports.ts';
 import { randomHex } from '../../base/random.ts';
@@ -99,6 +99,8 @@ export class LeaseElection implements Leadership {
    * name this process as the leader.
    */
   #wrote = false;
+  /** True if a warning was logged since this process last read or wrote the Lease. */
+  #warned = false;
   #term = 0;
   #forced = false;
   #steppedAtMs: number;
@@ -151,7 +153,7 @@ export class LeaseElection implements Leadership {
   }
 
   async #run(): Promise<void> {
-    const { clock, random, log } = this.#options;
+    const { clock, random } = this.#options;
     const { signal } = this.#ended;
     while (!signal.aborted) {
       this.#steppedAtMs = clock.monotonic();
@@ -159,14 +161,27 @@ export class LeaseElection implements Leadership {
       let pauseMs = retryPeriodMs;
       try {
         await this.#step(signal);
+        this.#warned = false;
       } catch (error) {
         if (signal.aborted) return;
         this.#stored = undefined;
-        log.debug('the Lease could not be read or written', { error: asLogfleetError(error) });
+        this.#logFailure(asLogfleetError(error));
         if (this.#renewedAt !== undefined) pauseMs = hurriedRetryMs;
       }
       await sleep(clock, pauseMs * (0.9 + 0.2 * random.next()), signal).catch(() => undefined);
     }
+  }
+
+  /**
+   * Logs that the Lease could not be read or written. Of several failures in a row, only the first is a warning. A
+   * conflict is not a warning, because another process then holds the Lease.
+   */
+  #logFailure(error: LogfleetError): void {
+    const isWarning = !this.#warned && error.code !== 'host.conflict';
+    const { log, namespace, name } = this.#options;
+    const message = 'the Lease could not be read or written, and no process can lead without it; logfleet will retry';
+    log[isWarning ? 'warn' : 'debug'](message, { namespace, name, error });
+    this.#warned ||= isWarning;
   }
 
   /** Reads the Lease, and writes it if this process is allowed to lead. */

@@ -11,6 +11,7 @@ import {
 } from '../../../../src/host/kubernetes/lease.ts';
 import type { MemoryApiClient } from '../../../support/memory-api-server.ts';
 import { ProcessClock, ProcessGate } from '../../../support/process-gate.ts';
+import { RecordingLogger } from '../../../support/recording-logger.ts';
 import { createWorld, type KubernetesWorld, surroundings } from './world.ts';
 
 const namespace = 'logfleet-system';
@@ -26,11 +27,13 @@ class LeaseCandidate {
   readonly clock: ProcessClock;
   readonly election: LeaseElection;
 
+  readonly log = new RecordingLogger();
+
   constructor(world: KubernetesWorld, name: string, seed: number) {
     const gate = new ProcessGate();
     this.api = world.server.client(name, gate);
     this.clock = new ProcessClock(world.clock, gate);
-    const around = { ...surroundings(world, this.clock), random: seededRandom(seed) };
+    const around = { ...surroundings(world, this.clock), random: seededRandom(seed), log: this.log };
     const client = new ApiClient({ ...around, api: this.api });
     this.election = new LeaseElection({
       ...around,
@@ -334,6 +337,27 @@ test('a renewal without a response fails early enough for two more attempts', as
   expect(stalls).toBeLessThan(0);
   expect(first.election.term()).toBe(1);
   expect(first.election.isLeader()).toBe(true);
+});
+
+test('each period without access to the lease is logged as one warning', async () => {
+  const { world, second } = await pair();
+  const warned = () => second.log.lines.filter(({ level }) => level === 'warn').map(({ fields }) => fields);
+  const forbidden = { namespace, name: 'operator', error: expect.objectContaining({ code: 'host.forbidden' }) };
+  for (const periods of [1, 2]) {
+    world.server.onRequest = () => ({ kind: 'status', status: 403, when: 'before' });
+    await world.clock.advance(10 * checkIntervalMs);
+    world.server.onRequest = () => undefined;
+    await world.clock.advance(10 * checkIntervalMs);
+    expect(warned()).toEqual(Array(periods).fill(forbidden));
+  }
+});
+
+test('a conflict with another writer of the lease is not logged as a warning', async () => {
+  const { world, first } = await pair();
+  first.log.lines.length = 0;
+  world.server.patch(path, { metadata: { annotations: { 'example.com/note': 'changed' } } });
+  await world.clock.advance(checkIntervalMs);
+  expect(first.log.lines).toMatchObject([{ level: 'debug', fields: { error: { code: 'host.conflict' } } }]);
 });
 
 test('a release during the first attempt leaves the lease without a holder', async () => {
