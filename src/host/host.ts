@@ -68,7 +68,7 @@ export interface LedgerShard {
 }
 
 /** Version of the format in which ledgers are written, as shown in a policy's status (U1). */
-export const ledgerFormat = 2;
+export const ledgerFormat = 4;
 
 /** Maximum size of a ledger object in bytes: half the size that an API server accepts (U1). */
 export const maxShardBytes = 512 * 1024;

@@ -4,10 +4,8 @@
  * running upgrade counts from the moment at which the ledger is read (U5).
  */
 import { failure, type LogfleetError } from '../../base/errors.ts';
-import { maxShardBytes } from '../../host/host.ts';
+import { ledgerFormat, maxShardBytes } from '../../host/host.ts';
 import { type Attempt, attemptStates, type Ending, type Entry, endingKinds, type LedgerHeader } from './ledger.ts';
-
-const formatVersion = 4;
 
 /**
  * Stored array that describes how an upgrade attempt ended: index of the kind of ending, end time in s, task id,
@@ -88,7 +86,7 @@ export function encodeHead(
   ended: Iterable<string>,
   forgotten: Iterable<string>,
 ): string {
-  const start = { format: formatVersion, header, ...numbers, forgotten: [...forgotten] };
+  const start = { format: ledgerFormat, header, ...numbers, forgotten: [...forgotten] };
   return `${JSON.stringify(start).slice(0, -1)},"ended":[${[...ended].join()}],"open":[${[...open].join()}]}`;
 }
 
@@ -97,7 +95,7 @@ export function encodeHead(
  * were encoded by `encodeEntry`.
  */
 export function encodeLog({ rolloutId, target }: LedgerHeader, shardWrites: number, ended: Iterable<string>): string {
-  const start = { format: formatVersion, rolloutId, shardWrites, target };
+  const start = { format: ledgerFormat, rolloutId, shardWrites, target };
   return `${JSON.stringify(start).slice(0, -1)},"ended":[${[...ended].join()}]}`;
 }
 
@@ -121,7 +119,7 @@ export function splitMembers(ids: readonly string[]): readonly (readonly string[
 }
 
 export function encodeMembers({ rolloutId }: LedgerHeader, shardWrites: number, members: readonly string[]): string {
-  return JSON.stringify({ format: formatVersion, rolloutId, shardWrites, members } satisfies MembersShard);
+  return JSON.stringify({ format: ledgerFormat, rolloutId, shardWrites, members } satisfies MembersShard);
 }
 
 /** Decodes a ledger object that contains collectors of a stage. Throws if the object is missing. */
@@ -190,13 +188,13 @@ function parse<T extends { readonly format: number }>(text: string): T {
   } catch (cause) {
     throw unreadable('a ledger object is not JSON', cause);
   }
-  if (parsed?.format === formatVersion) return parsed;
-  const isOlder = parsed?.format < formatVersion;
+  if (parsed?.format === ledgerFormat) return parsed;
+  const isOlder = parsed?.format < ledgerFormat;
   const remedy = isOlder
     ? 'Wait until no upgrade is running, and then delete the ledger. logfleet then begins a new rollout.'
     : undefined;
   throw unreadable(
-    `the ledger has format ${parsed?.format}, but this version of logfleet reads format ${formatVersion}`,
+    `the ledger has format ${parsed?.format}, but this version of logfleet reads format ${ledgerFormat}`,
     undefined,
     remedy,
   );

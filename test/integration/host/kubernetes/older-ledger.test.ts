@@ -1,11 +1,13 @@
 /** Tests a policy whose ledger was written by an older version of logfleet (U1). */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { minuteMs } from '../../../../src/base/time-units.ts';
 import { ledgersPath, policiesPath, World } from '../../../support/world.ts';
 
 const posts = ({ journal }: World) => journal.filter(({ method }) => method === 'POST').length;
 
-async function interruptedRollout() {
+async function runningRollout() {
   const world = new World({
     scenario: {
       builds: ['19.100-1', '19.150-1', '19.200-1'],
@@ -20,13 +22,28 @@ async function interruptedRollout() {
   expect(await world.until(() => posts(world) === 3, minuteMs)).toBe(true);
   await world.clock.advance(5_000);
   replica.kill();
-  const ledgers = world.api.store.objects('logfleet.dev/v1alpha1/ledgers');
-  for (const { metadata } of ledgers) world.api.remove(`${ledgersPath}/${metadata.name}`);
+  return world;
+}
+
+const ledgers = (world: World) => world.api.store.objects('logfleet.dev/v1alpha1/ledgers');
+
+async function interruptedRollout() {
+  const world = await runningRollout();
+  for (const { metadata } of ledgers(world)) world.api.remove(`${ledgersPath}/${metadata.name}`);
   return world;
 }
 
 const withoutFormat = (world: World) =>
   world.api.patch(`${policiesPath}/production/status`, { status: { ledgerFormat: null } });
+
+test('the status and docs/upgrade.md show the format of the stored ledger', async () => {
+  const world = await runningRollout();
+  const head = ledgers(world).find(({ metadata }) => metadata.name.endsWith('-head'));
+  const { format } = JSON.parse(String(head?.content));
+  expect(world.policy('production')?.status?.ledgerFormat).toBe(format);
+  const page = readFileSync(join(import.meta.dirname, '../../../../docs/upgrade.md'), 'utf8');
+  expect(page).toContain(`| ledgers of policies | ${format} |`);
+});
 
 test('a policy with a rollout of an older logfleet is stalled and starts nothing', async () => {
   const world = await interruptedRollout();
@@ -70,8 +87,7 @@ test('a policy starts after the older logfleet has ended its rollout', async () 
   const older = world.start();
   expect(await world.until(() => world.ready('production')?.status === 'True', 60 * minuteMs)).toBe(true);
   older.kill();
-  for (const { metadata } of world.api.store.objects('logfleet.dev/v1alpha1/ledgers'))
-    world.api.remove(`${ledgersPath}/${metadata.name}`);
+  for (const { metadata } of ledgers(world)) world.api.remove(`${ledgersPath}/${metadata.name}`);
   withoutFormat(world);
   world.start();
   expect(await world.until(() => world.policy('production')?.status?.ledgerFormat !== undefined, minuteMs)).toBe(true);
