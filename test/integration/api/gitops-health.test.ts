@@ -121,7 +121,7 @@ describe('the table of health states', () => {
     ['no condition Ready', policy([])],
   ])('%s: without a status', (_, looked) => {
     expect(argo(looked).status).toBe('Progressing');
-    expect(argo(looked).message).toMatch(/^Waiting for logfleet to look at/);
+    expect(argo(looked).message).toMatch(/^Waiting until logfleet has processed /);
     expect(fluxVerdict(looked)).toBe('inProgress');
   });
 
@@ -178,7 +178,7 @@ describe('the table of health states of exports', () => {
     ['no condition Ready', exportWith([])],
   ])('%s: without a status', (_, looked) => {
     expect(argo(looked).status).toBe('Progressing');
-    expect(argo(looked).message).toMatch(/^Waiting for logfleet to look at/);
+    expect(argo(looked).message).toMatch(/^Waiting until logfleet has processed /);
     expect(fluxVerdict(looked)).toBe('inProgress');
   });
 });
