@@ -129,9 +129,12 @@ function withoutDefault({ description = '', default: value }: StructuralSchema):
 }
 
 function typeOf(schema: StructuralSchema): string {
-  if (schema['x-kubernetes-int-or-string']) return 'integer or percentage';
+  if (schema['x-kubernetes-int-or-string']) return 'integer or string';
   if (schema.type === 'array') return `list of ${pluralOf(typeOf(schema.items ?? {}))}`;
-  if (schema.additionalProperties) return `map of ${pluralOf(typeOf(schema.additionalProperties))}`;
+  if (schema.additionalProperties) {
+    const types = typeOf(schema.additionalProperties).split(' or ');
+    return `map of ${types.map(pluralOf).join(' or ')}`;
+  }
   if (schema.format === 'date-time') return 'time';
   return schema.type ?? '';
 }

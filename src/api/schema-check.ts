@@ -167,7 +167,7 @@ const typeNames: Readonly<Record<string, string>> = {
 };
 
 function typeName(schema: StructuralSchema | undefined): string {
-  if (schema?.['x-kubernetes-int-or-string']) return 'a whole number or a percentage';
+  if (schema?.['x-kubernetes-int-or-string']) return 'a whole number or a string';
   return typeNames[schema?.type ?? ''] ?? 'a string';
 }
 
@@ -199,7 +199,7 @@ function howToType(schema: StructuralSchema, value: unknown, path: JsonPath): st
         ? 'set its fields'
         : `set its fields, for example ${flowText(schema.example)}`;
     default:
-      return 'use a number such as 10, or a percentage such as 5%';
+      return `use, for example, ${flowText(schema.example ?? schema.default)}`;
   }
 }
 

@@ -30,7 +30,7 @@ function jobIn(namespace: string): CheckedJob {
       spec: {
         nodeSelector: { disk: 'fast' },
         tolerations: [{ key: 'batch', operator: 'Exists', effect: 'NoSchedule' }],
-        resources: { requests: { cpu: '2' }, limits: { memory: '2Gi' } },
+        resources: { requests: { cpu: 2 }, limits: { memory: '2Gi' } },
         imagePullSecrets: [{ name: 'registry' }],
       },
     },

@@ -909,7 +909,7 @@ export const searchExportScheduleSchema: StructuralSchema = {
                                   "type": "object",
                                   "example": {
                                     "requests": {
-                                      "cpu": "2"
+                                      "cpu": 2
                                     }
                                   },
                                   "properties": {
@@ -917,16 +917,18 @@ export const searchExportScheduleSchema: StructuralSchema = {
                                       "type": "object",
                                       "maxProperties": 16,
                                       "additionalProperties": {
-                                        "type": "string",
-                                        "maxLength": 32
+                                        "x-kubernetes-int-or-string": true,
+                                        "maxLength": 32,
+                                        "example": "500m"
                                       }
                                     },
                                     "limits": {
                                       "type": "object",
                                       "maxProperties": 16,
                                       "additionalProperties": {
-                                        "type": "string",
-                                        "maxLength": 32
+                                        "x-kubernetes-int-or-string": true,
+                                        "maxLength": 32,
+                                        "example": "500m"
                                       }
                                     }
                                   }

@@ -900,7 +900,7 @@ export const searchExportSchema: StructuralSchema = {
                           "type": "object",
                           "example": {
                             "requests": {
-                              "cpu": "2"
+                              "cpu": 2
                             }
                           },
                           "properties": {
@@ -908,16 +908,18 @@ export const searchExportSchema: StructuralSchema = {
                               "type": "object",
                               "maxProperties": 16,
                               "additionalProperties": {
-                                "type": "string",
-                                "maxLength": 32
+                                "x-kubernetes-int-or-string": true,
+                                "maxLength": 32,
+                                "example": "500m"
                               }
                             },
                             "limits": {
                               "type": "object",
                               "maxProperties": 16,
                               "additionalProperties": {
-                                "type": "string",
-                                "maxLength": 32
+                                "x-kubernetes-int-or-string": true,
+                                "maxLength": 32,
+                                "example": "500m"
                               }
                             }
                           }

@@ -548,13 +548,13 @@ export interface ExportPodAffinity {
 export interface ExportPodResources {
   /** Resource requests of the container in each pod of the export, such as `2` for `cpu` or `1Gi` for `memory`. */
   readonly requests?: {
-    readonly [k: string]: string;
+    readonly [k: string]: number | string;
   };
   /**
    * Maximum amount of each resource that the container in each pod of the export may use, such as `2Gi` for `memory`.
    */
   readonly limits?: {
-    readonly [k: string]: string;
+    readonly [k: string]: number | string;
   };
 }
 
