@@ -1,9 +1,9 @@
 /** Tests the request limits of the service. Most of the tests run only on the simulator. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Scenario } from '../../simulator/scenario/scenario.ts';
 import { hourMs } from '../../src/base/time-units.ts';
 import { expectError, expectThere, openDeployment, testSimulated } from './contract-test.ts';
-import type { Deployment } from './deployment.ts';
+import { type Deployment, openRealDeployment } from './deployment.ts';
 import { finishedJob, jobsPath, requestJob, startJob } from './job-session.ts';
 import { logDay, messagesPerHour, type SimulatedDeployment } from './simulated-deployment.ts';
 
@@ -31,6 +31,16 @@ describe('8 limits of requests', () => {
 
   test('request rate: four requests in a second are allowed', async () => {
     expect(await statusesOf(times(4, () => builds(service)))).toEqual([200, 200, 200, 200]);
+  });
+
+  test('request rate: the check of a deployment keeps the rate when one test file follows another', async () => {
+    vi.stubEnv('LOGFLEET_CONTRACT_BASE_URL', 'https://127.0.0.1:1/api');
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const deployment = await openRealDeployment();
+    await expect(builds(deployment)).rejects.toThrow();
+    const sentAtMs = performance.now();
+    await deployment.close();
+    expect(performance.now() - sentAtMs).toBeGreaterThan(250);
   });
 
   testSimulated(
