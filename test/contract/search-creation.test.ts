@@ -17,8 +17,9 @@ async function countOf(changes: JobBody): Promise<number> {
   return messageCount;
 }
 
+/** Runs a search job until it ends. Returns its messages with the field `_raw`, which a service may omit by default. */
 async function messagesOf(changes: JobBody): Promise<readonly PageMessage[]> {
-  const [job] = await finishedJob(service, changes);
+  const [job] = await finishedJob(service, { requiresRawMessages: true, ...changes });
   return (await job.messages()).json.messages;
 }
 
