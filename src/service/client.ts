@@ -1,6 +1,6 @@
 /**
- * Client for the nine operations of the service. It retries failed reads if the table in `request-failure.ts` allows
- * it, but never retries the creation of an upgrade task.
+ * Client for the nine operations of the service. It retries failed requests if the table in `request-failure.ts` allows
+ * it. It never retries the creation of an upgrade task if the service may have created the task.
  */
 import { assert } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';

@@ -69,8 +69,8 @@ export interface UpgradeService {
   /** Reads the status of an upgrade task (section 4.8 of docs/service.md). */
   getTask(taskId: string, options?: CallOptions): Promise<CallResponse<UpgradeTask>>;
   /**
-   * Creates an upgrade task and returns its id (section 4.9 of docs/service.md). The request is never repeated, because
-   * that could start a second upgrade.
+   * Creates an upgrade task and returns its id (section 4.9 of docs/service.md). If the service may have created the
+   * task, the request is not repeated, because that could start a second upgrade.
    */
   createTask(
     task: { readonly collectorId: string; readonly toVersion: string },

@@ -115,7 +115,7 @@ const rows = {
   // Failures of requests that the service rejected (section 7.1 of docs/service.md). After a 401, the request is
   // retried once, because the service may wrongly answer 401 when many clients log in (section 10.1 of
   // docs/service.md).
-  unauthorized: { ...needsPerson, reason: 'Unauthorized', again: 1, of: { createTask: { again: 0 } } },
+  unauthorized: { ...needsPerson, reason: 'Unauthorized', again: 1 },
   forbidden: { ...needsPerson, reason: 'Forbidden' },
   notFound: { ...needsPerson, reason: 'AddressInvalid', of: { getTask: { handling: 'wait', reason: 'TaskNotFound' } } },
   methodUnsupported: { ...needsPerson, reason: 'AddressInvalid' },

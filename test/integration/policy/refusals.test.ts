@@ -47,9 +47,9 @@ describe('U11: requests that the service refuses', () => {
     // upgrade, and reads no more task statuses.
     await world.clock.advance(operation === 'getTask' ? hourMs / 2 : hourMs);
     // For each kind of request, the operator checks whether the service still refuses it: after 30 s, and then every
-    // ten minutes. If the response is 401, the client sends a read twice.
+    // ten minutes. If the response is 401, the client sends the request twice.
     const kinds = operation === undefined ? 3 : 1;
-    expect(refused() - before).toBeLessThanOrEqual(kinds * (status === 401 && operation !== 'createTask' ? 14 : 7));
+    expect(refused() - before).toBeLessThanOrEqual(kinds * (status === 401 ? 14 : 7));
     expect(messages().size).toBeLessThanOrEqual(1);
     // In the status, only the number of running upgrades may change. It changes when an upgrade ends, or when a retry
     // starts an upgrade.

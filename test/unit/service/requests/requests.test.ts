@@ -118,6 +118,17 @@ describe('redirects', () => {
     expect(budget.started).toBe(2);
   });
 
+  test('after a 401, an upgrade that is no longer wanted is not requested again', async () => {
+    const world = harness([{ kind: 'response', status: 401 }]);
+    const unwanted = new Error('no longer wanted');
+    let asked = 0;
+    const beforeSend = () => {
+      if (asked++ > 0) throw unwanted;
+    };
+    expect(await settled(world.clock, calls.createTask(world, { beforeSend })).catch((error) => error)).toBe(unwanted);
+    expect(world.transport.written).toHaveLength(1);
+  });
+
   test('a permanently moved deployment is remembered with its base path', async () => {
     const moved = to('https://other.test/eu/api/v1/collectors/upgrades/targets', 308);
     const { clock, client, transport } = harness([moved, good('listBuilds'), good('getTask')]);
