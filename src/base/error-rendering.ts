@@ -1,5 +1,5 @@
 /** Converts thrown values to plain data for logs: message, code and causes. Only unexpected errors get a stack. */
-import { LogfleetError } from './errors.ts';
+import { LogfleetError, systemCode } from './errors.ts';
 
 export interface RenderedError {
   readonly message: string;
@@ -19,7 +19,7 @@ export function renderError(error: unknown): RenderedError {
 
 function render(error: unknown, withStack: boolean, depth: number): RenderedError {
   if (!(error instanceof Error)) return { message: String(error) };
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+  const code = systemCode(error);
   return {
     name: error.name,
     ...(code !== undefined && { code }),

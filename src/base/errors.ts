@@ -66,12 +66,7 @@ export function mayPass({ handling }: LogfleetError): boolean {
 /** Converts any thrown value to a LogfleetError. A value that is not a LogfleetError counts as a bug in logfleet. */
 export function asLogfleetError(error: unknown): LogfleetError {
   if (error instanceof LogfleetError) return error;
-  return new LogfleetError({
-    code: 'bug.unexpected',
-    message: messageOf(error),
-    handling: { kind: 'bug' },
-    cause: error,
-  });
+  return failure('bug', 'bug.unexpected', messageOf(error), { cause: error });
 }
 
 /** Returns the message of an error. Converts other values to text. */

@@ -13,8 +13,6 @@ export interface Counter {
 
 export interface Gauge {
   set(labels: Labels, value: number): void;
-  /** Removes the metric's value for these labels. */
-  remove(labels: Labels): void;
 }
 
 export interface Histogram {
@@ -46,7 +44,7 @@ export interface Metrics {
 
 export const noMetrics: Metrics = {
   counter: () => ({ add() {} }),
-  gauge: () => ({ set() {}, remove() {} }),
+  gauge: () => ({ set() {} }),
   observedGauge() {},
   histogram: () => ({ observe() {} }),
 };

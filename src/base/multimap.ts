@@ -7,10 +7,6 @@ export class Multimap {
     return this.#sets.size;
   }
 
-  keys(): IterableIterator<string> {
-    return this.#sets.keys();
-  }
-
   /** Returns the values of a key in insertion order. Do not change the map while you iterate over these values. */
   get(key: string): Iterable<string> {
     const values = this.#sets.get(key);

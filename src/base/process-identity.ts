@@ -5,6 +5,7 @@
  */
 import { readFile, readlink } from 'node:fs/promises';
 import { hostname as machineName } from 'node:os';
+import { systemCode } from './errors.ts';
 
 export interface ProcessIdentity {
   readonly pid: number;
@@ -28,7 +29,7 @@ export async function isRunning({ pid, processStart }: Omit<ProcessIdentity, 'sc
     process.kill(pid, 0);
   } catch (error) {
     // The error EPERM means that the process exists but belongs to another user.
-    if (error instanceof Error && 'code' in error && error.code === 'ESRCH') return false;
+    if (systemCode(error) === 'ESRCH') return false;
   }
   return (await readProcessStart(pid)) === processStart;
 }

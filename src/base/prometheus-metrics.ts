@@ -57,7 +57,7 @@ export class PrometheusMetrics implements Metrics {
 
   gauge(name: string, help: string, labelNames: readonly string[]): Gauge {
     const gauge = this.#metric(PrometheusGauge, { name, help, labelNames });
-    return { set: (labels, value) => gauge.set(labels, value), remove: (labels) => gauge.remove(labels) };
+    return { set: (labels, value) => gauge.set(labels, value) };
   }
 
   observedGauge(

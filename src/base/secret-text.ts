@@ -14,10 +14,6 @@ export class SecretText {
     return this.#text;
   }
 
-  equals(other: SecretText): boolean {
-    return this.#text === other.#text;
-  }
-
   toString(): string {
     return '[secret]';
   }

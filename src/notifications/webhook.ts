@@ -1,6 +1,6 @@
 /** Sends notifications to the webhook whose address is in a Secret. */
 import { Agent, ProxyAgent, request } from 'undici';
-import { LogfleetError } from '../base/errors.ts';
+import { failure, type LogfleetError } from '../base/errors.ts';
 import { type Environment, proxyCredentials, proxyFor } from '../base/proxy-environment.ts';
 import type { SecretText } from '../base/secret-text.ts';
 import { type Format, formats, type Notification, renderBody } from './notification.ts';
@@ -73,7 +73,7 @@ export async function sendNotification(
 }
 
 function failed(kind: 'backoff' | 'stall', message: string): LogfleetError {
-  return new LogfleetError({ code: 'notification.failed', message, handling: { kind } });
+  return failure(kind, 'notification.failed', message);
 }
 
 function dispatcherFor(address: URL, environment: Environment, ca: string | undefined): Agent | ProxyAgent {

@@ -32,9 +32,6 @@ export class CountingMetrics implements Metrics {
       set: (labels: Labels, value: number) => {
         this.values.set(series(name, labels), value);
       },
-      remove: (labels: Labels) => {
-        this.values.delete(series(name, labels));
-      },
     };
   }
 

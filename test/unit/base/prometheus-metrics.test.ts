@@ -24,14 +24,6 @@ describe('Prometheus metrics', () => {
     expect(() => metrics.gauge('runs_total', 'Runs.', [])).toThrow(/two different metric types/);
   });
 
-  test('a removed series is no longer shown', async () => {
-    const metrics = new PrometheusMetrics();
-    const gauge = metrics.gauge('collectors', 'Collectors.', ['state']);
-    gauge.set({ state: 'failed' }, 1);
-    gauge.remove({ state: 'failed' });
-    expect(await metrics.render()).not.toContain('failed');
-  });
-
   test('an observed gauge is read at each scrape, and its readers add to the same series', async () => {
     const metrics = new PrometheusMetrics();
     let waiting: readonly string[] = ['a', 'b'];

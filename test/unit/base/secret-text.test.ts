@@ -15,8 +15,6 @@ test.each<[string, (secret: SecretText) => string]>([
   expect(render(new SecretText(canary))).not.toContain(canary);
 });
 
-test('reveal returns a secret, and secrets compare by value', () => {
+test('reveal returns a secret', () => {
   expect(new SecretText(canary).reveal()).toBe(canary);
-  expect(new SecretText(canary).equals(new SecretText(canary))).toBe(true);
-  expect(new SecretText(canary).equals(new SecretText('other'))).toBe(false);
 });
