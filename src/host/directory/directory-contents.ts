@@ -24,6 +24,7 @@ import { isoSeconds, isoText } from '../../base/time-text.ts';
 import type { Creation, NewResource, OperatorSettings, OwnerRef, ResourceKey, ResourceSource } from '../host.ts';
 import { DirectorySettings, type FoundSettings, identifySettings } from './directory-settings.ts';
 import { requireState } from './durable-file.ts';
+import { LedgerFiles } from './ledger-files.ts';
 import type { DecodedResource, DecodedSecret } from './manifest-decoding.ts';
 import { type ManifestObject, ManifestReader, type ManifestReading, quietMs } from './manifest-reader.ts';
 import { identify, RecordCache } from './record-cache.ts';
@@ -64,6 +65,8 @@ export class DirectoryContents {
   protected readonly clock: Clock;
   /** Queue for reads and writes of ledgers. Each ledger has its own key: the uid of the resource that owns it. */
   protected readonly ledgerQueue = new SerialQueue();
+  /** Ledgers on disk. A running operator can change them at any time. Only the operator may write them. */
+  readonly ledgers: LedgerFiles;
   readonly cache = new RecordCache();
   readonly #settings = new DirectorySettings();
   readonly #options: DirectoryContentsOptions;
@@ -87,6 +90,7 @@ export class DirectoryContents {
   constructor(options: DirectoryContentsOptions) {
     this.#options = options;
     this.clock = options.clock;
+    this.ledgers = new LedgerFiles((owner) => this.#stateOf(owner), this.ledgerQueue, options.isOperator);
     this.#records = options.isOperator ? recordFiles : readOnlyRecords;
     this.#reader = new ManifestReader(options);
   }
@@ -169,12 +173,6 @@ export class DirectoryContents {
     return record?.resource.metadata.uid === owner.uid ? record.directory : undefined;
   }
 
-  /** Returns the folder (`.logfleet`) that contains a resource's state, or undefined if no resource has this uid. */
-  stateOf(owner: OwnerRef): StateDirectory | undefined {
-    const directory = this.directoryOf(owner);
-    return directory === undefined ? undefined : new StateDirectory(directory);
-  }
-
   writeStatus<K extends KindName>(kind: K, resource: ResourceOf<K>): Promise<ResourceOf<K>> {
     return this.#exclusively(() =>
       crossing('status.write', async () => {
@@ -232,6 +230,12 @@ export class DirectoryContents {
     this.#closed = true;
     this.#nextReading?.timer.cancel();
     await this.#queue.drained();
+  }
+
+  /** Returns the folder (`.logfleet`) that contains a resource's state, or undefined if no resource has this uid. */
+  #stateOf(owner: OwnerRef): StateDirectory | undefined {
+    const directory = this.directoryOf(owner);
+    return directory === undefined ? undefined : new StateDirectory(directory);
   }
 
   #exclusively<T>(act: () => Promise<T>): Promise<T> {

@@ -17,7 +17,6 @@ import { ChangeWatch } from './change-watch.ts';
 import { DirectoryContents } from './directory-contents.ts';
 import { directoryError, makeFolder, removeTemporaryFiles } from './durable-file.ts';
 import { EventFile } from './event-file.ts';
-import { LedgerFiles } from './ledger-files.ts';
 import { DirectoryLeadership, ProcessLock, refuseOverlap } from './process-lock.ts';
 import { type Notice, renderNotice } from './resource-records.ts';
 import { StateDirectory } from './state-directory.ts';
@@ -56,7 +55,6 @@ export async function createDirectoryHost(options: DirectoryHostOptions): Promis
 
 export class DirectoryHost extends DirectoryContents implements Host {
   readonly isCluster = false;
-  readonly ledgers: LedgerFiles;
   readonly leadership: DirectoryLeadership;
   readonly secrets: SecretReader;
   readonly events: EventSink;
@@ -82,7 +80,6 @@ export class DirectoryHost extends DirectoryContents implements Host {
       directories.map((directory) => [directory, new EventFile(new StateDirectory(directory).eventFile, clock, log)]),
     );
     this.leadership = new DirectoryLeadership(locks);
-    this.ledgers = new LedgerFiles((owner) => this.stateOf(owner), this.ledgerQueue, true);
     this.secrets = {
       get: async (key) => this.secret(key) ?? secretsFromEnvironment,
       takesVariables: (key) => this.secret(key) === undefined,

@@ -76,13 +76,10 @@ export class DirectorySettings {
   adopt({ settings, unusable }: SettingsReading, isKept: (known: FoundSettings) => boolean): void {
     const unreadable = unusable.filter(({ mayPause }) => mayPause).map(settingsBehind);
     const kept = this.#known.filter((known) => known.source !== 'unreadable' && isKept(known));
-    this.#replace([...settings, ...unreadable, ...kept], renderBlock(unusable));
-  }
-
-  #replace(known: readonly FoundSettings[], upgradesBlocked: string | undefined): void {
-    this.#known = known;
-    const reasons = known.map((found) => found.pausedBy).filter((reason) => reason !== undefined);
-    const pausedBy = reasons.length === 0 ? undefined : [...new Set(reasons)].join(' and ');
+    this.#known = [...settings, ...unreadable, ...kept];
+    const reasons = new Set(this.pausing().map(({ pausedBy }) => pausedBy));
+    const pausedBy = reasons.size === 0 ? undefined : [...reasons].join(' and ');
+    const upgradesBlocked = renderBlock(unusable);
     if (pausedBy === this.#current.pausedBy && upgradesBlocked === this.#current.upgradesBlocked) return;
     this.#current = { pausedBy, upgradesBlocked };
     this.#listeners.notify();

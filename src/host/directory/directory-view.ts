@@ -2,9 +2,7 @@
 import type { KindName, ResourceOf } from '../../api/kinds.ts';
 import { sameValue } from '../../base/canonical-text.ts';
 import { sleep } from '../../base/clock.ts';
-import type { LedgerStore } from '../host.ts';
 import { DirectoryContents, type DirectoryContentsOptions } from './directory-contents.ts';
-import { LedgerFiles } from './ledger-files.ts';
 
 const pollIntervalMs = 500;
 
@@ -13,13 +11,6 @@ const pollIntervalMs = 500;
  * status.
  */
 export class DirectoryView extends DirectoryContents {
-  /** Ledgers on disk. A running operator can change them at any time. */
-  readonly ledgers: Pick<LedgerStore, 'read'> = new LedgerFiles(
-    (owner) => this.stateOf(owner),
-    this.ledgerQueue,
-    false,
-  );
-
   /**
    * Read of the manifests that is in progress, and that all calls to `follow` share. Undefined if no read is in
    * progress.

@@ -44,7 +44,7 @@ export class LedgerFiles implements LedgerStore {
       crossing('ledger.write', async () => {
         const state = this.#stateOf(owner);
         if (!state) throw failure('wait', 'host.gone', `${kind} ${keyText(owner)} with uid ${uid} no longer exists`);
-        if (this.#isOperator) await requireState(state);
+        await requireState(state);
         const path = state.ledgerFile(owner, shard);
         const current = (await this.#read(state, path))?.version;
         if (current !== expected) throw failure('backoff', 'host.conflict', `${path} has changed since it was read`);

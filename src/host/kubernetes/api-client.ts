@@ -83,11 +83,10 @@ export class ApiClient {
 
   /** Sends a request and returns the body of a successful response. Throws the errors described in `api-error.ts`. */
   async call(call: ApiCall): Promise<unknown> {
-    const { signal = this.#signal, deadlineMs, ...request } = call;
-    const what = `${call.method} ${call.path}`;
-    const scope = withDeadline(this.#clock, deadlineMs ?? defaultDeadlineMs, signal);
+    const { signal = this.#signal, deadlineMs = defaultDeadlineMs, ...request } = call;
+    const scope = withDeadline(this.#clock, deadlineMs, signal);
     try {
-      const response = await this.#response(call.method, call.path, what, () =>
+      const response = await this.#response(call.method, call.path, () =>
         this.#api.request({ ...request, signal: scope.signal }),
       );
       return response.body;
@@ -139,16 +138,15 @@ export class ApiClient {
    * deadline fails with `host.unreachable`.
    */
   async *watch({ deadlineMs, ...call }: WatchCall): AsyncGenerator<string, void> {
-    const what = `WATCH ${call.path}`;
     const scope = withDeadline(this.#clock, deadlineMs, call.signal);
     try {
-      const response = await this.#response('WATCH', call.path, what, () =>
+      const response = await this.#response('WATCH', call.path, () =>
         this.#api.watch({ ...call, signal: scope.signal }),
       );
       for await (const line of response.lines) yield line;
     } catch (error) {
       if (call.signal.aborted) throw call.signal.reason;
-      throw error instanceof LogfleetError ? error : errorOfSilence(what, error);
+      throw error instanceof LogfleetError ? error : errorOfSilence(`WATCH ${call.path}`, error);
     } finally {
       scope.close();
     }
@@ -158,12 +156,8 @@ export class ApiClient {
     return this.#api.close();
   }
 
-  async #response<T extends KubeResponse>(
-    method: string,
-    path: string,
-    what: string,
-    send: () => Promise<T>,
-  ): Promise<T> {
+  async #response<T extends KubeResponse>(method: string, path: string, send: () => Promise<T>): Promise<T> {
+    const what = `${method} ${path}`;
     let outcome = 'none';
     try {
       const response = await send();
