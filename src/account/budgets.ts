@@ -51,9 +51,8 @@ export class Budgets {
   readonly #users = new Map<string, UserBudget>();
 
   constructor(options: BudgetsOptions) {
-    const { clock, metrics, right, shares, limits } = options;
-    this.#options = { clock, metrics, right, ...(shares && { shares }), ...(limits && { limits }) };
-    this.#observe(metrics);
+    this.#options = options;
+    this.#observe(options.metrics);
   }
 
   /** Returns the request budget for one of a user's access keys. */
