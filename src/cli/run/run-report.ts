@@ -53,10 +53,6 @@ export function showReport(
   }
 }
 
-export function isStalled({ status }: AnyResource): boolean {
-  return conditionOf(status, 'Stalled') !== undefined;
-}
-
 /** Reports whether an export has written all its rows and checked that they are complete. */
 export function isExported({ status }: AnyResource): boolean {
   return conditionOf(status, 'Ready')?.reason === reasons.exported;
@@ -69,8 +65,9 @@ export function lacksSecret({ status }: AnyResource): boolean {
 }
 
 /** Reports whether the resource has failed, is incomplete, or is waiting for a user. */
-export function isFailedResource(resource: AnyResource): boolean {
-  return isStalled(resource) || conditionOf(resource.status, 'Ready')?.reason === reasons.exportedIncomplete;
+export function isFailedResource({ status }: AnyResource): boolean {
+  const isStalled = conditionOf(status, 'Stalled') !== undefined;
+  return isStalled || conditionOf(status, 'Ready')?.reason === reasons.exportedIncomplete;
 }
 
 /**

@@ -7,7 +7,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type KindName, kindNames, kinds } from '../../api/kinds.ts';
+import { kindNames } from '../../api/kinds.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
 import {
   type HttpResponse,
@@ -160,8 +160,7 @@ export class PageServer {
   }
 
   #detail(id: string) {
-    const kind: KindName | undefined = kindNames.find((name) => id.startsWith(`${kinds[name].shortName}/`));
-    const resource = kind && this.#options.model.find(kind, id);
+    const resource = this.#options.model.find(id);
     return resource && detailOf(resource, this.#options.flags);
   }
 

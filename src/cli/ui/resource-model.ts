@@ -64,8 +64,9 @@ export class ResourceModel {
     return this.#listeners.add(listener);
   }
 
-  find(kind: KindName, id: string): AnyResource | undefined {
-    return this.#entries.get(kind)?.get(id)?.resource;
+  find(id: string): AnyResource | undefined {
+    const found = this.#entries.values().map((entries) => entries.get(id));
+    return found.find((entry) => entry !== undefined)?.resource;
   }
 
   list({ kind, tone, text }: ListFilter, offset: number, limit: number): ListPage {

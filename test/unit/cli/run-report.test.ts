@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { resumeAllStep } from '../../../src/cli/render/next-steps.ts';
-import { isExported, isFailedResource, isStalled, showReport } from '../../../src/cli/run/run-report.ts';
+import { isExported, isFailedResource, showReport } from '../../../src/cli/run/run-report.ts';
 import { recordingOutput, type Terminal } from '../../support/recording-context.ts';
 import { sampleExport } from './sample-export.ts';
 import { samplePolicy } from './sample-policy.ts';
@@ -101,7 +101,7 @@ describe('the outcome of a run', () => {
       stdout: 'logging/production: CollectorsFailed: 2 collectors failed. Run `logfleet retry`.\n',
       stderr: "To see why collectors were not upgraded: logfleet get cvp production --dir './it is'\n",
     });
-    expect([failed, paused].map(isStalled)).toEqual([true, false]);
+    expect([failed, paused].map(isFailedResource)).toEqual([true, false]);
   });
 
   it('reports exports, including incomplete ones', () => {
