@@ -24,7 +24,7 @@ export async function forgetCommand(
   clock: Clock = systemClock,
 ): Promise<number> {
   const { kind, name } = parseReference(target);
-  const { directory, view } = await openView(dir, context, { clock });
+  const { directory, view } = await openView(dir, context, clock);
   const isMeant = ({ metadata }: ResourceRecord['resource']) =>
     metadata.name === name && (namespace === undefined || metadata.namespace === namespace);
   const existing = [...view.resources(kind).list()].find(isMeant);

@@ -37,7 +37,7 @@ interface ExportPlanningOptions {
   readonly startedMs: number;
   readonly signal: AbortSignal;
   /** Called after each failed attempt that will be retried. */
-  readonly onTrouble?: (resource: SearchExport, error: LogfleetError) => void;
+  readonly onTrouble: (resource: SearchExport, error: LogfleetError) => void;
 }
 
 /**
@@ -127,7 +127,7 @@ async function planInTime(resource: SearchExport, options: ExportPlanningOptions
         if (handling.kind === 'bug') throw thrown;
         if (handling.kind === 'stall' || clock.monotonic() - beganMs >= maxFailureMs) return problemOf(resource, error);
         trouble = error;
-        options.onTrouble?.(resource, error);
+        options.onTrouble(resource, error);
         await sleep(clock, Math.max(retryMs, requestedDelayMs(error)), either).catch(() => {});
       }
     }

@@ -31,7 +31,7 @@ export interface PlanningOptions extends Pick<Ports, 'clock' | 'random'> {
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
   /** Called each time an attempt to plan a policy has failed and will be repeated. */
-  readonly onTrouble?: (policy: CollectorVersionPolicy, error: LogfleetError) => void;
+  readonly onTrouble: (policy: CollectorVersionPolicy, error: LogfleetError) => void;
 }
 
 export interface Problem<R> {
@@ -141,7 +141,7 @@ class PlanSession {
     const sinceMs = this.#troubles.get(name)?.sinceMs ?? nowMs;
     this.#troubles.set(name, { sinceMs, error });
     const isOver = error.handling.kind === 'stall' || nowMs - sinceMs >= maxFailureMs;
-    if (!isOver) this.#options.onTrouble?.(policy, error);
+    if (!isOver) this.#options.onTrouble(policy, error);
     return isOver ? problemOf(policy, error) : undefined;
   }
 

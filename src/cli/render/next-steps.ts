@@ -9,6 +9,7 @@ import { reasons } from '../../api/conditions.ts';
 import { type AnyResource, referenceOf } from '../../api/kinds.ts';
 import { settingsName } from '../../api/operator-settings.ts';
 import { shellWord } from '../../base/shell-word.ts';
+import type { FoundSettings } from '../../host/directory/directory-settings.ts';
 import { invocation } from '../command/invocation.ts';
 import type { TargetOptions } from '../command/options.ts';
 import { conditionOf, holds } from './condition-lines.ts';
@@ -94,18 +95,11 @@ function retryStep(resource: AnyResource, options: TargetOptions): string | unde
   return isStopped ? commandLine('retry', resource, options) : undefined;
 }
 
-/** A file that pauses the whole operator. There can be several such files at the same time. */
-interface PauseOfAll {
-  /** Path of the manifest directory, as given on the command line. */
-  readonly directory: string;
-  /** File that pauses the operator, relative to the directory. */
-  readonly manifest: string;
-  /**
-   * Kind of file that pauses the operator: a ConfigMap (`manifest`), a request from `logfleet pause --all` (`request`),
-   * or a file that cannot be read.
-   */
-  readonly source: 'manifest' | 'request' | 'unreadable';
-}
+/**
+ * A file that pauses the whole operator. There can be several such files at the same time. `directory` is the path as
+ * given on the command line.
+ */
+type PauseOfAll = Omit<FoundSettings, 'pausedBy'>;
 
 /**
  * Returns the instruction that ends all pauses of the whole operator. Returns undefined if the operator is not paused.

@@ -6,6 +6,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parse, stringify } from 'yaml';
+import { valueAt } from '../../api/json-path.ts';
 import { type AnyResource, type KindName, referenceOf } from '../../api/kinds.ts';
 import { assert } from '../../base/assert.ts';
 import { getOrAdd } from '../../base/get-or-add.ts';
@@ -91,14 +92,14 @@ export function readPrinterColumns(kind: KindName): readonly PrinterColumn[] {
 }
 
 export function renderCell(column: PrinterColumn, resource: unknown, nowMs: number): string {
-  const value = valueAt(column.jsonPath, resource);
+  const value = columnValue(column.jsonPath, resource);
   if (value === undefined || value === null) return '';
   return column.type === 'date' ? renderAgeSince(String(value), nowMs) : String(value);
 }
 
 const step = /\.([A-Za-z_][\w-]*)|\[\?\(@\.(\w+)\s*==\s*["']([^"']*)["']\)\]/g;
 
-function valueAt(path: string, resource: unknown): unknown {
+function columnValue(path: string, resource: unknown): unknown {
   const steps = [...path.matchAll(step)];
   const isKnown = steps.map(([text]) => text).join('') === path;
   assert(
@@ -106,11 +107,7 @@ function valueAt(path: string, resource: unknown): unknown {
     `a printer column in crds/ has the JSON path ${path}, but only paths that consist of names and of filters for one value are supported`,
   );
   return steps.reduce<unknown>((value, [, member, filterMember = '', wanted = '']) => {
-    if (member !== undefined) return memberOf(value, member);
-    return Array.isArray(value) ? value.find((element) => memberOf(element, filterMember) === wanted) : undefined;
+    if (member !== undefined) return valueAt(value, [member]);
+    return Array.isArray(value) ? value.find((element) => valueAt(element, [filterMember]) === wanted) : undefined;
   }, resource);
-}
-
-function memberOf(value: unknown, member: string): unknown {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[member] : undefined;
 }

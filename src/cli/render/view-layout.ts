@@ -12,11 +12,8 @@ import { type Colour, type Paint, paintWith } from './paint.ts';
 import { clip, widthOf, wrap, wrapIndented } from './terminal-text.ts';
 import { printable, renderAge } from './text.ts';
 
-export interface LiveEvent {
+export interface LiveEvent extends Pick<ResourceEvent, 'type' | 'reason' | 'message'> {
   readonly atMs: number;
-  readonly type: ResourceEvent['type'];
-  readonly reason: string;
-  readonly message: string;
 }
 
 export interface ViewOptions {

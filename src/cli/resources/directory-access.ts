@@ -6,9 +6,8 @@ import { userInfo } from 'node:os';
 import { join, resolve } from 'node:path';
 import { type PlacedFinding, renderFinding } from '../../api/finding.ts';
 import type { AnyResource } from '../../api/kinds.ts';
-import { systemClock } from '../../base/clock.ts';
+import { type Clock, systemClock } from '../../base/clock.ts';
 import { counted } from '../../base/number-text.ts';
-import type { Ports } from '../../base/ports.ts';
 import { systemRandom } from '../../base/random.ts';
 import { shellWord } from '../../base/shell-word.ts';
 import { DirectoryView } from '../../host/directory/directory-view.ts';
@@ -22,7 +21,8 @@ import { invocation } from '../command/invocation.ts';
 import { UsageError } from '../command/usage-error.ts';
 import { byNamespaceAndName, type ResourceReader } from './resource-reader.ts';
 
-interface DirectoryPorts extends Pick<Ports, 'clock' | 'random'> {
+interface DirectoryPorts {
+  readonly clock: Clock;
   /** Returns the user name to write into request files. Returns undefined if the name is unknown. */
   readonly user: () => string | undefined;
 }
@@ -31,9 +31,9 @@ interface DirectoryPorts extends Pick<Ports, 'clock' | 'random'> {
 export async function openDirectory(
   dir: string,
   context: CommandContext,
-  ports: DirectoryPorts = { clock: systemClock, random: systemRandom, user: currentUser },
+  ports: DirectoryPorts = { clock: systemClock, user: currentUser },
 ): Promise<ResourceReader> {
-  const { directory, view } = await openView(dir, context, ports);
+  const { directory, view } = await openView(dir, context, ports.clock);
   warnOfErrors(dir, view, context);
   return {
     isDirectory: true,
@@ -102,11 +102,11 @@ export function currentUser(): string | undefined {
 export async function openView(
   dir: string,
   { cwd }: Pick<CommandContext, 'cwd'>,
-  { clock = systemClock, random = systemRandom }: Partial<DirectoryPorts> = {},
+  clock: Clock = systemClock,
 ): Promise<{ readonly directory: string; readonly view: DirectoryView }> {
   const directory = resolve(cwd, dir);
   if (await isFolder(directory)) {
-    return { directory, view: await DirectoryView.open({ directories: [directory], clock, random }) };
+    return { directory, view: await DirectoryView.open({ directories: [directory], clock, random: systemRandom }) };
   }
   throw new UsageError(`--dir ${dir} is not a directory; use the directory of the manifests, such as --dir ./policies`);
 }

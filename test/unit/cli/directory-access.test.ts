@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
 import type { AnyResource } from '../../../src/api/kinds.ts';
-import { seededRandom } from '../../../src/base/random.ts';
 import { getCommand } from '../../../src/cli/get/get.ts';
 import { pauseAllCommand, pauseCommand, resumeCommand } from '../../../src/cli/person/pause.ts';
 import { openDirectory } from '../../../src/cli/resources/directory-access.ts';
@@ -40,7 +39,7 @@ afterEach(async () => {
 
 async function open(context = recordingContext()) {
   const clock = new VirtualClock(undefined, settleFiles);
-  const reader = await openDirectory(directory, context, { clock, random: seededRandom(1), user: () => 'alice' });
+  const reader = await openDirectory(directory, context, { clock, user: () => 'alice' });
   return { reader, clock, context };
 }
 
