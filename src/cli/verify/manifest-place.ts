@@ -13,15 +13,15 @@ import { ifReadable } from '../command/readable.ts';
 import { readStoreAddress, regionOf, type StoreAddress } from '../command/store-address.ts';
 import { UsageError } from '../command/usage-error.ts';
 
-/** Returns the folders of the exports to verify, at least one. */
+/** Returns the folders of the exports to verify, at least one. Writes the names of unreadable folders to `stderr`. */
 export function placesOfExports(
   text: string,
   options: StoreOptions,
-  { cwd, env }: Pick<CommandContext, 'cwd' | 'env'>,
+  { cwd, env, stderr }: Pick<CommandContext, 'cwd' | 'env' | 'stderr'>,
 ): readonly DestinationSettings[] {
   const address = readStoreAddress(text, options.endpoint);
   if (address) return [storeSettings({ ...address, folder: folderOfManifest(address.folder) }, options, env)];
-  return foldersOf(text, cwd).map((directory) => ({ kind: 'volume', directory, root: '' }));
+  return foldersOf(text, cwd, stderr).map((directory) => ({ kind: 'volume', directory, root: '' }));
 }
 
 /** Destination of a schedule's runs, and the name of the schedule. */
@@ -110,7 +110,7 @@ function statsOf(path: string, text: string): Stats | undefined {
 }
 
 /** Returns the folders at or below a path that contain exports. Throws if there is none. */
-function foldersOf(text: string, cwd: string): readonly string[] {
+function foldersOf(text: string, cwd: string, stderr: CommandContext['stderr']): readonly string[] {
   const path = localPath(text, cwd);
   const stats = statsOf(path, text);
   if (!stats) throw new UsageError(`${text} does not exist`);
@@ -121,13 +121,16 @@ function foldersOf(text: string, cwd: string): readonly string[] {
     );
   }
   const { folders, unread } = findExports(path, { folders: [], unread: [] });
-  if (folders.length > 0) return folders;
+  if (folders.length > 0) {
+    if (unread.length > 0) stderr.write(`logfleet verify: not all folders were verified${unreadText(unread)}\n`);
+    return folders;
+  }
   throw new UsageError(
     `${text} and the folders below it contain no manifest of an export (${manifestFile})${unreadText(unread)}`,
   );
 }
 
-/** Lists the names of unreadable folders, such as lost+found, for the error message that no export was found. */
+/** Lists the names of unreadable folders, such as lost+found, for a message. */
 function unreadText(unread: readonly string[]): string {
   const [first, ...more] = unread;
   if (first === undefined) return '';
