@@ -35,12 +35,20 @@ interface TextReader {
   end(): number;
 }
 
+/** Maximum size of a row in bytes. Without a limit, a small compressed file could fill the memory. */
+const maxRowBytes = 128 * 1024 * 1024;
+
+function checkRow(bytes: number): void {
+  if (bytes > maxRowBytes) throw new Error(`a row has more than ${maxRowBytes} bytes`);
+}
+
 const [newline, quote, comma, carriageReturn] = [0x0a, 0x22, 0x2c, 0x0d];
 
 class NdjsonReader implements TextReader {
   readonly #sum: FigureSum;
   #rows = 0;
   #rest: Buffer[] = [];
+  #restBytes = 0;
 
   constructor(sum: FigureSum) {
     this.#sum = sum;
@@ -51,9 +59,12 @@ class NdjsonReader implements TextReader {
     for (let at = chunk.indexOf(newline); at >= 0; at = chunk.indexOf(newline, start)) {
       this.#line(Buffer.concat([...this.#rest, chunk.subarray(start, at)]));
       this.#rest = [];
+      this.#restBytes = 0;
       start = at + 1;
     }
     if (start < chunk.length) this.#rest.push(Buffer.from(chunk.subarray(start)));
+    this.#restBytes += chunk.length - start;
+    checkRow(this.#restBytes);
   }
 
   end(): number {
@@ -80,7 +91,8 @@ class CsvReader implements TextReader {
   #column = 0;
   #text: number[] = [];
   #isQuoted = false;
-  #hasBytes = false;
+  /** Number of bytes of the current record so far. */
+  #bytes = 0;
 
   constructor(sum: FigureSum) {
     this.#sum = sum;
@@ -92,12 +104,12 @@ class CsvReader implements TextReader {
 
   end(): number {
     if (this.#isQuoted) throw new Error('it ends inside of quotes');
-    if (this.#hasBytes) this.#endRecord();
+    if (this.#bytes > 0) this.#endRecord();
     return this.#rows;
   }
 
   #take(byte: number): void {
-    this.#hasBytes = true;
+    checkRow(++this.#bytes);
     if (byte === quote) this.#isQuoted = !this.#isQuoted;
     else if (byte === comma && !this.#isQuoted) this.#endCell();
     else if (byte === newline && !this.#isQuoted) this.#endRecord();
@@ -130,6 +142,6 @@ class CsvReader implements TextReader {
     }
     this.#cells = new Map();
     this.#column = 0;
-    this.#hasBytes = false;
+    this.#bytes = 0;
   }
 }

@@ -29,6 +29,14 @@ describe('a damaged file is reported', () => {
     await expect(readContent({ format: 'CSV', compression: 'None' }, content)).rejects.toThrow('inside of quotes');
   });
 
+  test('NDJSON with an endless row', async () => {
+    async function* endless() {
+      for (const chunk = Buffer.alloc(2 ** 22, ' '); ; ) yield chunk;
+    }
+    const reading = readContent({ format: 'NDJSON', compression: 'None' }, endless());
+    await expect(reading).rejects.toThrow('a row has more than 134217728 bytes');
+  });
+
   test.each([
     ['', 'does not end like a Parquet file'],
     ['PAR1', 'does not end like a Parquet file'],
