@@ -256,6 +256,21 @@ test("the user's values replace those that the chart sets", async () => {
   expect({ status, groups: stdout.match(/fsGroup:/g) }).toEqual({ status: 0, groups: ['fsGroup:'] });
 });
 
+test('commonLabels adds labels to all objects and to the pods, and podLabels takes precedence', async () => {
+  const objects = await renderChart({
+    commonLabels: { team: 'logs', stage: 'production' },
+    podLabels: { team: 'pods' },
+    exportJobs: on,
+    exportVolume: on,
+    monitoring: { podMonitor: on, alerts: on, dashboard: on },
+    notifications: { secretName: 'webhook' },
+  });
+  const unlabelled = objects.filter(({ metadata }) => metadata.labels?.['team'] !== 'logs');
+  expect(unlabelled.map(({ kind, metadata }) => `${kind} ${metadata.name}`)).toEqual([]);
+  const { metadata } = objects.find(({ kind }) => kind === 'Deployment')?.['spec'].template ?? {};
+  expect(metadata.labels).toMatchObject({ team: 'pods', stage: 'production' });
+});
+
 test('podSecurityContext can set the group of the volume to 0', async () => {
   const objects = await renderChart({ exportVolume: { enabled: true }, podSecurityContext: { fsGroup: 0 } });
   const deployment = objects.find(({ kind }) => kind === 'Deployment');
@@ -401,6 +416,7 @@ describe('values.schema.json', () => {
     ['repository', { image: { repository: 'registry.example.com/logfleet@sha256' } }],
     ['size', { exportVolume: { size: '10ki' } }],
     ['app.kubernetes.io/name', { podLabels: { 'app.kubernetes.io/name': 'other' } }],
+    ['helm.sh/chart', { commonLabels: { 'helm.sh/chart': 'other' } }],
     ['env', { env: [{ name: 'LOGFLEET_NAMESPACES', value: 'team-a' }] }],
     ['replicas', { exportVolume: { enabled: true, accessModes: ['ReadWriteOnce'] } }],
     ['env', { env: [{ name: 'HTTPS_PROXY', value: 3128 }] }],

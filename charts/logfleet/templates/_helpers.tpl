@@ -4,11 +4,14 @@ app.kubernetes.io/name: logfleet
 {{ include "logfleet.helmLabels" . }}
 {{- end }}
 
-{{/* Labels that only Helm adds. */}}
+{{/* Labels that only Helm adds, and the user's labels. */}}
 {{- define "logfleet.helmLabels" -}}
 app.kubernetes.io/instance: {{ .Release.Name | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{- with .Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
 {{- end }}
 
 {{/* The operator's image, with its digest if there is one. */}}
