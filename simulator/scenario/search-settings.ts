@@ -1,6 +1,6 @@
 /**
  * Search settings, with defaults for all absent members. The defaults follow docs/service.md or, where the service's
- * documentation is ambiguous, section 10.2 of that file.
+ * documentation is ambiguous, section 10.5 of that file.
  */
 import { hourMs } from '../../src/base/time-units.ts';
 import { durationMs, type Span, spanOf } from '../base/span.ts';

@@ -1,6 +1,6 @@
 /**
  * Simulator settings: a scenario with defaults for all absent members. The defaults follow docs/service.md or, where
- * the service's documentation is ambiguous, section 10.2 of that file.
+ * the service's documentation is ambiguous, section 10.5 of that file.
  */
 import { compareBuildVersions, parseBuildVersion } from '../../src/base/build-version.ts';
 import { minuteMs } from '../../src/base/time-units.ts';

@@ -58,7 +58,7 @@ const texts: { readonly [Kind in WaitCause['kind']]: string | ((cause: Cause<Kin
 
 /**
  * Maximum time in ms until a listing shows that a collector is offline. The service notices this after half an hour
- * (section 4.8 of docs/service.md).
+ * (section 10.4 of docs/service.md).
  */
 const deathSeenAfterMs = 35 * minuteMs;
 

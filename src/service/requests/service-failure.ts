@@ -27,7 +27,7 @@ type Advice = { readonly [O in RequestFailure]?: string };
 /** Returns user-facing advice, by the kind of failure or the error code. */
 function adviceWith(operation: Operation, names: SettingNames): Advice {
   const { address, credentials, trustAuthority, shareRate } = names;
-  // The service gives the same response for too many requests and too many search jobs (section 10.5 of docs/service.md).
+  // The service gives the same response for too many requests and too many search jobs (section 10.1 of docs/service.md).
   const tooMany = `another client may be using the same user: ${shareRate}`;
   const tooManyOrJobs = `${tooMany}; or the organisation may have reached its limit on active search jobs: wait, or end other jobs`;
   // logfleet sends valid times. If the service rejects a time, a proxy may have changed the request.
