@@ -1,5 +1,5 @@
 /** Determines which time ranges of an export have commit records, and which must still be searched (E3, E6). */
-import type { TimeRange } from '../base/time-range.ts';
+import { type TimeRange, union } from '../base/time-range.ts';
 import { type CommitRecord, recordKey } from './commit-record.ts';
 import { type DigestVerdict, lowerBound } from './digest-verdict.ts';
 import { type ExportPlan, type Segment, segmentsOf } from './plan-object.ts';
@@ -62,17 +62,7 @@ function roundsOf(plan: ExportPlan, verdicts: readonly DigestVerdict[]): readonl
   const all = [segmentsOf(plan)];
   let next = all[0]?.length ?? 0;
   for (const { segments } of verdicts) all.push(segments.map((range) => ({ index: next++, ...range })));
-  return all.map((segments, round) => ({ segments, holes: joined(all.slice(round + 1).flat()) }));
-}
-
-function joined(ranges: readonly TimeRange[]): readonly TimeRange[] {
-  const holes: TimeRange[] = [];
-  for (const { fromMs, toMs } of ranges.toSorted(byTime)) {
-    const before = holes.at(-1);
-    if (before && fromMs <= before.toMs) holes[holes.length - 1] = { ...before, toMs: Math.max(before.toMs, toMs) };
-    else holes.push({ fromMs, toMs });
-  }
-  return holes;
+  return all.map((segments, round) => ({ segments, holes: union(all.slice(round + 1).flat()) }));
 }
 
 /** Finds the commit records of one segment, and the remaining part of the segment that must still be searched. */

@@ -1,7 +1,6 @@
 /** Reads time ranges from the status of a schedule. */
 import type { SearchExportScheduleStatus } from '../api/generated/search-export-schedule.ts';
-import type { TimeRange } from '../base/time-range.ts';
-import { union } from './time-spans.ts';
+import { type TimeRange, union } from '../base/time-range.ts';
 
 /** Returns the exported time ranges that the status lists. If the list is full, the oldest time ranges are missing. */
 export function readCovered(status: SearchExportScheduleStatus | undefined): readonly TimeRange[] {

@@ -5,11 +5,10 @@
 import { maxWorkers } from '../account/worker-shares.ts';
 import { reasons } from '../api/conditions.ts';
 import type { SearchExport, SearchExportSchedule } from '../api/kinds.ts';
-import type { TimeRange } from '../base/time-range.ts';
+import { contains, coveredUntil, type TimeRange, union, without } from '../base/time-range.ts';
 import { workersOf } from '../export/resource/export-spec.ts';
 import { runName } from './run-name.ts';
 import type { TickCalendar } from './tick-calendar.ts';
-import { contains, coveredUntil, union, without } from './time-spans.ts';
 
 /**
  * State of a run, which is a SearchExport that a schedule created.

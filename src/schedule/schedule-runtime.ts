@@ -21,7 +21,7 @@ import { keyText } from '../base/key-text.ts';
 import type { Logger } from '../base/log.ts';
 import { stallRetryMs } from '../base/retry-delay.ts';
 import { SparseMap, SparseSet } from '../base/sparse.ts';
-import type { TimeRange } from '../base/time-range.ts';
+import { contains, type TimeRange, union } from '../base/time-range.ts';
 import { isoSeconds } from '../base/time-text.ts';
 import { type TimeZone, timeZone } from '../base/time-zone.ts';
 import { pausedByOf } from '../controller/pauses.ts';
@@ -56,7 +56,6 @@ import {
   scheduleTimes,
 } from './schedule-status.ts';
 import { TickCalendar, type TickCalendars } from './tick-calendar.ts';
-import { contains, union } from './time-spans.ts';
 
 export interface ScheduleRuntimeOptions {
   readonly host: Host;

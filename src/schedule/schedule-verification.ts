@@ -5,7 +5,7 @@
 
 import { hasCode, LogfleetError } from '../base/errors.ts';
 import { inParallel } from '../base/parallel.ts';
-import type { TimeRange } from '../base/time-range.ts';
+import { type TimeRange, union, without } from '../base/time-range.ts';
 import { isoText } from '../base/time-text.ts';
 import { ExportLayout } from '../destination/export-layout.ts';
 import { type Verification, verifyExport } from '../destination/export-verification.ts';
@@ -20,7 +20,6 @@ import {
 } from '../destination/schedule-records.ts';
 import { type Destination, largestManifestBytes } from '../destination/store/destination.ts';
 import { readRunTimes, runName } from './run-name.ts';
-import { union, without } from './time-spans.ts';
 
 export type RunProblemKind =
   /** The schedule record is invalid, or its name is not a time range. */

@@ -6,7 +6,7 @@
 import { scheduleRange } from '../../api/export-schedule-check.ts';
 import type { SearchExport, SearchExportSchedule } from '../../api/kinds.ts';
 import { assert } from '../../base/assert.ts';
-import type { TimeRange } from '../../base/time-range.ts';
+import { type TimeRange, union } from '../../base/time-range.ts';
 import { isoSeconds, isoText } from '../../base/time-text.ts';
 import { dayMs } from '../../base/time-units.ts';
 import { timeZone } from '../../base/time-zone.ts';
@@ -14,7 +14,6 @@ import { readCovered } from '../../schedule/covered-time.ts';
 import { dueTimeOf, maxRunningOf, nextDue, type ScheduleTimes } from '../../schedule/schedule-decision.ts';
 import { readGaps, scheduleTimes } from '../../schedule/schedule-status.ts';
 import { TickCalendar } from '../../schedule/tick-calendar.ts';
-import { union } from '../../schedule/time-spans.ts';
 import { clockMarginMs, type ExportOutlook } from './export-planner.ts';
 
 /**

@@ -13,10 +13,10 @@ import { scheduleProblem, timeZoneProblem } from '../../api/schedule-check.ts';
 import { sameValue } from '../../base/canonical-text.ts';
 import { CronSchedule } from '../../base/cron.ts';
 import { parseDuration } from '../../base/duration.ts';
-import type { TimeRange } from '../../base/time-range.ts';
+import { type TimeRange, union } from '../../base/time-range.ts';
 import { dayMs } from '../../base/time-units.ts';
 import { type TimeZone, timeZone } from '../../base/time-zone.ts';
-import { type Opening, spanStart, spansFrom, spansOfDay } from './window-spans.ts';
+import { type Opening, spanStart, spansFrom } from './window-spans.ts';
 
 /** Reason why the maintenance settings allow no upgrade to start. */
 export type ClosedCause =
@@ -264,8 +264,9 @@ function problemOf(windows: readonly MaintenanceWindow[], exclusions: readonly E
 function readWindow({ schedule: text, duration, timeZone: zone, timeZoneSource }: MaintenanceWindow): Window {
   const schedule = new CronSchedule(text);
   const durationMs = parseDuration(duration) ?? 0;
+  const daySpans = union(schedule.timesMs.map((fromMs) => ({ fromMs, toMs: fromMs + durationMs })));
   return {
-    ...{ schedule, durationMs, daySpans: spansOfDay(schedule.timesMs, durationMs) },
+    ...{ schedule, durationMs, daySpans },
     zone: timeZoneSource === 'Collector' ? undefined : timeZone(zone ?? 'UTC'),
   };
 }

@@ -12,7 +12,10 @@ export interface Opening {
   readonly schedule: CronSchedule;
   /** Time in ms for which the window is open. */
   readonly durationMs: number;
-  /** Time ranges in which the window is open on one day, as `spansOfDay` computes them. */
+  /**
+   * Merged time ranges of one day in which the window is open, in ms since the start of the day. Clock changes are
+   * ignored.
+   */
   readonly daySpans: readonly TimeRange[];
   readonly zone: TimeZone;
 }
@@ -109,21 +112,6 @@ function* spansOf({ schedule, durationMs, daySpans, zone }: Opening, afterMs: nu
     const fromMs = zone.instantOf(localMs);
     return { fromMs, toMs: fromMs + durationMs };
   }
-}
-
-/**
- * Returns the merged time ranges of one day in which a window is open, in ms since the start of the day. Clock changes
- * are ignored.
- */
-export function spansOfDay(timesMs: readonly number[], durationMs: number): readonly TimeRange[] {
-  const spans: TimeRange[] = [];
-  for (const fromMs of timesMs) {
-    const last = spans.at(-1);
-    const span = { fromMs, toMs: fromMs + durationMs };
-    if (!last || last.toMs < fromMs) spans.push(span);
-    else spans.splice(-1, 1, { fromMs: last.fromMs, toMs: span.toMs });
-  }
-  return spans;
 }
 
 /** Merges several sorted sequences of time ranges into one sorted sequence. */

@@ -61,8 +61,8 @@ export const digestMutants: readonly Mutant[] = [
     'records of a voided round count',
     'digested',
     'destination/coverage.ts',
-    'holes: joined(all.slice(round + 1).flat())',
-    'holes: joined(all.slice(all.length + round).flat())',
+    'holes: union(all.slice(round + 1).flat())',
+    'holes: union(all.slice(all.length + round).flat())',
     'E',
   ),
 ];

@@ -2,7 +2,7 @@ import { Cron } from 'croner';
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import type { SearchExport, SearchExportSchedule } from '../../../src/api/kinds.ts';
-import type { TimeRange } from '../../../src/base/time-range.ts';
+import { type TimeRange, union } from '../../../src/base/time-range.ts';
 import { dayMs, hourMs } from '../../../src/base/time-units.ts';
 import { TimeZone, timeZone } from '../../../src/base/time-zone.ts';
 import { runName, runTimes } from '../../../src/schedule/run-name.ts';
@@ -18,7 +18,6 @@ import {
   type ScheduleSnapshot,
 } from '../../../src/schedule/schedule-decision.ts';
 import { TickCalendar } from '../../../src/schedule/tick-calendar.ts';
-import { union } from '../../../src/schedule/time-spans.ts';
 import { randomRuns } from '../../support/random-runs.ts';
 
 const midnightMs = Date.parse('2026-11-22T00:00:00Z');
