@@ -56,15 +56,6 @@ export class AzureDestination extends ObjectStore<AzureSettings> {
     }
   }
 
-  async remove(name: string): Promise<void> {
-    if (this.lockedFiles.has(name)) return;
-    try {
-      await this.#delete(name);
-    } catch (cause) {
-      throw this.error('remove', name, cause);
-    }
-  }
-
   async create(name: string, content: Uint8Array): Promise<'created' | 'exists'> {
     const blob = this.#blob(name);
     try {
@@ -111,7 +102,7 @@ export class AzureDestination extends ObjectStore<AzureSettings> {
     if (this.lockedFiles.size > 0) return false;
     try {
       const { etag } = await this.#blob(name).commitBlockList([], { conditions: unlessBlobExists });
-      await this.#delete(name, { ifMatch: etag ?? '*' });
+      await this.delete(name, { ifMatch: etag ?? '*' });
       return true;
     } catch (cause) {
       if (azureErrors.isTaken(cause)) return false;
@@ -120,7 +111,7 @@ export class AzureDestination extends ObjectStore<AzureSettings> {
   }
 
   /** Deletes a blob, unless the container keeps it locked. */
-  async #delete(name: string, conditions: BlobRequestConditions = {}): Promise<void> {
+  protected async delete(name: string, conditions: BlobRequestConditions = {}): Promise<void> {
     try {
       await this.#blob(name).delete({ conditions });
     } catch (cause) {

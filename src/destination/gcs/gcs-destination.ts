@@ -55,14 +55,13 @@ export class GcsDestination extends ObjectStore<GcsSettings> {
     }
   }
 
-  async remove(name: string): Promise<void> {
-    if (this.lockedFiles.has(name)) return;
+  protected async delete(name: string): Promise<void> {
     try {
       await this.#client.send({ method: 'DELETE', path: gcsObjectPath(this.options.settings.bucket, this.key(name)) });
     } catch (cause) {
       if (isRetained(cause)) this.lockedFiles.add(name);
       else if (gcsHttpStatus(cause) === 404) await this.#absent(name, cause);
-      else throw this.error('remove', name, cause);
+      else throw cause;
     }
   }
 

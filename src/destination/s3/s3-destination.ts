@@ -152,8 +152,7 @@ export class S3Destination extends ObjectStore<S3Settings> {
   }
 
   /** Removes an object. If the object is locked, the store keeps its content. */
-  async remove(name: string): Promise<void> {
-    if (this.lockedFiles.has(name)) return;
+  protected async delete(name: string): Promise<void> {
     try {
       if (this.options.settings.objectLock && (await this.#isLocked(name))) this.lockedFiles.add(name);
       await this.#client.send(new DeleteObjectCommand(this.#at(name)));
@@ -161,7 +160,7 @@ export class S3Destination extends ObjectStore<S3Settings> {
       if (isObjectAbsent(cause)) return;
       // The request may have failed because a rule of the bucket locks the object. In that case, the failure is
       // ignored.
-      if (!(await this.#isLocked(name))) throw this.error('remove', name, cause);
+      if (!(await this.#isLocked(name))) throw cause;
       this.lockedFiles.add(name);
     }
   }

@@ -34,7 +34,8 @@ export abstract class ObjectStore<S extends { readonly root: string }> implement
 
   abstract create(name: string, content: Uint8Array): Promise<'created' | 'exists'>;
   abstract stream(name: string): AsyncIterable<Uint8Array>;
-  abstract remove(name: string): Promise<void>;
+  /** Removes an object. If the store refuses because the object is locked, adds its name to `lockedFiles`. */
+  protected abstract delete(name: string): Promise<void>;
   /** Creates the requests for an upload. `mark` is a unique value that identifies the upload. */
   protected abstract upload(name: string, mark: string, lifetime: FileLifetime): UploadRequests;
   /** Lists the objects whose keys have this prefix. */
@@ -51,6 +52,15 @@ export abstract class ObjectStore<S extends { readonly root: string }> implement
     const requests = this.upload(name, writer.newToken(), lifetime);
     const remove = () => this.remove(name);
     return new PartedUpload({ requests, remove, errors: this.#errors, buffers: this.#buffers, writer });
+  }
+
+  async remove(name: string): Promise<void> {
+    if (this.lockedFiles.has(name)) return;
+    try {
+      await this.delete(name);
+    } catch (cause) {
+      throw this.error('remove', name, cause);
+    }
   }
 
   async *list(folder: string): AsyncIterable<ListedObject> {
