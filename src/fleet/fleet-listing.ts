@@ -502,10 +502,7 @@ export class FleetListing {
     }
     const wider = view.widened(counts);
     if (!wider || !(await this.#leavesOut(sweep, counts))) return view;
-    this.#sweep = {
-      ...{ view: wider, startedAtMs, seen, shown: new Set() },
-      ...{ lists, offset: 0, repeatedPages: 0, build: 1, proven: false },
-    };
+    this.#sweep = { ...sweepOf(wider, startedAtMs), seen, lists, build: 1 };
     return undefined;
   }
 

@@ -42,7 +42,9 @@ export class PageSize {
    * asks for as many rows as the first request.
    */
   refused(thrown: unknown, limit: number): boolean {
-    if (!(thrown instanceof ServiceError) || thrown.status !== 400 || refusesBuild(thrown)) return false;
+    if (!(thrown instanceof ServiceError) || thrown.status !== 400) return false;
+    // The service does not know the requested build.
+    if (thrown.serviceCode === 'collector.version.invalid') return false;
     const smaller = limits.findLast((candidate) => candidate < limit);
     this.#ceiling = smaller ?? maxLimit;
     this.#limit = smaller ?? firstLimit;
@@ -69,9 +71,4 @@ export class PageSize {
     if (mayGrow) this.#limit = larger;
     return false;
   }
-}
-
-/** Reports whether the service rejected a request for collectors because it does not know the requested build. */
-function refusesBuild(error: unknown): boolean {
-  return error instanceof ServiceError && error.serviceCode === 'collector.version.invalid';
 }
