@@ -33,7 +33,7 @@ export function fileForm(format: OutputFormat, compression: Compression): FileFo
     }
     case 'parquet': {
       const memory = new ParquetMemory(format.columns);
-      const encoder = (spool: ByteSpool) => new ParquetEncoder(spool, format.columns, { compression, memory });
+      const encoder = (spool: ByteSpool) => new ParquetEncoder(spool, memory, { compression });
       return { encoder, compression: { kind: 'none' } };
     }
   }

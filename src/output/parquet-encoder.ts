@@ -26,8 +26,6 @@ export interface ParquetOptions {
   readonly compression: Compression;
   readonly groupBytes?: number;
   readonly footerBytes?: number;
-  /** Buffers that this file shares with other files. All of these files must have the same columns. */
-  readonly memory?: ParquetMemory;
 }
 
 interface RowGroup {
@@ -86,15 +84,15 @@ export class ParquetEncoder implements RowEncoder {
   #rows = 0;
   #restText: Buffer = Buffer.allocUnsafeSlow(4096);
 
-  constructor(spool: ByteSpool, columns: ColumnSet, options: ParquetOptions) {
-    this.#memory = options.memory ?? new ParquetMemory(columns);
-    this.#group = this.#memory.takeGroup();
+  constructor(spool: ByteSpool, memory: ParquetMemory, options: ParquetOptions) {
+    this.#memory = memory;
+    this.#group = memory.takeGroup();
     this.#groupBytes = options.groupBytes ?? usualGroupBytes;
     this.#footerBytes = options.footerBytes ?? usualFooterBytes;
     const { codec, pack } = packing(options.compression);
     this.#spool = spool;
     this.#out.appendUint32(magic);
-    this.#pages = new PageWriter(this.#out, spool, pack, this.#memory.pages);
+    this.#pages = new PageWriter(this.#out, spool, pack, memory.pages);
     this.#groups = new ParquetFooter(
       this.#group.all.map(({ element }) => element),
       codec,

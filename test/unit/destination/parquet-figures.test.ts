@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { readContent } from '../../../src/destination/file-reader.ts';
 import { messageColumns } from '../../../src/output/columns.ts';
 import type { Compression } from '../../../src/output/compression.ts';
-import { ParquetEncoder } from '../../../src/output/parquet-encoder.ts';
+import { ParquetEncoder, ParquetMemory } from '../../../src/output/parquet-encoder.ts';
 import { encoded } from '../output/rows.ts';
 
 const startMs = 1_788_000_000_000;
@@ -14,7 +14,10 @@ function parquet(compression: Compression, names: readonly string[]): Buffer {
     JSON.stringify({ _messagetime: String(startMs + row), _size: String(row % 7), _raw: `message ${row}`.repeat(20) }),
   );
   const set = messageColumns(names, []);
-  return encoded((spool) => new ParquetEncoder(spool, set, { compression, groupBytes: 2 ** 16 }), rows);
+  return encoded(
+    (spool) => new ParquetEncoder(spool, new ParquetMemory(set), { compression, groupBytes: 2 ** 16 }),
+    rows,
+  );
 }
 
 async function figuresOf(content: Buffer, sliceMs = Number.POSITIVE_INFINITY) {

@@ -13,7 +13,7 @@ import { encoded, rowMembers, rowWith, sorted, texts, writings, writtenRow } fro
 const none: Compression = { kind: 'none' };
 
 function parquet(set: ColumnSet, rows: readonly (string | Buffer)[], compression = none, groupBytes = 2 ** 24): Buffer {
-  return encoded((spool) => new ParquetEncoder(spool, set, { compression, groupBytes }), rows);
+  return encoded((spool) => new ParquetEncoder(spool, new ParquetMemory(set), { compression, groupBytes }), rows);
 }
 
 function read(file: Buffer): Promise<Record<string, unknown>[]> {
@@ -143,7 +143,7 @@ describe('values', () => {
   });
 
   test('that are misfits are counted', () => {
-    const encoder = new ParquetEncoder(new ByteSpool(), typed, { compression: none });
+    const encoder = new ParquetEncoder(new ByteSpool(), new ParquetMemory(typed), { compression: none });
     for (const n of ['1', 'x', '', '1.5']) encoder.row(rowWith({ n, d: 'y', s: 'z' }));
     expect(encoder.misfits).toBe(6);
   });
@@ -317,7 +317,8 @@ describe('pages', () => {
   test('can contain a text that is longer than a usual page', async () => {
     const texts = Array.from({ length: 30 }, (_, row) => (row % 4 === 1 ? null : String(row).repeat(row * 30_000)));
     const spool = new ByteSpool(2 ** 26);
-    const encoder = new ParquetEncoder(spool, messageColumns(['_raw'], []), { compression: none, groupBytes: 2 ** 26 });
+    const memory = new ParquetMemory(messageColumns(['_raw'], []));
+    const encoder = new ParquetEncoder(spool, memory, { compression: none, groupBytes: 2 ** 26 });
     for (const _raw of texts) encoder.row(rowWith({ _raw }));
     encoder.end();
     spool.flush();
@@ -350,7 +351,8 @@ test('shortened bounds of long texts are still valid bounds', async () => {
 
 test('held-back rows take at most the memory of a row group and a row, and none at the end', () => {
   const spool = new ByteSpool();
-  const encoder = new ParquetEncoder(spool, messageColumns([], []), { compression: none, groupBytes: 2 ** 20 });
+  const memory = new ParquetMemory(messageColumns([], []));
+  const encoder = new ParquetEncoder(spool, memory, { compression: none, groupBytes: 2 ** 20 });
   const row = rowWith({ _raw: 'x'.repeat(10_000), other: 'y'.repeat(5_000) });
   let max = 0;
   for (let rows = 0; rows < 500; rows++) {
@@ -431,15 +433,11 @@ test('short texts are shared after many long texts that are not shared', async (
 
 test('files that are written one after the other reuse memory, and have the same bytes as files with separate memory', async () => {
   const columns = messageColumns([], []);
-  const write = (memory?: ParquetMemory) => {
+  const write = (memoryOf: () => ParquetMemory) => {
     const chunks: Buffer[] = [];
     for (const start of [0, 5_000, 7_000]) {
       const spool = new ByteSpool();
-      const encoder = new ParquetEncoder(spool, columns, {
-        compression: none,
-        groupBytes: 2 ** 16,
-        ...(memory && { memory }),
-      });
+      const encoder = new ParquetEncoder(spool, memoryOf(), { compression: none, groupBytes: 2 ** 16 });
       for (let number = start; number < start + 2_000; number++) {
         encoder.row(rowWith({ _messageid: String(number), _raw: `${number}`.repeat(20), other: number }));
       }
@@ -452,6 +450,6 @@ test('files that are written one after the other reuse memory, and have the same
   const memory = new ParquetMemory(columns);
   const group = memory.takeGroup();
   memory.giveBack(group);
-  expect(write(memory).equals(write())).toBe(true);
+  expect(write(() => memory).equals(write(() => new ParquetMemory(columns)))).toBe(true);
   expect(memory.takeGroup()).toBe(group);
 });

@@ -7,7 +7,7 @@ import { messageColumns } from '../../../src/output/columns.ts';
 import type { Compression } from '../../../src/output/compression.ts';
 import { NdjsonEncoder } from '../../../src/output/ndjson-encoder.ts';
 import { fileForm } from '../../../src/output/output-format.ts';
-import { ParquetEncoder } from '../../../src/output/parquet-encoder.ts';
+import { ParquetEncoder, ParquetMemory } from '../../../src/output/parquet-encoder.ts';
 import { PartSeries } from '../../../src/output/part-series.ts';
 import { type PartOptions, type PartSink, PartWriter } from '../../../src/output/part-writer.ts';
 import { KeepingSink, PassingRow, rowWith } from './rows.ts';
@@ -229,13 +229,13 @@ describe('a series of parts', () => {
 
   test('of Parquet ends a part whose footer has become long', async () => {
     const sinks: KeepingSink[] = [];
-    const columns = messageColumns([], []);
+    const memory = new ParquetMemory(messageColumns([], []));
     const series = seriesOf((index) => {
       sinks[index] = new KeepingSink();
       return {
         ...optionsFor(sinks[index]),
         encoder: (spool) =>
-          new ParquetEncoder(spool, columns, { compression: { kind: 'none' }, groupBytes: 1_000, footerBytes: 20_000 }),
+          new ParquetEncoder(spool, memory, { compression: { kind: 'none' }, groupBytes: 1_000, footerBytes: 20_000 }),
       };
     });
     for (let number = 0; number < 2_000; number++)
