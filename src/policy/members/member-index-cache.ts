@@ -13,12 +13,8 @@ import type { Ownership } from '../../fleet/ownership.ts';
 import type { PolicySettings } from '../attempts/settings.ts';
 import { Ledger } from '../ledger/ledger.ts';
 import { nextRollout } from '../ledger/rollout-header.ts';
-import {
-  type ListedRows,
-  type MemberIndexOptions,
-  opensByCollector,
-  PolicyMemberIndex,
-} from './policy-member-index.ts';
+import { opensByCollector } from '../schedule/maintenance-calendar.ts';
+import { type ListedRows, type MemberIndexOptions, PolicyMemberIndex } from './policy-member-index.ts';
 import { anchorOf } from './selector.ts';
 
 export interface MemberIndexEnvironment {
@@ -198,7 +194,7 @@ export function sameSelection(left: CollectorVersionPolicySpec, right: Collector
     left.retryPolicy.limit === right.retryPolicy.limit &&
     left.strategy.order === right.strategy.order &&
     left.offlinePolicy === right.offlinePolicy &&
-    opensByCollector(left) === opensByCollector(right) &&
+    opensByCollector(left.maintenance) === opensByCollector(right.maintenance) &&
     sameValue(
       [left.selector, left.exclude, left.strategy.stages],
       [right.selector, right.exclude, right.strategy.stages],

@@ -13,6 +13,7 @@ import { countVersions, type Row } from '../../fleet/fleet-rows.ts';
 import type { Flight, Ownership } from '../../fleet/ownership.ts';
 import type { PolicySettings } from '../attempts/settings.ts';
 import type { Entry, Ledger } from '../ledger/ledger.ts';
+import { opensByCollector } from '../schedule/maintenance-calendar.ts';
 import {
   driftSinceMs,
   type MemberContext,
@@ -108,7 +109,7 @@ export class PolicyMemberIndex {
     const targetVersion = ledger.header.target;
     this.matches = compileSelection(spec.selector, spec.exclude);
     this.selection = nameSelection(spec);
-    this.#opensByCollector = opensByCollector(spec);
+    this.#opensByCollector = opensByCollector(spec.maintenance);
     this.isReselected = (ledger.header.selection ?? this.selection) !== this.selection;
     this.context = {
       targetVersion,
@@ -419,11 +420,6 @@ export class PolicyMemberIndex {
     }
     return new PendingOrder(pending, spec.strategy.order);
   }
-}
-
-/** Reports whether maintenance windows use the time zone of each collector. */
-export function opensByCollector({ maintenance }: Pick<CollectorVersionPolicySpec, 'maintenance'>): boolean {
-  return maintenance?.windows?.some(({ timeZoneSource }) => timeZoneSource === 'Collector') ?? false;
 }
 
 function sameMember(left: Member, right: Member): boolean {

@@ -104,6 +104,11 @@ export function cutoffMs(maintenance: Maintenance | undefined): number {
   return parseDuration(maintenance?.cutoff ?? '0s') ?? 0;
 }
 
+/** Reports whether maintenance windows use the time zone of each collector. */
+export function opensByCollector(maintenance: Maintenance | undefined): boolean {
+  return maintenance?.windows?.some(({ timeZoneSource }) => timeZoneSource === 'Collector') ?? false;
+}
+
 export class MaintenanceCalendar {
   /** Error in the maintenance settings, with its remedy. With an error, no window opens. */
   readonly problem: string | undefined;
@@ -119,7 +124,7 @@ export class MaintenanceCalendar {
   constructor(maintenance: Maintenance | undefined) {
     const { windows = [], exclusions = [] } = maintenance ?? {};
     this.problem = problemOf(windows, exclusions);
-    this.byCollector = windows.some(({ timeZoneSource }) => timeZoneSource === 'Collector');
+    this.byCollector = opensByCollector(maintenance);
     this.#windows = this.problem === undefined && windows.length > 0 ? windows.map(readWindow) : undefined;
     this.#blocks = this.problem === undefined ? blocksOf(exclusions) : [];
     this.#cutoffMs = cutoffMs(maintenance);
