@@ -12,6 +12,7 @@
  * stops being exempt when it changes or when its problem is solved.
  */
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
+import { getOrAdd } from '../../base/get-or-add.ts';
 import { keyText } from '../../base/key-text.ts';
 import type { ResourceKey } from '../../host/host.ts';
 
@@ -129,9 +130,7 @@ export class ClaimTurns {
 
   /** Reconciles the policy again as soon as all other policies of its service have claimed their collectors. */
   wait(key: ResourceKey, serviceId: string): void {
-    const host = new URL(serviceId).host;
-    const waiters = this.#waiters.get(host) ?? new Map<string, ResourceKey>();
-    this.#waiters.set(host, waiters.set(keyText(key), key));
+    getOrAdd(this.#waiters, new URL(serviceId).host, () => new Map()).set(keyText(key), key);
     this.#release();
   }
 

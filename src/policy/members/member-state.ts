@@ -209,8 +209,8 @@ export function notesOf(
   mayBeOutdated: boolean,
   context: MemberContext,
 ): Readonly<Record<RowNote, boolean>> {
-  const isThere = row?.collector.collectorVersion === context.targetVersion;
-  const isDead = isThere && row.collector.alive === false;
+  const isThere = isAtTarget(row, context);
+  const isDead = isThere && row?.collector.alive === false;
   const contradicts = entry?.ending !== undefined && isThere !== (memberState === 'updated');
   // A listing from before the end of the upgrade cannot show whether the collector went offline afterwards.
   const isUnseen = isDead && row.seenAtMs < (entry?.ending?.sinceMs ?? 0);

@@ -11,7 +11,7 @@ import { parseDuration } from '../../base/duration.ts';
 import { compareText } from '../../base/text-order.ts';
 import type { Collector } from '../../service/collectors/upgrade-service.ts';
 import { analysisAtStart } from '../analysis/message-analysis.ts';
-import type { LedgerHeader, StageRecord } from '../ledger/ledger.ts';
+import { emptyTally, type LedgerHeader, type StageRecord } from '../ledger/ledger.ts';
 import { isEligible, type MemberState } from './member-state.ts';
 import { compileSelection } from './selector.ts';
 import type { Counts } from './state-counts.ts';
@@ -137,7 +137,7 @@ function inStageOrder(candidates: readonly StageCandidate[], unproven: boolean):
 export function stageStarted(
   stage: Stage,
   startedAtMs: number,
-  { unprovenSinceMs }: Pick<LedgerHeader, 'unprovenSinceMs'> = {},
+  { unprovenSinceMs }: Pick<LedgerHeader, 'unprovenSinceMs'>,
 ): Omit<StageRecord, 'members'> {
   const { name, maxFailures, maxInProgress, soakDuration } = stage;
   return {
@@ -146,7 +146,7 @@ export function stageStarted(
     soakMs: parseDuration(soakDuration) ?? 0,
     ...(maxFailures !== undefined && { maxFailures }),
     ...(maxInProgress !== undefined && { maxInProgress }),
-    tally: { finished: 0, failed: 0 },
+    tally: emptyTally,
     ...(stage.analysis && { analysis: analysisAtStart(stage.analysis.messages, unprovenSinceMs) }),
   };
 }

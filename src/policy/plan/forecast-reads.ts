@@ -3,6 +3,7 @@
  * assumes that all upgrades take the same time.
  */
 
+import { getOrAdd } from '../../base/get-or-add.ts';
 import { policySettings } from '../attempts/settings.ts';
 import { pageWaitMs, samples } from '../attempts/watch-plan.ts';
 
@@ -43,9 +44,7 @@ export class ForecastReads {
     const dueMs = wallMs + this.#typicalMs;
     this.#open++;
     this.#due.push({ page, dueMs });
-    const open = this.#pages.get(page) ?? [];
-    open.push(dueMs);
-    this.#pages.set(page, open);
+    getOrAdd(this.#pages, page, () => []).push(dueMs);
     if (this.#learntMs !== undefined) return;
     this.#learntMs = dueMs;
     this.#nextSampleMs = wallMs + policySettings.firstReadMs;
