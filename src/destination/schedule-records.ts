@@ -66,7 +66,7 @@ export async function storeStartOnce(
   destination: Destination,
   layout: ScheduleLayout,
   fromMs: number,
-  isKnown = false,
+  isKnown: boolean,
 ): Promise<number> {
   try {
     return (await startKind.storeOnce(destination, layout.start, { fromMs })).fromMs;

@@ -217,15 +217,10 @@ async function unlessDamaged<T>(reading: Promise<T>, onDamage: (message: string)
   try {
     return await reading;
   } catch (error) {
-    if (!isDamage(error)) throw error;
+    if (!hasCode(error, 'destination.damaged')) throw error;
     onDamage(error.message);
     return undefined;
   }
-}
-
-/** Reports whether an error means that a stored file is damaged. */
-function isDamage(error: unknown): error is LogfleetError {
-  return hasCode(error, 'destination.damaged');
 }
 
 /** Compares a schedule record with its file name. Returns the difference as text, or undefined if they match. */
@@ -253,7 +248,7 @@ async function storedStart(destination: Destination, layout: ScheduleLayout): Pr
   try {
     return await readStart(destination, layout);
   } catch (error) {
-    if (!isDamage(error) && !hasCode(error, 'destination.frozen')) throw error;
+    if (!hasCode(error, 'destination.damaged') && !hasCode(error, 'destination.frozen')) throw error;
     const { code, handling, reason } = error;
     const message = `${error.message}; or set the start of the time range with --from`;
     throw new LogfleetError({ code, handling, reason, message, cause: error });
@@ -284,7 +279,7 @@ async function checkedManifest(destination: Destination, record: RunRecord): Pro
     const problem = contradictionToRecord(manifest, record);
     return problem === undefined ? manifest : { kind: 'contradictoryManifest', where, message: problem };
   } catch (error) {
-    if (!isDamage(error)) throw error;
+    if (!hasCode(error, 'destination.damaged')) throw error;
     return { kind: 'contradictoryManifest', where, message: error.message };
   }
 }

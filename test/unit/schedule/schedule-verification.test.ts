@@ -143,7 +143,7 @@ describe('the verification reports', () => {
   });
 
   test('a removed first record, by the stored start or by the given range', async () => {
-    await storeStartOnce(destination, layout, startMs);
+    await storeStartOnce(destination, layout, startMs, false);
     destination.objects.delete((runs[0] as StoredRun).recordName);
     expect(await verify()).toMatchObject({ fromMs: startMs, gaps: [hour(0)] });
     destination.objects.delete(layout.start);
@@ -152,7 +152,7 @@ describe('the verification reports', () => {
   });
 
   test.each(['damaged', 'frozen'] as const)('a stored start that is %s, unless the range is given', async (failure) => {
-    await storeStartOnce(destination, layout, startMs);
+    await storeStartOnce(destination, layout, startMs, false);
     destination.strike = (_, name) => (name === layout.start ? { failure } : undefined);
     await expect(verify()).rejects.toMatchObject({
       code: `destination.${failure}`,
