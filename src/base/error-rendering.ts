@@ -1,5 +1,5 @@
 /** Converts thrown values to plain data for logs: message, code and causes. Only unexpected errors get a stack. */
-import { LogfleetError, systemCode } from './errors.ts';
+import { isExpected, systemCode } from './errors.ts';
 
 export interface RenderedError {
   readonly message: string;
@@ -14,7 +14,7 @@ export interface RenderedError {
 const maxCauses = 5;
 
 export function renderError(error: unknown): RenderedError {
-  return render(error, isUnexpected(error), 0);
+  return render(error, !isExpected(error), 0);
 }
 
 function render(error: unknown, withStack: boolean, depth: number): RenderedError {
@@ -27,9 +27,4 @@ function render(error: unknown, withStack: boolean, depth: number): RenderedErro
     ...(withStack && error.stack !== undefined && { stack: error.stack }),
     ...(error.cause !== undefined && depth < maxCauses && { cause: render(error.cause, withStack, depth + 1) }),
   };
-}
-
-/** Returns true if the stack trace of an error should be logged. For an expected error, its error code is enough. */
-export function isUnexpected(error: unknown): boolean {
-  return !(error instanceof LogfleetError) || error.handling.kind === 'bug';
 }

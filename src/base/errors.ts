@@ -43,9 +43,14 @@ export class LogfleetError extends Error {
   }
 }
 
-/** Reports whether this is an error of logfleet with this code. */
-export function hasCode(error: unknown, code: string): error is LogfleetError {
-  return error instanceof LogfleetError && error.code === code;
+/** Reports whether this is an error of logfleet with one of these codes. */
+export function hasCode(error: unknown, ...codes: readonly string[]): error is LogfleetError {
+  return error instanceof LogfleetError && codes.includes(error.code);
+}
+
+/** Reports whether this is an error of logfleet that is not a bug. Its code is enough for logs, without a stack. */
+export function isExpected(error: unknown): error is LogfleetError {
+  return error instanceof LogfleetError && error.handling.kind !== 'bug';
 }
 
 /** Creates an error with this `kind` of handling. */

@@ -8,7 +8,8 @@
  */
 import { stripVTControlCharacters, styleText } from 'node:util';
 import type { Clock } from './clock.ts';
-import { isUnexpected, type RenderedError, renderError } from './error-rendering.ts';
+import { type RenderedError, renderError } from './error-rendering.ts';
+import { isExpected } from './errors.ts';
 import { FieldLogger, type LogFields, type Logger, type LogLevel } from './log.ts';
 import { isoSeconds } from './time-text.ts';
 
@@ -38,7 +39,7 @@ function renderLine(options: TextLogOptions, level: LogLevel, message: string, f
   const pairs = Object.entries(fields).filter(([, value]) => value !== undefined);
   const shownFields = pairs.map(([name, value]) => `${escapeControls(name)}=${renderValue(value)}`).join(' ');
   const line = `${time} ${shownLevel} ${escapeControls(message)}${shownFields === '' ? '' : `  ${shownFields}`}`;
-  const stacks = pairs.filter(([, value]) => value instanceof Error && isUnexpected(value));
+  const stacks = pairs.filter(([, value]) => value instanceof Error && !isExpected(value));
   return `${[line, ...stacks.flatMap(([, value]) => renderStack(renderError(value)))].join('\n')}\n`;
 }
 

@@ -1,6 +1,6 @@
 /** Parses the command line, runs the command, and reports its errors. */
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
-import { LogfleetError } from '../base/errors.ts';
+import { isExpected, LogfleetError } from '../base/errors.ts';
 import { type CommandContext, exitStatus } from './command/context.ts';
 import { renderCommandExamples, valueFromVariable, variableOf } from './command/flags.ts';
 import { invocation } from './command/invocation.ts';
@@ -196,7 +196,7 @@ function isUsage({ reason }: LogfleetError): boolean {
 
 /** Returns the text that is written to stderr when an error ends the command. */
 function renderFailure(error: unknown, command: string): string {
-  if (error instanceof LogfleetError && error.handling.kind !== 'bug') {
+  if (isExpected(error)) {
     return `${titleOf(command)}: ${error.message}\n${isUsage(error) ? helpHint(command) : ''}`;
   }
   const trace = error instanceof Error ? (error.stack ?? error.message) : String(error);

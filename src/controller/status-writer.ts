@@ -7,7 +7,7 @@ import { findCondition } from '../api/conditions.ts';
 import type { KindName, ResourceOf } from '../api/kinds.ts';
 import { sameValue } from '../base/canonical-text.ts';
 import type { Clock } from '../base/clock.ts';
-import { LogfleetError } from '../base/errors.ts';
+import { hasCode } from '../base/errors.ts';
 import type { Host, OwnerRef } from '../host/host.ts';
 import { type Health, isInterrupted, outageDueMs, transitionsTo } from './health.ts';
 
@@ -176,8 +176,7 @@ export class StatusWriter<K extends KindName> {
     } catch (error) {
       // Another program has changed or deleted the resource. The host (cluster or directory) reports this to the
       // controller, which then computes a new status.
-      this.#isOutdated =
-        error instanceof LogfleetError && (error.code === 'host.conflict' || error.code === 'host.gone');
+      this.#isOutdated = hasCode(error, 'host.conflict', 'host.gone');
       if (this.#isOutdated) return;
       // The API server may have stored the status although the write failed. Therefore, the next call uses the status
       // in the cache.

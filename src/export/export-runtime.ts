@@ -8,7 +8,7 @@ import { annotations } from '../api/annotations.ts';
 import { findCondition, reasons } from '../api/conditions.ts';
 import type { SearchExport } from '../api/kinds.ts';
 import type { Timer } from '../base/clock.ts';
-import { hasCode, LogfleetError } from '../base/errors.ts';
+import { hasCode, isExpected, type LogfleetError } from '../base/errors.ts';
 import { holdMs, retryDelayMs, stallRetryMs } from '../base/retry-delay.ts';
 import { pausedByOf } from '../controller/pauses.ts';
 import type { Result } from '../controller/reconciler.ts';
@@ -245,7 +245,7 @@ export class ExportRuntime {
       this.#means = { account, definition, chosen: await this.#destination.current(resource) };
       return undefined;
     } catch (error) {
-      if (error instanceof LogfleetError && error.handling.kind !== 'bug') return error;
+      if (isExpected(error)) return error;
       throw error;
     }
   }

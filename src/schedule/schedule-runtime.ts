@@ -16,7 +16,7 @@ import type { SearchExport, SearchExportSchedule } from '../api/kinds.ts';
 import { scheduleProblem, timeZoneProblem } from '../api/schedule-check.ts';
 import { assert } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
-import { failure, LogfleetError } from '../base/errors.ts';
+import { failure, isExpected, LogfleetError } from '../base/errors.ts';
 import { keyText } from '../base/key-text.ts';
 import type { Logger } from '../base/log.ts';
 import { stallRetryMs } from '../base/retry-delay.ts';
@@ -129,7 +129,7 @@ export class ScheduleRuntime {
     try {
       return await this.#proceed(resource, signal);
     } catch (error) {
-      if (!(error instanceof LogfleetError) || error.handling.kind === 'bug') throw error;
+      if (!isExpected(error)) throw error;
       if (error.code === 'host.conflict' || error.code === 'host.gone' || !this.#options.isLeading()) throw error;
       await this.#publish(this.#publisher.latest(resource), error);
       if (error.handling.kind === 'stall') return requeue(stallRetryMs, true);
@@ -253,7 +253,7 @@ export class ScheduleRuntime {
     } catch (error) {
       // An unusable Secret is not reported here, because the runs need the same Secret, and report the problem
       // themselves.
-      if (error instanceof LogfleetError && error.handling.kind !== 'bug') return maxRunningOf(spec);
+      if (isExpected(error)) return maxRunningOf(spec);
       throw error;
     }
   }

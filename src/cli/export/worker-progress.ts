@@ -80,7 +80,7 @@ export class WorkerProgress {
       if (this.#isDue(shown)) await this.#send(shown);
     } catch (error) {
       // Stops writing progress, because each later write would fail with the same error.
-      if (['host.forbidden', 'host.gone', 'host.conflict'].some((code) => hasCode(error, code))) this.#isEnded = true;
+      if (hasCode(error, 'host.forbidden', 'host.gone', 'host.conflict')) this.#isEnded = true;
       log.info('cannot write the progress of this worker to the status of the export', {
         error: asLogfleetError(error),
       });

@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
 import { type Clock, systemClock } from '../../base/clock.ts';
-import { LogfleetError } from '../../base/errors.ts';
+import { isExpected, type LogfleetError } from '../../base/errors.ts';
 import { noMetrics } from '../../base/metrics.ts';
 import { isRecord, type JsonObject } from '../../base/record.ts';
 import { shellWord } from '../../base/shell-word.ts';
@@ -58,7 +58,7 @@ export async function printOperatorVersions(
     const listing = listOperators(client, clock, options.operatorNamespace, { deadlineMs });
     found = await listing.finally(() => client.close());
   } catch (error) {
-    if (!(error instanceof LogfleetError) || error.handling.kind === 'bug') throw error;
+    if (!isExpected(error)) throw error;
     if (error.code !== 'host.noCluster') stderr.write(`${describeUnknown(error)}\n`);
     return;
   }
@@ -148,7 +148,7 @@ export async function idleClusterNote(
     const check = `kubectl get pods -n ${shellWord(first.namespace)}`;
     return `No operator is working in the cluster, so nothing happens there: ${why}. To check the pods of the operator: ${check}`;
   } catch (error) {
-    if (!(error instanceof LogfleetError) || error.handling.kind === 'bug') throw error;
+    if (!isExpected(error)) throw error;
     return undefined;
   }
 }

@@ -5,7 +5,7 @@
 
 import { unlessAborted } from '../../base/aborted.ts';
 import { systemClock } from '../../base/clock.ts';
-import { failure, hasCode, LogfleetError } from '../../base/errors.ts';
+import { failure, hasCode, isExpected } from '../../base/errors.ts';
 import { counted } from '../../base/number-text.ts';
 import { systemRandom } from '../../base/random.ts';
 import { ExportLayout } from '../../destination/export-layout.ts';
@@ -83,7 +83,7 @@ async function resultOf(place: DestinationSettings, context: CommandContext, isO
       lines: renderVerification(url, verification, { width, colour }),
     };
   } catch (error) {
-    if (!(error instanceof LogfleetError) || error.handling.kind === 'bug') throw error;
+    if (!isExpected(error)) throw error;
     // If the only export to verify is missing, the argument of the command is wrong. If there are several exports, the
     // command continues with the others.
     if (isOne && !exportErrorCodes.has(error.code)) throw error;

@@ -9,7 +9,7 @@ import type { HeldShare } from '../../account/worker-shares.ts';
 import { type Condition, findCondition, reasons } from '../../api/conditions.ts';
 import type { KubernetesJobStatus, SearchExportStatus, SummaryStatus } from '../../api/generated/search-export.ts';
 import type { SearchExport } from '../../api/kinds.ts';
-import { failure, LogfleetError } from '../../base/errors.ts';
+import { failure, isExpected, LogfleetError } from '../../base/errors.ts';
 import type { ProxyVariable } from '../../base/proxy-environment.ts';
 import { defined } from '../../base/record.ts';
 import { stallRetryMs } from '../../base/retry-delay.ts';
@@ -199,7 +199,7 @@ export class JobRuntime {
     try {
       found = await this.#findJob(resource, isAsked);
     } catch (error) {
-      if (!(error instanceof LogfleetError) || error.handling.kind === 'bug') throw error;
+      if (!isExpected(error)) throw error;
       if (error.code === 'host.conflict' || error.code === 'host.gone') throw error;
       found = this.#keepStall(ofRun(resource), foundProblem(error));
     }
@@ -269,7 +269,7 @@ export class JobRuntime {
       const identity = { resource, image: store.image, share: { user: account.user }, credentials, proxy };
       return { account, identity };
     } catch (error) {
-      if (error instanceof LogfleetError && error.handling.kind !== 'bug') return { problem: error };
+      if (isExpected(error)) return { problem: error };
       throw error;
     }
   }

@@ -15,7 +15,7 @@ import { reasons } from '../../api/conditions.ts';
 import { type AnyResource, apiVersion, ledgerKind } from '../../api/kinds.ts';
 import { crossing } from '../../base/boundary.ts';
 import type { Clock } from '../../base/clock.ts';
-import { failure, hasCode, LogfleetError } from '../../base/errors.ts';
+import { failure, hasCode, isExpected, LogfleetError } from '../../base/errors.ts';
 import { keyText } from '../../base/key-text.ts';
 import { assertShard, type Leadership, type LedgerShard, type LedgerStore, type OwnerRef } from '../host.ts';
 import type { ApiClient, KubeObject } from './api-client.ts';
@@ -146,8 +146,7 @@ function deletedMeanwhile(namespace: string, name: string, cause: unknown): Logf
  * @param access last word of the message "The ledger cannot be …"
  */
 function asInaccessible(error: unknown, access: 'read' | 'written'): unknown {
-  const isOther = !(error instanceof LogfleetError) || error.handling.kind === 'bug' || error.code === 'host.conflict';
-  if (isOther || !error.code.startsWith('host.')) return error;
+  if (!isExpected(error) || error.code === 'host.conflict' || !error.code.startsWith('host.')) return error;
   const { code, handling } = error;
   const message = `The ledger of upgrade attempts cannot be ${access}: ${error.message}`;
   return new LogfleetError({ code, handling, message, reason: reasons.ledgerInaccessible, cause: error });

@@ -330,7 +330,7 @@ export class OperatorEntries {
         // The listeners must be called here, because the cache does not call them for this process's own writes.
         if (written && wasForeign !== this.#isForeign(written)) this.#notify(written);
       } catch (error) {
-        if (hasCode(error, 'host.gone') || hasCode(error, 'host.conflict')) continue;
+        if (hasCode(error, 'host.gone', 'host.conflict')) continue;
         log.debug('an operator entry could not be written', { ...metadata, error: asLogfleetError(error) });
         return;
       } finally {

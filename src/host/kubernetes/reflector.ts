@@ -266,7 +266,7 @@ export class Reflector<R extends CachedResource> {
     const { clock, random, log, path, onFailure } = this.#options;
     const problem = asLogfleetError(error);
     this.#problem = problem;
-    if (hasCode(error, 'host.forbidden') || hasCode(error, 'host.gone')) this.#endRelist();
+    if (hasCode(error, 'host.forbidden', 'host.gone')) this.#endRelist();
     onFailure?.(error);
     this.#failures++;
     const delayMs = backoffDelay(backoff, this.#failures, error, random);

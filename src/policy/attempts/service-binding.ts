@@ -4,7 +4,7 @@
  */
 import type { Account, Accounts } from '../../account/accounts.ts';
 import type { Clock } from '../../base/clock.ts';
-import { LogfleetError } from '../../base/errors.ts';
+import { isExpected, LogfleetError } from '../../base/errors.ts';
 import { keyText } from '../../base/key-text.ts';
 import type { Logger } from '../../base/log.ts';
 import { FailureRecord } from '../../base/retry-delay.ts';
@@ -83,7 +83,7 @@ export class ServiceBinding {
       this.#bound?.listing.recheckSecret(name);
       const isForPeople = error instanceof LogfleetError && error.handling.kind === 'stall';
       accounts.secrets.wait(policy, isForPeople ? [secret] : [], changes, onChange);
-      if (error instanceof LogfleetError && error.handling.kind !== 'bug') return error;
+      if (isExpected(error)) return error;
       throw error;
     }
     const bound = this.#bound?.account === account ? this.#bound : this.#bindTo(account, name);
