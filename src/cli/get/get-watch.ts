@@ -4,7 +4,7 @@
  */
 import { type AnyResource, type KindName, kindNames, referenceOf } from '../../api/kinds.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
-import { keyText } from '../../base/key-text.ts';
+import { identify } from '../../base/key-text.ts';
 import { TroubleLines } from '../../base/trouble-lines.ts';
 import type { CommandContext, Output } from '../command/context.ts';
 import type { GetOptions } from '../command/options.ts';
@@ -132,9 +132,7 @@ function changePresenter(
   return {
     show: (resources) => {
       const entries = resources.map((resource) => ({ resource, text: textOf(resource) }));
-      const now = new Map(
-        entries.map((entry) => [`${entry.resource.kind}/${keyText(entry.resource.metadata)}`, entry]),
-      );
+      const now = new Map(entries.map((entry) => [identify(entry.resource.kind, entry.resource.metadata), entry]));
       const changed = [...now].filter(([id, { text }]) => before.get(id)?.text !== text);
       const gone = [...before].filter(([id]) => !now.has(id));
       before = now;

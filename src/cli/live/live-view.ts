@@ -4,7 +4,7 @@
  */
 import type { AnyResource, KindName } from '../../api/kinds.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
-import { keyText } from '../../base/key-text.ts';
+import { identify, keyText } from '../../base/key-text.ts';
 import type { Output } from '../command/context.ts';
 import { type NextSteps, nextSteps, renderMessage, type StepOptions } from '../render/next-steps.ts';
 import { renderLine, renderReason, viewOf } from '../render/resource-view.ts';
@@ -75,7 +75,7 @@ export class LiveView {
    * status.
    */
   show(resource: AnyResource): void {
-    const key = keyOf({ kind: resource.kind, ...resource.metadata });
+    const key = identify(resource.kind, resource.metadata);
     const shown = this.#shown.get(key) ?? {
       resource,
       events: [],
@@ -92,14 +92,14 @@ export class LiveView {
   }
 
   gone(key: KeyOfShown): void {
-    this.#shown.get(keyOf(key))?.reminder?.cancel();
-    if (!this.#shown.delete(keyOf(key))) return;
+    this.#shown.get(identify(key.kind, key))?.reminder?.cancel();
+    if (!this.#shown.delete(identify(key.kind, key))) return;
     if (this.#screen) this.#drawSoon();
     else this.#output.write(`${keyText(key)}: deleted\n`);
   }
 
   event(key: KeyOfShown, event: Omit<LiveEvent, 'atMs'>): void {
-    const shown = this.#shown.get(keyOf(key));
+    const shown = this.#shown.get(identify(key.kind, key));
     if (!shown) return;
     shown.events.push({ ...event, atMs: this.#clock.now() });
     if (shown.events.length > maxEvents) shown.events.shift();
@@ -206,8 +206,4 @@ export class LiveView {
   #write(line: string): void {
     this.#output.write(`${line}\n`);
   }
-}
-
-function keyOf(key: KeyOfShown): string {
-  return `${key.kind}/${keyText(key)}`;
 }

@@ -4,7 +4,7 @@
  */
 import type { AnyResource, KindName, ResourceOf } from '../../api/kinds.ts';
 import { getOrAdd } from '../../base/get-or-add.ts';
-import { keyText } from '../../base/key-text.ts';
+import { identify } from '../../base/key-text.ts';
 import { Listeners } from '../../base/listeners.ts';
 import type {
   EventSink,
@@ -45,7 +45,7 @@ export class MemoryHost implements Host {
   readonly #settings: OperatorSettings;
 
   constructor({ resources, secrets, ledgers = noLedgers, settings = {} }: MemoryHostOptions) {
-    this.#resources = new Map(resources.map((resource) => [identify(resource), resource]));
+    this.#resources = new Map(resources.map((resource) => [identify(resource.kind, resource.metadata), resource]));
     this.secrets = secrets;
     const written = new Map<string, LedgerShard>();
     let writes = 0;
@@ -65,7 +65,7 @@ export class MemoryHost implements Host {
       synced: () => true,
       whenSynced: async () => {},
       list: () => [...this.#resources.values()].filter((resource) => resource.kind === kind) as ResourceOf<K>[],
-      get: (metadata) => this.#resources.get(identify({ kind, metadata })) as ResourceOf<K> | undefined,
+      get: (metadata) => this.#resources.get(identify(kind, metadata)) as ResourceOf<K> | undefined,
       subscribe: (listener) => getOrAdd(this.#listeners, kind, () => new Listeners()).add(listener),
     };
   }
@@ -74,7 +74,7 @@ export class MemoryHost implements Host {
     const { metadata } = resource;
     const resourceVersion = String(Number(metadata.resourceVersion) + 1);
     const written = { ...resource, metadata: { ...metadata, resourceVersion } };
-    this.#resources.set(identify(resource), written);
+    this.#resources.set(identify(kind, metadata), written);
     this.#listeners.get(kind)?.notify(metadata);
     return written;
   }
@@ -106,8 +106,4 @@ export class MemoryHost implements Host {
 
 function unexpected(what: string): never {
   throw new Error(`a command without an operator cannot ${what}`);
-}
-
-function identify({ kind, metadata }: { readonly kind: KindName; readonly metadata: ResourceKey }): string {
-  return `${kind} ${keyText(metadata)}`;
 }

@@ -16,7 +16,7 @@ import { crossing } from '../../base/boundary.ts';
 import { sameValue } from '../../base/canonical-text.ts';
 import { type Clock, sleep, type Timer } from '../../base/clock.ts';
 import { asLogfleetError, failure } from '../../base/errors.ts';
-import { keyText } from '../../base/key-text.ts';
+import { identify, keyText } from '../../base/key-text.ts';
 import type { Ports } from '../../base/ports.ts';
 import { createUid } from '../../base/random.ts';
 import type { SecretText } from '../../base/secret-text.ts';
@@ -27,7 +27,7 @@ import { requireState } from './durable-file.ts';
 import { LedgerFiles } from './ledger-files.ts';
 import type { DecodedResource, DecodedSecret } from './manifest-decoding.ts';
 import { type ManifestObject, ManifestReader, type ManifestReading, quietMs } from './manifest-reader.ts';
-import { identify, RecordCache } from './record-cache.ts';
+import { RecordCache } from './record-cache.ts';
 import {
   type Notice,
   type RecordStore,

@@ -5,10 +5,10 @@
  */
 import { hash } from 'node:crypto';
 import { jsonReader, objectOf, textListShape } from '../../api/json-shape.ts';
+import { identify } from '../../base/key-text.ts';
 import { readIfPresent, writeDurably } from './durable-file.ts';
 import type { DecodedFile } from './manifest-decoding.ts';
 import { firstMissing, type Outline } from './manifest-outline.ts';
-import { identify } from './record-cache.ts';
 import { StateDirectory } from './state-directory.ts';
 
 export interface TextPrint {

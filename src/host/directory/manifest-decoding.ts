@@ -12,11 +12,11 @@ import { checkOperatorSettings, isSettingsManifest, pausedIn } from '../../api/o
 import { applyDefaults } from '../../api/schemas.ts';
 import { readSecretMembers, type SecretMembers } from '../../api/secret-manifest.ts';
 import { kindOf, misnamedKind, validateResource } from '../../api/validation.ts';
+import { identify } from '../../base/key-text.ts';
 import { isRecord, type JsonObject } from '../../base/record.ts';
 import { SecretText } from '../../base/secret-text.ts';
 import type { ResourceKey } from '../host.ts';
 import { type Outline, outlineOf } from './manifest-outline.ts';
-import { identify } from './record-cache.ts';
 import { isResourceName } from './state-directory.ts';
 
 /** Namespace of a resource whose manifest does not specify one. `kubectl apply` has the same default. */

@@ -15,6 +15,7 @@ import { decodeManifestText, maxManifestLength } from '../../api/manifest-file.t
 import { pausedByConfigMap } from '../../api/operator-settings.ts';
 import type { Clock } from '../../base/clock.ts';
 import { asLogfleetError, isFileAbsent, messageOf } from '../../base/errors.ts';
+import { identify } from '../../base/key-text.ts';
 import { type FoundSettings, identifySettings, type Place, type UnusableManifest } from './directory-settings.ts';
 import { isFolder } from './durable-file.ts';
 import {
@@ -35,7 +36,6 @@ import {
   type PreviousOf,
   type RefusedDocument,
 } from './manifest-decoding.ts';
-import { identify } from './record-cache.ts';
 import { StateDirectory } from './state-directory.ts';
 import { readUserRequests, type SettingsRequest, type UserRequest } from './user-requests.ts';
 

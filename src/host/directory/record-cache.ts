@@ -5,7 +5,7 @@
 
 import type { KindName, ResourceOf } from '../../api/kinds.ts';
 import { getOrAdd } from '../../base/get-or-add.ts';
-import { keyText } from '../../base/key-text.ts';
+import { identify } from '../../base/key-text.ts';
 import { Listeners } from '../../base/listeners.ts';
 import type { ResourceKey, ResourceSource } from '../host.ts';
 import type { ResourceRecord } from './resource-records.ts';
@@ -58,9 +58,4 @@ export class RecordCache {
   #announce(kind: KindName, { namespace, name }: ResourceKey): void {
     this.#listeners.get(kind)?.notify({ namespace, name });
   }
-}
-
-/** Returns a string that identifies an object by its kind, namespace and name. */
-export function identify(kind: string, key: ResourceKey): string {
-  return `${kind}/${keyText(key)}`;
 }
