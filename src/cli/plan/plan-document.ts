@@ -5,6 +5,7 @@ import type { Forecast } from '../../policy/plan/forecast.ts';
 import type { LeftOut, PlannedCollector } from '../../policy/plan/planned-members.ts';
 import { countUpgrades, type PlannedStage, type RolloutPlan } from '../../policy/plan/rollout-plan.ts';
 import { waitText } from '../../policy/status/wait-text.ts';
+import { capitalised } from '../render/text.ts';
 import type { ExportOutlook, PlannedSearches } from './export-planner.ts';
 import type { Outlook } from './planner.ts';
 import { schedulePlanDocument } from './schedule-plan-view.ts';
@@ -146,9 +147,4 @@ function describeForecast({ requests, totalMs, startMs, waitsForEver, windows }:
       : { duration: renderDuration(Math.round(totalMs / 1_000) * 1_000), endTime: isoSeconds(startMs + totalMs) }),
     windows: windows.map(({ fromMs, toMs }) => ({ startTime: isoSeconds(fromMs), endTime: isoSeconds(toMs) })),
   };
-}
-
-/** Returns a word with its first letter capitalized. */
-function capitalised(word: string): string {
-  return word.replace(/^./, (first) => first.toUpperCase());
 }

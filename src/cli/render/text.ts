@@ -58,6 +58,11 @@ function inTwoUnits(large: number, largeUnit: string, small: number, smallUnit: 
   return small === 0 ? `${large}${largeUnit}` : `${large}${largeUnit}${small}${smallUnit}`;
 }
 
+/** Returns a text with its first letter capitalized. */
+export function capitalised(text: string): string {
+  return text.replace(/^./, (first) => first.toUpperCase());
+}
+
 /**
  * Renders names as examples in brackets, such as ` (web-1, web-2, …)`. `count` is the total number of names, of which
  * only some may be given.

@@ -7,6 +7,7 @@ import { conditionOf, renderBehind, toneOf } from '../render/condition-lines.ts'
 import { resumeStep } from '../render/next-steps.ts';
 import { withoutOldFigures } from '../render/policy-view.ts';
 import { viewOf } from '../render/resource-view.ts';
+import { capitalised } from '../render/text.ts';
 import { noOperator } from '../render/view-layout.ts';
 import type { ListRow, ResourceDetail } from './page-data.ts';
 import { resourceCommands } from './resource-commands.ts';
@@ -90,7 +91,7 @@ function messagesOf(resource: AnyResource): readonly string[] {
     : undefined;
   return [
     ...(status ? [] : [noOperator]),
-    ...(behind === undefined ? [] : [`${behind.replace(/^./, (letter) => letter.toUpperCase())}.`]),
+    ...(behind === undefined ? [] : [`${capitalised(behind)}.`]),
     ...(byManifest === undefined ? [] : [`To resume ${referenceOf(kind, metadata)}, ${byManifest}.`]),
   ];
 }

@@ -34,13 +34,15 @@ function isOwnStatus(kind: KindName, status: object, metadata: ObjectMeta): bool
 /** Decodes the metadata of a namespaced object. */
 export function decodeMetadata({ metadata }: KubeObject): ObjectMeta {
   const { name, namespace = '', uid, resourceVersion, generation = 0, creationTimestamp = '' } = metadata;
-  const { deletionTimestamp, annotations, managedFields, ownerReferences } = metadata;
+  const { deletionTimestamp, managedFields, ownerReferences } = metadata;
+  // In the left out annotation, `kubectl apply` stores a copy of the whole manifest.
+  const { 'kubectl.kubernetes.io/last-applied-configuration': _, ...annotations } = metadata.annotations ?? {};
   const annotationWriters = readAnnotationWriters(managedFields);
   const owner = readOwner(ownerReferences);
   return {
     ...{ name, namespace, uid, resourceVersion, generation, creationTimestamp },
     ...(deletionTimestamp && { deletionTimestamp }),
-    annotations: withoutCopies(annotations),
+    annotations,
     ...(annotationWriters && { annotationWriters }),
     ...(owner && { owner }),
   };
@@ -54,10 +56,4 @@ function readOwner(references: KubeObject['metadata']['ownerReferences']): Objec
   const { apiVersion = '', kind = '', name = '', uid = '' } = references?.find(({ controller }) => controller) ?? {};
   const isOurs = apiVersion.startsWith(`${apiGroup}/`) && Object.hasOwn(kinds, kind);
   return isOurs ? { kind: kind as KindName, name, uid } : undefined;
-}
-
-/** Returns the annotations, except the one in which `kubectl apply` stores a copy of the whole manifest. */
-function withoutCopies(annotations: ObjectMeta['annotations'] = {}): ObjectMeta['annotations'] {
-  const { 'kubectl.kubernetes.io/last-applied-configuration': _, ...others } = annotations;
-  return others;
 }

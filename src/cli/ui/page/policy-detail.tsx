@@ -15,7 +15,7 @@ import {
   renderStageState,
   renderWindow,
 } from '../../render/rollout-figures.ts';
-import { renderTimeLeft } from '../../render/text.ts';
+import { capitalised, renderTimeLeft } from '../../render/text.ts';
 import { BarSection, type BarSegment, collectorSegments, StackedBar } from './charts.tsx';
 import { Ago, Pairs, Section, TableSection, useNow } from './parts.tsx';
 
@@ -97,7 +97,7 @@ function RolloutFigures({ policy: { spec, status = {} } }: { policy: CollectorVe
 }
 
 function sentence(text: string | undefined): string {
-  return text === undefined ? '' : `${text.replace(/^./, (letter) => letter.toUpperCase())}.`;
+  return text === undefined ? '' : `${capitalised(text)}.`;
 }
 
 /**
