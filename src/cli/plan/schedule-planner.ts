@@ -97,10 +97,8 @@ export function hindrancesOf({ lateStartMs, outlook }: ScheduleOutlook): readonl
   return outlook?.kind === 'plan' ? outlook.plan.hindrances : [];
 }
 
-function lengthOf(items: Iterable<unknown>): number {
-  let count = 0;
-  for (const _ of items) count++;
-  return count;
+function lengthOf(items: IteratorObject<unknown>): number {
+  return items.reduce<number>((count) => count + 1, 0);
 }
 
 /** Returns how many times the cron schedule fires after `afterMs`, up to and including `untilMs`. */

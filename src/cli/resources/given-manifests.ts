@@ -20,7 +20,6 @@ import { SecretText } from '../../base/secret-text.ts';
 import { isoText } from '../../base/time-text.ts';
 import {
   type DecodedFile,
-  type DecodedSecret,
   decodeManifest,
   defaultNamespace,
   type PreviousOf,
@@ -119,8 +118,7 @@ export async function secretReader(
   place: Pick<ResourcePlace, 'secrets' | 'takesVariables'>,
   context: CommandContext,
 ): Promise<SecretReader> {
-  const given = new Map<string, DecodedSecret>();
-  for (const { secrets } of decoded) for (const secret of secrets) given.set(keyText(secret.key), secret);
+  const given = new Map(decoded.flatMap(({ secrets }) => secrets.map((secret) => [keyText(secret.key), secret])));
   const variables = place.takesVariables ? await secretFromVariables(context) : undefined;
   const placed = new Set<string>();
   return {

@@ -243,11 +243,9 @@ function renderFolder({ manifest, notRecomputed }: Verification): string {
  * histogram`.
  */
 function renderSources(intervals: readonly CommitRecord[]): string {
-  const counts = new Map<CountSource, number>();
-  for (const { count } of intervals) counts.set(count.source, (counts.get(count.source) ?? 0) + 1);
-  return [...counts]
-    .map(([source, count], index) => {
-      const intervalCount = index === 0 ? renderCount(count, 'interval') : groupedText(count);
+  return [...Map.groupBy(intervals, ({ count }) => count.source)]
+    .map(([source, { length }], index) => {
+      const intervalCount = index === 0 ? renderCount(length, 'interval') : groupedText(length);
       return `${intervalCount} ${sourceNames[source]}`;
     })
     .join(', ');
