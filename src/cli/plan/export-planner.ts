@@ -41,13 +41,13 @@ interface ExportPlanningOptions {
 }
 
 /**
- * Plan of one export. `complete`: the export has already ended. `waiting`: none of its data can be searched before
+ * Plan of one export. `complete`: the export has already ended. `tooNew`: none of its data can be searched before
  * `untilMs`, because all of it is too new (E11).
  */
 export type ExportOutlook = { readonly resource: SearchExport } & (
-  | { readonly kind: 'plan'; readonly plan: PlannedSearches }
+  | { readonly kind: 'searches'; readonly plan: PlannedSearches }
   | { readonly kind: 'complete' }
-  | { readonly kind: 'waiting'; readonly untilMs: number }
+  | { readonly kind: 'tooNew'; readonly untilMs: number }
   | Problem<SearchExport>
 );
 
@@ -144,7 +144,7 @@ async function plan(resource: SearchExport, options: ExportPlanningOptions): Pro
   const limits = limitsOf(resource, deadlineStartOf(resource) ?? clock.now(), pausedBy !== undefined);
   const settledMs = clock.now() - limits.settleDelayMs - clockMarginMs;
   const { fromMs, toMs } = definitionOf(resource, 'unknown').identity;
-  if (settledMs <= fromMs) return { kind: 'waiting', resource, untilMs: fromMs + limits.settleDelayMs };
+  if (settledMs <= fromMs) return { kind: 'tooNew', resource, untilMs: fromMs + limits.settleDelayMs };
   const account = await accounts.resolve({ namespace, name: resource.spec.credentialsSecretRef.name });
   const definition = definitionOf(endingAt(resource, Math.min(toMs, settledMs)), account.serviceId);
   const quirks = new ServiceQuirks();
@@ -164,7 +164,7 @@ async function plan(resource: SearchExport, options: ExportPlanningOptions): Pro
   const shareProblem = shareProblemOf(resource, requestLimits);
   const failure = failureOf(resource);
   const hindrances = failure ? [failure] : hindrancesOf(planned, definition, limits, { pausedBy, shareProblem, clock });
-  return { kind: 'plan', resource, plan: { ...planned, hindrances } };
+  return { kind: 'searches', resource, plan: { ...planned, hindrances } };
 }
 
 /**

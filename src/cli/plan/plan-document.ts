@@ -34,7 +34,7 @@ export function planDocument(plans: AllPlans): object {
  * create runs.
  */
 export function hasChanges({ outlooks, exports, schedules }: AllPlans): boolean {
-  const isSearching = exports.some(({ kind }) => kind === 'plan' || kind === 'waiting');
+  const isSearching = exports.some(({ kind }) => kind === 'searches' || kind === 'tooNew');
   return outlooks.some(hasUpgrades) || isSearching || schedules.some(hasRunsLeft);
 }
 
@@ -50,15 +50,15 @@ function describeOutlook(outlook: Outlook | ExportOutlook): object {
 function describeResult(outlook: Outlook | ExportOutlook): object {
   switch (outlook.kind) {
     case 'plan':
-      return 'rolloutId' in outlook.plan
-        ? describePlan(outlook.plan)
-        : { complete: false, ...describeSearches(outlook.plan) };
+      return describePlan(outlook.plan);
+    case 'searches':
+      return { complete: false, ...describeSearches(outlook.plan) };
     case 'complete':
       return { complete: true };
     case 'waiting':
-      return 'untilMs' in outlook
-        ? { complete: false, notBefore: isoSeconds(outlook.untilMs) }
-        : { nextTarget: describeNextBuild(outlook.nextBuild), upgrades: 0, notes: [outlook.message] };
+      return { nextTarget: describeNextBuild(outlook.nextBuild), upgrades: 0, notes: [outlook.message] };
+    case 'tooNew':
+      return { complete: false, notBefore: isoSeconds(outlook.untilMs) };
     case 'problem':
       return { problem: { reason: outlook.reason, message: outlook.message } };
   }

@@ -79,16 +79,15 @@ function sectionOf(kind: string, outlook: Outlook | ExportOutlook): Section {
 
 /** Returns true if a plan contains changes, or reasons why changes are not possible. */
 function isNoteworthy(outlook: Plan): boolean {
-  if (outlook.kind !== 'plan') return outlook.kind === 'waiting';
-  if (!('rolloutId' in outlook.plan)) return true;
-  return hasUpgrades(outlook as Outlook) || outlook.plan.hindrances.length > 0;
+  if (outlook.kind === 'plan') return hasUpgrades(outlook) || outlook.plan.hindrances.length > 0;
+  return outlook.kind !== 'complete';
 }
 
 function blocksOf(outlook: Plan): readonly string[] {
-  if (outlook.kind === 'waiting' && 'message' in outlook) return [escapeMarkdown(outlook.message)];
-  if (outlook.kind !== 'plan') return [];
+  if (outlook.kind === 'waiting') return [escapeMarkdown(outlook.message)];
+  if (outlook.kind === 'complete' || outlook.kind === 'tooNew') return [];
   const facts = renderFacts(factsOf(outlook));
-  if (!('rolloutId' in outlook.plan)) return [facts];
+  if (outlook.kind === 'searches') return [facts];
   const { plan } = outlook;
   const stages = stageCells(plan);
   return [

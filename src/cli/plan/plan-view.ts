@@ -57,14 +57,14 @@ export function renderPlans(
 
 function renderPlan(outlook: Plan, options: PlanViewOptions, paint: Paint): readonly [string, readonly string[]] {
   const title = titleOf(outlook);
-  if (outlook.kind === 'waiting' && 'message' in outlook) {
+  if (outlook.kind === 'waiting') {
     const lines = wrap(printable(outlook.message), Math.max(20, options.width - 2));
     return [title, lines.map((line) => `  ${line}`)];
   }
   const facts = renderFacts(factsOf(outlook), { ...factsLayout, width: options.width, paint });
-  if (outlook.kind !== 'plan') return [title, facts];
-  if (!('rolloutId' in outlook.plan))
+  if (outlook.kind === 'searches')
     return [title, [...facts, ...section('Intervals', whereRowsAre(outlook.plan, options), paint)]];
+  if (outlook.kind !== 'plan') return [title, facts];
   const { plan } = outlook;
   const stages = stageCells(plan);
   const [upgrades, leftOut] = options.wide
@@ -80,14 +80,20 @@ function renderPlan(outlook: Plan, options: PlanViewOptions, paint: Paint): read
 
 /** Returns the text that follows the resource's name in the title of a plan, such as `: nothing to do yet`. */
 export function titleOf(outlook: Plan): string {
-  if (outlook.kind === 'complete') return ': nothing to do, because it is complete';
-  if ('untilMs' in outlook)
-    return `: the data to export is too new, so no search starts before ${renderMinute(outlook.untilMs)}`;
-  if (outlook.kind === 'waiting') return ': nothing to do yet';
-  if (!('rolloutId' in outlook.plan)) return `: ${rowsText(outlook.plan)}`;
-  const { plan, resource } = outlook as Extract<Outlook, { kind: 'plan' }>;
-  const { channel } = resource.spec.target;
-  return ` to ${plan.target}${channel === undefined ? '' : ` (${channel})`}`;
+  switch (outlook.kind) {
+    case 'complete':
+      return ': nothing to do, because it is complete';
+    case 'tooNew':
+      return `: the data to export is too new, so no search starts before ${renderMinute(outlook.untilMs)}`;
+    case 'waiting':
+      return ': nothing to do yet';
+    case 'searches':
+      return `: ${rowsText(outlook.plan)}`;
+    case 'plan': {
+      const { channel } = outlook.resource.spec.target;
+      return ` to ${outlook.plan.target}${channel === undefined ? '' : ` (${channel})`}`;
+    }
+  }
 }
 
 /**
@@ -95,13 +101,8 @@ export function titleOf(outlook: Plan): string {
  * empty list if there is nothing to do.
  */
 export function factsOf(outlook: Plan): readonly Fact[] {
-  if (outlook.kind !== 'plan') return [];
-  if ('rolloutId' in outlook.plan) {
-    const { plan, resource } = outlook as Extract<Outlook, { kind: 'plan' }>;
-    return rolloutFacts(plan, resource.spec);
-  }
-  const { plan, resource } = outlook as Extract<ExportOutlook, { kind: 'plan' }>;
-  return exportFacts(plan, resource.spec);
+  if (outlook.kind === 'plan') return rolloutFacts(outlook.plan, outlook.resource.spec);
+  return outlook.kind === 'searches' ? exportFacts(outlook.plan, outlook.resource.spec) : [];
 }
 
 function rolloutFacts(plan: RolloutPlan, { maintenance }: CollectorVersionPolicySpec): readonly Fact[] {

@@ -94,7 +94,7 @@ export function hindrancesOf({ lateStartMs, outlook }: ScheduleOutlook): readonl
     const start = `the start of the schedule (${isoSeconds(lateStartMs)})`;
     return [`endTime is not after ${start}. To export older logs, set startTime.`];
   }
-  return outlook?.kind === 'plan' ? outlook.plan.hindrances : [];
+  return outlook?.kind === 'searches' ? outlook.plan.hindrances : [];
 }
 
 function lengthOf(items: IteratorObject<unknown>): number {
@@ -174,7 +174,7 @@ export interface ScheduleFigures {
 /** Returns the estimates for a schedule. Returns undefined if no run of the schedule could be planned. */
 export function scheduleFiguresOf(planned: ScheduleOutlook): ScheduleFigures | undefined {
   const { resource, outlook, nextDay, pending, nextDueMs, meanPerDay } = planned;
-  if (outlook?.kind !== 'plan') return undefined;
+  if (outlook?.kind !== 'searches') return undefined;
   const { requests, requestsPerSecond: ofRun, jointRequestsPerSecond, rows, bytesToScan, durationMs } = outlook.plan;
   const runsAtOnce = Math.min(resource.spec.maxActive, maxRunningOf(resource.spec, outlook.plan.shares));
   const requestsPerSecond = Math.min(runsAtOnce * ofRun, jointRequestsPerSecond);
