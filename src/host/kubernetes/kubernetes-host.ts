@@ -9,7 +9,7 @@ import type { Ports } from '../../base/ports.ts';
 import type { Creation, Host, Leadership, NewResource, OperatorSettings, OwnerRef, ResourceSource } from '../host.ts';
 import { ApiClient } from './api-client.ts';
 import { notInstalled } from './api-error.ts';
-import { operatorLeaseName, resourcePath } from './api-paths.ts';
+import { resourcePath } from './api-paths.ts';
 import { ConcurrencyLimit } from './concurrency-limit.ts';
 import { type EventListener, EventRecorder } from './event-recorder.ts';
 import type { KubeApi } from './kube-api.ts';
@@ -96,16 +96,14 @@ export class KubernetesHost implements Host {
   readonly #running: Promise<void>[] = [];
 
   constructor(options: KubernetesHostOptions) {
-    const { clock, metrics, identity, operatorNamespace: namespace } = options;
+    const { clock, metrics, operatorNamespace: namespace } = options;
     this.#options = options;
     this.#client = new ApiClient(options);
     const client = this.#client;
     this.#settings = new SettingsWatch({ ...options, client, namespace });
-    this.events = new EventRecorder({ ...options, client, identity });
+    this.events = new EventRecorder({ ...options, client });
     this.secrets = new KubernetesSecretReader(client);
-    this.#election = options.leaderElection
-      ? new LeaseElection({ ...options, client, namespace, name: operatorLeaseName, identity })
-      : undefined;
+    this.#election = options.leaderElection ? new LeaseElection({ ...options, client, namespace }) : undefined;
     const { workerImage: image } = options;
     const jobs =
       image === undefined ? undefined : new KubernetesWorkerJobs({ ...options, client, image, scopes: this.#scopes() });

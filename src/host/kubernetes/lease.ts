@@ -25,7 +25,7 @@ import type { Ports } from '../../base/ports.ts';
 import { randomHex } from '../../base/random.ts';
 import type { Leadership } from '../host.ts';
 import type { ApiClient, KubeObject } from './api-client.ts';
-import { microTime, objectPath, operatorVersionAnnotation } from './api-paths.ts';
+import { microTime, objectPath, operatorLeaseName, operatorVersionAnnotation } from './api-paths.ts';
 import { fieldManager } from './resource-writes.ts';
 
 /**
@@ -68,7 +68,6 @@ interface LeaseObservation {
 interface LeaseElectionOptions extends Ports {
   readonly client: ApiClient;
   readonly namespace: string;
-  readonly name: string;
   /** Name of the pod or machine, shown in the Lease. */
   readonly identity: string;
   /** Version of logfleet, shown in a Lease annotation. */
@@ -178,9 +177,9 @@ export class LeaseElection implements Leadership {
    */
   #logFailure(error: LogfleetError): void {
     const isWarning = !this.#warned && error.code !== 'host.conflict';
-    const { log, namespace, name } = this.#options;
+    const { log, namespace } = this.#options;
     const message = 'the Lease could not be read or written, and no process can lead without it; logfleet will retry';
-    log[isWarning ? 'warn' : 'debug'](message, { namespace, name, error });
+    log[isWarning ? 'warn' : 'debug'](message, { namespace, name: operatorLeaseName, error });
     this.#warned ||= isWarning;
   }
 
@@ -198,8 +197,8 @@ export class LeaseElection implements Leadership {
   }
 
   async #read(signal?: AbortSignal): Promise<Lease | undefined> {
-    const { client, namespace, name, clock } = this.#options;
-    const path = objectPath('leases', namespace, name);
+    const { client, namespace, clock } = this.#options;
+    const path = objectPath('leases', namespace, operatorLeaseName);
     const lease = await client.findObject<Lease>(path, { ...(signal && { signal }), deadlineMs: callDeadlineMs });
     if (!lease) {
       this.#absentSinceMs ??= clock.monotonic();
@@ -253,13 +252,13 @@ export class LeaseElection implements Leadership {
   }
 
   #put(spec: LeaseSpec, signal?: AbortSignal): Promise<Lease> {
-    const { client, namespace, name, version } = this.#options;
+    const { client, namespace, version } = this.#options;
     const stored = this.#stored;
-    const metadata = { name, namespace, ...stored };
+    const metadata = { name: operatorLeaseName, namespace, ...stored };
     const annotations = { ...stored?.annotations, ...(version && { [operatorVersionAnnotation]: version }) };
     return client.callForObject<Lease>({
       method: stored ? 'PUT' : 'POST',
-      path: objectPath('leases', namespace, stored && name),
+      path: objectPath('leases', namespace, stored && operatorLeaseName),
       query: { fieldManager },
       body: { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { ...metadata, annotations }, spec },
       deadlineMs: callDeadlineMs,

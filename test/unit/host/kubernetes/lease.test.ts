@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { seededRandom } from '../../../../src/base/random.ts';
 import { ApiClient } from '../../../../src/host/kubernetes/api-client.ts';
-import { objectPath } from '../../../../src/host/kubernetes/api-paths.ts';
+import { objectPath, operatorLeaseName } from '../../../../src/host/kubernetes/api-paths.ts';
 import {
   LeaseElection,
   leaseDurationMs,
@@ -15,7 +15,7 @@ import { RecordingLogger } from '../../../support/recording-logger.ts';
 import { createWorld, type KubernetesWorld, surroundings } from './world.ts';
 
 const namespace = 'logfleet-system';
-const path = objectPath('leases', namespace, 'operator');
+const path = objectPath('leases', namespace, operatorLeaseName);
 /**
  * Maximum time in ms between two checks of the lease by a follower. A follower waits at most 2.2 s, and the request
  * itself takes a little longer.
@@ -39,7 +39,6 @@ class LeaseCandidate {
       ...around,
       client,
       namespace,
-      name: 'operator',
       identity: name,
       version: '1.2.3',
     });
@@ -342,7 +341,7 @@ test('a renewal without a response fails early enough for two more attempts', as
 test('each period without access to the lease is logged as one warning', async () => {
   const { world, second } = await pair();
   const warned = () => second.log.lines.filter(({ level }) => level === 'warn').map(({ fields }) => fields);
-  const forbidden = { namespace, name: 'operator', error: expect.objectContaining({ code: 'host.forbidden' }) };
+  const forbidden = { namespace, name: operatorLeaseName, error: expect.objectContaining({ code: 'host.forbidden' }) };
   for (const periods of [1, 2]) {
     world.server.onRequest = () => ({ kind: 'status', status: 403, when: 'before' });
     await world.clock.advance(10 * checkIntervalMs);
