@@ -30,11 +30,6 @@ export interface Account {
    * a ledger that belongs to another service (U1).
    */
   readonly serviceId: string;
-  /**
-   * Identity of the account, made from `serviceId` and the access ID. Policies whose accounts have the same identity
-   * share one collector listing.
-   */
-  readonly id: string;
   readonly service: UpgradeService;
   /** Client for this account's search jobs. */
   readonly searches: SearchJobs;
@@ -290,12 +285,8 @@ export class Accounts {
     const { service, searches } = connection;
     const { requestsPerSecond: defaultRate } = serviceLimits;
     const account: Account = {
-      serviceId,
-      id: `${serviceId} ${accessId}`,
-      service,
-      searches,
+      ...{ serviceId, service, searches, user, fingerprint },
       requestsPerSecond: Math.min(defaultRate, credentials.requestsPerSecond ?? defaultRate),
-      ...{ user, fingerprint },
     };
     const shared: Shared = {
       ...{ account, credentials, connection },

@@ -101,13 +101,12 @@ class AccountsWorld {
 }
 
 describe('identity', () => {
-  test('a service is identified by its normalised address, and an account also by its access id', async () => {
-    const { serviceId, id } = await new AccountsWorld({
+  test('a service is identified by its normalised address', async () => {
+    const { serviceId } = await new AccountsWorld({
       ...good,
       baseURL: ' https://API.example.com:443/api/\n',
     }).resolve();
     expect(serviceId).toBe('https://api.example.com/api');
-    expect(id).toBe('https://api.example.com/api id');
   });
 
   test('collector and search operations share a connection and a budget', async () => {
