@@ -12,6 +12,7 @@ import type { StoreOptions } from '../command/options.ts';
 import { ifReadable } from '../command/readable.ts';
 import { readStoreAddress, regionOf, type StoreAddress } from '../command/store-address.ts';
 import { UsageError } from '../command/usage-error.ts';
+import { printable } from '../render/text.ts';
 
 /** Returns the folders of the exports to verify, at least one. Writes the names of unreadable folders to `stderr`. */
 export function placesOfExports(
@@ -122,7 +123,8 @@ function foldersOf(text: string, cwd: string, stderr: CommandContext['stderr']):
   }
   const { folders, unread } = findExports(path, { folders: [], unread: [] });
   if (folders.length > 0) {
-    if (unread.length > 0) stderr.write(`logfleet verify: not all folders were verified${unreadText(unread)}\n`);
+    if (unread.length > 0)
+      stderr.write(`logfleet verify: not all folders were verified${printable(unreadText(unread))}\n`);
     return folders;
   }
   throw new UsageError(

@@ -152,7 +152,7 @@ export class Posting {
     });
     const beforeSend = () => {
       if (!this.#policy.stillWanted(entry, generation)) throw withdrawn('the policy no longer wants this upgrade');
-      // A request counts only once, even if it is sent again because of a redirect.
+      // A request counts only once, even if it is sent again because of a redirect or a 401.
       if (!sent) this.#left(collectorId, true);
       sent = true;
     };
