@@ -37,8 +37,9 @@ export function messageColumns(chosen: readonly string[], described: readonly De
 export function recordColumns(chosen: readonly string[], known: readonly DescribedField[]): ColumnSet {
   const fields = new Map<string, DescribedField>();
   for (const field of known) if (!fields.has(foldedName(field.name))) fields.set(foldedName(field.name), field);
-  const names = chosen.length > 0 ? new Set(chosen) : [...fields.values()].map(({ name }) => name);
-  const columns = [...names].map((name) => ({ name, type: columnType(name, fields.get(foldedName(name))?.fieldType) }));
+  const written = chosen.length > 0 ? chosen : [...fields.values()].map(({ name }) => name);
+  const names = [...Map.groupBy(written, foldedName).values()].map(([name = '']) => name);
+  const columns = names.map((name) => ({ name, type: columnType(name, fields.get(foldedName(name))?.fieldType) }));
   return { columns, restName: restNameBeside(columns), keepsOthers: chosen.length === 0 };
 }
 

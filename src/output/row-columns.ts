@@ -58,9 +58,8 @@ export class RowColumns {
   #memory: ArrayBufferLike | undefined;
 
   constructor(names: readonly string[]) {
-    // Exact names are added last, so that an exact name takes precedence over a name in lower case.
-    const folded = names.map((name, index) => [foldedName(name), index] as const);
-    this.#columnOf = new Map([...folded.reverse(), ...names.map((name, index) => [name, index] as const)]);
+    // Of several spellings of a name, the first one gets the values, so it is added last.
+    this.#columnOf = new Map(names.map((name, index) => [foldedName(name), index] as const).reverse());
     this.kinds = new Uint8Array(names.length);
     this.starts = new Int32Array(names.length);
     this.ends = new Int32Array(names.length);
@@ -121,7 +120,7 @@ export class RowColumns {
 
   #learn(text: string, at: number, end: number): KnownName {
     const name = JSON.parse(this.bytes.toString('utf8', at, end)) as string;
-    const column = this.#columnOf.get(name) ?? this.#columnOf.get(foldedName(name)) ?? -1;
+    const column = this.#columnOf.get(foldedName(name)) ?? -1;
     const known = { bytes: Buffer.from(this.bytes.subarray(at, end)), column };
     if (this.#known.size === maxKnownNames) {
       this.#known.clear();

@@ -22,8 +22,11 @@ describe.each([
   { format: 'NDJSON' },
   { format: 'NDJSON', fields: ['_messagetime', '_size'] },
   { format: 'CSV', compression: 'Gzip' },
+  { format: 'NDJSON', fields: ['_Size', '_messagetime', '_size'] },
   { format: 'CSV', fields: ['_messagetime', '_size'] },
+  { format: 'CSV', fields: ['_size', '_messagetime', '_Size'] },
   { format: 'Parquet' },
+  { format: 'Parquet', fields: ['_size', '_messagetime', '_Size'] },
   { format: 'Parquet', compression: 'Zstd', partitionBy: 'Hour' },
 ])('%j', (output) => {
   test('sizes whose sum is not exact have no sum', async () => {

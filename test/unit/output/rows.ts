@@ -158,7 +158,7 @@ export function sorted(
   members: RowMembers,
 ): { values: Map<string, unknown>; others: RowMembers } {
   const columnOf = (name: string) =>
-    names.includes(name) ? name : names.findLast((each) => /^_[a-z]+$/i.test(each) && equalIgnoringCase(each, name));
+    names.find((each) => each === name || (/^_[a-z]+$/i.test(each) && equalIgnoringCase(each, name)));
   const filled = new Map<string, { by: string; value: unknown }>();
   const others: [string, unknown][] = [];
   for (const [name, value] of members) {
