@@ -35,7 +35,7 @@ function isOwnStatus(kind: KindName, status: object, metadata: ObjectMeta): bool
 export function decodeMetadata({ metadata }: KubeObject): ObjectMeta {
   const { name, namespace = '', uid, resourceVersion, generation = 0, creationTimestamp = '' } = metadata;
   const { deletionTimestamp, managedFields, ownerReferences } = metadata;
-  // In the left out annotation, `kubectl apply` stores a copy of the whole manifest.
+  // Omits the annotation in which `kubectl apply` stores a copy of the whole manifest.
   const { 'kubectl.kubernetes.io/last-applied-configuration': _, ...annotations } = metadata.annotations ?? {};
   const annotationWriters = readAnnotationWriters(managedFields);
   const owner = readOwner(ownerReferences);
