@@ -8,6 +8,7 @@ import { reasons } from '../../api/conditions.ts';
 import type { Rollout, StageStatus } from '../../api/generated/collector-version-policy.ts';
 import type { CollectorVersionPolicy } from '../../api/kinds.ts';
 import { counted, wordFor } from '../../base/number-text.ts';
+import { takesRemaining } from '../../policy/members/stages.ts';
 import type { ApproveOptions, TargetOptions } from '../command/options.ts';
 import { UsageError } from '../command/usage-error.ts';
 import { commandLine } from '../render/next-steps.ts';
@@ -36,7 +37,7 @@ function awaiting(resource: CollectorVersionPolicy, rollout: Rollout, stages: re
   const stage = stages.find(({ name, state }) => state === 'AwaitingApproval' || isInconclusive(rollout, name));
   if (stage) return stage;
   if (stages.length === 0) throw nothingToDo(resource, `rollout ${id} has no stages`);
-  const ahead = stages.filter(({ name, state }) => state === 'Pending' && needsApproval(resource, name));
+  const ahead = stages.filter((one) => one.state === 'Pending' && needsApproval(resource, one));
   const nextStage = ahead[0]?.name;
   const advice =
     nextStage === undefined
@@ -114,7 +115,7 @@ function approve(
   }
   if (state === 'Pending') {
     const later = 'the stage starts after the stages before it';
-    if (!needsApproval(resource, name)) throw nothingToDo(resource, `stage ${name} needs no approval: ${later}`);
+    if (!needsApproval(resource, stage)) throw nothingToDo(resource, `stage ${name} needs no approval: ${later}`);
     return { annotation, report: `approved stage ${name} of rollout ${id} in advance: ${later}.${pauseNote}` };
   }
   if (state === 'Stopped' && isInconclusive(rollout, name)) {
@@ -150,6 +151,9 @@ function renderOffline({ status }: CollectorVersionPolicy): string {
     : ` Offline collectors are upgraded when they are online again (${offline} in the whole policy).`;
 }
 
-function needsApproval({ spec }: CollectorVersionPolicy, stage: string): boolean {
-  return spec.strategy.stages?.some(({ name, approval }) => name === stage && approval === 'Required') ?? false;
+/** Reports whether the stage will wait for an approval. A stage without collectors waits, unless it takes the rest. */
+function needsApproval({ spec }: CollectorVersionPolicy, { name, members }: StageStatus): boolean {
+  const stage = spec.strategy.stages?.find((one) => one.name === name);
+  if (!stage) return false;
+  return stage.approval === 'Required' || (members === 0 && !takesRemaining(stage));
 }

@@ -198,6 +198,18 @@ describe('approve', () => {
     expect(annotated).toEqual(written('approve', `${id}/linux`));
   });
 
+  it('approves a stage without collectors in advance, because such a stage would wait', async () => {
+    const empty = { name: 'empty', selector: { matchFields: { osName: 'Solaris' } }, soakDuration: '0s' };
+    const spec = [...stages.slice(0, 1), empty, ...stages.slice(2)];
+    const status = {
+      stages: [stage('canary', 'Soaking', 2), stage('empty', 'Pending', 0), stage('rest', 'Pending', 0)],
+    };
+    const resource = policy(status, undefined, undefined, spec);
+    expect((await run('approve', resource, { stage: 'empty' })).annotated).toEqual(written('approve', `${id}/empty`));
+    expect((await run('approve', resource)).failure).toMatch('to approve stage empty in advance, add --stage empty');
+    expect((await run('approve', resource, { stage: 'rest' })).failure).toMatch('stage rest needs no approval');
+  });
+
   it('writes a new value after a retry, which cancels approvals (R9)', async () => {
     const actions = [
       { action: 'Approve', stage: 'linux', time: '2026-11-01T00:00:00Z' },
