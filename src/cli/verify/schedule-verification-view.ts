@@ -77,7 +77,9 @@ function checksOf({ verification, manifestsOnly }: ScheduleResult): readonly (re
     manifestsOnly
       ? ['files', 'not read', 'left out by --manifests-only']
       : check('files', has('differentFiles'), `all data files of ${renderCount(filesRead, 'run')} were read`),
-    ['rows by', '-', `${axisOf(manifests, byReceiptTime)}, with ${counted(queries, 'query', 'queries')}`],
+    ...(manifests === 0
+      ? []
+      : [['rows by', '-', `${axisOf(manifests, byReceiptTime)}, with ${counted(queries, 'query', 'queries')}`]]),
   ];
 }
 
