@@ -13,7 +13,7 @@ import { requestedDelayMs } from '../../base/retry-delay.ts';
 import { isoText } from '../../base/time-text.ts';
 import { pausedByOf } from '../../controller/pauses.ts';
 import { unconfirmedRequest } from '../../controller/status-text.ts';
-import { type ExportForecast, proposePlan } from '../../export/plan/export-planning.ts';
+import { type ExportForecast, proposePlan, settledBeforeSearch } from '../../export/plan/export-planning.ts';
 import { requestsOfCount } from '../../export/plan/first-segments.ts';
 import { limitsOf, requestOf, startOf, wantedShare, workersOf } from '../../export/resource/export-spec.ts';
 import { type ExportDefinition, exportDefinition } from '../../export/search/export-definition.ts';
@@ -41,8 +41,8 @@ interface ExportPlanningOptions {
 }
 
 /**
- * Plan of one export. `complete`: the export has already ended. `tooNew`: none of its data can be searched before
- * `untilMs`, because all of it is too new (E11).
+ * Plan of one export. `complete`: the export has already ended. `tooNew`: no search starts before `untilMs`, because
+ * too much of the data is too new (E11).
  */
 export type ExportOutlook = { readonly resource: SearchExport } & (
   | { readonly kind: 'searches'; readonly plan: PlannedSearches }
@@ -143,8 +143,10 @@ async function plan(resource: SearchExport, options: ExportPlanningOptions): Pro
   const pausedBy = options.pausedBy ?? pausedByOf(resource);
   const limits = limitsOf(resource, deadlineStartOf(resource) ?? clock.now(), pausedBy !== undefined);
   const settledMs = clock.now() - limits.settleDelayMs - clockMarginMs;
-  const { fromMs, toMs } = definitionOf(resource, 'unknown').identity;
-  if (settledMs <= fromMs) return { kind: 'tooNew', resource, untilMs: fromMs + limits.settleDelayMs };
+  const wanted = definitionOf(resource, 'unknown');
+  const beginsMs = settledBeforeSearch(wanted);
+  if (settledMs < beginsMs) return { kind: 'tooNew', resource, untilMs: beginsMs + limits.settleDelayMs };
+  const { toMs } = wanted.identity;
   const account = await accounts.resolve({ namespace, name: resource.spec.credentialsSecretRef.name });
   const definition = definitionOf(endingAt(resource, Math.min(toMs, settledMs)), account.serviceId);
   const quirks = new ServiceQuirks();
@@ -281,7 +283,8 @@ function scansOf(
   }
   // If the first search returned only some of the rows, it scanned only the bytes of those rows. The estimate for all
   // rows assumes that every row has the same number of bytes.
-  const ofRange = messageCount === 0 ? ofFirst : Math.round((ofFirst * rowsOf(segments)) / messageCount);
+  const isPart = rowsBasis !== 'Counted' && messageCount > 0;
+  const ofRange = isPart ? Math.round((ofFirst * rowsOf(segments)) / messageCount) : ofFirst;
   return { ofRange, ofSearches: ofRange + ofCounts };
 }
 

@@ -84,7 +84,7 @@ export function titleOf(outlook: Plan): string {
     case 'complete':
       return ': nothing to do, because it is complete';
     case 'tooNew':
-      return `: the data to export is too new, so no search starts before ${renderMinute(outlook.untilMs)}`;
+      return `: too much of the data is too new, so no search starts before ${renderMinute(outlook.untilMs)}`;
     case 'waiting':
       return ': nothing to do yet';
     case 'searches':

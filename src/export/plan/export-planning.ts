@@ -12,8 +12,9 @@ import { asLogfleetError } from '../../base/errors.ts';
 import type { TimeRange } from '../../base/time-range.ts';
 import { type ExportPlan, type PlannedField, storePlanOnce } from '../../destination/plan-object.ts';
 import type { SearchJob } from '../../service/jobs/search-job.ts';
+import type { ExportDefinition } from '../search/export-definition.ts';
 import { type JobSet, noTurnCode } from '../search/job-set.ts';
-import { cutSign, wholeBuckets } from '../search/message-limit.ts';
+import { cutSign, rowsFound, wholeBuckets } from '../search/message-limit.ts';
 import type { OpenedJob, SearchOrder, SearchTools } from '../search/search-tools.ts';
 import { dateRoundingMs } from '../search/service-quirks.ts';
 import { settlingMs } from '../search/settling.ts';
@@ -103,6 +104,15 @@ export async function planExport(tools: SearchTools, options: ExportPlanOptions)
   return { plan: existing, first: undefined };
 }
 
+/**
+ * Returns the time in ms up to which rows must be old enough before the first search starts (E11): the middle of the
+ * time range or, if the range is short or the query cannot be split, its end.
+ */
+export function settledBeforeSearch({ isSplittable, identity: { fromMs, toMs } }: ExportDefinition): number {
+  const halfMs = Math.ceil((toMs - fromMs) / 2);
+  return isSplittable && halfMs > shortWaitMs ? toMs - halfMs : toMs;
+}
+
 /** Returns the plan that `planExport` would write. */
 export function proposePlan(tools: PlanningTools, options: ExportPlanOptions): Promise<ProposedPlan> {
   return new RangePlanning(tools, options).propose();
@@ -152,7 +162,7 @@ class RangePlanning {
     const { job, range } = await this.#openFirst();
     const isFinished = await this.#finishedInTime(job);
     const describedFields = await this.#describedFields(job);
-    const segmentation = isFinished ? await this.#segmentsOf(job, range) : asOne(job, range);
+    const segmentation = isFinished ? await this.#segmentsOf(job, range) : this.#asOne(job, range);
     const { segments, basis, isCountRefused = false } = segmentation;
     const areCounted = basis === 'Counted';
     const boundariesMs = [range.fromMs, ...segments.map(({ toMs }) => toMs)];
@@ -167,7 +177,7 @@ class RangePlanning {
       first: { order: { segment, fromMs, toMs }, job, countedRows },
       forecast: {
         segments,
-        rowsBasis: cutSign(job.progress, quirks.smallestLimit) === undefined ? 'Counted' : basis,
+        rowsBasis: this.#isCut(job) ? basis : 'Counted',
         isCountRefused,
         limit: quirks.smallestLimit,
         requests: this.#requestsOf(job, segments, areCounted) + (describedFields ? 1 : 0),
@@ -190,22 +200,19 @@ class RangePlanning {
   }
 
   /**
-   * Waits until at least half of the export's time range is old enough to be searched. Returns the part that is old
-   * enough.
+   * Waits until enough of the export's time range is old enough to be searched. Returns the part that is old enough.
    */
   async #settledRange(): Promise<TimeRange> {
     const { definition, quirks } = this.#tools;
     const { onWait, jobs } = this.#options;
     const { clock, signal } = jobs;
     const { fromMs, toMs } = definition.identity;
+    const beginsMs = settledBeforeSearch(definition);
     for (;;) {
       const settledMs = this.#settledMs(quirks.clockBehindMs + dateRoundingMs);
       const missingMs = toMs - settledMs;
-      const isHalf = definition.isSplittable && settledMs - fromMs >= missingMs && missingMs > shortWaitMs;
-      const isEnough = missingMs <= 0 || isHalf;
-      const halfMs = Math.ceil((toMs - fromMs) / 2);
-      const isHalfSooner = definition.isSplittable && halfMs > shortWaitMs && missingMs > halfMs;
-      const waitMs = isHalfSooner ? missingMs - halfMs : missingMs;
+      const isEnough = settledMs >= beginsMs && (missingMs <= 0 || missingMs > shortWaitMs);
+      const waitMs = settledMs < beginsMs ? beginsMs - settledMs : missingMs;
       onWait?.({ settlesAtMs: isEnough ? undefined : clock.now() + waitMs, isTried: this.#isTried });
       if (isEnough) return { fromMs, toMs: Math.min(toMs, settledMs) };
       const maxMs = Math.min(waitMs, longestSleepMs);
@@ -267,8 +274,7 @@ class RangePlanning {
     const { definition, quirks, log } = this.#tools;
     const { jobs } = this.#options;
     const { progress } = job;
-    const isCut = cutSign(progress, quirks.smallestLimit) !== undefined;
-    if (!isCut || !definition.isSplittable) return asOne(job, range);
+    if (!this.#isCut(job) || !definition.isSplittable) return this.#asOne(job, range);
     const limit = this.#limitOf(job);
     const { byReceiptTime } = definition.identity;
     // If a search by receipt time was cut short, rows may be missing anywhere in its range, even in the newest part.
@@ -303,12 +309,24 @@ class RangePlanning {
     return { segments, basis: 'Minimum', isCountRefused: true };
   }
 
-  #requestsOf(job: SearchJob, segments: readonly SegmentCount[], areCounted: boolean): number {
+  #asOne(job: SearchJob, range: TimeRange): Segmentation {
+    return { segments: [{ ...range, rows: this.#rowsFound(job) }], basis: 'Minimum' };
+  }
+
+  #rowsFound({ progress }: SearchJob): number {
+    return rowsFound(progress, this.#tools.definition.identity.results);
+  }
+
+  #isCut({ progress }: SearchJob): boolean {
     const { definition, quirks } = this.#tools;
-    const isCut = definition.isSplittable && cutSign(job.progress, quirks.smallestLimit) !== undefined;
+    return cutSign(progress, quirks.smallestLimit, definition.identity.results) !== undefined;
+  }
+
+  #requestsOf(job: SearchJob, segments: readonly SegmentCount[], areCounted: boolean): number {
+    const isCut = this.#tools.definition.isSplittable && this.#isCut(job);
     // The service returned all rows of the first search. The message limit must therefore be higher than the number of
     // these rows.
-    const limit = isCut ? this.#limitOf(job) : job.progress.messageCount + 1;
+    const limit = isCut ? this.#limitOf(job) : this.#rowsFound(job) + 1;
     return requestsOfSegments(segments, limit) + (areCounted ? requestsOfCount : 0);
   }
 
@@ -330,10 +348,6 @@ interface Segmentation {
    */
   readonly basis: RowsBasis;
   readonly isCountRefused?: true;
-}
-
-function asOne(job: SearchJob, range: TimeRange): Segmentation {
-  return { segments: [{ ...range, rows: job.progress.messageCount }], basis: 'Minimum' };
 }
 
 /**

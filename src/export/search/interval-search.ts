@@ -15,7 +15,7 @@ import type { SearchJob } from '../../service/jobs/search-job.ts';
 import { searchDense } from './dense-millisecond.ts';
 import { countInterval } from './interval-count.ts';
 import { JobSet } from './job-set.ts';
-import { type CutSign, cutSign } from './message-limit.ts';
+import { type CutSign, cutSign, rowsFound } from './message-limit.ts';
 import { MessageReader } from './message-reader.ts';
 import { RecordReader } from './record-reader.ts';
 import type { ResultReader, SearchEnd } from './result-reader.ts';
@@ -93,8 +93,8 @@ export class IntervalSearch implements RunningSearch {
 
   /** Number of rows found so far. */
   get messageCount(): number {
-    const { messageCount = 0, recordCount = 0 } = this.#job?.progress ?? {};
-    return this.#tools.definition.identity.results === 'Messages' ? messageCount : recordCount;
+    const { progress } = this.#job ?? {};
+    return progress ? rowsFound(progress, this.#tools.definition.identity.results) : 0;
   }
 
   /** Bytes scanned by all jobs of this search. */
@@ -193,11 +193,7 @@ export class IntervalSearch implements RunningSearch {
 
   #signOf(job: SearchJob, progress: JobProgress): CutSign | undefined {
     const { definition, quirks } = this.#tools;
-    const sign = cutSign(progress, quirks.smallestLimit);
-    // The message limit does not apply to an aggregation. The records of an aggregation are incomplete only if its
-    // search job ended early.
-    if (definition.identity.results === 'Records')
-      return sign === 'forcePaused' || sign === 'timeOver' ? sign : undefined;
+    const sign = cutSign(progress, quirks.smallestLimit, definition.identity.results);
     return sign ?? (job.order.fromMs < this.fromMs ? 'beyondInterval' : undefined);
   }
 
@@ -230,7 +226,7 @@ export class IntervalSearch implements RunningSearch {
       isSplittable: definition.isSplittable,
       isEndMoved: job.order.toMs < this.toMs,
       sign,
-      jobCount: results === 'Messages' ? progress.messageCount : (progress.recordCount ?? 0),
+      jobCount: rowsFound(progress, results),
       // Uses the job's current progress, because more errors may have been reported while pages were being read.
       pendingErrors: [...job.progress.errors, ...errors],
       hasLostStatus: end.isDone ? progress.hasLostStatus : job.progress.hasLostStatus,

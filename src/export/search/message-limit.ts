@@ -3,6 +3,7 @@
  * short. This costs at most another search, but a cut that is overlooked would lose rows.
  */
 import type { TimeRange } from '../../base/time-range.ts';
+import type { ExportIdentity } from '../../destination/fingerprint.ts';
 import type { JobProgress, MessageHistogram } from '../../service/jobs/job-gathering.ts';
 
 /** Signs that the service cut a search short, most certain first. */
@@ -36,15 +37,29 @@ const minRound = 10_000;
 
 /**
  * Returns the sign that the service cut a search short, or undefined if the search is complete. `smallestLimit` is the
- * smallest row count of any search that was cut short.
+ * smallest row count of any search that was cut short. The message limit does not apply to `Records` (section 8 of
+ * docs/service.md): an aggregation is incomplete only if its search job ended early.
  */
-export function cutSign(facts: CutFacts, smallestLimit: number | undefined): CutSign | undefined {
+export function cutSign(
+  facts: CutFacts,
+  smallestLimit: number | undefined,
+  results: ExportIdentity['results'] = 'Messages',
+): CutSign | undefined {
   const { state, messageCount, isLimitReached } = facts;
   if (state === 'forcePaused') return 'forcePaused';
-  if (isLimitReached) return 'warning';
+  if (isLimitReached && results === 'Messages') return 'warning';
   if (state !== 'doneGatheringResults') return 'timeOver';
+  if (results === 'Records') return undefined;
   if (smallestLimit !== undefined && messageCount >= smallestLimit) return 'smallestLimit';
   return isRoundCount(messageCount) ? 'roundCount' : undefined;
+}
+
+/** Returns the number of rows that a search has found: messages, or records of an aggregation. */
+export function rowsFound(
+  { messageCount, recordCount = 0 }: Pick<JobProgress, 'messageCount' | 'recordCount'>,
+  results: ExportIdentity['results'],
+): number {
+  return results === 'Messages' ? messageCount : recordCount;
 }
 
 /** Returns true if the number of rows looks like a message limit. */

@@ -160,6 +160,16 @@ describe('the plan of an export', () => {
     expect(stdout).toMatch(/^ {2}Rows: {6}at least 1,000 rows in 1 interval$/m);
   });
 
+  test('of an aggregation counts records, to which the message limit does not apply', async () => {
+    const logs = { ...scenario.logs, messages: 20_000 };
+    const text = searchExport('  results: Records', { query: '* | count by _sourceHost' });
+    const { stdout } = await plan(text, { scenario: { ...scenario, logs } });
+    expect(stdout).toMatch(/^logging\/errors: 40 rows$/m);
+    expect(stdout).toMatch(/^ {2}Requests: {2}about 4 requests /m);
+    expect(stdout).toMatch(/^ {2}Scans: {5}about [78]\.\d MiB$/m);
+    expect(stdout).not.toContain('But:');
+  });
+
   test.each([429, 503])('waits for the time given in Retry-After after %d', async (code) => {
     const busy = { kind: 'status', status: code, operations: ['createJob'], times: 3, retryAfter: 5 } as const;
     const { status, stdout } = await plan(searchExport(), { scenario: { ...scenario, faults: { busy } } });
@@ -176,17 +186,21 @@ describe('the plan of an export', () => {
   });
 
   test('leaves unsettled data for later, without waiting', async () => {
-    const late = searchExport('', { to: '2026-11-02T00:00:00Z' });
+    const late = searchExport('', { to: '2026-11-01T12:00:00Z' });
     const { stdout } = await plan(late);
     expect(stdout).toMatch(
-      /Range: .* to 2026-10-31 23:5\d UTC; later data, until 2026-11-02 00:00 UTC, is too new and is searched later$/m,
+      /Range: .* to 2026-10-31 23:5\d UTC; later data, until 2026-11-01 12:00 UTC, is too new and is searched later$/m,
     );
-    const future = late.replace('from: "2026-10-31', 'from: "2026-11-01');
-    const waiting = await plan(future);
-    expect(waiting.stdout).toBe(
-      'logging/errors: the data to export is too new, so no search starts before 2026-11-01 00:03 UTC\n',
-    );
-    expect(waiting.journal).toEqual([]);
+  });
+
+  test.each([
+    ['half of the range', '2026-11-02T00:00:00Z', '_sourceCategory=*', '2026-11-01 00:03 UTC'],
+    ['the whole range, if the query cannot be split', '2026-11-01T12:00:00Z', '* | limit 10', '2026-11-01 12:03 UTC'],
+  ])('says that no search starts until %s is settled', async (_, to, query, time) => {
+    const { stdout, journal } = await plan(searchExport('', { to, query }));
+    const title = 'logging/errors: too much of the data is too new, so no search starts before';
+    expect(stdout).toBe(`${title} ${time}\n`);
+    expect(journal).toEqual([]);
   });
 
   test.each([

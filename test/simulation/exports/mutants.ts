@@ -109,7 +109,7 @@ export const exportMutants: readonly Mutant[] = [
     'a force-paused search counts as complete',
     'cut',
     'export/search/message-limit.ts',
-    "if (state === 'forcePaused') return 'forcePaused';\n  if (isLimitReached) return 'warning';\n  if (state !== 'doneGatheringResults') return 'timeOver';\n  if (smallestLimit !== undefined && messageCount >= smallestLimit) return 'smallestLimit';",
+    "if (state === 'forcePaused') return 'forcePaused';\n  if (isLimitReached && results === 'Messages') return 'warning';\n  if (state !== 'doneGatheringResults') return 'timeOver';\n  if (results === 'Records') return undefined;\n  if (smallestLimit !== undefined && messageCount >= smallestLimit) return 'smallestLimit';",
     '',
     isUnsearched,
   ),

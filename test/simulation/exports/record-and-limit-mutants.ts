@@ -26,9 +26,9 @@ export const recordMutants: readonly Mutant[] = [
     'E4',
     'an aggregation of more messages than the limit counts as cut',
     'added',
-    'export/search/interval-search.ts',
-    "if (definition.identity.results === 'Records')\n      return sign === 'forcePaused' || sign === 'timeOver' ? sign : undefined;",
-    '',
+    'export/search/message-limit.ts',
+    "if (isLimitReached && results === 'Messages') return 'warning';\n  if (state !== 'doneGatheringResults') return 'timeOver';\n  if (results === 'Records') return undefined;",
+    "if (isLimitReached) return 'warning';\n  if (state !== 'doneGatheringResults') return 'timeOver';",
     'end: incomplete for LimitReached',
   ),
   mutant(

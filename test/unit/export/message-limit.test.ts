@@ -49,6 +49,13 @@ describe('a search was cut (E4)', () => {
   });
 
   test.each([
+    ['with a round number of messages', done(10_000, true), undefined],
+    ['unless it ended early', { ...done(10_000, true), state: 'gatheringResults' as const }, 'timeOver'],
+  ])('and does not cut an aggregation %s', (_, facts, sign) => {
+    expect(cutSign(facts, 7_777, 'Records')).toBe(sign);
+  });
+
+  test.each([
     ['decreases after a pause', { ...done(500), state: 'forcePaused' as const }, undefined, 500],
     ['decreases after a warning', done(500, true), 600, 500],
     ['stays if it is smaller', done(700, true), 600, 600],
