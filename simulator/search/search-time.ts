@@ -3,6 +3,7 @@
  * the epoch.
  */
 import { assert } from '../../src/base/assert.ts';
+import { latestDateMs } from '../../src/base/time-units.ts';
 import type { TimeZone } from '../../src/base/time-zone.ts';
 
 /**
@@ -17,9 +18,6 @@ export type WrittenTime =
   | { readonly kind: 'local'; readonly localMs: number }
   | { readonly kind: 'invalid'; readonly reason?: string }
   | { readonly kind: 'missing' | 'wrongType' };
-
-/** Maximum distance of a JavaScript Date from the epoch, in ms. */
-const maxMs = 8.64e15;
 
 const localForm = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)$/;
 const numberForm = /^-?\d+(?:\.\d+)?$/;
@@ -53,7 +51,7 @@ export function resolveTime(time: Extract<WrittenTime, { kind: 'moment' | 'local
 function momentOf(atMs: number): WrittenTime {
   if (!Number.isInteger(atMs)) return { kind: 'invalid', reason: 'is not a whole number' };
   if (atMs < 0) return { kind: 'invalid', reason: 'is before 1970' };
-  return atMs <= maxMs ? { kind: 'moment', atMs } : { kind: 'invalid', reason: 'is too far from 1970' };
+  return atMs <= latestDateMs ? { kind: 'moment', atMs } : { kind: 'invalid', reason: 'is too far from 1970' };
 }
 
 /** Parses a local time. A nonexistent date, such as 30 February, is invalid. */

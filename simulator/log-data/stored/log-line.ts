@@ -1,5 +1,6 @@
 /** One line of a log file: a JSON object with `_raw`, `_messagetime` and other, optional fields. */
 import { isRecord } from '../../../src/base/record.ts';
+import { latestDateMs } from '../../../src/base/time-units.ts';
 import { messageField } from '../../query/message-fields.ts';
 import { type JsonMember, scanObject } from './json-members.ts';
 
@@ -21,7 +22,6 @@ export interface LineProblem {
 
 const example = '{"_raw":"GET /index.html 200","_messagetime":1767225600000}';
 const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/;
-const latestMs = 8_640_000_000_000_000;
 const ids: ReadonlySet<string> = new Set(['_messageid', '_sourceid', '_collectorId', '_blockid']);
 const counts: ReadonlySet<string> = new Set(['_size', '_messagecount']);
 
@@ -142,7 +142,7 @@ function timeOf(value: unknown): number | undefined {
   if (typeof value === 'string' && !/^-?\d{1,16}$/.test(value)) return undefined;
   if (typeof value !== 'string' && typeof value !== 'number') return undefined;
   const timeMs = Number(value);
-  return Number.isInteger(timeMs) && Math.abs(timeMs) <= latestMs ? timeMs : undefined;
+  return Number.isInteger(timeMs) && Math.abs(timeMs) <= latestDateMs ? timeMs : undefined;
 }
 
 function isLong(text: string): boolean {
