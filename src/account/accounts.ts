@@ -49,8 +49,8 @@ const secretMaxAgeMs = 60_000;
  */
 const idleMs = hourMs;
 /**
- * After the service rejects an access key, logfleet waits before it sends the key again. If the key is rejected again
- * within this time (in ms) after the wait, the next wait is longer.
+ * Time in ms after a rejected access key is allowed again. If the service rejects the key within this time, the next
+ * delay is longer.
  */
 const recheckMs = 60_000;
 
@@ -76,8 +76,8 @@ interface Shared {
   readonly credentials: Credentials;
   readonly connection: ServiceConnection;
   /**
-   * Namespaces of the Secrets that contain these credentials. If no Secret contains them any more, the namespaces of
-   * the Secrets that contained them last.
+   * Namespaces of the Secrets that contain these credentials. When no Secret contains them any more, the previous
+   * namespaces are kept.
    */
   namespaces: Set<string>;
   refusal: KeyRejection | undefined;
@@ -175,7 +175,7 @@ export class Accounts {
     // Several requests may have been in flight when the service rejected the key. Their rejections count as one.
     if (nowMs < untilMs) return shown;
     // A rejection soon after the delay increases the number of rejections. A later rejection starts a new count,
-    // because the service must have accepted the key in the meantime.
+    // because the service has probably accepted the key in the meantime.
     const repeated = nowMs < untilMs + recheckMs ? earlier + 1 : 0;
     shared.refusal = { earlier: repeated, untilMs: nowMs + retryDelayMs(shown, repeated) };
     return shown;
@@ -308,8 +308,8 @@ export class Accounts {
   }
 
   /**
-   * Forgets unused Secrets, and closes clients whose credentials are in no Secret. When a namespace has no more Secrets
-   * with certain credentials, the request limits in these credentials no longer count for that namespace.
+   * Forgets unused Secrets, and closes clients whose credentials are in no Secret. When a namespace loses its last
+   * Secret with certain credentials, the request limits in this Secret no longer count for the namespace.
    */
   #closeUnused(nowMs: number): void {
     for (const [name, entry] of this.#entries) {

@@ -81,7 +81,7 @@ export class AwaitedSecrets {
 
   /**
    * Number of changes to Secrets that this process has noticed so far. Get this number before you read Secrets, and
-   * pass it to `wait`, so that `wait` also notices changes between the read and the call to `wait`.
+   * pass it to `wait`, which then also detects changes that occurred after the read.
    */
   get changes(): number {
     return this.#changes;

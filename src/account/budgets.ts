@@ -1,7 +1,7 @@
 /**
  * Request budgets. Each user of the log service has one budget, because the service counts requests per user. If a
- * user's Secrets set different limits, the limit of a namespace is the smallest limit in its Secrets, and the largest
- * limit of all namespaces applies to the user. Thus a Secret cannot lower the limits of another namespace. This matters
+ * user's Secrets set different limits, the limit of a namespace is the smallest limit in its Secrets. The limit of the
+ * user is the largest limit of any namespace, so a Secret cannot lower the limits of another namespace. This matters
  * because anyone who can create a Secret can name any user in it.
  */
 import { createHash } from 'node:crypto';
@@ -27,7 +27,10 @@ export interface Spender {
 
 interface UserBudget {
   readonly budget: RequestBudget;
-  /** Budgets by access id, for the user's access keys that are in a Secret or still have requests in flight. */
+  /**
+   * Budgets indexed by access id. Includes each access key of the user that is in a Secret or still has requests in
+   * flight.
+   */
   readonly keys: Map<string, KeyBudget>;
   limits: RequestLimits;
 }
@@ -179,8 +182,8 @@ export class LeadershipRight implements SendRight {
   constructor(leadership: Leadership, clock: Clock) {
     this.#leadership = leadership;
     this.#clock = clock;
-    // Reads the leadership immediately. Otherwise, `sinceMs` would be the time of the first request instead of the
-    // start of the leadership.
+    // Reads the leadership now, so that `sinceMs` is the start of the leadership, and not the time of the first
+    // request.
     this.#unsubscribe = leadership.subscribe(() => void this.current());
     this.current();
   }

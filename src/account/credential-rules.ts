@@ -48,7 +48,9 @@ export const memberRules = {
   },
   user: (text: string) => value(text),
   requestsPerSecond: (text: string) => number(text, 'a number above 0, such as 2 or 0.5', (found) => found > 0),
-  /** With a single request, a slow page read would block the polls that keep search jobs alive (B3). */
+  /**
+   * At least 2, because a single request for a slow page read would block the polls that keep search jobs alive (B3).
+   */
   maxConcurrentRequests: (text: string) =>
     number(
       text,

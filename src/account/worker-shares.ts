@@ -32,8 +32,8 @@ export interface ShareSize {
 /**
  * Divides a user's request limits among workers. Returns undefined if the limits are too small for even one worker.
  *
- * The rate of a share is a whole number of requests per second. A process with a rate below 1 could still send one
- * request in any second, so several such processes could together exceed the limit in the same second.
+ * The rate of each share is a whole number of requests per second. With a rate below 1, each process could still send
+ * one request in any second, so several processes together could exceed the user's limit in that second.
  */
 export function shareSize(limits: RequestLimits): ShareSize | undefined {
   const rate = Math.floor(limits.requestsPerSecond) - operatorMinimum.requestsPerSecond;
@@ -194,7 +194,7 @@ export function startedShares(jobs: readonly Readonly<JobShare>[] = []): readonl
   return jobs.filter(({ isStarted }) => isStarted).map(({ held }) => held);
 }
 
-/** Reports whether enough of the request limits is left for the operator if workers use these shares. */
+/** Reports whether these shares of the workers leave enough of the request limits for the operator. */
 function fits(limits: RequestLimits, shares: readonly HeldShare[]): boolean {
   const { requestsPerSecond, maxConcurrentRequests } = freeOf(limits, shares);
   return (

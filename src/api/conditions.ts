@@ -49,10 +49,10 @@ export const reasons = {
   exported: 'Exported',
   /**
    * The export completed with `incompletePolicy: Keep`, but some intervals may lack rows. The `Complete` condition is
-   * True. A schedule has this reason if all due runs are complete, but some runs have intervals that may lack rows.
+   * True. A schedule has this reason if all due runs are complete, but intervals of some runs may lack rows.
    */
   exportedIncomplete: 'ExportedIncomplete',
-  /** All due runs of the schedule are complete, except that the latest may still be active. */
+  /** All due runs of the schedule are complete. Only the latest run may still be active. */
   upToDate: 'UpToDate',
   /** The schedule has ended, and everything is exported. */
   scheduleEnded: 'ScheduleEnded',

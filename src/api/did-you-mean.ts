@@ -7,7 +7,8 @@ export function nearest(written: string, known: readonly string[]): string | und
 }
 
 /**
- * Returns the remedy for a misspelt name: `did you mean NAME?`, or the text `otherwise` if no known name is similar.
+ * Returns `did you mean NAME?` if a known name is similar to `written`. If no name is similar, returns the text
+ * `otherwise`.
  */
 export function suggestion(written: string, known: readonly string[], otherwise: string): string {
   const meant = nearest(written, known);

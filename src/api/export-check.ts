@@ -1,6 +1,6 @@
 /**
- * Checks of a SearchExport that neither schema nor CEL can express. They expect a spec that schema and CEL accept,
- * before defaults are added.
+ * Checks a SearchExport for problems that neither the schema nor CEL rules can detect. The spec must already be valid
+ * according to both, but its defaults need not be set.
  */
 
 import { parseDuration } from '../base/duration.ts';
@@ -204,15 +204,17 @@ function* checkExecution({ execution, destination, activeDeadlineSeconds }: Writ
 }
 
 /**
- * Reports whether the destination is an object store without a Secret. Such an export needs ambient credentials, which
- * are those of the operator or the pod.
+ * Reports whether the destination is an object store without a Secret. The export then needs ambient credentials, that
+ * is, the credentials of the operator or the pod.
  */
 export function isAmbient({ s3, azureBlob, gcs }: WrittenExportSpec['destination']): boolean {
   const store = s3 ?? azureBlob ?? gcs;
   return store != null && !store.credentialsSecretRef;
 }
 
-/** Returns a warning that the destination names no credentials, so the export must use those of the operator. */
+/**
+ * Returns a warning that the destination names no credentials. The export then needs the operator's own credentials.
+ */
 export function credentialsMissing(path: JsonPath, destination: WrittenExportSpec['destination']): Finding {
   return warning([...path, storeOf(destination)], 'Required', {
     problem:

@@ -1,6 +1,6 @@
 /**
- * Checks of a SearchExportSchedule and of its runs that neither schema nor CEL can express. They expect a spec that
- * schema and CEL accept, before defaults are added.
+ * Checks a SearchExportSchedule and its runs for problems that neither the schema nor CEL rules can detect. The spec
+ * must already be valid according to both, but its defaults need not be set.
  */
 import type { TimeRange } from '../base/time-range.ts';
 import { checkExport, credentialsMissing, isAmbient, isShortSettleDelay } from './export-check.ts';

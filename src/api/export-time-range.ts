@@ -95,7 +95,7 @@ function zoneOf({ timeZone: name }: TimeRangeText): Zone | undefined {
 }
 
 /**
- * Problem with the start or the end of a time range. `member` is present only if another field must be corrected, such
+ * Problem with the start or the end of a time range. `member` is set only if the user must correct another field, such
  * as `timeZone`.
  */
 type InstantProblem = Explanation & Partial<TimeRangeProblem>;
@@ -114,7 +114,7 @@ const secondsForm = /^\d{10}$/;
 const dateTimeForm = /^(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)?$/;
 /** Maximum length of a clock change in ms. */
 const maxClockChangeMs = 3 * hourMs;
-/** Time, in ms, after which a clock change near a local time is certainly over, so that the new UTC offset applies. */
+/** Time, in ms, after which any clock change near a local time has taken effect. */
 const afterClockChangeMs = 36 * hourMs;
 const dateForm = /^\d{4}-\d\d-\d\d$/;
 

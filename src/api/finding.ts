@@ -35,10 +35,10 @@ export interface Finding {
   /** `error`: the resource is rejected. `warning`: it probably does not work as intended. */
   readonly severity: 'error' | 'warning';
   readonly path: JsonPath;
-  /** What is wrong: the name of the field (`key`) or its value (`value`). */
+  /** Part of the field that is wrong: its name (`key`) or its value (`value`). */
   readonly subject: 'key' | 'value';
   readonly reason: FindingReason;
-  /** What is wrong, such as `must be a number`. Messages show this text after the field's name. */
+  /** The problem, such as `must be a number`. Messages show this text after the field's name. */
   readonly problem: string;
   /** How to fix the problem, such as `write 1 or more`. */
   readonly remedy: string;
@@ -80,8 +80,8 @@ export function renderExplanation({ problem, remedy }: Explanation): string {
 }
 
 /**
- * Renders a finding as `file:line:column: path: problem; remedy`, on one line and without control characters, which the
- * manifest may contain.
+ * Renders a finding as `file:line:column: path: problem; remedy`. The result is one line without control characters,
+ * even if the manifest contains them.
  */
 export function renderFinding(finding: PlacedFinding): string {
   const { file, line, column, path, severity } = finding;

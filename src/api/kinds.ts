@@ -1,6 +1,6 @@
 /**
- * The kinds of resources that users write. Tables with one entry per kind have these types, so that a table without an
- * entry for some kind does not compile.
+ * The kinds of resources that users write. Tables with one entry per kind use these types, so that the compiler reports
+ * a missing entry.
  */
 import { annotations } from './annotations.ts';
 import type { CollectorVersionPolicySpec, CollectorVersionPolicyStatus } from './generated/collector-version-policy.ts';

@@ -11,8 +11,8 @@ const labelValueForm = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
 const ownAnnotations: readonly string[] = Object.values(ownAnnotationNames);
 
 /**
- * Checks labels and annotations that logfleet copies to new resources. Without this check, errors would be found only
- * when logfleet creates the resources, because the API server would reject them.
+ * Checks labels and annotations that logfleet copies to new resources. Without this check, users would learn of an
+ * error only when the API server rejects a new resource.
  *
  * @param path path of the field with `labels` and `annotations`
  * @param kind kind of the created resources; undefined if it is not a kind of logfleet

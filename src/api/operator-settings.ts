@@ -26,8 +26,8 @@ export function readPause(value: unknown): Pause | undefined {
 }
 
 /**
- * Returns a text that names the ConfigMap, for a message in which this text follows "paused by". Returns undefined if
- * the ConfigMap does not pause the operator.
+ * Returns text that names the ConfigMap, for messages of the form "paused by …". Returns undefined if the ConfigMap
+ * does not pause the operator.
  */
 export function pausedByConfigMap(value: unknown, place: string): string | undefined {
   const pause = readPause(value);

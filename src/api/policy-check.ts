@@ -1,6 +1,6 @@
 /**
- * Checks of a CollectorVersionPolicy that neither schema nor CEL can express. They expect a spec that schema and CEL
- * accept, before defaults are added.
+ * Checks a CollectorVersionPolicy for problems that neither the schema nor CEL rules can detect. The spec must already
+ * be valid according to both, but its defaults need not be set.
  */
 import { parseBuildVersion } from '../base/build-version.ts';
 import { error, type Finding, warning } from './finding.ts';

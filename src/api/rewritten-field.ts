@@ -36,14 +36,14 @@ interface OperatorText {
 }
 
 /**
- * Each quoted text in a query is replaced with its index between two of these characters. The character is in a
- * private-use area of Unicode, so queries do not contain it.
+ * Delimiter around the index that replaces a quoted text in a query. This private-use Unicode character does not occur
+ * in queries.
  */
 const mark = '\uE000';
 const markedText = new RegExp(`${mark}(\\d+)${mark}`, 'g');
 /**
- * Matches the index that replaces a quoted text, with the mark on each side. Also matches a `%` before the first mark,
- * because `%` introduces a quoted field name.
+ * Matches the index that replaces a quoted text, with its delimiters. The match includes a preceding `%`, which
+ * introduces a quoted field name.
  */
 const markedName = new RegExp(`%?${mark}(\\d+)${mark}`, 'g');
 /** Matches a text in double quotes. If the closing quote is missing, matches the rest of the query. */
@@ -67,12 +67,12 @@ function operatorsOf(query: string): readonly OperatorText[] {
 }
 
 /**
- * Returns the field that an operator overwrites after `as` or `extract`, for example in `parse "time=*" as
- * _messagetime`, if an export needs this field to check its rows.
+ * Returns the field that an operator overwrites after `as` or `extract`, as in `parse "time=*" as _messagetime`.
+ * Considers only the fields that an export needs to check its rows.
  */
 function aliasIn(outside: string): string | undefined {
-  // Blanks after commas are removed first, so the pattern can match a list of names in only one way. If there were
-  // several ways, a match could take exponential time.
+  // Removes blanks after commas, so that the pattern can match a list of names in only one way. If there were several
+  // ways, a match could take exponential time.
   const form = new RegExp(`\\b(?:as|extract) (?:[\\w.-]* ?,)*['\`%]?${provingName}`, 'i');
   return form.exec(outside.replaceAll(', ', ','))?.[1];
 }
@@ -91,8 +91,8 @@ function keyIn(outside: string): string | undefined {
 }
 
 /**
- * Returns the field that a named group of a regular expression overwrites, for example in `parse regex
- * "(?<_messagetime>\d+)"`, if an export needs this field to check its rows.
+ * Returns the field that a named group of a regular expression overwrites, as in `parse regex "(?<_messagetime>\d+)"`.
+ * Considers only the fields that an export needs to check its rows.
  */
 function groupIn(texts: readonly string[]): string | undefined {
   const group = new RegExp(`\\(\\?P?[<'](${provingFields})[>']`, 'i');

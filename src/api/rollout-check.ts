@@ -1,6 +1,6 @@
 /**
- * Checks of rollout settings that neither schema nor CEL can express, such as invalid schedules and stages with a
- * surprising effect.
+ * Checks rollout settings for problems that neither the schema nor CEL rules can detect, such as invalid schedules and
+ * stages with a surprising effect.
  */
 
 import { isDeepStrictEqual } from 'node:util';

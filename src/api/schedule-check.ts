@@ -58,7 +58,8 @@ export function scheduleProblem(schedule: string): Explanation | undefined {
   const shown = JSON.stringify(schedule);
   const read = readSchedule(schedule);
   if (!read) return { problem: `${shown} cannot be read`, remedy: `use five fields, for example ${example}` };
-  // The search for the first time covers 400 years, because the calendar repeats after 400 years.
+  // The cron library searches 400 years for a matching day. This is enough, because the calendar repeats after 400
+  // years.
   if (read.from(Date.UTC(2000, 0, 1)).next().done) {
     return {
       problem: `${shown} never occurs, because its months do not have such a day`,

@@ -73,7 +73,7 @@ function operatorProblem(operator: string): string | undefined {
     const what = isKnown ? `${name}, as it is written here,` : `the operator ${name}`;
     return `${what} is not known to handle each row separately`;
   }
-  // Because of the word boundary, the pattern tries each word only once, so the time is proportional to the length of
+  // Because of the word boundary, the pattern tries each word only once. The time is therefore linear in the length of
   // the query.
   for (const [, called = ''] of rest.matchAll(/\b(\w+)\s*\(/g)) {
     const call = called.toLowerCase();

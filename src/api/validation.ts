@@ -157,7 +157,7 @@ export function validateResource(
 interface KindChecks {
   /** Finds all fields that violate the schema. */
   readonly checkForm: (resource: unknown) => readonly Finding[];
-  /** Finds problems that neither the schema nor CEL rules can express. The spec must be valid according to both. */
+  /** Finds problems that neither the schema nor CEL rules can detect. The spec must be valid according to both. */
   readonly checkValid: (spec: never, wallMs?: number) => readonly Finding[];
   /** Check of a single field, which runs even if other fields have errors. */
   readonly checkAlways?: { readonly path: JsonPath; readonly check: (spec: never) => readonly Finding[] };
@@ -179,7 +179,7 @@ const checks: { readonly [K in KindName]: KindChecks } = {
   },
 };
 
-/** Reports whether the value at `path` is inside a rejected value, or contains one. */
+/** Reports whether the value at `path` is inside a rejected value, or contains a rejected value. */
 function overlaps(path: JsonPath, refused: readonly JsonPath[]): boolean {
   return refused.some((bad) => isWithin(bad, path) || isWithin(path, bad));
 }

@@ -7,8 +7,8 @@ import { Cron, CronPattern } from 'croner';
 import { dayMs, minuteMs } from './time-units.ts';
 
 /**
- * Maximum number of days in a schedule's cache. A full cache is cleared. This maximum is large enough for all days that
- * are needed to count 1,000 pending runs of a daily schedule.
+ * Maximum number of days in a schedule's cache. A full cache is cleared. The maximum is large enough to count 1,000
+ * pending runs of a daily schedule.
  */
 const maxDays = 1_500;
 

@@ -48,7 +48,10 @@ export function hasCode(error: unknown, ...codes: readonly string[]): error is L
   return error instanceof LogfleetError && codes.includes(error.code);
 }
 
-/** Reports whether this is an error of logfleet that is not a bug. Its code is enough for logs, without a stack. */
+/**
+ * Reports whether this is an error of logfleet that is not a bug. For such an error, logs need only the code, not the
+ * stack.
+ */
 export function isExpected(error: unknown): error is LogfleetError {
   return error instanceof LogfleetError && error.handling.kind !== 'bug';
 }

@@ -25,8 +25,8 @@ export function isRefusal(error: LogfleetError | undefined): boolean {
 }
 
 /**
- * Returns the delay in ms until logfleet works on a resource with this error again. If the error reports a rejected
- * access key, and this key may now be sent again, the delay is short.
+ * Returns the time in ms until a rejected access key may be sent again. If the error reports a rejected key that may
+ * already be sent again, returns a short delay. In all other cases without a rejected key, returns Infinity.
  * @param heldForMs time in ms for which a rejected access key must not be sent, or Infinity if no key is rejected
  */
 export function holdMs(error: LogfleetError | undefined, heldForMs: number): number {
@@ -85,9 +85,9 @@ export class FailureRecord {
 }
 
 /**
- * Returns the number of earlier failures from which the next delay is computed. If the service has now refused the
- * credentials for the first time, this number is 0, because the service sometimes refuses valid credentials (section
- * 10.1 of docs/service.md). Otherwise, the number is `count`.
+ * Returns the number of earlier failures from which the next delay is computed. Returns 0 for the first refusal of the
+ * credentials, because the service sometimes refuses valid credentials (section 10.1 of docs/service.md). Returns
+ * `count` in all other cases.
  */
 export function countBefore(error: LogfleetError, before: LogfleetError | undefined, count: number): number {
   return isRefusal(error) && !isRefusal(before) ? 0 : count;
@@ -96,8 +96,8 @@ export function countBefore(error: LogfleetError, before: LogfleetError | undefi
 /**
  * Returns the delay in ms before a retry. If the error contains a longer delay, returns that delay.
  *
- * After credentials are refused, the delay is long only if an earlier request was also refused. The service sometimes
- * refuses valid credentials (section 10.1 of docs/service.md).
+ * After the first refusal of the credentials, the delay is short, because the service sometimes refuses valid
+ * credentials (section 10.1 of docs/service.md). After further refusals, the delay is long.
  * @param failures number of consecutive failures before this one
  */
 export function retryDelayMs(error: LogfleetError, failures: number, longestMs?: number): number {

@@ -8,13 +8,13 @@ import { dayMs, hourMs } from './time-units.ts';
 /** Maximum number of cached time zones. */
 const maxZones = 1_000;
 /**
- * To find out whether clocks change near a local time, the UTC offsets this many ms before and after the local time are
- * compared. If the two offsets differ, clocks change near that time.
+ * Distance in ms from a local time at which UTC offsets are compared to detect a clock change. If the offsets this long
+ * before and after the local time differ, clocks change near that time.
  */
 const changeDistanceMs = 36 * hourMs;
 /**
- * Maximum number of days in each cache of a time zone. A full cache is cleared. This maximum is large enough for all
- * days that are needed to count 1,000 pending runs of a daily schedule.
+ * Maximum number of days in each cache of a time zone. A full cache is cleared. The maximum is large enough to count
+ * 1,000 pending runs of a daily schedule.
  */
 const maxDays = 1_500;
 
