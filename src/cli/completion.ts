@@ -178,7 +178,7 @@ function zshFlag({ names, description, takesValue, values }: Flag): string {
   return names.map((name) => quoted(`*${spelling(name)}[${plain(description)}]${value}`)).join(' ');
 }
 
-/** Returns the zsh specification that completes a command's first argument with these words. */
+/** Returns the zsh specification that completes the first argument of a command with the given words. */
 function zshWords(words: readonly string[]): string {
   const isPrefix = words.every((word) => word.endsWith('/'));
   return quoted(isPrefix ? `1:argument:compadd -S "" -- ${words.join(' ')}` : `1:argument:(${words.join(' ')})`);

@@ -156,8 +156,9 @@ const excludedBy: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Returns true if a flag ignores its environment variable. A flag does so if another flag on the command line excludes
- * it. The flag `-o` of `export` always does so, because `LOGFLEET_OUTPUT` sets the output format of other commands.
+ * Returns true if a flag ignores its environment variable, because another flag on the command line excludes it. The
+ * flag `-o` of `export` always ignores its variable, because `LOGFLEET_OUTPUT` sets the output format of other
+ * commands.
  */
 function isWithoutVariable(command: Command, attribute: string): boolean {
   if (excludedBy[attribute]?.some((other) => command.getOptionValueSource(other) === 'cli')) return true;

@@ -46,8 +46,8 @@ export function sinkOf({ output, endpoint }: ExportOptions): ExportSink {
 
 interface FlagSurroundings extends Pick<CommandContext, 'cwd' | 'env'> {
   /**
-   * Temporary folder for rows that are to be written to stdout. They are written to stdout after the export has checked
-   * that no row is missing.
+   * Temporary folder for rows that the user wants on stdout. The rows are written to stdout after the export has
+   * checked that none is missing.
    */
   readonly folder: string;
   /** Current wall-clock time in ms, from which relative times such as `now` and `-24h` are computed. */

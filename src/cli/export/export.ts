@@ -205,8 +205,8 @@ function wordingOf(sink: ExportSink | undefined): ExportWording {
 
 const ports = { clock: systemClock, random: systemRandom };
 /**
- * With these options, messages advise a change to the manifest instead of a command. Commands such as `logfleet resume`
- * have no effect on an export in this process.
+ * Options that make messages suggest a change to the manifest instead of a command. Commands such as `logfleet resume`
+ * have no effect on an export that runs in this process.
  */
 const stepOptions: StepOptions = { byManifest: true };
 

@@ -29,8 +29,8 @@ const shortestRedrawMs = 250;
 const idleRedrawMs = 1_000;
 const maxEvents = 20;
 /**
- * After this time in ms without a new line about a resource, the view prints why the resource makes no progress. This
- * time doubles with each explanation.
+ * Delay in ms after a line about a resource. If no new line follows in this time, the view prints why the resource
+ * makes no progress. Each further delay is twice as long.
  */
 const firstQuietMs = 10_000;
 const longestQuietMs = 600_000;

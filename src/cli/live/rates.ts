@@ -49,8 +49,8 @@ const periodMs = 60_000;
 /** Measures how many of a policy's collectors reached their target in the last minute. */
 export class UpdatePace {
   /**
-   * Number of upgraded collectors after each change of the last minute, with the time of the change. The first sample is
-   * the number one minute ago.
+   * Number of upgraded collectors after each change in the last minute, with the time of the change. The list begins
+   * with the latest change before that minute, if there is one.
    */
   readonly #samples: { readonly atMs: number; readonly total: number }[] = [];
 

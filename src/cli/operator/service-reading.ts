@@ -12,7 +12,7 @@ export interface ServiceReading extends Pick<Ports, 'clock' | 'random'> {
   readonly connect: Connect;
 }
 
-/** If all requests to the log service fail for this time, in ms, they are no longer retried. */
+/** Maximum time in ms for which failing requests to the log service are retried. */
 export const maxFailureMs = 30_000;
 /** Default value of `--timeout`, in ms. */
 export const defaultTimeoutMs = 10 * 60_000;

@@ -151,7 +151,9 @@ function renderOffline({ status }: CollectorVersionPolicy): string {
     : ` Offline collectors are upgraded when they are online again (${offline} in the whole policy).`;
 }
 
-/** Reports whether the stage will wait for an approval. A stage without collectors waits, unless it takes the rest. */
+/**
+ * Reports whether the stage will wait for an approval. An empty stage waits, unless it takes all remaining collectors.
+ */
 function needsApproval({ spec }: CollectorVersionPolicy, { name, members }: StageStatus): boolean {
   const stage = spec.strategy.stages?.find((one) => one.name === name);
   if (!stage) return false;

@@ -109,8 +109,8 @@ function renderRetry(resource: CollectorVersionPolicy, id: string, options: Targ
 }
 
 /**
- * Reports whether a retry would upgrade any collector. Uses the number of failed collectors, because the status may
- * list only some of them.
+ * Reports whether a retry would upgrade any collector. Uses the number of failed collectors, because the status may not
+ * list all of them.
  */
 function hasFailures(resource: CollectorVersionPolicy): boolean {
   const { status } = resource;

@@ -65,8 +65,8 @@ export interface PlannedSearches extends ExportForecast {
   readonly parallelism: number;
   readonly requestsPerSecond: number;
   /**
-   * Maximum total request rate if several such exports run at the same time. In Kubernetes Jobs, this is the sum of the
-   * rates of all shares (B8).
+   * Maximum total request rate of several exports that run at the same time. If they run in Kubernetes Jobs, this is
+   * the sum of the rates of all shares (B8).
    */
   readonly jointRequestsPerSecond: number;
   /**
@@ -178,8 +178,8 @@ function deadlineStartOf(resource: SearchExport): number | undefined {
 }
 
 /**
- * Returns why an existing export does not run again. Returns undefined if it has not failed with this spec, or if a user
- * has requested a retry that has not begun yet.
+ * Returns why an existing export does not run again. Returns undefined if the export has not failed with this spec, or
+ * if a user has requested a retry that has not begun yet.
  */
 function failureOf(resource: SearchExport): string | undefined {
   const { metadata, status } = resource;

@@ -10,7 +10,9 @@ import type { Outlook } from './planner.ts';
 import { scheduleFacts, scheduleTitle } from './schedule-plan-view.ts';
 import { hasRunsLeft, hindrancesOf, type ScheduleOutlook } from './schedule-planner.ts';
 
-/** First line of the output. By this line, a CI run finds the comment that an earlier run wrote, and replaces it. */
+/**
+ * First line of the output. By this line, a later CI run finds the comment of an earlier run, and replaces the comment.
+ */
 const planMarker = '<!-- logfleet plan -->';
 
 /** Renders all plans as a Markdown document, with warnings about their manifests. */
@@ -147,8 +149,8 @@ const leadingSign = /(?<=^\s*)(?=[-+#])|(?<=^\s*\d+)(?=[.)](?:\s|$))/;
  */
 const mentions = /(?<=[@#!$%&])(?=[\w-])/g;
 /**
- * Matches positions inside `www.`, `://` and `GH-1`, the number of an issue. A zero-width space inserted there prevents a
- * link on GitHub.
+ * Matches positions inside `www.`, `://` and issue numbers such as `GH-1`. A zero-width space at such a position
+ * prevents a link on GitHub.
  */
 const links = /(?<=www)(?=\.)|(?<=:)(?=\/\/)|(?<=\bGH)(?=-\d)/gi;
 const zeroWidthSpace = '\u200B';

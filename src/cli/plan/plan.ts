@@ -84,7 +84,10 @@ function problemsOf({ outlooks, exports, schedules }: AllPlans) {
 /** Manifests to plan, and the resources that already exist. */
 interface Given {
   readonly decoded: readonly DecodedFile[];
-  /** Existing resources of each kind, by `namespace/name`. The exports and schedules are those in the manifests. */
+  /**
+   * Existing resources of each kind, indexed by `namespace/name`. Includes only exports and schedules that are also in
+   * the given manifests.
+   */
   readonly existing: { readonly [K in KindName]: ReadonlyMap<string, ResourceOf<K>> };
 }
 
@@ -146,8 +149,8 @@ async function plan(
     const exports = resourcesIn('SearchExport', decoded, { clock, random }, existing.SearchExport);
     const startedMs = clock.monotonic();
     const policies = await planPolicies({ ...asked, host, wanted, upgradeMs: assumeUpgrade });
-    // Plans the exports after the policies. Planned at the same time, both would share the request limits. The measured
-    // response times would then be longer than usual, and the estimates would be wrong.
+    // Plans the exports after the policies. If both were planned at the same time, they would share the request limits.
+    // The measured response times would then be longer than usual, and the estimates would be wrong.
     const { pausedBy } = host.settings();
     const planned = await planExports({ ...asked, exports, startedMs, pausedBy });
     const placed = resourcesIn('SearchExportSchedule', decoded, { clock, random }, existing.SearchExportSchedule);

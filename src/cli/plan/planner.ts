@@ -145,7 +145,7 @@ class PlanSession {
     return isOver ? problemOf(policy, error) : undefined;
   }
 
-  /** Wraps a reconciler. The planner thus learns of each error that the reconciler throws for a policy. */
+  /** Wraps a reconciler, so that the planner learns of each error that the reconciler throws for a policy. */
   #watched(reconciler: Reconciler): Reconciler {
     return {
       reconcile: async (key, signal) => {

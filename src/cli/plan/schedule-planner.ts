@@ -33,8 +33,8 @@ export interface ScheduleRuns {
   /** Failed runs. Only a user can start them again. */
   readonly failed: number;
   /**
-   * Start of the schedule in ms, if `endTime` is not after this start; otherwise undefined. If it is set, the spec is
-   * invalid, and the schedule has no runs.
+   * Start of the schedule in ms, if `endTime` is not after the start. The spec is then invalid, and the schedule has no
+   * runs. Undefined if the spec is valid.
    */
   readonly lateStartMs: number | undefined;
   /** Due time of the next run. Undefined if the schedule has ended. */
@@ -51,7 +51,7 @@ export interface ScheduleRuns {
  */
 export interface ScheduleSample {
   readonly span: TimeRange;
-  /** True if no run has complete data yet. In that case, the sample is a period before the first run. */
+  /** True if no run has complete data yet. The sample is then a past period before the first run. */
   readonly isOlder: boolean;
   readonly export: SearchExport;
 }

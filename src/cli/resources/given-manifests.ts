@@ -54,8 +54,8 @@ export function printFindings(
 }
 
 /**
- * Decodes manifests. A manifest without a namespace belongs to `namespace`. A manifest that changes an immutable field
- * of the resource that `previousOf` returns is refused.
+ * Decodes manifests. A manifest without a namespace belongs to `namespace`. `previousOf` returns the existing resource
+ * for a manifest. A manifest that changes an immutable field of the existing resource is refused.
  */
 export function decodeSources(
   sources: readonly SourceFile[],
@@ -66,8 +66,8 @@ export function decodeSources(
 }
 
 /**
- * Returns the resources of one kind in the manifests. If a resource already exists (in `placed`), the result contains
- * the uid, status and annotations of the existing resource. As on an API server, a changed spec increases the generation.
+ * Returns the resources of one kind in the manifests. A resource that already exists in `placed` keeps its uid, status
+ * and annotations. As on an API server, a changed spec increases the generation.
  */
 export function resourcesIn<K extends KindName>(
   kind: K,
@@ -112,7 +112,10 @@ export const noPlace: ResourcePlace = {
   close: async () => {},
 };
 
-/** Returns a reader that looks for each Secret in the given manifests, and then in the cluster or directory `place`. */
+/**
+ * Returns a reader that looks for each Secret in the given manifests, then in the cluster or directory `place`, and
+ * then in the environment variables if `place` allows them.
+ */
 export async function secretReader(
   decoded: readonly DecodedFile[],
   place: Pick<ResourcePlace, 'secrets' | 'takesVariables'>,

@@ -101,7 +101,7 @@ export async function listOperators(
   return { operators: working, ignored: found.filter((operator) => !working.includes(operator)) };
 }
 
-/** Returns a warning for each ignored operator, because an ignored operator may only have stopped for a while. */
+/** Returns a warning for each ignored operator, because the operator may have stopped only temporarily. */
 export function ignoredWarnings({ ignored }: OperatorList): string {
   const lines = ignored.map((operator) => {
     const namespace = printable(operator.namespace);
@@ -122,8 +122,8 @@ function operatorIn({ namespace, annotations }: JsonObject, spec: unknown): Oper
 }
 
 /**
- * An operator counts as ended if it has not renewed its Lease for this time in ms. The time is long, because the clocks
- * of this machine and the cluster may differ.
+ * Time in ms after which an operator that has not renewed its Lease counts as ended. The time is long, because the
+ * clocks of this machine and the cluster may differ.
  */
 const longestSilenceMs = 60_000;
 

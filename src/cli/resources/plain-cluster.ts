@@ -1,6 +1,6 @@
 /**
- * Reads the service account of a pod, and simple kubeconfigs. For other kubeconfigs, such as those with plugins, the
- * library client-node is loaded. It is not loaded otherwise, because it takes 60 MiB of memory.
+ * Reads the service account of a pod, and simple kubeconfigs. Other kubeconfigs, such as those with plugins, need the
+ * library client-node. The library is loaded only when it is needed, because it takes 60 MiB of memory.
  */
 
 import { existsSync, readFileSync } from 'node:fs';

@@ -47,9 +47,10 @@ export interface ResourceReader {
   /** Ledgers (the stored rollout state of policies). A running operator can change them at any time. */
   readonly ledgers: Pick<LedgerStore, 'read'>;
   /**
-   * Calls `onChange` with all resources of a kind, now and after each change, until the signal is aborted. Each time
-   * changes cannot be read, calls `onTrouble` with a message. Examples are a lost connection to the cluster and an error
-   * in a manifest. When changes can be read again, calls `onTrouble` with undefined. Calls with undefined can be repeated.
+   * Calls `onChange` with all resources of a kind, now and after each change, until the signal is aborted. Calls
+   * `onTrouble` with a message each time changes cannot be read, for example because the connection to the cluster is
+   * lost or a manifest has an error. When changes can be read again, calls `onTrouble` with undefined, possibly several
+   * times.
    */
   follow(
     kind: KindName,

@@ -27,7 +27,7 @@ export interface ListRow {
   readonly note: string;
 }
 
-/** Part of the list of resources that match a filter. The server sends one such part in each response. */
+/** Page of the list of resources that match a filter. Each response from the server contains one page. */
 export interface ListPage {
   /** Total number of resources that match the filter. */
   readonly total: number;

@@ -45,8 +45,8 @@ const maxRows = 200;
  */
 const startRows = 40;
 /**
- * Interval in ms between messages that show the page that the connection works. The page expects a message at least
- * every 40 s (`silenceMs` in `page/server-data.ts`).
+ * Interval in ms between keep-alive messages to the page. The page expects a message at least every 40 s (`silenceMs`
+ * in `page/server-data.ts`).
  */
 const aliveMs = 15_000;
 /** HTML element that contains the first data of the page (`StartData`). */
@@ -177,7 +177,7 @@ export class PageServer {
     send(response, 'change', {});
   }
 
-  /** Sends a message without content to all pages, now and at each interval. */
+  /** Sends an empty keep-alive message to all pages now, and then every `aliveMs`. */
   #sendAlive(): void {
     for (const stream of this.#streams) send(stream, 'alive', {});
     this.#aliveTimer = this.#options.clock.after(aliveMs, () => this.#sendAlive());

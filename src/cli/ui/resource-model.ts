@@ -47,8 +47,8 @@ export class ResourceModel {
       const id = idOf(resource);
       const known = before?.get(id);
       const isSame = known !== undefined && (known.resource === resource || sameValue(known.resource, resource));
-      // Stores the new object even if it equals the old one. The resource cache keeps the new object anyway, so the old
-      // one would take additional memory.
+      // Stores the new object even if it equals the old one. The resource cache holds the new object anyway, so keeping
+      // the old one here would take additional memory.
       after.set(id, isSame ? { ...known, resource } : entryOf(resource));
       if (!isSame) changed.push(id);
     }

@@ -93,7 +93,7 @@ function folderOfManifest(name: string): string {
   return name.replace(/(?:^|\/)manifest\.json$/, '').replace(/\/$/, '');
 }
 
-/** Returns the path that `text` names: a path, or an address such as `file:///srv/exports`. */
+/** Returns the absolute path for `text`, which is a path or an address such as `file:///srv/exports`. */
 function localPath(text: string, cwd: string): string {
   if (!text.startsWith('file://')) return resolve(cwd, text);
   try {

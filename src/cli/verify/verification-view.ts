@@ -70,8 +70,8 @@ function advice({ manifest: { intervals }, differences }: Verification): readonl
     ...(has('files', 'checksums') && damaged.size > 0
       ? [`Remedy: restore the missing or changed files, or ${searchAgain()} when the export runs again.`]
       : []),
-    // Differences of the kinds `figures` and `partition` occur only if the files are unchanged, so the manifest has
-    // changed.
+    // Changed files cause no differences of the kinds `figures` and `partition`. These differences therefore mean that
+    // the manifest was changed.
     ...(has('range', 'proof', 'manifest', 'figures') || kinds.has('partition')
       ? [`Remedy for the manifest: ${manifestAdvice} when the export runs again.`]
       : []),
@@ -322,7 +322,7 @@ export function listed(
   return more > 0 ? [...lines, `and ${groupedText(more)} more problems; -o json lists all of them`] : lines;
 }
 
-/** Last line of the report about a complete export. The line says by which check the rows were confirmed. */
+/** Last line of the report about a complete export, for each check that can confirm the rows. */
 const verdictTexts: { readonly [L in Exclude<ProofLevel, 'None'>]: (rows: string) => string } = {
   Digest: (rows) => `Proven: ${rows}, each of them once.`,
   Count: (rows) => `Proven by counts: ${rows}, as many as the service counted.`,

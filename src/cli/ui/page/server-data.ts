@@ -29,8 +29,8 @@ export async function readDetail(id: string): Promise<ResourceDetail | null> {
 }
 
 /**
- * Sends a request, which fails if the response takes longer than `silenceMs`. If the server does not respond for so
- * long, the connection for messages also counts as lost. The page reads its data again once it has a new connection.
+ * Sends a request with the timeout `silenceMs`. If the server sends nothing for this time, the connection for messages
+ * also counts as lost. The page reads its data again once it has a new connection.
  */
 function fetchData(address: string): Promise<Response> {
   return fetch(address, { signal: AbortSignal.timeout(silenceMs) });

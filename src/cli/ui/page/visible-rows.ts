@@ -60,7 +60,9 @@ export class VisibleRows {
     this.refresh();
   }
 
-  /** Makes `range` the visible rows. If they are not all known and up to date, reads them from the server. */
+  /**
+   * Makes `range` the visible rows. If some of these rows are unknown or outdated, reads all of them from the server.
+   */
   show(range: RowRange): void {
     this.#range = range;
     const indices = Array.from({ length: range.count }, (_, place) => range.first + place);
@@ -95,7 +97,7 @@ export class VisibleRows {
     const first = Math.max(0, this.#range.first - margin);
     const page = await this.#read(filter, first, this.#range.count + 2 * margin);
     if (filter !== this.#filter) return;
-    // Rows that have become visible in the meantime keep their outdated contents until the next response. A row without
+    // Rows that became visible during the request keep their outdated contents until the next response. A row without
     // contents would not be a link, so the Enter key would do nothing.
     const isUpToDate = this.#isOutdated && !this.#mustRead;
     if (isUpToDate || filter !== this.#cachedFilter) this.#rows.clear();
