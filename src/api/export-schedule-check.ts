@@ -24,7 +24,7 @@ export function scheduleRange(spec: WrittenSchedule): TimeRange | Finding {
   return 'problem' in range ? error(['spec', fields[range.member]], 'Invalid', range) : range;
 }
 
-/** Maps each member of a time range, such as `from`, to the field of a schedule that sets this member. */
+/** Name of the schedule's field for each member of a time range, such as `startTime` for `from`. */
 const fields = { from: 'startTime', to: 'endTime', timeZone: 'timeZone' } as const;
 
 function timesOf({ timeZone, startTime, endTime }: WrittenSchedule): TimeRangeText {

@@ -11,7 +11,10 @@ import { withoutTrailingSlashes } from '../base/trailing-slashes.ts';
 import type { Explanation } from './finding.ts';
 import { azureMembers, endpointMember } from './secret-manifest.ts';
 
-/** Domains of the cloud providers' stores. Only the providers run servers in these domains, so they may get tokens. */
+/**
+ * Domains of the cloud providers' stores. Endpoints in these domains may get tokens, because only the providers run
+ * servers in these domains.
+ */
 const ownDomains = {
   azureBlob: [
     'blob.core.windows.net',

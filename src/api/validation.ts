@@ -1,6 +1,6 @@
 /**
- * Validates a resource without an API server. Checks the metadata, the schema and the CEL rules, and then the rules
- * that neither a schema nor CEL can express.
+ * Validates a resource without an API server. Checks the metadata, the schema and the CEL rules. Then finds problems
+ * that neither the schema nor CEL rules can detect.
  *
  * This module loads ajv and the CEL engine, so import it lazily.
  */

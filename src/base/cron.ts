@@ -1,7 +1,7 @@
 /**
  * Cron schedules: minute, hour, day of month, month, day of week. The library Croner finds the days on which a schedule
- * fires, and ignores time zones. `time-zone.ts` converts the local times of these days, because logfleet and Croner
- * handle clock changes differently.
+ * fires, and ignores time zones. `time-zone.ts` converts the local times on these days to instants, because logfleet
+ * and Croner handle clock changes differently.
  */
 import { Cron, CronPattern } from 'croner';
 import { dayMs, minuteMs } from './time-units.ts';

@@ -38,9 +38,7 @@ export interface ControllerOptions extends Ports {
   readonly leadership: Leadership;
 }
 
-/**
- * Maps each way of handling an error to the metric label and the log message of a reconcile that failed in this way.
- */
+/** Metric label, log level and log message of a failed reconcile, by the handling of its error. */
 const failures = {
   backoff: { outcome: 'backoff', level: 'warn', message: 'reconcile failed' },
   bug: { outcome: 'bug', level: 'error', message: 'reconcile failed unexpectedly' },
@@ -136,8 +134,8 @@ export class Controller {
    */
   enqueue(key: ResourceKey, isActive = false): void {
     this.#queue.add(keyText(key), isActive);
-    // Needed even if the key was already in the queue: reconciles start only after the first list of resources, and
-    // this list may have completed in the meantime.
+    // Starts reconciles even if the key was already in the queue. The key may have waited for the first list of
+    // resources, which may be complete by now.
     this.#startSoon();
   }
 
@@ -161,8 +159,8 @@ export class Controller {
   }
 
   /**
-   * Reconciles all resources when this process becomes the leader. The previous leader may have changed resources since
-   * this process last reconciled them.
+   * Reconciles all resources when this process becomes the leader, because the previous leader may have changed them.
+   * Aborts the running reconciles when the leadership ends.
    */
   #followLeadership(): void {
     const { leadership, source, clock } = this.#options;
@@ -184,9 +182,9 @@ export class Controller {
   }
 
   /**
-   * Returns the age in ms of the oldest change that is not yet reflected in a resource's status. Until all resources
-   * have been listed, returns at least the time since `sinceMs`, the start of this process's term as the leader,
-   * because the missing resources may have changes of this age.
+   * Returns the age in ms of the oldest change that is not yet reflected in a resource's status. While resources are
+   * still being listed, returns at least the time since `sinceMs`, the start of this process's leadership, because a
+   * change to an unlisted resource may be that old.
    */
   #unobservedMs(sinceMs: number): number {
     const { source, clock } = this.#options;
@@ -195,7 +193,7 @@ export class Controller {
     return source.synced() ? oldestMs : Math.max(oldestMs, nowMs - sinceMs);
   }
 
-  /** Starts reconciles in a microtask. The code that reported a change can thus finish first. */
+  /** Starts reconciles in a microtask, so that the code that reported a change can finish first. */
   #startSoon(): void {
     if (this.#startPending) return;
     this.#startPending = true;

@@ -104,7 +104,7 @@ export const needsAttention: ReadonlySet<string> = new Set([
 /**
  * Returns the Events for a status change: one for a new status or reason of the `Ready` condition, and one for a new
  * `Outage` condition (H1).
- * @param hasNews true if something new has happened in the same state, so that a warning is repeated
+ * @param hasNews true if something new has happened although the state is the same; a warning is then repeated
  */
 export function transitionsTo(
   before: readonly Condition[] | undefined,

@@ -27,7 +27,7 @@ const shortestDelayMs = 1;
 
 /**
  * Returns the result of a reconcile. If the resource still has work to do, an infinite delay is replaced with
- * `stallRetryMs`. Otherwise, the resource would never be reconciled again.
+ * `stallRetryMs`, so that the resource is reconciled again even if nothing changes.
  */
 export function requeue(delayMs: number, finished: boolean): Result {
   const isForgotten = delayMs === Number.POSITIVE_INFINITY && !finished;

@@ -14,7 +14,7 @@ export const maxShown = 200;
 
 type ResourceState = 'Stalled' | 'Outage' | 'Reconciling' | 'NotReady' | 'Ready' | 'Unknown';
 
-/** States of resources, most urgent first. The second entry lists reasons for which an alert fires in any state. */
+/** States of resources, most urgent first. The second entry contains reasons that are urgent in any state. */
 const ranks: readonly (readonly string[])[] = [
   ['Stalled'],
   [...needsAttention, reasons.internalError],

@@ -16,7 +16,7 @@ export function echoOfRequest({ metadata }: { readonly metadata: Pick<ObjectMeta
   return requestedAt === undefined ? {} : { lastHandledReconcileAt: bounded(requestedAt, maxRequestLength) };
 }
 
-/** Returns the value of a request for a reconcile that the status does not confirm yet, or undefined if there is none. */
+/** Returns the value of a reconcile request that the status does not confirm yet, or undefined if there is none. */
 export function unconfirmedRequest(resource: {
   readonly metadata: Pick<ObjectMeta, 'annotations'>;
   readonly status?: { readonly lastHandledReconcileAt?: string } | undefined;

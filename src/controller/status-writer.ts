@@ -11,7 +11,7 @@ import { hasCode } from '../base/errors.ts';
 import type { Host, OwnerRef } from '../host/host.ts';
 import { type Health, isInterrupted, outageDueMs, transitionsTo } from './health.ts';
 
-/** Delay in ms before the next reconcile after another program's change has prevented a write of the status. */
+/** Delay in ms before the next reconcile if another program's change has prevented a status write. */
 const outdatedDelayMs = 1_000;
 
 export type StatusOf<K extends KindName> = NonNullable<ResourceOf<K>['status']>;
@@ -26,14 +26,14 @@ export interface StatusRules<K extends KindName> {
    */
   readonly differs?: (before: StatusOf<K>, status: StatusOf<K>, wallMs: number) => boolean;
   /**
-   * Returns texts, such as the time at which a rollout stopped. They distinguish two states with the same reason. A
-   * text that was not there before means that something has happened, for example that another run has failed. If this
-   * function is missing, the reason alone identifies the state.
+   * Returns texts that distinguish states with the same reason, such as the time at which a rollout stopped. A new text
+   * means that something has happened, for example that another run has failed. If this function is missing, the reason
+   * alone identifies the state.
    */
   readonly stateDetails?: (status: StatusOf<K>) => readonly string[];
   /**
-   * A state with this `reason` only interrupts the state with the reason `of`. Afterwards, the resource returns to that
-   * state, as after a pause.
+   * Describes a state that only interrupts another state, like a pause. `reason` is the reason of the interrupting
+   * state. `of` is the reason of the interrupted state, to which the resource later returns.
    */
   readonly interruption?: { readonly reason: string; readonly of: string };
 }
@@ -113,8 +113,8 @@ export class StatusWriter<K extends KindName> {
    * Writes the status of the resource if a write is due. Returns the delay in ms until the next call, or Infinity if no
    * more calls are needed.
    * @param essentials fields of the status that describe the health of the resource
-   * @param figures function that returns the other fields of the status, such as counts, or undefined to skip the write;
-   * called only if a write is allowed now
+   * @param figures returns the other fields of the status, such as counts, or undefined to skip the write; called only
+   * if a write is allowed now
    * @param health health to publish as an Event; if undefined, no Event is published
    */
   async publish(
@@ -135,7 +135,7 @@ export class StatusWriter<K extends KindName> {
     if (!before || this.#differs(before, status)) {
       await this.#write(resource, status, before, health);
       this.#heldBack = this.#isOutdated;
-      // Usually, the change that the other program made starts the next reconcile earlier.
+      // This delay is a fallback. Usually, the other program's change triggers the next reconcile earlier.
       if (this.#isOutdated) return Math.min(outdatedDelayMs, dueMs);
     } else if (health) {
       host.confirmStatus?.(rules.kind, resource);
@@ -193,8 +193,8 @@ export class StatusWriter<K extends KindName> {
 
   /**
    * Publishes Events for the changes since the status `before`, and for earlier changes that have no Event yet. A
-   * pause, an outage or a restart of this process interrupts a state, but does not end it. The Event for the return to
-   * the same state is marked (`isSameState`).
+   * pause, an outage or a restart of this process only interrupts a state. When the resource returns to the interrupted
+   * state, the Event is marked (`isSameState`).
    */
   #report(before: StatusOf<K> | undefined, status: StatusOf<K>, health: Health): void {
     const { host, owner } = this.#options;
@@ -206,8 +206,8 @@ export class StatusWriter<K extends KindName> {
   }
 
   /**
-   * Returns true if something new has happened in the same state: the status has state details that the status before
-   * it lacks.
+   * Returns true if something new has happened in the same state, that is, if `status` has state details that `before`
+   * does not have.
    */
   #hasNews(before: StatusOf<K> | undefined, status: StatusOf<K>): boolean {
     if (!before || this.#hidesState(before) || this.#hidesState(status)) return false;
@@ -217,8 +217,8 @@ export class StatusWriter<K extends KindName> {
   }
 
   /**
-   * If a status shows an interruption, such as a pause, adds the interrupted state to the status. Removes the
-   * interrupted state from other statuses.
+   * Adds the interrupted state to a status that shows an interruption, such as a pause. Removes the interrupted state
+   * from all other statuses.
    */
   #keepState(before: StatusOf<K> | undefined, status: StatusOf<K>): StatusOf<K> {
     const { interruptedState: _, ...others } = status;
@@ -227,7 +227,8 @@ export class StatusWriter<K extends KindName> {
   }
 
   /**
-   * Returns true if a status shows a pause, an outage, or the interruption that the rules of the resource kind define.
+   * Returns true if a status shows an interruption: a pause, an outage, unread data, or the interruption that the rules
+   * of the resource kind define.
    */
   #interrupts(before: StatusOf<K> | undefined, status: StatusOf<K>): boolean {
     if (isInterrupted(status)) return true;

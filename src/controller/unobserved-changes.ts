@@ -32,8 +32,8 @@ export class UnobservedChanges {
     const text = keyText({ namespace, name });
     const resource = this.#read({ namespace, name });
     const { generation: earlier = Number.POSITIVE_INFINITY } = this.#unobserved.get(text) ?? {};
-    // The status may already show the generation of the earlier change: the host (cluster or directory) does not report
-    // what this process itself has written.
+    // The status may already show the generation of the earlier change, because the host (cluster or directory) does
+    // not report what this process itself has written.
     if (!isUnobserved(resource) || (resource?.status?.observedGeneration ?? 0) >= earlier)
       this.#unobserved.delete(text);
     if (!isUnobserved(resource) || this.#unobserved.has(text)) return;
@@ -56,7 +56,7 @@ export class UnobservedChanges {
 
 /**
  * Returns true if the status shows an earlier generation than the resource has. Returns false for a resource that is
- * being deleted: the deletion raises the generation, but logfleet may not write the status again.
+ * being deleted: the deletion raises the generation, but logfleet might not write the status again.
  */
 function isUnobserved(resource: ObservableResource | undefined): boolean {
   if (!resource || resource.metadata.deletionTimestamp !== undefined) return false;

@@ -1,6 +1,6 @@
 /**
- * Notifications about resources that users are waiting for, or for which a user must act. This file decides which
- * Events become notifications, and renders the webhook requests. A request contains no secrets.
+ * Notifications about resources that are complete, or for which a user must act. This file decides which Events become
+ * notifications, and renders the webhook requests. A request contains no secrets.
  */
 
 import { createHash } from 'node:crypto';
@@ -14,7 +14,7 @@ import type { OwnerRef, ResourceEvent } from '../host/host.ts';
  * - `Stopped`: a rollout has stopped, or is being rolled back.
  * - `ApprovalWanted`: a stage of a rollout is waiting for approval.
  * - `Completed`: a policy is at its target, an export is complete, or a schedule has ended.
- * - `Incomplete`: logfleet could not prove that an export, or a run that a schedule kept, is complete.
+ * - `Incomplete`: logfleet could not prove that an export is complete, or a schedule kept an incomplete run.
  * - `Stalled`: a resource needs user action for any other reason.
  */
 export type Subject = 'Stopped' | 'ApprovalWanted' | 'Completed' | 'Incomplete' | 'Stalled';

@@ -14,7 +14,9 @@ export interface Webhook {
   readonly caCertificates: string | undefined;
 }
 
-/** Time limit, in ms, for opening the connection, and again for receiving the response headers. */
+/**
+ * Time limit in ms for opening the connection. The same limit applies separately to the wait for the response headers.
+ */
 const timeoutMs = 10_000;
 
 /** Reads the webhook from the keys of a Secret. A thrown error names the invalid key, and contains no secret value. */
@@ -37,9 +39,9 @@ export function invalid(problem: string): LogfleetError {
 }
 
 /**
- * Sends a notification. Rejects with an error whose handling is `backoff` if a later attempt might succeed, and `stall`
- * otherwise. Error messages do not contain the webhook's address, because it is secret. An aborted signal ends the
- * request.
+ * Sends a notification. Rejects with an error if the delivery fails. The error's handling is `backoff` if a later
+ * attempt might succeed, and `stall` if not. Error messages do not contain the webhook's address, because it is secret.
+ * If the signal is aborted, the request is cancelled.
  */
 export async function sendNotification(
   { url, token, format, caCertificates }: Webhook,
