@@ -54,7 +54,10 @@ export type CountSource = Stored<typeof countSource>;
 
 /** Total size and time range of the written messages (E6). */
 export const messageFigures = {
-  /** Sum of the message sizes (`_size`) in bytes. Absent if any message has no size, or if too large to be exact. */
+  /**
+   * Sum of the message sizes (`_size`) in bytes. Absent if any message has no size, or if the sum is too large to be
+   * exact.
+   */
   bytes: optional(integer()),
   /** Smallest and largest `_messagetime` in ms since the epoch. Absent if no message was written. */
   oldestMs: optional(timestampMs),
@@ -149,8 +152,8 @@ export type CommitResult =
   | { readonly kind: 'taken'; readonly existing: CommitRecord };
 
 /**
- * Writes a commit record. If a record already exists, returns the existing record, and removes those of the caller's
- * data files that it does not list. The call can be retried after an error.
+ * Writes a commit record. If a record already exists, returns the existing record, and removes the caller's data files,
+ * except those that the existing record lists. The call can be retried after an error.
  */
 export async function commit(
   destination: Destination,
@@ -244,8 +247,8 @@ function recordProblem(record: CommitRecord): string | undefined {
     if (count.rows === received) return undefined;
     return `the commit record says that the service counted ${count.rows} rows, but ${received} rows were received`;
   }
-  // If the service stores a row twice, it may count the row twice, but logfleet writes it only once. So the service's
-  // count may exceed the number of written rows by at most the number of duplicates.
+  // If the service stores a row twice, its count may include both copies, but logfleet writes only one of them.
+  // Therefore, the service's count may exceed the number of written rows by at most the number of duplicates.
   if (count.rows >= written && count.rows <= written + duplicates) return undefined;
   return `the commit record says that the service counted ${count.rows} rows, but ${written} rows were written`;
 }

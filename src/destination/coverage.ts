@@ -45,8 +45,8 @@ export function coverageOf(
 }
 
 /**
- * Returns all segments of an export: first those of the plan, then those that are searched again because the service's
- * counts differed from the written rows.
+ * Returns all segments of an export: the segments of the plan, followed by the segments that are searched again because
+ * the service's counts differed from the written rows.
  */
 export function allSegmentsOf(plan: ExportPlan, verdicts: readonly DigestVerdict[] = []): readonly Segment[] {
   return roundsOf(plan, verdicts).flatMap(({ segments }) => segments);

@@ -40,7 +40,8 @@ export const planFile = 'plan.json';
 const intervalForm = String.raw`\d{6,}-[-+]?\d+T\d{9}Z`;
 const commitForm = new RegExp(String.raw`^${intervalForm}\.json$`);
 /**
- * Matches the names, without their folder, of data files and of files that test whether the destination can be written.
+ * Matches the names (without the folder) of data files and probe files. A probe file tests whether the destination is
+ * writable.
  */
 const dataForm = new RegExp(
   String.raw`^(?:${intervalForm}-\d{3,}|probe)-w[0-9a-f]{8}-[0-9a-z-]*-[0-9a-f]{16}(?:\.[a-z]+){0,2}$`,
@@ -129,8 +130,8 @@ export function dataFileName(
 }
 
 /**
- * Returns true if logfleet may have created this file in `data/`, according to its name. Users may keep other files
- * there.
+ * Returns true if the name of a file in `data/` has the form of the names that logfleet creates. Users may keep other
+ * files in this folder.
  */
 export function isOwnDataFile(name: string): boolean {
   return dataForm.test(name.slice(name.lastIndexOf('/') + 1));

@@ -32,7 +32,7 @@ export interface Verification {
   readonly bytes: number;
   /**
    * Names of the values, such as sizes, that were recomputed from the files. `notRecomputed` names the values that
-   * could not be recomputed, because the files lack their column.
+   * could not be recomputed, because the files have no column for them.
    */
   readonly recomputed: readonly ComparableFigure[];
   readonly notRecomputed: readonly ComparableFigure[];

@@ -26,7 +26,10 @@ export async function readContent(
   return { rows: reader.end(), figures: async () => sum.figures };
 }
 
-/** Makes a decompressor process each chunk before it accepts the next one, because the memory of a chunk is reused. */
+/**
+ * Options that make a decompressor finish each chunk before it accepts the next one. This is necessary because the
+ * memory of a chunk is reused.
+ */
 const oneChunk = { chunkSize: 256 * 1024, writableHighWaterMark: 1 };
 
 interface TextReader {

@@ -94,8 +94,8 @@ export function contradictionsIn(manifest: Manifest): readonly Difference[] {
 }
 
 /**
- * Returns true if the ranges in the manifest's field `proof` fit the intervals of the manifest, and have the same
- * totals.
+ * Returns true if the manifest's field `proof` agrees with the manifest's intervals: each range consists of whole
+ * intervals and has their totals, and no range with an incomplete interval counts as proven.
  */
 export function isProofOf(proof: readonly ProofRange[], intervals: readonly CommitRecord[]): boolean {
   let next = 0;

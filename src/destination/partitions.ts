@@ -16,8 +16,8 @@ export class Partitions {
   readonly #partitionBy: Partitioning;
   readonly #zone: NonNullable<ReturnType<typeof timeZone>>;
   /**
-   * Folder for rows with times from `#fromMs` (inclusive) to `#toMs` (exclusive). The folder is kept because most rows
-   * belong in the same folder as the row before.
+   * Folder for rows with times from `#fromMs` (inclusive) to `#toMs` (exclusive). The folder is cached, because most
+   * rows belong in the same folder as the previous row.
    */
   #folder = '';
   #fromMs = Number.NaN;
@@ -44,8 +44,8 @@ export class Partitions {
     this.#folder = this.#partitionBy === 'Day' ? `dt=${day}` : `dt=${day}/hour=${time.slice(0, 2)}`;
     const fromMs = localFromMs - (localMs - timeMs);
     const toMs = fromMs + lengthMs;
-    // If the clocks change within this hour or day, its computed start or end is wrong. In that case, the folder is
-    // reused only for rows with exactly the same time.
+    // If the clocks change within this hour or day, the computed `fromMs` or `toMs` is wrong. In that case, the folder
+    // is reused only for rows with exactly the same time.
     const isSteady = [fromMs, toMs - 1].every((each) => this.#zone.localMs(each) - each === localMs - timeMs);
     this.#fromMs = isSteady ? fromMs : timeMs;
     this.#toMs = isSteady ? toMs : timeMs + 1;

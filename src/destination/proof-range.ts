@@ -56,8 +56,8 @@ export function proofRangesOf(
 }
 
 /**
- * Returns all values that the field `proof` of the manifest may have. There are several, because the process that wrote
- * the manifest may not have known the newest results of comparisons.
+ * Returns all values that the field `proof` of a valid manifest may have. Several values are valid, because the process
+ * that wrote the manifest may not have known the newest comparison results.
  */
 export function possibleProofs(
   intervals: readonly CommitRecord[],
@@ -200,7 +200,7 @@ function join<R extends ProvenRange>(before: R, range: R): R {
   };
 }
 
-/** Returns true if two time ranges were compared with the service by the same method, and by the same values. */
+/** Returns true if two time ranges passed the same check, with the same method and the same compared values. */
 function areProvenAlike<R extends ProvenRange & { readonly level?: ProofLevel }>(left: R, right: R): boolean {
   if (left.level !== right.level || right.level === 'None') return false;
   return left.compared.join() === right.compared.join() && left.wholeIntervals === right.wholeIntervals;

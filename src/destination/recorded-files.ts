@@ -87,7 +87,7 @@ function brokenFiles(
   );
 }
 
-/** Returns advice for users: which objects to remove to make logfleet export the damaged files again. */
+/** Returns advice that tells users which objects to remove so that logfleet exports the damaged files again. */
 export function searchAgainAdvice(
   layout: ExportLayout,
   intervals: readonly CommitRecord[],

@@ -58,9 +58,9 @@ export class ScheduleLayout {
 }
 
 /**
- * Stores the time from which a schedule exports. If a time is already stored, returns the stored time. If the stored
- * time cannot be read because the store has archived it, returns `fromMs`, provided that `isKnown` is true: `fromMs` is
- * then known to be the stored time.
+ * Stores the time from which a schedule exports, unless a time is already stored. Returns the stored time. If the
+ * stored time cannot be read because the store has archived it, and `isKnown` is true, returns `fromMs`. `isKnown`
+ * means that `fromMs` is known to be the stored time.
  */
 export async function storeStartOnce(
   destination: Destination,

@@ -13,12 +13,18 @@ const sliceFigures = object({
   /** Start of the time slice in ms since the epoch. */
   fromMs: timestampMs,
   rows: integer(1),
-  /** Sum of the message sizes (`_size`) in bytes. Absent if any message has no size, or if too large to be exact. */
+  /**
+   * Sum of the message sizes (`_size`) in bytes. Absent if any message has no size, or if the sum is too large to be
+   * exact.
+   */
   bytes: optional(integer()),
   /** Times (`_messagetime`) of the first and last message in ms since the epoch. */
   oldestMs: timestampMs,
   newestMs: timestampMs,
-  /** Sum of the message times in ms, each relative to the start of the time slice. Absent if too large to be exact. */
+  /**
+   * Sum of the message times in ms, each relative to the start of the time slice. Absent if the sum is too large to be
+   * exact.
+   */
   offsetsMs: optional(integer()),
 });
 export type SliceFigures = Stored<typeof sliceFigures>;
@@ -72,7 +78,7 @@ const weightedSum = storedText(/^[0-9a-f]{16}$/);
 
 /**
  * Weighted sums of message counts, sizes and times. They replace the hashes in intervals that are searched by receipt
- * time, because the sums of several intervals can be added up.
+ * time, because the sums of several intervals can be added up, but hashes cannot.
  */
 export const weightedSums = object({
   lengthMs: integer(1),
@@ -181,7 +187,7 @@ export function summaryOf({ lengthMs, slices }: SlicedFigures, interval: TimeRan
   };
 }
 
-/** Computes the weighted sums of an interval that is searched by receipt time. They replace the hashes. */
+/** Computes the weighted sums of an interval that is searched by receipt time. The sums replace the hashes. */
 export function weightedSumsOf({ lengthMs, slices }: SlicedFigures): WeightedSums {
   const sumOf = (name: SummableName) => {
     const values = slices.map((each) => [each.fromMs, each[name]] as const);
@@ -238,7 +244,7 @@ export function isInside(slice: TimeRange, interval: TimeRange): boolean {
 /** Number of hashed bytes per time slice: its start and its value, as two doubles. */
 const pairBytes = 16;
 
-/** Returns a hash over all time slices of the values of one kind, such as message sizes. */
+/** Returns a hash of the values of one kind, such as message sizes, in all time slices. */
 export function hashOfSlices(values: readonly (readonly [fromMs: number, value: number])[]): string {
   const pairs = Buffer.allocUnsafe(values.length * pairBytes);
   let at = 0;

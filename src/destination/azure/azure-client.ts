@@ -74,8 +74,9 @@ function fixedCredential(given: AzureCredentials) {
 async function tokenCredential(address: string, agents: StoreAgents, environment: Environment) {
   checkTokensMayGoTo(address);
   const { DefaultAzureCredential } = await import('@azure/identity');
-  // The additional policies do not apply to requests for tokens of a managed identity. These are `http://` requests to
-  // an address on the node, which must not use the proxy. With a workload identity, there are only `https://` requests.
+  // Requests for tokens of a managed identity bypass the additional policies, so their agent is set here. They are
+  // `http://` requests to an address on the node, which must not use the proxy. A workload identity needs only
+  // `https://` requests.
   const options = environment.AZURE_FEDERATED_TOKEN_FILE ? {} : { agent: agents.http };
   const credential = new DefaultAzureCredential({
     ...options,

@@ -41,10 +41,16 @@ export const azureErrors: StoreErrors = new StoreErrors({
   messageOf,
 });
 
-/** Details of an authentication error that name a time. Other details can contain signatures. */
+/**
+ * Matches the details of an authentication error that are safe to show, because they only name a time. Other details
+ * can contain signatures.
+ */
 const timeDetailForm = /^(?:Signature not valid in the specified time frame|Request date header)/;
 
-/** Returns the first line of the error's message, with the causes of a failed authentication. */
+/**
+ * Returns the message for users. If no identity got a token, the message consists of the first lines of the identities'
+ * errors. Otherwise, it is the first line of the error, followed by the detail that names a time, if there is one.
+ */
 function messageOf(cause: Error): string {
   const errors = tokenErrors(cause);
   if (errors.length > 0) return [...new Set(errors.map(firstLine))].join('; ');
@@ -60,8 +66,8 @@ function firstLine({ message }: Error): string {
 }
 
 /**
- * Returns the errors of the identities that are set up but got no token. An identity that is not set up has the error
- * `CredentialUnavailableError` without a cause.
+ * If no identity got a token, returns the errors of the identities that are set up. Otherwise, returns an empty list.
+ * An identity that is not set up has the error `CredentialUnavailableError` without a cause.
  */
 function tokenErrors(cause: unknown): readonly Error[] {
   if (!(cause instanceof Error) || cause.name !== 'AggregateAuthenticationError') return [];
@@ -74,7 +80,8 @@ function isTemporary({ cause }: Error): boolean {
   const { name, errorCode, status } = (cause ?? {}) as { name?: unknown; errorCode?: unknown; status?: unknown };
   if (errorCode === 'network_error') return true;
   if (name !== 'ServerError') return false;
-  // After a response with status 429 or 5xx, the SDK rejects further requests itself, with an error without a status.
+  // After a response with status 429 or 5xx, the SDK itself rejects further requests. The error of such a rejection has
+  // no status.
   return status === undefined || status === 429 || Number(status) >= 500;
 }
 

@@ -137,7 +137,7 @@ function dispatcherFor(
   const options = {
     connections: maxConnections,
     connectTimeout: connectTimeoutMs,
-    // undici measures this time from the moment at which it has sent the last piece of the request's body.
+    // undici starts this timer when it has sent the last piece of the request's body.
     headersTimeout: silenceMs,
     bodyTimeout: silenceMs,
     allowH2: false,

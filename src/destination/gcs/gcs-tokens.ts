@@ -25,7 +25,7 @@ export function authorizationOf({ credentials }: GcsSettings, endpoint: string):
 
 /**
  * Finds credentials through GOOGLE_APPLICATION_CREDENTIALS, the gcloud file or the metadata server. Requests to the
- * metadata server, which are `http://` requests, never use a proxy.
+ * metadata server use `http://`, and never a proxy.
  */
 function ambientAuthorization(): AuthorizationHeaders {
   gaxios.instance.defaults = { noProxy: [/^http:/] };
@@ -34,8 +34,8 @@ function ambientAuthorization(): AuthorizationHeaders {
     try {
       return await auth.getRequestHeaders(audience);
     } catch {
-      // If the metadata server is slow, for example while a pod starts, the library assumes that it does not exist.
-      // Without this reset, the library would assume so until the process ends.
+      // If the metadata server responds slowly, for example while a pod starts, the library concludes that there is no
+      // metadata server, and remembers this until the process ends. The reset makes the library check again.
       gcpMetadata.resetIsAvailableCache();
       auth = new GoogleAuth({ scopes: scope });
       return await auth.getRequestHeaders(audience);

@@ -7,7 +7,7 @@ import { markName, type UploadRequests } from '../store/parted-upload.ts';
 import { type GcsClient, type GcsResponse, sessionIncomplete } from './gcs-client.ts';
 import { GcsError, gcsErrors, gcsHttpStatus, isRetained, sessionError } from './gcs-error.ts';
 
-/** Query parameter with which the store does not overwrite an existing object. */
+/** Query parameter that prevents the store from overwriting an existing object. */
 export const unlessObjectExists = 'ifGenerationMatch=0';
 
 const contentType = 'application/octet-stream';
@@ -106,7 +106,7 @@ export class GcsUpload implements UploadRequests {
     return gcsErrors.mayHaveCreated(cause) || isRetained(cause) || isGone(cause);
   }
 
-  /** Sends the next bytes of the file. If the store keeps only some of them, resends the rest. */
+  /** Sends the next bytes of the file. If the store accepts only some of these bytes, sends the rest again. */
   async #send(content: Uint8Array, totalBytes: number | '*', stop?: AbortSignal): Promise<void> {
     const start = this.#storedBytes;
     const end = start + content.length;

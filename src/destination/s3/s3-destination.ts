@@ -78,7 +78,7 @@ export class S3Destination extends ObjectStore<S3Settings> {
         return 'created';
       } catch (cause) {
         if (s3Errors.isTaken(cause)) return 'refused';
-        // If an object is locked, a store may respond with 403 instead of 412.
+        // If the existing object is locked, a store may respond with status 403 instead of 412.
         if (s3HttpStatus(cause) === 403 && (await this.#isLocked(name))) return 'refused';
         if (content.length > 0 && s3Errors.isBrokenOff(cause) && (await this.#exists(name))) return 'found';
         if (s3HttpStatus(cause) !== 409 || attempt === maxTries) throw this.error('write', name, cause);

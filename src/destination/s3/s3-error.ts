@@ -69,7 +69,10 @@ function isOfTokenService(cause: unknown): cause is { readonly $fault: unknown }
   return cause instanceof Error && '$fault' in cause && !(cause instanceof S3ServiceException);
 }
 
-/** Returns the message. For an error of the token service, the message begins with the received code. */
+/**
+ * Returns the error's message. For an error of the token service, prefixes the message with the error code that the
+ * service sent.
+ */
 function messageOf(cause: Error): string {
   return isOfTokenService(cause) ? `${receivedCode(cause)}: ${cause.message}` : cause.message;
 }

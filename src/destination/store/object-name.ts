@@ -7,7 +7,7 @@
 import { shortened } from '../../base/short-text.ts';
 import { destinationError } from './destination-error.ts';
 
-/** Maximum length in bytes of the text between two slashes of a name. File systems have the same limit. */
+/** Maximum length in bytes of a name segment (the text between two slashes). File systems have the same limit. */
 const maxSegmentBytes = 255;
 const maxNameBytes = 1_024;
 

@@ -19,7 +19,7 @@ export class SilenceTimer {
     this.restart();
   }
 
-  /** Signal that is aborted when the time has passed since the last call of `restart`. */
+  /** Signal that is aborted when `silenceMs` have passed since the last call of `restart`. */
   get signal(): AbortSignal {
     return this.#silence.signal;
   }

@@ -3,11 +3,11 @@ import { LogfleetError } from '../../base/errors.ts';
 import { oneLine, shortened } from '../../base/short-text.ts';
 import { type DestinationFailure, destinationError } from './destination-error.ts';
 
-/** Error code for users if the token service refuses to issue a token for an identity. */
+/** User-facing error code for a token service that refuses to issue a token for an identity. */
 export const noToken = 'TokenError';
-/** Error code for users if the token service cannot be reached, or cannot issue tokens at the moment. */
+/** User-facing error code for a token service that cannot be reached, or cannot issue tokens at the moment. */
 export const noTokenNow = 'TokenServiceUnavailable';
-/** Error code for users if a response of the store is larger than logfleet accepts. */
+/** User-facing error code for a response of the store that is larger than logfleet accepts. */
 export const tooLargeCode = 'ResponseTooLarge';
 
 type Advice = Readonly<Partial<Record<DestinationFailure, string>>>;
