@@ -1,9 +1,9 @@
 /**
  * Plans an export: divides its time range into segments, and writes the plan (E2). The first search job covers the
  * whole range, so a small export needs only one job. If the service does not return all rows of this search, the rows
- * are counted or estimated, and the range is divided into segments for which one search each should be enough. A query
- * that cannot be split (E8) gets a single segment. While the range is still too recent to be searched (E11), a test
- * search detects mistakes in the credentials and the query.
+ * are counted or estimated, and the range is divided into segments. One search should be enough for each segment. A
+ * query that cannot be split (E8) gets a single segment. While the range is still too recent to be searched (E11), a
+ * test search detects mistakes in the credentials and the query.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { crossing } from '../../base/boundary.ts';
@@ -105,8 +105,9 @@ export async function planExport(tools: SearchTools, options: ExportPlanOptions)
 }
 
 /**
- * Returns the time in ms up to which rows must be old enough before the first search starts (E11): the middle of the
- * time range or, if the range is short or the query cannot be split, its end.
+ * Returns a time in the export's time range. The first search starts when all rows before this time are old enough to
+ * be searched (E11). The time is the middle of the range. If the range is short or the query cannot be split, it is the
+ * end of the range.
  */
 export function settledBeforeSearch({ isSplittable, identity: { fromMs, toMs } }: ExportDefinition): number {
   const halfMs = Math.ceil((toMs - fromMs) / 2);
@@ -133,8 +134,8 @@ const longestTurnMs = 60_000;
  */
 const receiptRatio = 0.9;
 /**
- * Maximum length in ms of a short wait. During a short wait, planning neither runs a test search nor begins with a part
- * of the range.
+ * Maximum length in ms of a wait that counts as short. If a wait is short, planning neither runs a test search nor
+ * begins with the part of the range that is already old enough.
  */
 const shortWaitMs = 10_000;
 /** Length in ms of the time range that a test search covers. */

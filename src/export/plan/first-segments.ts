@@ -24,7 +24,7 @@ export interface SegmentsInput {
   /** Expected message limit: the number of rows at which the service cuts a search short. */
   readonly limit: number;
   /**
-   * Number of newest rows that the first search has already found, or 0. If this number is not 0, the newest segment
+   * Number of newest rows that the first search has already found, or 0. If this number is positive, the newest segment
    * has at most this many rows.
    */
   readonly foundRows: number;
@@ -59,7 +59,7 @@ export function evenSegments({ fromMs, toMs, rows }: SegmentCount, wanted = maxE
   }));
 }
 
-/** Returns the number of rows in a search that needs the fewest requests per row. */
+/** Returns the row count, below `limit`, at which a search needs the fewest requests per row. */
 export function fullestRows(limit: number): number {
   const max = Math.max(1, limit - 1);
   const inWholePages = Math.floor(max / maxPageRows) * maxPageRows;

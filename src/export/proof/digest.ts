@@ -341,12 +341,11 @@ function joined(
   return figures.reduce((all, each) => all && each && join(all, each), first);
 }
 
-/** Values of the written rows. The service must return the same values. */
+/** Values that the service must return if no row is missing. */
 type Expected = { readonly rows: number } & { readonly [name in SliceFigureName]?: number | undefined };
 
 /**
- * Compares a value from the service with the same value of the written rows. If neither has any rows, the values count
- * as equal.
+ * Compares a value from the service with the expected value. If neither side has any rows, the values count as equal.
  */
 function compareFigure(counted: CountedFigures, expected: Expected, name: SliceFigureName): Agreement {
   if (name === 'rows') return counted.rows === expected.rows ? 'same' : 'differs';
@@ -389,8 +388,8 @@ export function againOf(
     .map(({ fromMs, rows }) => ({ startMs: fromMs, rows }))
     .sort((left, right) => left.startMs - right.startMs);
   const segments = firstSegments({ range, slices: counts, limit, foundRows: 0 }).map(timeRange);
-  // Removes empty segments. They arise if two of the service's periods begin at the same time, because the service may
-  // count rows in wrong periods.
+  // Removes empty segments. They arise if the service counts rows in a period before the range. Such a period is moved
+  // to the start of the range, where another period may begin.
   return segments.filter(({ fromMs, toMs }) => fromMs < toMs);
 }
 
@@ -407,7 +406,8 @@ export function rangeOf(intervals: readonly TimeRange[]): TimeRange {
 export const maxConfirmed = 100;
 
 /**
- * Returns the messages that were received more than once, or undefined if there are none, or too many for one query.
+ * Returns the messages that were received more than once. Returns undefined if there are none, or if one query cannot
+ * select all of them by id.
  */
 export function repeatedOf(group: DigestGroup): readonly RepeatedMessage[] | undefined {
   const repeated = namedRepeats(group) ?? [];

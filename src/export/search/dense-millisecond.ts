@@ -3,9 +3,9 @@
  * message ids, together find each row once. A search that the service cuts short is replaced by ten searches for the
  * last two digits.
  *
- * Rows are returned only if their number equals the count from an aggregation (E6). If the number of rows is the only
- * sign that a search was cut short, the search first counts as complete. If rows then turn out to be missing, all
- * searches are repeated, and such a search counts as cut short.
+ * Rows are returned only if their number equals the count from an aggregation (E6). A search first counts as complete
+ * if its number of rows is the only sign that the service cut it short. If rows turn out to be missing, all searches
+ * are repeated, and each search with this sign counts as cut short.
  */
 import { asLogfleetError } from '../../base/errors.ts';
 import { inParallel } from '../../base/parallel.ts';
@@ -128,7 +128,7 @@ class DenseSearch {
     return this.#judge();
   }
 
-  /** True if all searches have ended without a failure, but one that counts as complete may have been cut short. */
+  /** True if no search has failed, but a search that counts as complete may have been cut short. */
   get hasDoubt(): boolean {
     return this.#isAnyDoubtful && !this.#failure;
   }

@@ -177,8 +177,8 @@ export class IntervalSearch implements RunningSearch {
     const finishing = job.whenFinished(this.#stop.signal);
     const finished = await Promise.race([finishing, this.#cutShort.promise.then(() => undefined)]);
     finishing.catch(() => {});
-    // If the job's range is longer than this interval, its duration is ignored, because it says nothing about shorter
-    // searches.
+    // If the job's range is longer than this interval, the job's duration is not stored, because it does not show how
+    // long shorter searches take.
     if (finished && job.tookMs !== undefined && job.order.fromMs === this.fromMs)
       quirks.took(job.tookMs, finished.statuses);
     this.#begun?.ends();
@@ -238,7 +238,7 @@ export class IntervalSearch implements RunningSearch {
 
   async #count(judged: Judged, interval: TimeRange): Promise<void> {
     const { definition, quirks } = this.#tools;
-    // All rows of the job have been read, so the job is closed while an aggregation counts the rows.
+    // All rows of the job have been read, so the job can be closed while an aggregation counts the rows.
     const closing = this.#jobs.close(judged.job);
     const order = definition.order(interval, quirks.isEndInclusive);
     const count = await countInterval(order, this.#jobs);

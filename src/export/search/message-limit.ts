@@ -1,6 +1,6 @@
 /**
  * Decides whether the service cut a search short at its message limit (E4). In case of doubt, a search counts as cut
- * short. This costs at most another search, but a cut that is overlooked would lose rows.
+ * short. This costs at most another search, whereas rows would be lost if a cut were missed.
  */
 import type { TimeRange } from '../../base/time-range.ts';
 import type { ExportIdentity } from '../../destination/fingerprint.ts';
@@ -37,8 +37,8 @@ const minRound = 10_000;
 
 /**
  * Returns the sign that the service cut a search short, or undefined if the search is complete. `smallestLimit` is the
- * smallest row count of any search that was cut short. The message limit does not apply to `Records` (section 8 of
- * docs/service.md): an aggregation is incomplete only if its search job ended early.
+ * smallest row count of any search that was cut short. An aggregation (`Records`) has no message limit (section 8 of
+ * docs/service.md), so it is incomplete only if its search job ended early.
  */
 export function cutSign(
   facts: CutFacts,

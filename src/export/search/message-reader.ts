@@ -38,7 +38,7 @@ export class MessageReader extends ResultReader {
   #counted: IndependentCount | undefined;
   #areBucketsUsed = false;
   #readings = 0;
-  /** Result of the previous read of all rows. Undefined if there was no such read. */
+  /** Result of the previous read. Undefined if there was no previous read, or if it did not read all rows. */
   #figuresBefore: RowFigures | undefined;
 
   constructor(options: MessageReaderOptions) {

@@ -96,8 +96,8 @@ export class RowFilter {
   }
 
   /**
-   * Called if rows changed their positions after the previous page was read. Counts the repeated rows at the start of
-   * the current page as an overlap of the two pages, not as duplicates.
+   * Counts the repeated rows at the start of the current page as an overlap with the previous page. Called if rows
+   * changed their positions after the previous page was read.
    */
   overlaps(): void {
     this.#figures.overlapping += this.repeatedAtStart;

@@ -118,7 +118,10 @@ export class ChosenFields {
     return this.#hasRows ? [...this.#undescribed.values()] : [];
   }
 
-  /** Removes the names that the service has described from the list of undescribed names. */
+  /**
+   * Removes the fields that the service has described from the undescribed names. If the service describes no fields at
+   * all, removes all names.
+   */
   saw(described: readonly { readonly name: string }[]): void {
     this.#hasRows = true;
     if (described.length === 0) this.#undescribed.clear();

@@ -20,8 +20,8 @@ export interface SearchFacts {
   /** True if several searches of shorter time ranges find the same rows as a single search of the whole range (E8). */
   readonly isSplittable: boolean;
   /**
-   * True if the searched range ends 1 ms before the interval, because the service also returns rows at the end of a
-   * range (E10).
+   * True if the searched range ends 1 ms before the end of the interval, because the service also returns rows at the
+   * end of a range (E10).
    */
   readonly isEndMoved: boolean;
   /** Sign that the service cut the search short; undefined if there is none. */
@@ -34,8 +34,8 @@ export interface SearchFacts {
   /** Result of the latest read; undefined before the first read. */
   readonly figures: RowFigures | undefined;
   /**
-   * True if only the newest rows of the job were read, for which the service's count is known. Another search covers
-   * the older rows.
+   * True if only the newest rows of the job were read. The service's count of these rows is known, and another search
+   * covers the older rows.
    */
   readonly isReadInPart: boolean;
   /** True if all rows of the job were read at least twice, with different page sizes. */
@@ -119,8 +119,8 @@ export function showsInclusiveEnd({ figures, results, isEndMoved }: SearchFacts)
 }
 
 /**
- * Decides the next step for an interval after its search has ended. Called first before the rows of the search are
- * read.
+ * Decides the next step for an interval after its search has ended. The first call comes before the rows of the search
+ * are read.
  */
 export function judge(run: SearchFacts): Verdict {
   const { pendingErrors, sign, isSplittable, figures } = run;
@@ -136,8 +136,8 @@ export function judge(run: SearchFacts): Verdict {
   if (!figures) return judgeUnread(run, cut);
   const { received, written, outside, duplicates, left } = figures;
   assert(received === written + outside + duplicates + left, 'some rows of a search have not been counted');
-  // Rows at the exclusive end of the range count towards the message limit, and towards limits in the query. If the
-  // searched range ends 1 ms earlier, the service returns rows of the interval instead.
+  // Rows at the exclusive end of the range count towards the message limit and towards limits in the query, so they may
+  // displace rows of the interval. Therefore, the search is repeated with a range that ends 1 ms earlier.
   const mayDisplace = cut ? cut.kind !== 'at' : !isSplittable;
   if (mayDisplace && showsInclusiveEnd(run)) return { kind: 'endsInclusive' };
   const isWrong = countOutside(run, figures) > 0 || lacksRows(run, figures);
@@ -159,9 +159,8 @@ export function judge(run: SearchFacts): Verdict {
 }
 
 /**
- * Returns the number of rows outside the searched range. Rows exactly at the end of the range are ignored, because some
- * services include the end (E10). If the searched range has already been shortened by 1 ms for this reason, these rows
- * are counted too.
+ * Returns the number of rows outside the searched range. Rows exactly at the end of the interval are ignored, because
+ * some services include the end (E10). If the searched range ends 1 ms earlier for this reason, these rows are counted.
  */
 export function countOutside({ isEndMoved }: Pick<SearchFacts, 'isEndMoved'>, { outside, atEnd }: RowFigures): number {
   return isEndMoved ? outside : outside - atEnd;
@@ -249,8 +248,8 @@ function judgeDense(run: SearchFacts, figures: RowFigures, atMs: number): Verdic
   const record = recordOf(run, figures, atMs, counted);
   if (isAsCounted(run, figures, counted.rows)) return { kind: 'commit', record };
   if (run.hasLostStatus) return searchAgain(false, statusLost);
-  // The aggregation counted no more rows than the search job found. One search can return this number of rows, so the
-  // search is repeated.
+  // The search job found at least as many rows as the aggregation counted, so one search can return all rows of the
+  // millisecond. Therefore, the search is repeated.
   if (counted.rows <= run.jobCount) return again(run, 'CountDiffers', record, differenceOf(counted.rows, figures));
   const moment = isoText(atMs);
   const message = `the millisecond ${moment} has ${counted.rows} rows, but the search returned only ${figures.written} of them`;
@@ -284,8 +283,8 @@ function isEndShown({ isReadInPart, jobCount }: SearchFacts, { left, received }:
 }
 
 /**
- * Returns the decision to count the rows by an aggregation. Counting closes the search job. If there are duplicates,
- * the rows are therefore read a second time first, to confirm the duplicates.
+ * Decides to count the rows by an aggregation. If there are duplicates, the rows are first read a second time to
+ * confirm the duplicates, because counting closes the search job.
  */
 function countingOf(run: SearchFacts, figures: RowFigures, interval: TimeRange): Verdict {
   const hasTwins = figures.duplicatesOfWritten > 0 && !run.hasLostStatus;

@@ -12,7 +12,7 @@ const soonerRatio = 0.99;
 /** Maximum error in ms of the time in a `Date` header, which is rounded to whole seconds. */
 export const dateRoundingMs = 1_500;
 
-/** Search whose search job is about to be created, with the expected duration of the search. */
+/** Registration of a search that is about to begin. */
 export interface BegunSearch {
   /** Expected duration of the search in ms. Undefined until an earlier search has ended. */
   readonly expectedMs: number | undefined;
