@@ -1,6 +1,6 @@
 /**
- * Reconciles SearchExports. For each export with work to do, an object (the runtime) does this work (C1). When the
- * process loses leadership, all runtimes end their work.
+ * Reconciles SearchExports. Each export with work to do has a runtime object that does this work (C1). When the process
+ * loses leadership, all runtimes end their work.
  */
 import type { Accounts } from '../account/accounts.ts';
 import type { WorkerShares } from '../account/worker-shares.ts';
@@ -38,7 +38,7 @@ export interface ExportReconcilerOptions extends Ports {
   readonly openDestination?: (settings: DestinationSettings) => Promise<Destination>;
   /** Wording of user-facing messages. The default is the wording for SearchExports. */
   readonly wording?: ExportWording;
-  /** Which of the export's workers this process is: its index, and the number of workers. */
+  /** Index of this process among the export's workers, and the number of workers. */
   readonly worker?: WorkerIndex;
   /** Called after each reconcile, when the export's new status can be read. */
   readonly onReconciled?: (key: ResourceKey) => void;

@@ -50,7 +50,7 @@ export interface ExportRuntimeOptions extends RuntimeOptions {
   readonly writer: Writer;
   readonly openDestination: (settings: DestinationSettings) => Promise<Destination>;
   readonly wording: ExportWording;
-  /** Which of the export's workers this process is: its index, and the number of workers. */
+  /** Index of this process among the export's workers, and the number of workers. */
   readonly worker: WorkerIndex;
 }
 
@@ -93,8 +93,8 @@ export class ExportRuntime {
   /** True if this process has replaced the conditions that an earlier process wrote. */
   #hasVerdict = false;
   /**
-   * Last error that was checked for refused credentials. It is remembered, because one error must not discard the
-   * credentials twice.
+   * Last error that was checked for refused credentials. Each error is checked only once, because one error must not
+   * discard the credentials twice.
    */
   #lastCredentialsFailure: LogfleetError | undefined;
   /**
@@ -177,8 +177,8 @@ export class ExportRuntime {
   }
 
   /**
-   * Returns the health of a complete, failed or paused export, which can be determined without reading the export's
-   * Secrets (C1).
+   * Returns the health of a complete, failed or paused export. Returns undefined if the export's Secrets must be read
+   * to determine its health (C1).
    */
   #knownHealth(resource: SearchExport, isAsked: boolean): ExportHealth | undefined {
     const complete = shownComplete(resource);
@@ -226,9 +226,9 @@ export class ExportRuntime {
       : exportHealth({ pausedBy, problem, view: shownView, limits, wording: this.#options.wording });
     const isShown = !health.isComplete && this.#isShown(resource, health, view);
     const statusDelayMs = await (isShown ? this.#publishShown(resource) : this.#publish(resource, health, view));
-    // Ends the work on a complete export. First, the status must show that the export is complete.
+    // Ends the work on a complete export, but only once the status shows that the export is complete.
     if (view?.manifest && shownComplete(this.#publisher.latest(resource))) this.#end();
-    // A paused export closes its destination (C1). First, its status must show the results of the last searches.
+    // Closes the destination of a paused export (C1), but only once the status shows the results of the last searches.
     const isPausedInStatus = health.reason === reasons.paused && !this.#publisher.heldBack;
     if (isPausedInStatus && this.#begun?.work.canBeginAgain) this.#end();
     const refusedMs = holdMs(problem, accounts.refusedForMs(secretOf(resource)));
@@ -333,16 +333,15 @@ export class ExportRuntime {
   }
 
   /**
-   * Returns true if the status may show an estimated end that is this many ms away. By the next write of the status,
-   * the estimated end must not be in the past.
+   * Returns true if the status may show an estimated end that is `leftMs` away. When the status is next written, the
+   * estimated end must still be in the future.
    */
   #mayShow(leftMs: number): boolean {
     return leftMs >= this.#options.settings.statusIntervalMs + 2 * estimateMarginMs;
   }
 
   /**
-   * Returns the time in ms until the status needs a new estimated end, which is shortly before the estimated end that
-   * it shows.
+   * Returns the time in ms until the status needs a new estimated end. This is shortly before the shown estimated end.
    */
   #estimateDelayMs(resource: SearchExport): number {
     const { estimatedCompletionTime: end } = this.#publisher.latest(resource).status ?? {};
@@ -399,8 +398,8 @@ export class ExportRuntime {
 }
 
 /**
- * Time in ms before the shown estimated end at which the status gets a new one. This margin is needed because times in
- * the status are rounded to whole seconds.
+ * Margin in ms: the status gets a new estimated end this long before the shown one. The margin is needed because times
+ * in the status are rounded to whole seconds.
  */
 const estimateMarginMs = 1_000;
 

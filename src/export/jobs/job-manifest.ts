@@ -25,8 +25,8 @@ export const jobAnnotations = {
   /** Hash of everything that determines what the pods do. If this hash changes, the Job is replaced. */
   work: 'logfleet.dev/work',
   /**
-   * Hash of the other things, such as credentials and image, whose change might let a stalled Job succeed. If this hash
-   * changes, a stalled Job is replaced.
+   * Hash of everything outside the spec that may decide whether a stalled Job succeeds, such as credentials and image.
+   * If this hash changes, a stalled Job is replaced.
    */
   cause: 'logfleet.dev/cause',
   /** The Job's share of the request budget, as JSON. */
@@ -95,8 +95,8 @@ export function runHash(resource: SearchExport): string {
 }
 
 /**
- * Returns a hash of the things outside the spec, such as credentials and image, whose change might let a stalled Job
- * succeed.
+ * Returns a hash of everything outside the spec that may decide whether a stalled Job succeeds, such as credentials and
+ * image.
  */
 export function causeHash({ share, credentials, image, proxy = [] }: Omit<JobIdentity, 'resource'>): string {
   return hashOf([share.user, credentials, image, ...proxy]);
@@ -113,8 +113,8 @@ export function jobName(identity: JobIdentity): string {
 }
 
 /**
- * Returns true if a Job with this name belongs to the export's current run (see `runHash`). Its credentials and image
- * may have changed since.
+ * Returns true if a Job with this name belongs to the export's current run (see `runHash`). The credentials and the
+ * image may have changed since the Job was created.
  */
 export function isOfRun(jobName: string, resource: SearchExport): boolean {
   return jobName.slice(-2 * shortHashLength, -shortHashLength) === shortHash(runHash(resource));
@@ -157,8 +157,8 @@ export function buildJob(input: JobInput): object {
       ...{ completions: share.workers, parallelism: share.workers, backoffLimitPerIndex, ttlSecondsAfterFinished },
       // The Kubernetes Job succeeds as soon as one worker has written the manifest.
       successPolicy: { rules: [{ succeededCount: 1 }] },
-      // A replacement pod starts only after the replaced pod has ended, because together they could exceed the request
-      // limits.
+      // A replacement pod starts only after the replaced pod has ended. If both ran at the same time, they could exceed
+      // the request limits.
       podReplacementPolicy: 'Failed',
       podFailurePolicy,
       ...(spec.activeDeadlineSeconds === undefined ? {} : { activeDeadlineSeconds: spec.activeDeadlineSeconds }),

@@ -64,15 +64,18 @@ export interface JobRuntimeOptions extends RuntimeOptions {
   readonly proxy: readonly ProxyVariable[];
 }
 
-/** Delay in ms before the next reconcile in states that can change without notice. */
+/** Delay in ms before the next reconcile if the export's situation can change without an event. */
 const soonMs = 1_000;
 const quotaRetryMs = 30_000;
 /** Minimum and maximum delay in ms between the end of a stalled export's Job and the start of its next Job. */
 const shortestStallMs = 60_000;
 const longestStallMs = 3_600_000;
-/** A stalled export is no longer shown as stalled when a pod of its next Job has run for this time in ms. */
+/** Time in ms for which a pod of the next Job must run before a stalled export is no longer shown as stalled. */
 const steadyMs = 300_000;
-/** Reasons of stalled exports that no longer apply as soon as the Secrets can be used. */
+/**
+ * Reasons of exports that are stalled because of a Secret. Such a reason no longer applies once the Secrets can be
+ * used.
+ */
 const reasonsOfSecrets: ReadonlySet<string> = new Set([
   ...[reasons.secretNotFound, reasons.secretIncomplete, reasons.secretInvalid],
 ]);
@@ -93,7 +96,10 @@ interface Found {
   readonly delayMs?: number;
   readonly job?: string;
   readonly state?: WorkerJobState;
-  /** Condition of a stalled export that the status shows instead of `health` while another Job repeats the work. */
+  /**
+   * Condition that the status of a stalled export keeps showing, instead of `health`, while another Job repeats the
+   * work.
+   */
   readonly stall?: Condition;
   /** Ended Job that the status still shows, although Kubernetes no longer has it. */
   readonly former?: KubernetesJobStatus | undefined;
@@ -111,13 +117,13 @@ export class JobRuntime {
   readonly uid: string;
   readonly #options: JobRuntimeOptions;
   readonly #publisher: StatusWriter<'SearchExport'>;
-  /** The user's last request for a retry for which the Secrets have been read again. */
+  /** The user's last request for a retry, after which the Secrets are read again. */
   #handledRequest: string | undefined;
   /** Uids of the Jobs that this object has deleted. The cache may still contain these Jobs. */
   readonly #deleted = new Set<string>();
   /**
-   * Time at which the work began after a user's request for a retry. Undefined without such a request: the start is
-   * then taken from the status.
+   * Time at which the work began again after a user's request for a retry. If undefined, the start time is taken from
+   * the status.
    */
   #startedAtMs: number | undefined;
   #isClosed = false;
@@ -134,7 +140,7 @@ export class JobRuntime {
     this.#publisher = exportStatusWriter(metadata, options);
   }
 
-  /** True if this process is shutting down. Its Job keeps running. */
+  /** True if this process is shutting down. The export's Job keeps running. */
   get isLeft(): boolean {
     return this.#isLeft;
   }
@@ -245,8 +251,8 @@ export class JobRuntime {
       const known = isUnreported ? waitingStallOf(shown, this.#options.clock.now()) : undefined;
       return known ?? this.#keepStall(ofSameCause, found);
     }
-    // After Kubernetes has removed the Job of a failed or stalled export, the export remains failed or stalled. Other
-    // credentials can only help a stalled export.
+    // After Kubernetes has removed the Job of a failed or stalled export, the export remains failed or stalled. New
+    // credentials can help only a stalled export.
     const former = failureOf(shown) ?? waitingStallOf(ofSameCause, this.#options.clock.now());
     if (former) return former;
     if (!identity) return this.#keepStall(shown, { ...foundProblem(problem), former: shown?.kubernetesJob });
@@ -275,7 +281,7 @@ export class JobRuntime {
   }
 
   /**
-   * Returns true if a Job does the export's work, or has done it, so that no other Job is needed. `identity` is
+   * Returns true if no other Job is needed, because `job` does the export's work or has done it. `identity` is
    * undefined if the Secrets cannot be used.
    */
   #isKept(job: WorkerJob, resource: SearchExport, store: WorkerJobs, identity: JobIdentity | undefined): boolean {
@@ -493,7 +499,7 @@ export class JobRuntime {
     const earlier = former ?? (health.isComplete || health.isFailed ? before?.kubernetesJob : undefined);
     const kubernetesJob = shown ?? earlier;
     const report = state?.report?.status;
-    // A report replaces all results of an earlier Job, even those that the report itself lacks.
+    // A report replaces all results of an earlier Job. Results that are missing from the report are removed.
     const { incomplete: ____, manifest: _____, progress: ______, ...unreported } = essentials;
     return { ...(report ? unreported : essentials), ...report, ...(kubernetesJob && { kubernetesJob }) };
   }
@@ -523,7 +529,8 @@ function waiting(reason: string, message: string): ExportHealth {
 }
 
 /**
- * If a Job has fewer workers because of other Jobs, returns a sentence that says so. Otherwise returns an empty string.
+ * Returns a sentence that explains why a Job has fewer workers than requested: other Jobs use some of the request
+ * limits. Returns an empty string if the Job has all requested workers.
  */
 function fewerText({ workers }: HeldShare, wanted: HeldShare): string {
   if (workers === wanted.workers) return '';
@@ -538,9 +545,9 @@ function healthOf({ end, reason, message: text }: WorkerReport): ExportHealth {
 }
 
 /**
- * Returns the time in ms until a stalled export gets another Job, because the problem may have passed. Returns Infinity
- * if another Job needs a change first. The delay is as long as the export had been stalled when its last Job ended, so
- * each delay is about twice as long as the one before.
+ * Returns the time in ms until a stalled export gets another Job automatically, or Infinity if it does not get one. The
+ * delay equals the time for which the export had been stalled when its last Job ended. Therefore, each delay is about
+ * twice as long as the previous delay.
  */
 function repeatDelayMs({ conditions, kubernetesJob }: SearchExportStatus = {}, nowMs: number): number {
   const stall = findCondition(conditions, 'Stalled');
@@ -553,8 +560,8 @@ function repeatDelayMs({ conditions, kubernetesJob }: SearchExportStatus = {}, n
 }
 
 /**
- * Returns the export's status if it describes a Job for the export's current spec and retry request. The Job need not
- * exist any more. Otherwise returns undefined.
+ * Returns the export's status if it names a Job of the export's current run (see `runHash`), even if this Job no longer
+ * exists. Otherwise returns undefined.
  */
 function ofRun(resource: SearchExport): SearchExportStatus | undefined {
   const { status } = resource;

@@ -103,9 +103,9 @@ export class JobShares {
   }
 
   /**
-   * Calls `observe` in a microtask, so that all changes that a list of Jobs or pods reports cause only one call. The
-   * microtask runs before a new leader notices that the list is complete. Therefore, the leader sends no requests
-   * before `observe` has subtracted the shares of the running Jobs from the leader's request limits (B8).
+   * Calls `observe` in a microtask, so that a whole list of changed Jobs or pods causes only one call. The microtask
+   * runs before a new leader notices that the list is complete. Therefore, `observe` subtracts the shares of the
+   * running Jobs from the leader's request limits before the leader sends its first request (B8).
    */
   #observeSoon(): void {
     if (this.#isOutdated) return;

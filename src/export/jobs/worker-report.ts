@@ -21,7 +21,8 @@ export interface WorkerReport {
 /** Names of the status fields, besides `incomplete`, that a report may contain. */
 const reportedMembers = ['timeRange', 'fingerprint', 'location', 'manifest', 'summary', 'progress'] as const;
 /**
- * Maximum numbers of incomplete intervals in a report. The first number with which the report is small enough is used.
+ * Maximum numbers of incomplete intervals in a report, in the order in which they are tried until the report is small
+ * enough.
  */
 const incompleteCounts = [20, 5, 1];
 

@@ -25,7 +25,7 @@ export function requestOf({ metadata, spec }: SearchExport): ExportRequest {
   };
 }
 
-/** Returns the wall-clock time in ms at which the export started, from its status. Returns undefined for a new export. */
+/** Returns the export's start time from its status (wall-clock time in ms), or undefined for a new export. */
 export function startOf({ status }: Pick<SearchExport, 'status'>): number | undefined {
   return status?.startTime === undefined ? undefined : Date.parse(status.startTime);
 }

@@ -1,4 +1,4 @@
-/** Words in messages that are different for a SearchExport and for an export on the command line. */
+/** Wording of messages that differs between a SearchExport and an export on the command line. */
 
 /** Path, below `spec`, of a field that messages mention. */
 export type WordedField =
@@ -12,7 +12,7 @@ export type WordedField =
 export interface ExportWording {
   /** `resource` for a SearchExport that the operator runs, `process` for an export that runs on the command line. */
   readonly startedAs: 'resource' | 'process';
-  /** `stdout` if the rows are written to standard output. They are written only after all of them have been checked. */
+  /** `stdout` if the rows are written to standard output. No row is written until all rows have been checked. */
   readonly rowsGoTo: 'files' | 'stdout';
   /** Returns the user-facing name of a field, such as `spec.settleDelay` or a flag. */
   fieldName(field: WordedField): string;

@@ -132,7 +132,7 @@ export interface ExportDecision<S extends RunningSearch = RunningSearch> {
 }
 
 /**
- * Takes the place of the segment number in the delay of a digest. A digest (the comparison with the service's counts)
+ * Stands for the segment number in the delay of a digest (the comparison with the service's counts), because a digest
  * covers several segments.
  */
 export const digestSegment = -1;
@@ -196,8 +196,8 @@ function refusalOf(
 }
 
 /**
- * Returns the number of searches that may start. With this number, the export exceeds `maxMessages` by at most the rows
- * of one search.
+ * Returns the maximum number of searches that may start without exceeding `maxMessages` by more than the rows of one
+ * search.
  */
 function searchesLeft(input: ExportDecideInput, going: readonly RunningSearch[], { intervals }: Coverage): number {
   const { maxMessages } = input.limits;
@@ -224,7 +224,7 @@ function writtenRows(records: readonly CommitRecord[]): number {
   return records.reduce((sum, { written }) => sum + written, 0);
 }
 
-/** Returns the reason why neither a search nor the planning may start, or undefined if they may start. */
+/** Returns the reason why neither searches nor planning may start, or undefined if they may start. */
 export function haltOf(
   limits: Omit<ExportLimits, 'smallestLimit'>,
   wallMs: number,
@@ -356,8 +356,7 @@ function lengthOf(segment: Segment | undefined): number {
 }
 
 /**
- * Returns the monotonic time at which the job of a search must be ended, or Infinity if the search has no job that must
- * be ended.
+ * Returns the monotonic time at which logfleet must end the search job. Returns Infinity if no search job is running.
  */
 function dueMs({ createdAtMs, isSearching }: RunningSearch): number {
   return createdAtMs === undefined || !isSearching ? Number.POSITIVE_INFINITY : createdAtMs + longestSearchMs;

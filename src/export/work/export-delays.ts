@@ -57,7 +57,7 @@ export class ExportDelays {
   /** For each interval, the number of searches that found it incomplete. */
   readonly #inVain = new Map<string, { readonly fromMs: number; readonly times: number }>();
   #trouble: Trouble | undefined;
-  /** Last failure of the destination after which a probe file (a test file) was written successfully. */
+  /** Latest failure of the destination that was followed by a successful write of a probe file (a test file). */
   #probedAfter: LogfleetError | undefined;
   #failuresInRow = 0;
   /** True once a search has succeeded. Until then, even the first failure is reported. */
@@ -90,8 +90,8 @@ export class ExportDelays {
   }
 
   /**
-   * True if the last failure was a failure of the destination. A probe file must then be written to test the
-   * destination.
+   * True if the last failure was a failure of the destination, and no probe file has been written successfully since
+   * then. A probe file must then be written to test the destination.
    */
   get needsProbe(): boolean {
     return this.lastError?.code.startsWith('destination.') === true && this.lastError !== this.#probedAfter;
@@ -125,8 +125,8 @@ export class ExportDelays {
     if (this.troubleAt(this.#clock.monotonic())) return;
     const failures = countBefore(error, this.lastError, this.#failuresInRow++);
     const delayMs = (isCostly ? lastingDelayMs(error, failures) : undefined) ?? delayAfter(error, failures);
-    // If a request is refused again with the same error code, the status keeps the first error. The later message may
-    // contain another address, and the status would otherwise change each time.
+    // If a request is refused again with the same error code, the status keeps showing the first error. The new message
+    // may contain another address, so the status would otherwise change after each attempt.
     const isRepeated = isRefusal(error) && error.code === this.lastError?.code;
     const shown = isRepeated && this.lastError ? this.lastError : error;
     this.#trouble = { error: shown, untilMs: this.#clock.monotonic() + delayMs };

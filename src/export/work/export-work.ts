@@ -46,13 +46,13 @@ export interface ExportWorkOptions extends ExportTools {
 }
 
 /**
- * Text at the end of a message about repeated rows. It is added if logfleet could not ask the service whether the
- * service stores these rows more than once (E6).
+ * End of a message about repeated rows. It is added if logfleet could not ask the service whether the service stores
+ * these rows more than once (E6).
  */
 const repeatsText =
   `; result pages repeated more than ${maxConfirmed} rows, so logfleet cannot ask the service whether it stores these rows more than once. ` +
   'If it does, set spec.proof to Count';
-/** Limits with which no work starts. They apply until `advance` is called with the actual limits. */
+/** Initial limits, with which no work may start. They apply until `advance` is called with the actual limits. */
 const noLimits: WorkLimits = {
   ...{ isPaused: true, parallelism: 1, settleDelayMs: 0, incompletePolicy: 'Fail', proof: 'Digest' },
   ...{ maxMessages: undefined, maxBytesScanned: undefined, deadlineMs: undefined },
@@ -108,8 +108,8 @@ export class ExportWork {
   }
 
   /**
-   * True if the work can end now and begin again later without any loss. This is the case if no search or other step is
-   * running, and no failure has to be remembered. A forgotten failure would be reported a second time.
+   * True if the work can end now and begin again later without any loss: no search or other step is running, and no
+   * failure has to be remembered. A forgotten failure would be reported a second time.
    */
   get canBeginAgain(): boolean {
     const { lastError, unproven } = this.#delays;
@@ -270,7 +270,8 @@ export class ExportWork {
   #succeeded(kind: Step['kind']): void {
     if (kind === 'probe' || kind === 'tidy') return;
     if (kind === 'plan') this.#delays.searched();
-    // A successful read of the destination does not show whether the service is working.
+    // After a successful read of the commit records, the delay ends only if it was caused by a failure to read them or
+    // to write a probe file. The read does not show whether the service is working.
     else if (kind !== 'readRecords' || this.#delays.lastError === this.#destinationFailure) this.#delays.succeeded();
   }
 
@@ -282,7 +283,7 @@ export class ExportWork {
       error,
     });
     if (kind === 'readRecords' || kind === 'probe') this.#destinationFailure = error;
-    // If only the removal of unneeded uploads failed, the export can continue.
+    // If only the removal of unneeded uploads failed, the export continues without a delay.
     if (kind !== 'tidy') this.#delays.failed(error, ['plan', 'prove', 'finish'].includes(kind));
   }
 

@@ -45,8 +45,8 @@ export interface WorkFacts {
   /** Failure that currently delays the whole export. */
   readonly trouble: Trouble | undefined;
   /**
-   * True if the last failure was a failure of the destination. A probe file must then be written to test the
-   * destination.
+   * True if the last failure was a failure of the destination, and no probe file has been written successfully since
+   * then. A probe file must then be written to test the destination.
    */
   readonly needsProbe: boolean;
   /** Bytes scanned by searches that have ended. */
@@ -143,8 +143,8 @@ function exportingStep(state: Decided, facts: WorkFacts): Step | undefined {
 }
 
 /**
- * Interval in ms at which all commit records are reread while they contradict each other. A user may correct them in
- * the meantime. In between, only new commit records are read.
+ * Interval in ms at which all commit records are reread while they contradict each other, because a user may have
+ * corrected them. Between these reads, only new commit records are read.
  */
 const disorderRereadMs = 20 * stallRetryMs;
 

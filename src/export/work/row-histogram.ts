@@ -83,8 +83,8 @@ function spansOf(
       toMs: Math.min(toMs, startMs + lengthMs),
       rows: count,
     }));
-  // A period of the histogram that begins before the interval is ignored, because its count includes rows outside the
-  // interval. The remaining rows are assigned to the time from the start of the interval to the next period.
+  // Ignores a period of the histogram that begins before the interval, because its count includes rows outside the
+  // interval. The written rows that the other periods do not count are assigned to the time before these periods.
   const others = written - spans.reduce((sum, { rows }) => sum + rows, 0);
   const [first] = spans;
   if (!first || others < 0) return undefined;

@@ -155,7 +155,7 @@ export class RunningSearches {
 
   #failed(order: SearchOrder, error: LogfleetError): void {
     const { delays, log, onOthers } = this.#options;
-    // If an upload has disappeared, another process has usually completed the export and removed the upload.
+    // A lost upload usually means that another process has completed the export and removed the upload.
     if (error.code === 'destination.lost') onOthers();
     log[error.handling.kind === 'bug' ? 'error' : 'warn']('the search of an interval failed', { ...order, error });
     delays.searchFailed(order, error);

@@ -168,7 +168,7 @@ export class StoredExport {
     const listed = await this.#listed();
     await checkFiles(this.destination, layout, coverage.intervals, listed);
     const ours = manifestOf(identity, coverage, verdicts);
-    // The manifest of a large export has many megabytes, so it is encoded only once.
+    // The manifest of a large export can be many megabytes long, so it is encoded only once.
     const content = manifestKind.encode(ours);
     const manifest = await crossing('export.manifest', () => writeManifest(this.destination, layout, ours, content));
     const stored = manifest === ours ? content : manifestKind.encode(manifest);

@@ -59,8 +59,8 @@ export interface Exporting extends ReadState {
   /** Results of comparing the written rows with the service's counts. */
   readonly verdicts: readonly DigestVerdict[];
   /**
-   * Maximum number of comparisons with the service's counts after which the ranges that differ are searched again.
-   * After one more comparison, the remaining differences are final.
+   * Number of the last comparison with the service's counts after which ranges with differences are searched again.
+   * Differences that a later comparison finds are final.
    */
   readonly maxRounds: number;
   /**
@@ -123,8 +123,8 @@ export type WorkEvent =
   | { readonly kind: 'finished'; readonly manifest: StoredManifest };
 
 /**
- * Usual value of `maxRounds`: the number of comparisons with the service's counts after which the ranges that differ
- * are searched again.
+ * Usual value of `maxRounds`: the number of the last comparison with the service's counts after which ranges with
+ * differences are searched again.
  */
 const usualRounds = 3;
 /** Age in ms at which an unfinished upload counts as abandoned. It includes 60 s to allow for clock differences. */
@@ -239,8 +239,8 @@ function withPlan(
 }
 
 /**
- * Returns the `maxRounds` of an export whose work begins, or that a user has asked to retry. Ranges that differ can be
- * searched at least once more.
+ * Returns `maxRounds` for an export whose work begins, or for which a user has requested a retry. The result allows at
+ * least one more search of ranges with differences.
  */
 function maxRoundsAfter(verdicts: readonly DigestVerdict[]): number {
   return Math.max(usualRounds, verdicts.length + 1);

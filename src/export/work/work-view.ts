@@ -72,7 +72,7 @@ export interface WorkView {
   readonly warnings: readonly string[];
   /**
    * Names in `output.fields` that the service has not described in any response. Empty if another process read some of
-   * the rows, because that process may have received such descriptions.
+   * the rows, because the service may have described the fields to that process.
    */
   readonly undescribedFields: readonly string[];
   /** Number of unneeded files that cannot be removed yet, because the store has locked them. */

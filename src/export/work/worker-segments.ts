@@ -17,24 +17,24 @@ export const onlyWorker: WorkerIndex = { index: 0, workers: 1 };
 /** Maximum time in ms that a worker waits for another worker if the other worker writes no new objects. */
 export const otherWorkersTimeoutMs = 5 * 60_000;
 /**
- * Returns the monotonic time from which a worker may replace the first worker. Worker 1 waits five minutes, and each
- * subsequent worker waits five minutes longer.
+ * Returns the monotonic time from which a worker may replace the first worker. The worker with index 1 waits five
+ * minutes, and each further worker waits five minutes longer.
  */
 export function replacesFirstAtMs(othersSeenAtMs: number, { index }: WorkerIndex): number {
   return othersSeenAtMs + index * otherWorkersTimeoutMs;
 }
 
 /**
- * Maximum age in ms of a worker's last read of other workers' objects when the worker starts a search. If the last read
- * is older, the worker first reads the objects again.
+ * Maximum age in ms of a worker's last read of the other workers' objects. Before it starts a search, a worker reads
+ * the objects again if its last read is older.
  */
 export const rereadMs = 3_000;
 /** Interval in ms at which a worker reads new commit records of other workers while its own searches are running. */
 export const busyRereadMs = 15_000;
 
 /**
- * Returns the interval in ms at which an idle worker reads the objects of other workers. The longer these workers have
- * not written an object, the longer the interval.
+ * Returns the interval in ms at which an idle worker reads the objects of other workers. The interval grows with the
+ * time since the last object that another worker wrote.
  */
 export function idleRereadMs(sinceOthersMs: number): number {
   return Math.min(busyRereadMs, Math.max(1_000, sinceOthersMs / 10));
@@ -69,14 +69,17 @@ export function segmentsOfWorker(
   ];
 }
 
-/** Returns the number of its own segments that another worker keeps: slightly more than half of them. */
+/**
+ * Returns the number of segments that their owner keeps: as many as the owner searches in parallel, and half of the
+ * other segments.
+ */
 function leftTo({ length }: readonly Segment[], parallelism: number): number {
   return parallelism + Math.ceil(Math.max(0, length - parallelism) / 2);
 }
 
 /**
- * Returns how far the index of the worker that owns the segment is from this worker's index. Returns 0 if this worker
- * owns the segment.
+ * Returns the distance between this worker's index and the index of the segment's owner, counted cyclically. Returns 0
+ * if this worker owns the segment.
  */
 function distanceTo({ index }: Segment, { boundariesMs }: ExportPlan, worker: WorkerIndex): number {
   return remainder(boundariesMs.length - 2 - index - worker.index, worker.workers);
