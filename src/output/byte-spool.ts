@@ -1,7 +1,4 @@
-/**
- * Collects bytes into chunks of a fixed length. The consumer gives each chunk back, so that its memory can be used
- * again.
- */
+/** Collects bytes into chunks of a fixed length. The consumer returns each chunk, so that its memory can be reused. */
 
 /** Length of a chunk in bytes. It is small enough for the CPU cache. */
 export const usualChunkBytes: number = 512 * 1024;

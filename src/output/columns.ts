@@ -44,8 +44,8 @@ export function recordColumns(chosen: readonly string[], known: readonly Describ
 }
 
 /**
- * Converts the name of a field to lower case if the service itself defines the field, as in `_messageTime`, because the
- * service spells such names in several ways. Leaves other names unchanged.
+ * Converts the name of one of the service's own fields, such as `_messageTime`, to lower case, because the service
+ * spells these names in several ways. Returns other names unchanged.
  */
 export function foldedName(name: string): string {
   return /^_[A-Za-z]+$/.test(name) ? name.toLowerCase() : name;

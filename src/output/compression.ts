@@ -49,9 +49,9 @@ const unpacked: Packer = {
 /** Lowest zstd level at which memory must be limited. Lower levels take at most 9 MiB per file even without a limit. */
 const limitedLevel = 9;
 /**
- * Base-2 logarithms of table sizes with which a zstd stream uses at most 8 MiB of memory. Without these limits, level 9
- * uses 16 MiB and level 19 uses 89 MiB. With the limits, compression is faster, and compressed web server logs are at
- * most 2 % larger.
+ * Base-2 logarithms of table sizes that limit a zstd stream to 8 MiB of memory. Without these limits, level 9 uses 16
+ * MiB and level 19 uses 89 MiB. With the limits, compression is faster, and compressed web server logs are at most 2 %
+ * larger.
  */
 const tableLimits = {
   [constants.ZSTD_c_windowLog]: 21,

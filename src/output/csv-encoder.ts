@@ -40,8 +40,8 @@ export class CsvEncoder implements RowEncoder {
     const row = this.#row;
     row.read(bytes);
     const columns = row.kinds.length;
-    // Reserves space for the longest possible line: each quote is written twice, so a row that contains only quotes
-    // results in the longest line.
+    // Reserves space for the longest possible line. Each quote is written twice, so the line is longest if the row
+    // contains only quotes.
     this.#reserve(bytes.length, columns + 1);
     const start = this.#spool.at;
     let at = start;
@@ -156,7 +156,7 @@ function needsQuotes(bytes: Buffer, start: number, end: number): boolean {
  */
 function isFormula(bytes: Buffer, start: number, end: number): boolean {
   if (start === end || isSuspicious[bytes[start] as number] === 0) return false;
-  // This fast check comes first, because many cells contain negative integers. It creates no string.
+  // Checks for negative integers first, because they are common and this fast check creates no string.
   if (bytes[start] === char.minus && end > start + 1 && areDigits(bytes, start + 1, end)) return false;
   const text = bytes.toString('utf8', start, end);
   return formulaStart.test(text) && !signedNumber.test(text);

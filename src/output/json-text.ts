@@ -34,7 +34,7 @@ export function nestedEnd(bytes: Uint8Array, view: DataView, from: number, end: 
   return at;
 }
 
-/** Replaces invalid UTF-8 with U+FFFD. Otherwise, one invalid byte would make readers reject the whole file. */
+/** Replaces invalid UTF-8 with U+FFFD, because a single invalid byte would make readers reject the whole file. */
 export function validText(text: Uint8Array): Uint8Array {
   return isUtf8(text) ? text : Buffer.from(new TextDecoder().decode(text));
 }

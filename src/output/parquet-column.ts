@@ -67,8 +67,8 @@ export function textColumn(name: string): ParquetColumn & { readonly store: Text
 }
 
 /**
- * Returns a function that adds integers or times to a column. The function calls `read` only for values with more than
- * `maxPlainDigits` digits and for values that are not plain digits, because `read` is slow.
+ * Returns a function that adds integers or times to a column. Values with at most `maxPlainDigits` plain digits are
+ * parsed directly. All other values are parsed with `read`, which is slow.
  */
 function integerAdder(store: WordStore, maxPlainDigits: number, read: (text: string) => TypedValue<bigint>) {
   return (row: RowColumns, column: number) => {

@@ -78,7 +78,7 @@ export class ParquetFooter {
       field_2: [{ field_4: 'root', field_5: this.#elements.length }, ...this.#elements.map(columnOf)],
       field_3: BigInt(this.#rows),
     });
-    // The end marker of the Thrift structure is removed, because more fields follow.
+    // Removes the end marker of the Thrift structure, because more fields follow.
     out.index--;
     out.offset--;
     out.appendUint8(listOfStructs.fieldHeader);

@@ -1,8 +1,8 @@
 /**
  * Writes the pages of one column of a Parquet row group. Memory is reused, and no object is created for a value.
  *
- * With the writer of hyparquet-writer, a simple script takes 1.4 times (gzip) to 1.9 times (zstd, no compression) as
- * much CPU time for the same columns, and more than twice the memory. `npm run bench -- output` measures both.
+ * For the same columns, a simple script that uses the writer of hyparquet-writer takes 1.4 times (gzip) to 1.9 times
+ * (zstd, no compression) as much CPU time, and more than twice the memory. `npm run bench -- output` measures both.
  */
 import { ByteWriter } from 'hyparquet-writer';
 import { writePageHeader } from 'hyparquet-writer/src/datapage.js';

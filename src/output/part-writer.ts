@@ -38,7 +38,7 @@ export interface PartSummary {
   readonly misfits: number;
 }
 
-/** Maximum number of bytes that have not been written yet. Callers should wait while there are more. */
+/** Maximum number of bytes that are waiting to be written. While there are more, callers should not add rows. */
 const maxWaitingBytes = 512 * 1024;
 /** Minimum length of a chunk in bytes. */
 const minChunkBytes = 4 * 1024;

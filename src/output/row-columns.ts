@@ -50,7 +50,8 @@ export class RowColumns {
   /** Field names of the previous row, in order. */
   readonly #order: KnownName[] = [];
   /**
-   * For each column, the field name whose value the column has. Several spellings of a name can map to the same column.
+   * For each column, the field name that supplied the column's current value. Several spellings of a name can map to
+   * the same column.
    */
   readonly #filledBy: KnownName[];
   /** Kind of the most recently skipped value. */
@@ -58,7 +59,8 @@ export class RowColumns {
   #memory: ArrayBufferLike | undefined;
 
   constructor(names: readonly string[]) {
-    // Of several spellings of a name, the first one gets the values, so it is added last.
+    // If several columns have different spellings of one name, the first column gets the values. It is added last, so
+    // that it replaces the others in the map.
     this.#columnOf = new Map(names.map((name, index) => [foldedName(name), index] as const).reverse());
     this.kinds = new Uint8Array(names.length);
     this.starts = new Int32Array(names.length);

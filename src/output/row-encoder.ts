@@ -1,7 +1,7 @@
 /** Encoder interface. An encoder converts rows into the bytes of one data file. */
 
 /**
- * Row as sent by the service: a valid JSON object. The bytes must be used only during the call, because their memory is
+ * Row as sent by the service: a valid JSON object. The bytes are valid only during the call, because their memory is
  * reused.
  */
 export interface RawRow {

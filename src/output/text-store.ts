@@ -5,7 +5,7 @@ import { copyBytes, writeText } from './json-text.ts';
 import type { Bounds } from './parquet-footer.ts';
 import { type PageWriter, usualPageBytes } from './parquet-pages.ts';
 
-/** After this number of texts, the search for equal texts ends if more than half of the texts are distinct. */
+/** Number of texts after which the search for equal texts ends if more than half of these texts are distinct. */
 const textsOnTrial = 1_000;
 /**
  * Maximum length in bytes of a text that is compared with earlier texts. A longer text is stored once for each row that

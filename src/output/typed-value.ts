@@ -40,7 +40,7 @@ export function instantOf(text: string): TypedValue<bigint> {
   return value !== null && (value < earliestMs || value > latestMs) ? misfit : { value, fits };
 }
 
-/** Number of significant decimal digits that a double preserves in every number. */
+/** Number of significant decimal digits that a double always preserves. */
 const exactDigits = 15;
 /** Maximum number of significant digits that are needed to write any double exactly. */
 const maxDoubleDigits = 17;
@@ -75,8 +75,8 @@ function isKept(text: string, value: number): boolean {
 /** Returns the significant digits of a number, for example `12` for `-0.0120`. */
 function digitsOf(text: string): string {
   const [mantissa = ''] = text.split(/[eE]/);
-  // Because of the lookbehind, the pattern tries each run of zeros only once, so the time is proportional to the length
-  // of the text.
+  // Because of the lookbehind, the pattern tries each run of zeros only once. Therefore, the time is proportional to
+  // the length of the text.
   return mantissa
     .replace('.', '')
     .replace(/^-?0*/, '')
