@@ -1,6 +1,6 @@
 /**
  * Operations of one schedule at its destination, such as reading the schedule records. A reconcile waits only a limited
- * time for an operation. Otherwise, a store that does not respond could occupy all workers of the controller.
+ * time for an operation, because a store that does not respond could otherwise occupy all workers of the controller.
  */
 import { unlessAborted } from '../base/aborted.ts';
 import type { Clock } from '../base/clock.ts';
@@ -12,7 +12,10 @@ const longestWaitMs = 10_000;
 interface Work {
   readonly key: string;
   readonly result: Promise<unknown>;
-  /** True if a reconcile has waited the maximum time for this operation. Its end then triggers another reconcile. */
+  /**
+   * True if a reconcile has waited the maximum time for this operation. The end of the operation then triggers another
+   * reconcile.
+   */
   isLeft: boolean;
 }
 
@@ -38,7 +41,8 @@ export class DestinationWork {
     const work = this.#current;
     const limit = new AbortController();
     const timer = this.#clock.after(work.isLeft ? 0 : longestWaitMs, () => {
-      // The message gives no cause, because the store may be unavailable or slow, or may contain very many records.
+      // The message gives no cause, because the cause is unknown: the store may be unavailable or slow, or may contain
+      // very many records.
       const message = `reading or writing the schedule records takes longer than ${longestWaitMs / 1000} s`;
       limit.abort(destinationError('away', message));
     });

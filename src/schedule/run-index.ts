@@ -23,7 +23,7 @@ export class RunIndex {
   readonly #exports: ResourceSource<SearchExport>;
   readonly #onChange: (schedule: ResourceKey) => void;
   readonly #runs = new Map<string, IndexedRun>();
-  /** Keys of each schedule's runs, as text, by the key of the schedule. */
+  /** Maps the key of each schedule to the keys of its runs. All keys are in text form. */
   readonly #bySchedule = new Multimap();
   readonly #unsubscribe: () => void;
 

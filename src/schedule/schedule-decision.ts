@@ -79,8 +79,8 @@ export interface ScheduleSnapshot {
 
 export interface ScheduleDecision {
   /**
-   * Complete runs that need a schedule record. If the status does not show the run as exported, the run is recorded
-   * again, because the existing record may belong to another schedule.
+   * Complete runs that need a schedule record. A run that the status does not show as exported is recorded again,
+   * because the existing record may belong to another schedule.
    */
   readonly record: readonly Run[];
   /**
@@ -204,8 +204,9 @@ export function nextDue(
 }
 
 /**
- * Returns the maximum number of runs that can have a share of the request limits at the same time (B8). More runs in
- * Kubernetes Jobs would only wait for a share, and a run that becomes due would have to wait for all of them (S3).
+ * Returns the maximum number of runs that can have a share of the request limits at the same time (B8). If more runs in
+ * Kubernetes Jobs were created, they would only wait for a share, and a run that becomes due would have to wait for all
+ * of them (S3).
  *
  * @param shares number of shares of the user's request limits
  */
@@ -215,7 +216,7 @@ export function maxRunningOf(
 ): number {
   const { spec } = template;
   if (spec.execution.mode !== 'Job') return Number.POSITIVE_INFINITY;
-  // Without a share, one run is created. It stalls and says why.
+  // Without a share, one run is still created. This run stalls, and its status says why.
   return Math.max(1, Math.ceil(shares / workersOf(spec)));
 }
 

@@ -3,8 +3,8 @@
  * if the process ends between two writes (S6).
  *
  * The status names a run before the run is created. Status writes use an optimistic lock, so a process with outdated
- * data announces no runs. A new leader first lists the schedules and runs again. Otherwise, it could create runs from
- * outdated data, because the creation of a run that is already announced needs no status write.
+ * data announces no runs. The lock does not protect the creation of an announced run, because this creation needs no
+ * status write. Therefore, a new leader first lists the schedules and runs again.
  */
 import type { Accounts } from '../account/accounts.ts';
 import { shareSize } from '../account/worker-shares.ts';
@@ -95,8 +95,8 @@ export class ScheduleRuntime {
   /** Uids of runs that this process deleted but that the cache still contains. */
   readonly #deleted = new SparseSet<string>();
   /**
-   * Runs that cannot be created, because other SearchExports have their names: the time of the last attempt (monotonic,
-   * in ms), by the name of the run.
+   * Runs that cannot be created, because other SearchExports have their names. The key is the name of the run, and the
+   * value is the time of the last attempt (monotonic, in ms).
    */
   readonly #taken = new SparseMap<string, number>();
   /**
@@ -362,8 +362,8 @@ export class ScheduleRuntime {
   }
 
   /**
-   * Returns the existing runs, and the runs that the cache does not contain but that the status already lists or this
-   * process has created (S6).
+   * Returns the existing runs, and the runs that are missing from the cache but are listed in the status or were
+   * created by this process (S6).
    */
   #runs(
     resource: SearchExportSchedule,

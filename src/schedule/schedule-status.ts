@@ -93,7 +93,8 @@ export function announcedRun(schedule: string, span: TimeRange): Run {
 
 /**
  * Returns the runs for the status, newest first: the existing runs, and earlier runs that are complete or that left a
- * gap. If there are too many runs, complete and failed runs are left out first, then incomplete runs, the oldest first.
+ * gap. If there are too many runs, complete and failed runs are left out first, then incomplete runs. In each of these
+ * groups, the oldest runs are left out first.
  */
 function latestRuns(shown: readonly RunStatus[], existing: readonly Run[], gaps: readonly Gap[]): readonly RunStatus[] {
   const failed = new Set(gaps.map(({ run }) => run));

@@ -1,7 +1,7 @@
 /**
  * Computes ticks. A tick is a time at which a cron schedule fires: the end of one run's time range, and the start of
- * the next one. If a clock change skips a local time, the cron schedule fires later. If a local time occurs twice, it
- * fires only the first time.
+ * the next one. If a clock change skips a local time, the cron schedule fires later. If a local time occurs twice, the
+ * cron schedule fires only the first time.
  */
 import { CronSchedule } from '../base/cron.ts';
 import type { TimeRange } from '../base/time-range.ts';
@@ -90,7 +90,7 @@ export class TickCalendar {
 
   /** Yields the ticks in a time range, in ascending order. */
   *#ticks({ fromMs, toMs }: TimeRange): Generator<number, undefined> {
-    // Ticks that are held back, because a clock change can place a tick of the next day before them.
+    // Ticks that are not yielded yet, because a clock change can place a tick of the next day before them.
     let waiting: readonly number[] = [];
     for (const day of this.#cron.days(this.#zone.localMs(fromMs) - longestChangeMs)) {
       const safeMs = this.#zone.instantOf(day) - longestChangeMs;
