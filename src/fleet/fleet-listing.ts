@@ -1,8 +1,8 @@
 /**
  * Keeps the service's list of the collectors in one account. All policies of the account share this list (U9).
  *
- * Policies ask this class to read the list. One loop sends the requests, and notifies the policies of the responses. A
- * reconcile therefore never waits for a page of the list.
+ * Policies request reads of the list from this class. One loop sends the requests to the service, and notifies the
+ * policies when responses arrive. A reconcile therefore never waits for a page of the list.
  *
  * Each request for the list names a build. The list may lack collectors that already run this build, so
  * `listing-view.ts` chooses a build that no policy targets and no collector runs (U7).
@@ -59,12 +59,12 @@ export class FleetListing {
   readonly #pageSize = new PageSize();
   readonly #users = new Map<string, User>();
   /**
-   * Secrets whose policies have already been asked by `recheckSecret` to check the Secret. Each scheduled read of the
-   * whole collector list clears this set.
+   * Secrets that `recheckSecret` has already asked the policies to check. Each scheduled read of the whole collector
+   * list clears this set.
    */
   readonly #notifiedSecrets = new Set<string>();
   #resync: { readonly atMs: number; readonly timer: Timer } | undefined;
-  /** True if policies were notified of a failed read. Policies must then also be notified when reads succeed again. */
+  /** True if policies were notified of a failed read, and must therefore be notified when reads succeed again. */
   #isProblemKnown = false;
   readonly #abort = new AbortController();
   #builds: { readonly list: readonly Build[]; readonly sentAtMs: number } | undefined;
@@ -222,8 +222,8 @@ export class FleetListing {
   }
 
   /**
-   * Sets how often a policy needs a read of the whole list, and which changes must be reported to the policy, until its
-   * next decision.
+   * Sets what a policy needs until its next decision: how often the whole list is read, and which changes the policy is
+   * notified of.
    * @param needs `share`: minimum interval between two reads, as a multiple of the duration of one read; `isIdle`: true
    * if the policy must be notified only of changes to its own collectors
    */
@@ -305,8 +305,8 @@ export class FleetListing {
   }
 
   /**
-   * For each Secret, notifies one of the policies that use the Secret. This policy checks that the Secret still
-   * contains the credentials of this account, so the other policies need not read the Secret (U9).
+   * Notifies one policy for each Secret. The notified policy checks that the Secret still contains the credentials of
+   * this account, so that other policies with the same Secret need not read it (U9).
    */
   #checkSecrets(): void {
     this.#notifiedSecrets.clear();
@@ -324,7 +324,7 @@ export class FleetListing {
   async #run(): Promise<void> {
     let kind: ReadKind = 'builds';
     try {
-      // Waits for a microtask. The first request is then sent only after the caller has asked for all its reads.
+      // Waits for a microtask, so that the caller can request all its reads before the first request is sent.
       await Promise.resolve();
       while (!this.#abort.signal.aborted && this.#options.active()) {
         const step = this.#nextStep();
@@ -335,8 +335,8 @@ export class FleetListing {
     } catch (thrown) {
       if (!this.#abort.signal.aborted) this.#backOff(kind, asLogfleetError(thrown));
     } finally {
-      // Between the loop's last check and this line, no other code can request a read, because there is no `await`
-      // between them.
+      // No other code can request a read between the loop's last check and this line, because there is no `await` in
+      // between.
       this.#running = false;
     }
   }
@@ -363,7 +363,7 @@ export class FleetListing {
 
   #backOff(kind: ReadKind, error: LogfleetError): void {
     const { clock, log } = this.#options;
-    // Perhaps the service no longer offers the build that the request named, so the list of builds is read again.
+    // The service may no longer offer the build that the request named, so the list of builds is read again.
     if (error instanceof ServiceError && error.status === 400) this.#wantBuildsAfter = clock.monotonic();
     const delayMs = this.#failures[kind].failed(error, clock.monotonic());
     // A response with status 429 (too many requests) needs no warning, because it says when to send the next request.
@@ -483,7 +483,7 @@ export class FleetListing {
   }
 
   /**
-   * Checks, after the last page, whether the list that was read shows all collectors. If it may lack collectors,
+   * Checks whether the list shows all collectors, after its last page has been read. If the list may lack collectors,
    * prepares to read the list for another build, and returns undefined.
    *
    * The list for a build shows all collectors that do not run this build. If every build runs on at least one
@@ -507,8 +507,8 @@ export class FleetListing {
   }
 
   /**
-   * Reports whether the collector list may lack collectors. Also returns true if completeness cannot be checked,
-   * because the service offers no other build whose list could be compared with this list.
+   * Reports whether the collector list may lack collectors. Also returns true if the service offers no other build
+   * whose list could be compared with this list.
    */
   async #leavesOut({ view, seen }: Sweep, counts: ReadonlyMap<string, number>): Promise<boolean> {
     if (this.rows.missesAny(seen)) return true;
@@ -523,7 +523,7 @@ export class FleetListing {
     const response = await this.#unlessTooLarge(size, this.#list(build, offset, size));
     this.#failures.page.succeeded();
     if (!response) {
-      // All requested pages are dropped, because a page number refers to other rows after a change of the page size.
+      // All page requests are dropped, because page numbers refer to different rows after the page size has changed.
       this.#wantPages.clear();
       this.#pageReads.clear();
       this.#notify(false);
@@ -539,7 +539,7 @@ export class FleetListing {
 
   /**
    * Reports whether the list for `build` shows collectors that this sweep (read of the whole list) has not seen. Reads
-   * only the page that would be empty if there were no such collectors.
+   * a single page, which is empty if the list shows no such collectors.
    */
   async #showsMore(build: string, seen: ReadonlySet<string>): Promise<boolean> {
     const runs = (collector: Collector | undefined) => collector?.collectorVersion === build;
@@ -573,8 +573,8 @@ export class FleetListing {
 
   #sweepAnswered(): void {
     this.#failures.sweep.succeeded();
-    // A successful request for the whole list also clears an error from reads of single pages. The error stays while a
-    // requested page is still unread.
+    // A successful request of a sweep (read of the whole list) also clears the error of failed page reads, unless a
+    // requested page has not been read yet.
     if (this.#wantPages.size === 0) this.#failures.page.succeeded();
   }
 

@@ -12,8 +12,8 @@ export interface Row {
   /** Position of the collector in the whole list, from 0; -1 if unknown. */
   readonly position: number;
   /**
-   * Version of the collector before the last change that logfleet has observed. Undefined if logfleet has observed no
-   * change.
+   * Version of the collector before the last version change that logfleet has observed. Undefined if logfleet has
+   * observed no version change.
    */
   readonly formerVersion: string | undefined;
 }
@@ -122,8 +122,8 @@ export class FleetRows {
   }
 
   /**
-   * Yields the ids of collectors, sorted by the text of a field. Starts at the first text that is not before `from`,
-   * and stops before the first text for which `isIn` returns false.
+   * Yields collector ids, sorted by the text of a field. Starts at the first text that is equal to or greater than
+   * `from`, and stops before the first text for which `isIn` returns false.
    */
   *#range(field: SelectorField, from: string, isIn: (text: string) => boolean): IterableIterator<string> {
     const ids = this.#sortedBy(field);

@@ -14,7 +14,7 @@ export type Listed = Pick<Collector, 'id' | 'name'>;
 export class ListOrder {
   readonly #listed: readonly Listed[];
   readonly #places = new Map<string, number>();
-  /** For each index in the merged order, how many of the collectors before this index the first list shows. */
+  /** For each index in the merged order, the number of collectors before this index that the first list shows. */
   #shownBefore: Readonly<Int32Array> = new Int32Array();
   #revision = -1;
 
@@ -84,7 +84,7 @@ function merge(first: readonly Listed[], second: readonly Listed[]): readonly Li
   const passed = new Set<string>();
   let right = 0;
   for (const one of first) {
-    // Adds the collectors that are only in the second list and belong before this collector of the first list.
+    // Adds the collectors that are only in the second list and sort before this collector of the first list.
     while (right < second.length) {
       const other = second[right] as Listed;
       const own = !inFirst.has(other.id);

@@ -36,7 +36,7 @@ export class View {
     return this.builds.some((build) => build !== undefined && !isAmong(build, offered));
   }
 
-  /** Reports whether the service no longer offers some build that it offered when this view was created. */
+  /** Reports whether the service has withdrawn any of the builds that it offered when this view was created. */
   isOutdated(offered: readonly Build[]): boolean {
     return this.#offered.some((build) => !isAmong(build, offered));
   }

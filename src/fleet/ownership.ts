@@ -47,7 +47,10 @@ export class Ownership {
   readonly #dirty = new Multimap();
   /** Policies that must be notified, because the owners of their collectors may have changed. */
   readonly #toNotify = new Set<string>();
-  /** For each policy that has new collectors, the function that claims these collectors, by uid of the policy. */
+  /**
+   * Functions that claim the new collectors of a policy, by policy uid. Contains only policies that have new
+   * collectors.
+   */
   readonly #outdated = new Map<string, () => void>();
   readonly #onChange: (policy: Claimant) => void;
 
@@ -85,8 +88,8 @@ export class Ownership {
   }
 
   /**
-   * Lets all other policies claim their new collectors, before this policy claims collectors. Otherwise, this policy
-   * could become the owner of a collector that a policy with a higher precedence selects.
+   * Lets all other policies claim their new collectors before this policy claims any. Otherwise, this policy could
+   * become the owner of a collector that a policy with a higher precedence selects.
    */
   catchUp(uid: string): void {
     this.announce();

@@ -37,9 +37,9 @@ export class PageSize {
   }
 
   /**
-   * Reduces the number of rows to request, because the service has rejected a request. Returns false if the number of
-   * rows was not the reason. That is also the case if the service rejects the smallest number: the next request then
-   * asks for as many rows as the first request.
+   * Reduces the number of rows to request after the service has rejected a request. Returns false if the rejection has
+   * another cause, or if the service rejects even the smallest number of rows. After a rejection of the smallest
+   * number, the next request asks for as many rows as the first request.
    */
   refused(thrown: unknown, limit: number): boolean {
     if (!(thrown instanceof ServiceError) || thrown.status !== 400) return false;
