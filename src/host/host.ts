@@ -20,8 +20,8 @@ export interface ResourceKey {
 /** Cache of all resources of one kind. The host keeps the cache up to date until the host is closed. */
 export interface ResourceSource<R> {
   /**
-   * True if the cache contains all resources, including those changes by the previous leader that a new leader must
-   * know. Until then, `list` and `get` may miss resources or changes.
+   * True if the cache contains all resources, and all changes by the previous leader that a new leader must know. While
+   * this is false, `list` and `get` may miss resources or changes.
    */
   synced(): boolean;
   /** Resolves as soon as `synced` returns true. */
@@ -175,7 +175,7 @@ export interface Host {
    * Rejects with the error code `host.gone` if the resource no longer exists.
    */
   writeStatus<K extends KindName>(kind: K, resource: ResourceOf<K>): Promise<ResourceOf<K>>;
-  /** Tells the host that, according to a reconcile, a resource's stored status is up to date. */
+  /** Tells the host that a reconcile has found the stored status of a resource to be up to date. */
   confirmStatus?<K extends KindName>(kind: K, resource: ResourceOf<K>): void;
   /**
    * Creates a resource in its owner's namespace. The new resource may be missing from the cache for some time. Fails

@@ -1,8 +1,7 @@
 /**
  * Watches manifest folders. Calls `onChange` when a folder has changed and then stayed the same for `debounceMs`. Also
- * calls `onChange` every `pollMs`: the operating system can lose file watches, and a folder may never stay the same if
- * a program changes its files all the time. Calls to `onChange` never overlap. A change during a call triggers another
- * call.
+ * calls `onChange` every `pollMs`, because the operating system can lose file watches, and because a program may change
+ * files continuously. Calls to `onChange` never overlap. A change during a call triggers another call.
  */
 import { type FSWatcher, watch } from 'node:fs';
 import type { Clock, Timer } from '../../base/clock.ts';
@@ -21,7 +20,7 @@ export class ChangeWatch {
   readonly #options: ChangeWatchOptions;
   readonly #watchers = new Map<string, FSWatcher>();
   #timer: Timer | undefined;
-  /** Monotonic time in ms of the next call to `onChange` if the folders do not change, or never stop changing. */
+  /** Latest monotonic time in ms of the next call to `onChange`, whether or not the folders change. */
   #pollAtMs: number;
   #running = false;
   #changed = false;

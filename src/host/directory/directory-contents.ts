@@ -74,8 +74,7 @@ export class DirectoryContents {
   readonly #reader: ManifestReader;
   readonly #queue = new SerialQueue();
   /**
-   * For each object whose manifest is missing, the monotonic time in ms at which this process noticed this, by object
-   * identity.
+   * Monotonic time in ms at which this process noticed that the manifest of an object is missing, by object identity.
    */
   readonly #missingSinceMs = new Map<string, number>();
   /** Records of resources whose manifest was deleted and whose state is retained, by resource identity. */
@@ -263,8 +262,8 @@ export class DirectoryContents {
   }
 
   /**
-   * Adds a resource's record that was loaded from disk. If two directories contain a record of the same resource,
-   * because a move was interrupted, uses the newer record and removes the older one.
+   * Adds a resource record that was loaded from disk. If an interrupted move has left records of the same resource in
+   * two directories, uses the newer record and removes the older one.
    */
   async #addRecord(record: ResourceRecord): Promise<void> {
     const id = identifyRecord(record);

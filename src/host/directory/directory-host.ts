@@ -25,8 +25,8 @@ export interface DirectoryHostOptions extends Omit<Ports, 'metrics'> {
   /** Manifest directories. The state of each directory is stored in its subfolder `.logfleet`. */
   readonly directories: readonly string[];
   /**
-   * Values from environment variables such as `LOGFLEET_BASE_URL`, by Secret key. These values take the place of each
-   * Secret that has no manifest.
+   * Values from environment variables such as `LOGFLEET_BASE_URL`, each under the name of the key that it has in a
+   * Secret. These values take the place of each Secret that has no manifest.
    */
   readonly secretsFromEnvironment?: ReadonlyMap<string, SecretText> | undefined;
   /** Aborts the opening of the directories, which can take a minute. */
@@ -153,8 +153,8 @@ export class DirectoryHost extends DirectoryContents implements Host {
   }
 
   /**
-   * Logs each new problem with manifests once. If a directory is unavailable, or its lock file cannot be updated, this
-   * counts as an outage, which is logged repeatedly (H2).
+   * Logs each new problem with manifests once. A directory that is unavailable, or whose lock file cannot be updated,
+   * counts as an outage and is logged repeatedly (H2).
    */
   protected override onReading(hasNewProblems: boolean): void {
     for (const [index, directory] of [...this.#eventFiles.keys()].entries()) {
@@ -207,9 +207,9 @@ async function acquireAll(
 }
 
 /**
- * Fails with `host.locked` if another process uses a directory that contains one of the directories or is inside it
- * (D6). Call this function only while this process holds the locks of its own directories. If two processes start at
- * the same time, at least one of them then notices the other.
+ * Fails with `host.locked` if another process uses a directory that contains one of the given directories or is inside
+ * one of them (D6). Call this function only while this process holds the locks of the given directories. Of two
+ * processes that start at the same time, at least one then notices the other.
  */
 async function refuseOverlaps(directories: readonly string[], options: DirectoryHostOptions): Promise<void> {
   const own = new Set(await Promise.all(directories.map((directory) => realpath(directory))));

@@ -12,8 +12,7 @@ const pollIntervalMs = 500;
  */
 export class DirectoryView extends DirectoryContents {
   /**
-   * Read of the manifests that is in progress, and that all calls to `follow` share. Undefined if no read is in
-   * progress.
+   * Read of the manifests that is in progress, shared by all calls to `follow`. Undefined if no read is in progress.
    */
   #reading: Promise<void> | undefined;
 

@@ -66,7 +66,7 @@ export interface ManifestReading {
   readonly unusable: readonly UnusableManifest[];
   /** Folders to watch for changes. */
   readonly folders: readonly string[];
-  /** True if all manifests must be read again soon, because some file may not be completely written yet. */
+  /** True if all manifests must be read again soon, because a file may not have been written completely yet. */
   readonly isUnfinished: boolean;
   /**
    * Reports whether an object may still have a manifest, even though no valid one was found. This is the case if its
@@ -75,7 +75,7 @@ export interface ManifestReading {
   mayExist(id: string): boolean;
 }
 
-/** Functions that look up objects that were found when the manifests were read earlier. */
+/** Functions that look up objects that earlier reads of the manifests have found. */
 interface KnownBefore {
   readonly previousOf: PreviousOf;
   /** Returns the manifest file in which an object was last found, or undefined if no such file is known. */

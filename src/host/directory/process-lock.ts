@@ -61,7 +61,7 @@ export class ProcessLock {
   /** Resolves with an error when another process has taken the lock. */
   readonly lost: Promise<LogfleetError> = this.#lostTo.promise;
   #timer: Timer | undefined;
-  /** Last time at which this process found that the lock file names this process as the holder of the lock. */
+  /** Last time at which this process found itself named in the lock file as the holder of the lock. */
   #seenAt: Instant;
   #lost = false;
   /** Result of `held` at the last heartbeat. */

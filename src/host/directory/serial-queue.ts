@@ -3,7 +3,7 @@
  */
 
 export class SerialQueue {
-  /** For each key, the promise of the function that was added last. It is kept until this function has ended. */
+  /** Promise of the function that was added last, by key. Kept until this function has ended. */
   readonly #last = new Map<string, Promise<unknown>>();
 
   /** Runs `act` after all functions that were added earlier with the same key. Resolves or rejects like `act`. */

@@ -25,8 +25,8 @@ import type { KubeResponse } from './kube-api.ts';
 const longestRetryAfterMs = 30_000;
 
 /**
- * Returns a message for users which says that the API server does not know a kind, and what to do. `place` names the
- * API server.
+ * Returns a user-facing message for a kind that the API server does not know. The message says what to do. `place`
+ * names the API server.
  */
 export function notInstalled(kind: KindName | typeof ledgerKind, place: string): string {
   const plural = kind === ledgerKind ? ledgerPlural : kinds[kind].plural;

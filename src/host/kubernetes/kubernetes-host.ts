@@ -32,13 +32,13 @@ const eventGraceMs = 2_000;
  */
 const writesAtOnce = 4;
 /**
- * Maximum duration in ms of a list, a watch or a Lease renewal. If one takes longer, the background loop that waits for
- * it counts as hung.
+ * Maximum duration in ms of a list, a watch or a Lease renewal. If a background loop waits longer than this, it counts
+ * as hung.
  */
 const longestStepMs = 120_000;
 /**
- * Kinds that a new leader must list again before it acts on their resources. Otherwise, a schedule could again create a
- * run (an export) that the previous leader has already deleted.
+ * Kinds that a new leader must list again before it acts on their resources. Otherwise, a schedule could create the
+ * same run (an export) a second time, after the previous leader has deleted it.
  */
 const relistedKinds = ['SearchExport', 'SearchExportSchedule'] as const;
 
@@ -205,8 +205,8 @@ export class KubernetesHost implements Host {
   }
 
   /**
-   * Returns a message for each kind of resource that has not been listed yet, and for each other list that a new leader
-   * needs and does not have yet. A message includes the reason for the missing list if the reason is known.
+   * Returns a message for each kind of resource that has not been listed yet, and another message if a new leader is
+   * still waiting for a list of Jobs or pods. Each message includes the reason for the missing list, if known.
    */
   unready(): readonly string[] {
     const unlisted = [...this.#followed]
@@ -218,8 +218,8 @@ export class KubernetesHost implements Host {
 
   /**
    * Lists all kinds in `relistedKinds`, Jobs and pods again, so that a new leader knows all changes that the previous
-   * leader has made (S6, B8). Resolves when Jobs and pods have been listed. It need not wait for the other kinds,
-   * because each of them counts as synced only after it has been listed. If a list fails, other kinds are not affected.
+   * leader has made (S6, B8). Resolves when Jobs and pods have been listed. Does not wait for the other kinds, because
+   * each of them counts as synced only after it has been listed. A failed list does not affect the other kinds.
    */
   async #relistForLeader(): Promise<void> {
     for (const kind of relistedKinds) {
@@ -272,8 +272,8 @@ export class KubernetesHost implements Host {
   }
 
   /**
-   * Resources are listed only after the operator settings have been read. Otherwise, every resource would be shown as
-   * paused for a short time.
+   * Runs the reflectors, but only after the first request for the operator settings has ended. Otherwise, every
+   * resource would be shown as paused for a short time.
    */
   #run(reflectors: readonly AnyReflector[]): void {
     const { signal } = this.#ended;

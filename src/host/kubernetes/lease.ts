@@ -35,8 +35,8 @@ export const leaseDurationMs = 15_000;
 /** Maximum time in ms for which this process remains the leader after its last renewal of the Lease. */
 export const renewDeadlineMs = 10_000;
 /**
- * Maximum duration in ms of a request that creates a run of a schedule or a Job. The next leader starts only when this
- * time has passed. Its first list then certainly contains everything that this process has created.
+ * Maximum duration in ms of a request that creates a run of a schedule or a Job. The next leader starts only after this
+ * time, so its first list contains everything that this process has created.
  */
 export const createDeadlineMs = leaseDurationMs - renewDeadlineMs;
 const retryPeriodMs = 2_000;
@@ -94,11 +94,11 @@ export class LeaseElection implements Leadership {
   #renewedAt: Instant | undefined;
   #expiry: Timer | undefined;
   /**
-   * True if this process has sent a request that writes the Lease. Even if there was no response, the Lease may then
-   * name this process as the leader.
+   * True if this process has sent a request that writes the Lease. The Lease may then name this process as the leader,
+   * even if there was no response.
    */
   #wrote = false;
-  /** True if a warning was logged since this process last read or wrote the Lease. */
+  /** True if a warning has been logged since the Lease was last read or written successfully. */
   #warned = false;
   #term = 0;
   #forced = false;
@@ -172,8 +172,8 @@ export class LeaseElection implements Leadership {
   }
 
   /**
-   * Logs that the Lease could not be read or written. Of several failures in a row, only the first is a warning. A
-   * conflict is not a warning, because another process then holds the Lease.
+   * Logs that the Lease could not be read or written. Of several failures in a row, only the first is logged as a
+   * warning. A conflict is not, because it means that another process holds the Lease.
    */
   #logFailure(error: LogfleetError): void {
     const isWarning = !this.#warned && error.code !== 'host.conflict';
@@ -212,8 +212,8 @@ export class LeaseElection implements Leadership {
   }
 
   /**
-   * Reports whether this process may write the Lease: it may if the Lease has no holder, already names this process, or
-   * has expired. If there is no Lease, this process first waits for `renewDeadlineMs`.
+   * Reports whether this process may write the Lease. It may do so if the Lease has no holder, already names this
+   * process, or has expired. If there is no Lease, this process first waits for `renewDeadlineMs`.
    */
   #mayWrite(lease: Lease | undefined): boolean {
     const nowMs = this.#options.clock.monotonic();

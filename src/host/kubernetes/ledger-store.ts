@@ -30,7 +30,7 @@ const maxSummaryLength = 200;
 interface KubernetesLedgerStoreOptions {
   readonly client: ApiClient;
   /**
-   * List of all Ledgers, which is read once after the operator starts. If it is undefined, each Ledger is read by name.
+   * List of all Ledgers, which is read once after the operator starts. Without this list, each Ledger is read by name.
    */
   readonly startList?: LedgerStartList;
   /** Looks up a ledger's owner in the cache. */
@@ -141,8 +141,8 @@ function deletedMeanwhile(namespace: string, name: string, cause: unknown): Logf
 }
 
 /**
- * If the API server has rejected a request for a Ledger, or has not answered the request, returns an error with the
- * reason `LedgerInaccessible`. Returns all other errors unchanged, such as a conflict with another process.
+ * Returns an error with the reason `LedgerInaccessible` if the API server has rejected a request for a Ledger, or has
+ * not answered it. Returns all other errors unchanged, such as a conflict with another process.
  * @param access last word of the message "The ledger cannot be …"
  */
 function asInaccessible(error: unknown, access: 'read' | 'written'): unknown {
@@ -223,7 +223,7 @@ interface Listing {
  * Lists all Ledgers in pages after the operator starts, because reading ten thousand Ledgers by name would take too
  * long.
  *
- * When a Ledger is read for the first time after this process has become the leader, the list is requested. Each Ledger
+ * The list is requested when a Ledger is read for the first time after this process has become the leader. Each Ledger
  * in the list is used for one read only. Later reads of the same Ledger are requests by name.
  *
  * Invariants:

@@ -32,7 +32,7 @@ import type { EventSink, Leadership, ResourceKey, ResourceSource } from '../host
 
 type Status = NonNullable<AnyResource['status']>;
 
-/** Parts of a resource's status with which operators detect each other. Reconcilers do not see these parts. */
+/** Parts of a resource's status that operators use to detect each other. Reconcilers do not see these parts. */
 interface Hidden {
   readonly entries: readonly OperatorEntry[];
   readonly condition: Condition | undefined;
@@ -46,7 +46,7 @@ interface OtherOperator {
   readonly heardAtMs: number;
   /**
    * Monotonic time in ms at which this operator asked the other operator whether it is still running. Undefined if no
-   * question is waiting for an answer.
+   * answer is pending.
    */
   askedAtMs?: number;
   /** True if the other operator has not answered within `responseMs` when asked whether it is still running. */
@@ -54,11 +54,10 @@ interface OtherOperator {
 }
 
 /**
- * Time in ms within which another operator must answer that it is still running. This time is long enough to elect a
- * new leader.
+ * Time limit in ms for another operator to answer that it is still running. It is long enough to elect a new leader.
  */
 export const responseMs = 60_000;
-/** If another operator has shown no sign of life for this time in ms, it is asked whether it is still running. */
+/** Time in ms without a sign of life after which another operator is asked whether it is still running. */
 export const askAgainMs = 600_000;
 const checkIntervalMs = 5_000;
 /**

@@ -82,8 +82,8 @@ export class Reflector<R extends CachedResource> {
   readonly #options: ReflectorOptions<R>;
   readonly #relists: Counter;
   /**
-   * Outdated resource versions: the API server has rejected a write that was based on them. If the cache still contains
-   * one of these versions when the watch ends, the watch has lost an event.
+   * Resource versions that the API server has rejected as outdated when a write was based on them. If the cache still
+   * contains one of these versions when the watch ends, the watch has lost an event.
    */
   readonly #refusedVersions = new Map<string, ResourceKey & { readonly resourceVersion: string }>();
   /** List that is being read. Undefined while a watch is running. */
@@ -111,7 +111,8 @@ export class Reflector<R extends CachedResource> {
   }
 
   /**
-   * Monotonic time in ms at which the last list, watch or delay began. If this time is long ago, the reflector hangs.
+   * Monotonic time in ms at which the last list, watch or delay began. If this time is long ago, the reflector counts
+   * as hung.
    */
   get steppedAtMs(): number {
     return this.#steppedAtMs;
