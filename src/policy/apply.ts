@@ -43,7 +43,8 @@ export async function applyDecision(
     decidedAtMs: input.now.monotonicMs,
     moreWait,
   });
-  // If no collector needs an upgrade, the Event `AllUpdated` is published, and no Event about the start of the rollout.
+  // If no collector needs an upgrade, the Event `AllUpdated` is published instead of an Event about the start of the
+  // rollout.
   if (began && decision.health.reason !== reasons.allUpdated) host.events.publish(owner, rolloutStarted(before));
   for (const event of stageEvents(before, decision.header)) host.events.publish(owner, event);
   for (const kind of ['posts', 'reads'] as const) if (!decision.needs[kind]) binding.unneeded(kind);
@@ -58,14 +59,14 @@ export async function applyDecision(
     if (keepsShown) return requeue(requeueAfterMs, false);
   }
   const statusDelayMs = confirmedMs ?? (await publisher.publish(policy, essentials, () => figures, health));
-  // `logfleet run DIR` ends only after all delayed status writes. Every status then shows the final counts.
+  // `logfleet run DIR` ends only after all delayed status writes, so that every status shows the final counts.
   const delayMs = Math.min(requeueAfterMs, statusDelayMs, binding.heldForMs(), untilMs(runtime, nextBuild));
   return requeue(delayMs, finished && statusDelayMs === Infinity);
 }
 
 /**
- * Writes the policy's health to its status while its collectors are not known yet. The counts in the status do not
- * change.
+ * Writes the policy's health to the status while the policy's collectors are not known yet. Does not change the counts
+ * in the status.
  */
 export async function reportUnready(
   runtime: PolicyRuntime,

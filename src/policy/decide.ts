@@ -68,8 +68,8 @@ export interface Decision extends LedgerChange {
   /** Status of the policy without counts and estimates. */
   readonly essentials: Essentials;
   /**
-   * Counts and estimates for the status after this decision. Undefined if the status is not written now, because it
-   * takes long to compute them.
+   * Counts and estimates for the status after this decision. Undefined if the status is not written now, because they
+   * take long to compute.
    */
   readonly figures: FiguresNow | undefined;
   readonly requeueAfterMs: number;
@@ -268,8 +268,8 @@ function estimateEndMs(
 }
 
 /**
- * Reports whether the state of the policy will change only after an action of a user, or only after a long time. In
- * that case, `logfleet run DIR` may end.
+ * Reports whether the state of the policy will change only after a user's action, or only after a long time. In that
+ * case, `logfleet run DIR` may end.
  */
 function isFinished({ policy, observation }: DecideInput, health: Health, open: number, counts: Counts): boolean {
   // If the service cannot be used, logfleet cannot learn how running upgrades end.

@@ -33,8 +33,8 @@ export interface Unready {
    */
   readonly tooYoung?: { readonly nextBuild: NextBuild; readonly message: string };
   /**
-   * Data from which it can be determined whether the conditions in the status are still correct. Undefined if the
-   * Secret or the ledger cannot be used.
+   * Data that shows whether the conditions in the status are still correct. Undefined if the Secret or the ledger
+   * cannot be used.
    */
   readonly soFar?: SoFar;
 }
@@ -101,8 +101,8 @@ export class Gatherer {
       await this.#recordBuilds(policy, bound);
     } catch (error) {
       if (error instanceof LogfleetError && error.handling.kind === 'stall') return this.#unusable(policy, error);
-      // When this policy can use its ledger again, other policies may be able to use their ledgers as well. They must
-      // then try again to claim their collectors.
+      // Once this policy can use its ledger again, the ledgers of other policies may be usable as well. These policies
+      // must then try again to claim their collectors.
       this.#runtime.environment.turns.unusable(owner.uid);
       throw error;
     }

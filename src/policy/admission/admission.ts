@@ -70,17 +70,17 @@ export function admit(input: AdmissionInput): Admission {
 
 class Batch {
   readonly #input: AdmissionInput;
-  /** Data from which the start rules decide about the next collector. Replaced after each upgrade that is started. */
+  /** Input of the start rules for the next collector. Replaced after each upgrade that is started. */
   #known: AdmissionState;
   readonly #post: Entry[] = [];
   readonly #listingsNeeded = new Map<string, number>();
-  /** Cached JSON text of each cause of a wait. Many collectors, such as all in a time zone, share one cause. */
+  /** JSON text of each cause of a wait. The text is cached, because many collectors can share one cause. */
   readonly #causeTexts = new Map<WaitCause, string>();
   /** Waits by the JSON text of their cause. */
   readonly #waits = new Map<string, CollectorWait>();
   #attempts: number;
   #hasBriefWait = false;
-  /** True while the batch considers the collectors in `observation.rejected` instead of all others. */
+  /** True while only the collectors in `observation.rejected` are considered, false while only the others are. */
   #isForRejected = false;
 
   constructor(input: AdmissionInput) {
@@ -138,8 +138,7 @@ class Batch {
       // If the task id of the upgrade is unknown, its request must be repeated. The repeated request may be the one
       // that starts the upgrade, so it is sent only after the collector's stage has started (R2).
       if (orphan.taskId === undefined && stageNotReached({ id, because: 'pending' }, this.#known)) continue;
-      // The age of an upgrade without a known task id counts from now, because its request may have been sent only a
-      // moment ago.
+      // The age of an upgrade without a known task id counts from now, because its request may just have been sent.
       const { taskId, sinceMs, toVersion } = orphan;
       const known =
         taskId === undefined ? { state: 'unknown' as const } : { state: 'accepted' as const, taskId, sinceMs };
@@ -209,7 +208,7 @@ class Batch {
     this.#waits.set(JSON.stringify(cause), { cause, reason, collectors, untilMs, forAll: true });
   }
 
-  /** Records the collectors that already run their former versions again, so they need no rollback. */
+  /** Records the collectors that already run their former versions again, and therefore need no rollback. */
   #noteReturned({ there }: RollbackPlan): void {
     const { pending, now } = this.#input;
     for (const entry of there) {
@@ -220,10 +219,7 @@ class Batch {
     }
   }
 
-  /**
-   * Starts to return collectors that this rollout upgraded to their former versions. The limits for upgrades also apply
-   * to rollbacks.
-   */
+  /** Starts the rollback of collectors that this rollout upgraded. The limits for upgrades also apply to rollbacks. */
   #rollBack({ candidates }: RollbackPlan): void {
     for (const { collectorId: id, isRollback, used, ending } of candidates) {
       const again = isRollback && ending && hasFailed(ending);

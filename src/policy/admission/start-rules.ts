@@ -1,7 +1,7 @@
 /**
  * Rules that decide whether an upgrade may start. `refusalOfAll` checks the rules for the whole policy, and `refusalOf`
- * checks the rules for one collector. If several rules forbid an upgrade, the status shows the reason that the first of
- * these rules gives.
+ * checks the rules for one collector. If several rules forbid an upgrade, the status shows the reason given by the
+ * first of them.
  */
 import { reasons } from '../../api/conditions.ts';
 import type { CollectorVersionPolicySpec } from '../../api/generated/collector-version-policy.ts';
@@ -32,15 +32,15 @@ export interface Refusal {
    */
   readonly untilMs?: number | undefined;
   /**
-   * Set if the wait ends as soon as a new listing shows the collector. Earliest monotonic time in ms at which this
-   * listing may be requested.
+   * Earliest monotonic time in ms at which a new listing may be requested. Set only if the wait ends as soon as this
+   * listing shows the collector.
    */
   readonly unseenSinceMs?: number;
   /** True if the reason applies to all remaining collectors. Absent if it applies only to one collector. */
   readonly forAll?: boolean;
 }
 
-/** Data from which it is decided whether a policy may start upgrades. */
+/** Input of the rules that decide whether a policy may start upgrades. */
 export interface KnownOfAll extends Pick<DecideInput, 'policy' | 'observation' | 'windows' | 'now'> {
   readonly stop: RolloutStop | undefined;
 }

@@ -15,8 +15,8 @@ import type { PolicySettings } from '../attempts/settings.ts';
 import type { AnalysisOutcome, StageAnalysis } from '../ledger/ledger.ts';
 
 /**
- * Returns the time in ms between the end of a period and the count of its messages. This time is needed because
- * messages can arrive late. Default: 3 minutes.
+ * Returns the delay in ms between the end of a period and the count of its messages. The delay is needed because
+ * messages can arrive late. It is 3 minutes by default.
  */
 export function countDelayMs({ graceMs }: Pick<PolicySettings, 'graceMs'>): number {
   return 3 * graceMs;
@@ -75,7 +75,7 @@ export function analysisPeriods(
   const isBefore = baseline === 'BeforeUpgrade';
   const cycleMs = baseline === 'DayBefore' ? dayMs : 7 * dayMs;
   // The baseline begins a whole number of days or weeks before the result period, so that both periods cover the same
-  // time of day. `cycles` is the smallest number of days or weeks with which the baseline ends before the upgrades.
+  // time of day. `cycles` is the smallest number of days or weeks for which the baseline ends no later than `latestMs`.
   const cycles = Math.ceil((resultMs + durationMs - latestMs) / cycleMs);
   const baselineMs = isBefore ? latestMs - durationMs : resultMs - cycles * cycleMs;
   return {

@@ -19,9 +19,9 @@ export interface PostingPolicy {
    * @param generation generation of the policy's spec for which the upgrade was stored
    */
   stillWanted(entry: Entry, generation: number): boolean;
-  /** Called when a response has arrived or a request has failed, so that a new decision evaluates it. */
+  /** Called when a request has been answered or has failed, so that a new decision evaluates the outcome. */
   scheduleDecision(): void;
-  /** If the last batch was full: called as soon as another decision may start more upgrades. */
+  /** Called as soon as another decision may start more upgrades, but only if the last batch was full. */
   enqueue(): void;
   noteAccepted(entry: Entry, taskId: string): void;
 }

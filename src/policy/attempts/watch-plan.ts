@@ -75,7 +75,7 @@ interface DuePage {
    */
   soon: number;
   oldestDueMs: number;
-  /** Of the upgrades that should already have ended: the latest expected end, as monotonic time in ms. */
+  /** Latest expected end of the upgrades that should already have ended, as monotonic time in ms. */
   latestDueMs: number;
   readonly ids: string[];
 }
@@ -152,8 +152,8 @@ class PlanBuilder {
     const dueMs = Math.max(open.sinceMs + typicalMs, evidenceFromMs(open, settings));
     const read = reads.get(id);
     const page = listing.observes(open.toVersion) ? listing.pageOf(id) : undefined;
-    // A read of the collector's page counts even if the page did not show the collector. In that case, the upgrade task
-    // is read next, instead of the same page again.
+    // A read of the page counts even if the page did not show the collector. The collector's upgrade task is then read
+    // next, instead of the same page again.
     const seenMs = Math.max(listing.row(id)?.seenAtMs ?? 0, page === undefined ? 0 : (listing.pageReadMs(page) ?? 0));
     if (read !== undefined || seenMs >= dueMs) {
       // The task of a slow upgrade is read at increasing intervals.

@@ -35,8 +35,8 @@ export interface ShardNumbers {
   /** For each started stage, the number of `members-STAGE-N` objects, which contain the collectors of the stage. */
   readonly memberShards: readonly number[];
   /**
-   * Number of writes of ledger objects other than `head`. Each of these objects contains the number of its own write,
-   * so that the content of every write is unique.
+   * Number of times that ledger objects other than `head` have been written. Each of these objects contains the number
+   * of its own write, so that no two writes have the same content.
    */
   readonly shardWrites: number;
 }

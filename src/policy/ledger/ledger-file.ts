@@ -27,10 +27,10 @@ import {
   splitMembers,
 } from './ledger-codec.ts';
 
-/** If `head` has more than this number of bytes, ended attempts are moved to a `log-N` object. */
+/** Size of `head`, in bytes, above which ended attempts are moved to a `log-N` object. */
 const flushBytes = maxShardBytes / 4;
 const maxLogs = 128;
-/** If `head` has more than this number of bytes, the ledger is full, and no more upgrades start. */
+/** Size of `head`, in bytes, above which the ledger is full and no more upgrades start. */
 const fullBytes = 0.75 * maxShardBytes;
 
 /** Ledger object to write. It contains ended attempts, or the collectors of a stage. */

@@ -41,7 +41,7 @@ export interface Attempt {
   readonly startedAtMs: number;
   /** Monotonic time in ms from which the age of the attempt counts (U5). This time is not stored in the ledger. */
   readonly sinceMs: number;
-  /** True if listings can be outdated until a grace period after `sinceMs` has passed. Not stored in the ledger. */
+  /** True if listings may be outdated until a grace period has passed since `sinceMs`. Not stored in the ledger. */
   readonly needsGrace: boolean;
   /**
    * Monotonic time in ms at which the request was last repeated. A grace period must pass before the next repetition.
@@ -105,9 +105,7 @@ export interface Ending {
   readonly lastSeenAliveMs: number | undefined;
 }
 
-/**
- * Shows where an ended attempt has been counted: in the numbers of the rollout, and possibly in the numbers of a stage.
- */
+/** Counts that include an ended attempt: the counts of the rollout, and possibly those of a stage. */
 export interface Counted {
   /**
    * Value of `tally.number` when the attempt was counted. `tally.number` increases when the counts are reset, for
@@ -201,7 +199,7 @@ export interface StageAnalysis {
   readonly baselineBeforeMs?: number;
   /**
    * Start of the period after the upgrades in which messages are counted, as wall-clock time in ms. Set when a user
-   * retries the rollout. Otherwise absent: the period then ends at the end of the soak.
+   * retries the rollout. If the field is absent, the period ends at the end of the soak.
    */
   readonly fromMs?: number;
   readonly outcome?: AnalysisOutcome;
@@ -249,7 +247,7 @@ export interface Tally {
 
 export const emptyTally: Tally = { finished: 0, failed: 0 };
 
-/** Numbers of failed and ended upgrades when a stage or the rollout had more failures than its `maxFailures` allows. */
+/** Numbers of failed and ended upgrades at the time when a stage or the rollout exceeded its `maxFailures`. */
 export interface Exceeded extends Tally {
   readonly tolerated: Share;
   readonly stage?: string;

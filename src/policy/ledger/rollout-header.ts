@@ -84,8 +84,8 @@ function takeUp(header: LedgerHeader): LedgerHeader {
 }
 
 /**
- * If an earlier rollout to the same version was stopped, returns the stop that the new rollout takes over. Otherwise
- * returns undefined.
+ * Returns the stop that a new rollout takes over from an earlier rollout to the same version. Returns undefined if the
+ * earlier rollout was not stopped.
  */
 function stopOf({ id, outcome, startedAtMs, endedAtMs, stop }: RolloutHistory): RolloutStop | undefined {
   const kind = stop?.kind ?? stopKinds[outcome];

@@ -130,8 +130,8 @@ function endedRollout({ startTime, completionTime, actions: _, ...shown }: Shown
 type ShownRollout = NonNullable<CollectorVersionPolicyStatus['history']>[number];
 
 /**
- * If the status shows that the rollout was stopped, but the ledger does not, returns this stop. Returns undefined if a
- * user has retried the rollout since then.
+ * Returns the stop of the rollout that the status shows, but that is missing from the ledger. Returns undefined if
+ * there is none, or if a user has retried the rollout since then.
  */
 function shownStop(
   { rollout }: CollectorVersionPolicyStatus,

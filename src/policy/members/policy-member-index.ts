@@ -161,7 +161,7 @@ export class PolicyMemberIndex {
 
   /**
    * Yields the collectors whose last upgrade was refused because they were offline. Their states depend on
-   * `lastSeenAliveMs`. No event reports when it changes, so these collectors are checked again each time.
+   * `lastSeenAliveMs`. No event reports a change of this time, so every decision checks these collectors again.
    */
   *#refusedOffline(): IterableIterator<string> {
     for (const memberState of ['offline', 'failed'] as const)
@@ -376,8 +376,9 @@ export class PolicyMemberIndex {
   }
 
   /**
-   * If another policy or program has upgraded the collector, returns the monotonic time in ms from which a listing can
-   * show the result. Returns undefined if there is no such upgrade, or if a listing already shows its result (U8, U13).
+   * Returns the monotonic time in ms from which a listing can show the result of an upgrade that another policy or
+   * program has made. Returns undefined if there is no such upgrade, or if a listing already shows its result (U8,
+   * U13).
    */
   unseenSinceMs(id: string, entry: Entry | undefined): number | undefined {
     const { listing, ownership, policy, settings } = this.#options;

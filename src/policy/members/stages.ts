@@ -177,8 +177,8 @@ export function stageOrder(id: string): number {
 }
 
 /**
- * Converts a share, which is a number of collectors or a percentage of `of`, to a number of collectors. For a
- * percentage, the result is rounded up and is at least 1.
+ * Resolves a share (a number of collectors, or a percentage of `of`) to a number of collectors. For a percentage, the
+ * result is rounded up and is at least 1.
  */
 export function shareOf(share: number | string, of: number): number {
   if (typeof share === 'number') return share;

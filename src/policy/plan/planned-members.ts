@@ -122,7 +122,7 @@ function isGoingOn(memberState: MemberState): boolean {
   return memberState === 'retrying' || memberState === 'drifting';
 }
 
-/** For each state of a collector, the reason that a plan shows if the collector is not upgraded. */
+/** Reason that a plan shows for a collector that is not upgraded, by state of the collector. */
 const leftOutReasons: { readonly [S in MemberState]?: LeftOutReason } = {
   offline: 'Offline',
   newer: 'Newer',

@@ -117,8 +117,8 @@ function authorAndTime(metadata: ObjectMeta, annotation: string, wallMs: number)
 }
 
 /**
- * Adds an action to the header. If the header then has too many actions, drops an older pause or, if there is none,
- * another older action. The remaining actions show which annotations have been applied before.
+ * Adds an action to the header. If the header then has too many actions, drops one that need not be kept, preferably a
+ * pause or resume. The remaining actions show which annotations have been applied before.
  */
 function noted(header: LedgerHeader, action: ActionRecord): LedgerHeader {
   const actions = [...(header.actions ?? []), action];

@@ -83,9 +83,9 @@ function rollbackStateOf(
   const row = memberIndex.row(collectorId);
   // Another policy takes precedence for this collector, so this policy does not roll the collector back (U13).
   if (!memberIndex.comesFirst(collectorId)) return 'elsewhere';
-  // If the service's list does not show a collector, and the collector no longer belongs to the policy, it is not
-  // rolled back. If the service offers only one build, collectors that may be running this build remain in the policy
-  // even if the list does not show them (U7).
+  // A collector is not rolled back if the service's list does not show it and it no longer belongs to the policy. If
+  // the service offers only one build, collectors that may be running this build remain in the policy even if the list
+  // does not show them (U7).
   if (!row && memberIndex.member(collectorId)?.memberState === undefined) return 'elsewhere';
   if (before === undefined || before === target) return { why: 'no former version on record' };
   if (row?.collector.collectorVersion === before && row.seenAtMs >= (ending?.sinceMs ?? 0) + graceMs) return 'there';

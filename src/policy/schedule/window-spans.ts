@@ -24,11 +24,11 @@ const always: TimeRange = { fromMs: -Infinity, toMs: Infinity };
 
 /** Maximum time in ms by which a clock change can move the opening of a window. */
 const longestChangeMs = dayMs;
-/** A time range that is longer than this, in ms, counts as endless. */
+/** Length of a time range, in ms, above which the range counts as endless. */
 const endlessMs = 400 * dayMs;
 /**
- * How far back, in ms, the first search for the start of a time range looks. Each further search looks back twice as
- * far.
+ * Time in ms by which the first search for the start of a time range looks back. Each further search looks back twice
+ * as far.
  */
 const firstLookbackMs = hourMs;
 const maxLookbackMs = 2 ** 14 * firstLookbackMs;

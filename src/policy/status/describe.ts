@@ -131,8 +131,8 @@ export function findOverlap(memberIndex: MemberView, ownership: Ownership): Over
 
 /**
  * Returns the conditions that show a policy's health, and whether other policies own some of the selected collectors.
- * @param overlap `unread` if the collectors have not been read yet. The condition `Overlapping` then stays, unless the
- * policy was edited (H1).
+ * @param overlap `unread` if the collectors have not been read yet. In that case, the condition `Overlapping` is kept
+ * unless the policy was edited (H1).
  */
 export function describeVerdict(
   before: Partial<ShownHealth> | undefined,

@@ -229,8 +229,8 @@ function observing({ spec, fleet, targetVersion }: HealthInput): Health | undefi
 const observesOnly = 'spec.mode is Observe, so no upgrade starts.';
 
 /**
- * If the searches for a message analysis fail, returns the health of the policy. Otherwise returns undefined. The
- * policy is stalled if the user must act. If not, the failure counts as an outage of the service (H2).
+ * Returns the policy's health if the searches for a message analysis fail, otherwise undefined. The policy is stalled
+ * if the user must act. If not, the failure counts as an outage of the service (H2).
  */
 function analysisUnavailable({ fleet, targetVersion, state }: HealthInput): Health | undefined {
   const gate = state?.gate;
@@ -240,8 +240,8 @@ function analysisUnavailable({ fleet, targetVersion, state }: HealthInput): Heal
 }
 
 /**
- * If a stage with failures waits for a user, because the spec sets no `maxFailures`, returns the health of the policy.
- * Otherwise returns undefined (R5).
+ * Returns the policy's health if a stage with failures waits for a user because the spec sets no `maxFailures` (R5).
+ * Otherwise returns undefined.
  */
 function heldByFailures({ fleet, targetVersion, state }: HealthInput): Health | undefined {
   const gate = state?.gate;
@@ -271,8 +271,8 @@ function rollingOut({ fleet, targetVersion, wait, spec, state }: HealthInput): H
 }
 
 /**
- * If a stage waits even though all collectors run the target version, returns the health of the policy. Otherwise
- * returns undefined.
+ * Returns the policy's health if a stage waits even though all collectors run the target version. Otherwise returns
+ * undefined.
  */
 function soaking({ fleet, targetVersion, wait, state }: HealthInput): Health | undefined {
   const { reason } = wait ?? {};
@@ -316,8 +316,8 @@ function collectorsFailed(input: HealthInput): Health | undefined {
 }
 
 /**
- * If all collectors were upgraded, but too many of them sent too few messages, returns the health of the policy.
- * Otherwise returns undefined.
+ * Returns the policy's health if all collectors were upgraded, but too many of them sent too few messages. Otherwise
+ * returns undefined.
  */
 function wentQuiet({ state }: HealthInput): Health | undefined {
   const { excess, header } = state ?? {};

@@ -16,7 +16,7 @@ import { echoOfRequest } from '../../controller/status-text.ts';
 import { StatusWriter, type StatusWriterOptions } from '../../controller/status-writer.ts';
 import { describeVerdict, type Essentials } from './describe.ts';
 
-/** A change to a rollout's estimated end is written to the status only if it is at least this long, in ms. */
+/** Minimum change of a rollout's estimated end, in ms, that is written to the status. */
 const minShiftMs = 60_000;
 const minShiftShare = 0.1;
 
