@@ -9,7 +9,8 @@ import { requestClasses } from './turn-order.ts';
  */
 const workShare = 0.8;
 /**
- * After a request for a search job, some of the concurrent requests are reserved for keep-alives for this time in ms.
+ * Time in ms after a request for a search job during which some of the concurrent requests are reserved for
+ * keep-alives.
  */
 const pollExpectedMs = 30_000;
 const ofJobs: ReadonlySet<RequestClass> = new Set(['keepAlive', 'jobCreation', 'jobCare']);
@@ -29,7 +30,8 @@ export interface Waiter {
 export interface Occupant {
   readonly class: RequestClass;
   /**
-   * Time by which the service has certainly finished the cancelled request. Undefined if the request was not cancelled.
+   * Time after which the service is no longer working on the cancelled request. Undefined if the request was not
+   * cancelled.
    */
   readonly heldUntilMs: number | undefined;
   /** True if the request was cancelled, and will soon stop counting against the limit on concurrent requests. */
@@ -124,7 +126,9 @@ export class KeyQueue {
     for (const { giveUp } of yielding.slice(0, Math.max(0, needed))) giveUp?.();
   }
 
-  /** Removes cancelled requests that the service has certainly finished, so they no longer count as concurrent. */
+  /**
+   * Removes cancelled requests on which the service is no longer working, so that they no longer count as concurrent.
+   */
   expire(nowMs: number): void {
     for (const occupant of this.#occupants) {
       if (occupant.heldUntilMs !== undefined && occupant.heldUntilMs <= nowMs) this.leave(occupant);

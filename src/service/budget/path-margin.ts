@@ -15,7 +15,7 @@ export const marginBounds = {
   initialMs: 20,
   /**
    * Maximum time allowed for network delays, in ms. If a request may be delayed longer, `rate-limiter.ts` waits until
-   * that request has certainly arrived.
+   * that request is known to have arrived.
    */
   maxMs: 250,
   /**
@@ -45,8 +45,7 @@ const cautionDecay = 0.98;
 const baselinePeriodMs = 60_000;
 
 /**
- * What a round trip was for: a class of requests, or a connection handshake. Only round trips of the same kind are
- * compared.
+ * Kind of a round trip: a class of requests, or a connection handshake. Only round trips of the same kind are compared.
  */
 type Kind = RequestClass | 'handshake';
 

@@ -2,7 +2,7 @@
  * Limits how often requests start, so that the service never receives too many in one second (B1, B5).
  *
  * A request counts against the rate until one second after its latest possible arrival at the service. A request has
- * certainly arrived as soon as one of the following happens:
+ * arrived, or can no longer arrive, as soon as one of the following happens:
  * - its response arrives, or its connection ends;
  * - another request, sent to the same origin at least `marginBounds.maxMs` later, gets its response;
  * - a handshake with the same origin, begun at least `marginBounds.maxMs` later, completes (`Path.probe`).

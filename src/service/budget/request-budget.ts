@@ -280,7 +280,7 @@ export class RequestBudget {
 
   /**
    * Returns the next request of a class. For keep-alives, this is the request that is due first. For other classes, the
-   * access keys take turns: the next request uses the access key whose last request of this class is longest ago.
+   * access keys take turns: the next request uses the access key whose last request of this class was sent longest ago.
    */
   #candidate(requestClass: RequestClass, nowMs: number): NextRequest | undefined {
     let next: Waiter | undefined;

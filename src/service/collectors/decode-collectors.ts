@@ -63,8 +63,8 @@ const taskStatusByCode: ReadonlyMap<number, TaskStatus> = new Map<number, TaskSt
 ]);
 
 /**
- * Smallest number that is read as a time in milliseconds. Smaller numbers are read as seconds. In seconds, this number
- * is a time in the year 5138.
+ * Smallest number that is read as a time in milliseconds. Smaller numbers are read as seconds. Read as seconds, this
+ * number would be a time in the year 5138.
  */
 const secondsLimit = 100_000_000_000;
 

@@ -33,8 +33,8 @@ export function cancelledError(id: string): LogfleetError {
 }
 
 /**
- * Creates the error for a lost search job. The service has not accepted a request for the job for so long that the
- * service must have cancelled the job (section 3.1 of docs/service.md).
+ * Creates the error for a lost search job. The service has not accepted a request for the job for longer than it keeps
+ * a job without requests (section 3.1 of docs/service.md).
  */
 export function silencedError(id: string, silentMs: number, cause: LogfleetError): LogfleetError {
   const { effect = 'none' } = cause instanceof ServiceError ? cause : {};

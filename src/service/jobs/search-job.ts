@@ -32,10 +32,7 @@ import {
   type RowReceiver,
 } from './search-service.ts';
 
-/**
- * If a job receives no requests for this time in ms, the service has certainly cancelled it (section 3.1 of
- * docs/service.md).
- */
+/** Maximum time in ms for which the service keeps a job that receives no requests (section 3.1 of docs/service.md). */
 export const orphanLifeMs = 30_000;
 /** Time in ms without a valid response after which the search job counts as lost. */
 const longestSilenceMs = 60_000;

@@ -8,7 +8,7 @@ import type { Streaming } from './response-stream.ts';
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
   /**
-   * Called right before the request is sent, also before it is repeated. If this function throws, the request is not
+   * Called right before the request is sent, and again before each retry. If this function throws, the request is not
    * sent.
    */
   readonly beforeSend?: (() => void) | undefined;

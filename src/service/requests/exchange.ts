@@ -381,7 +381,7 @@ function valuesOf(cookie = ''): readonly string[] {
     .filter((value) => value.length >= 6);
 }
 
-/** If the response is encoded, for example compressed, describes this problem. Otherwise returns undefined. */
+/** Describes the problem if the response is encoded, for example compressed. Otherwise returns undefined. */
 function encodingProblem({ headers }: Pick<ResponseHead, 'headers'>): string | undefined {
   const encoding = headers.get('content-encoding')?.trim().toLowerCase() ?? '';
   if (encoding === '' || encoding === 'identity') return undefined;

@@ -26,9 +26,7 @@ export class JobSession {
     return this.#address;
   }
 
-  /**
-   * Time at which the latest request was sent whose response showed that the service knows the job (monotonic, in ms).
-   */
+  /** Monotonic send time, in ms, of the latest request whose response showed that the service knows the job. */
   get heardAtMs(): number {
     return this.#heardAtMs ?? this.#createdAtMs;
   }

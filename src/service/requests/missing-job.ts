@@ -10,7 +10,7 @@ import type { jobMissings } from './request-failure.ts';
  * docs/service.md).
  */
 const replicaGraceMs = 10_000;
-/** Same as `replicaGraceMs`, in ms, if a response has shown that at least one replica knows the job. */
+/** Time in ms that replaces `replicaGraceMs` after a response has shown that at least one replica knows the job. */
 const heardReplicaGraceMs = 4_000;
 /** Time in ms without requests after which the service may have cancelled a job (section 3.1 of docs/service.md). */
 const silenceMs = 20_000;
