@@ -157,8 +157,8 @@ export class FleetListing {
   }
 
   /**
-   * Returns the index of the list page that shows this collector. A list may omit the collector until it has been
-   * upgraded. In that case, returns the index of the page that will then show the collector.
+   * Returns the index of the list page that shows this collector. If the list omits the collector until it has been
+   * upgraded, returns the index of the page that will show it after the upgrade.
    */
   pageOf(id: string): number | undefined {
     const position = this.#order ? this.#order.position(id) : this.rows.get(id)?.position;
@@ -599,7 +599,7 @@ interface Sweep {
   readonly view: View;
   readonly startedAtMs: number;
   readonly seen: Set<string>;
-  /** Ids of the collectors on those pages of the current list that have been read so far. */
+  /** Ids of the collectors on the pages of the current list that have been read so far. */
   readonly shown: Set<string>;
   /** For each of the one or two lists that are read, the collectors in the order in which the service returned them. */
   readonly lists: readonly [Listed[], Listed[]];

@@ -1,7 +1,7 @@
 /**
  * Predicts the position of each collector in the service's list after the collector's upgrade. The list for a build
  * omits the collectors that run this build. If each build runs on at least one collector, no single list shows all
- * collectors. The lists for two builds are then merged.
+ * collectors, so the lists for two builds are merged.
  *
  * The prediction may be wrong, because the service does not document the order of its lists (section 4.6 of
  * docs/service.md).
