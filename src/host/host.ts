@@ -118,8 +118,8 @@ export interface ResourceEvent {
   /** True if the resource cannot continue until a user acts (condition `Stalled`). */
   readonly stalled?: boolean;
   /**
-   * True if the Event reports only that a pause or an outage began or ended. The state of the resource is then the same
-   * as before.
+   * True if the Event reports only that a pause or an outage began or ended, while the state of the resource is
+   * unchanged.
    */
   readonly isSameState?: boolean;
 }

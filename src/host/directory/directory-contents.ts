@@ -301,8 +301,8 @@ export class DirectoryContents {
     for (const found of reading.resources.values()) {
       await collectFailure(failures, found, () => this.#adopt(found, reading));
     }
-    // Owners are processed first. If an owner is deleted, the resources that the operator created for this owner are
-    // then also deleted.
+    // Owners are processed first, so that the resources that the operator created for a deleted owner are deleted as
+    // well.
     const all = [...this.cache.all()].sort((a, b) => Number(isOwned(a)) - Number(isOwned(b)));
     for (const record of all) {
       if (reading.resources.has(identifyRecord(record))) continue;

@@ -436,7 +436,7 @@ interface Scan {
   readonly files: readonly ScannedFile[];
   /** Paths of the manifest directory and its subfolders. */
   readonly folders: readonly string[];
-  /** Paths of symbolic links to folders, which are not followed. */
+  /** Paths of symbolic links to folders. These links are not followed. */
   readonly linkedFolders: readonly string[];
 }
 
@@ -504,8 +504,8 @@ async function readManifest(absolutePath: string, path: string): Promise<Scanned
     if (size > maxManifestBytes) return { path, content: { failure: `it has more than ${maxManifestBytes} bytes` } };
     return { path, content: { bytes: await readFile(absolutePath), changedAtMs: mtimeMs } };
   } catch (error) {
-    // A file that is listed but does not exist is usually a link to a missing file. Such a file counts as unreadable.
-    // Otherwise, its resources would count as deleted.
+    // A file that is listed but does not exist is usually a link to a missing file. It counts as unreadable, because
+    // its resources must not count as deleted.
     const isGone = isFileAbsent(error) && !(await isListed(absolutePath));
     return isGone ? undefined : unread(path, error);
   }
