@@ -177,7 +177,7 @@ function applyEvidence(input: DecideInput) {
   const pending = new PendingChanges(ledger, memberIndex);
   const durations = evaluateAttempts(input, pending);
   evaluateEndings(input, pending);
-  // New failures are counted before the annotations are applied. A retry by the user then also resets these failures.
+  // New failures are counted before the annotations are applied, so that a user's retry also resets these failures.
   const applied = applyAnnotations(policy, pending.counted(ledger.header), now.wallMs);
   forgetUnselected(input, pending);
   if (applied.retried) applyRetry(input, pending);
@@ -287,7 +287,8 @@ const measuredMs = 15 * 60_000;
 
 /**
  * Returns the number of upgrades that ended per ms in the last 15 minutes, or undefined if no upgrade ended. Time
- * without running upgrades is not counted, because the rollout was waiting then, for example for the end of a pause.
+ * without running upgrades is not counted, because the rollout was waiting at that time, for example for the end of a
+ * pause.
  */
 export function measureThroughput(entries: Iterable<Entry>, wallMs: number): number | undefined {
   const sinceMs = wallMs - measuredMs;

@@ -174,8 +174,8 @@ function countsOf(records: readonly ReadonlyMap<string, string>[], messageCount:
     const id = textOf(record, '_collectorid');
     const count = figureOf(record, '_count');
     if (count === undefined) throw notCounted('a record in the search result has no count');
-    // The service may return a rounded id, such as 1E8, which is not the id of any collector. Such a result is
-    // rejected. Otherwise, the collector would seem to have sent no messages.
+    // The service may round an id, for example to 1E8. A result with a rounded id is rejected, because the collector
+    // would otherwise seem to have sent no messages.
     if (!collectorId.test(id))
       throw notCounted('a collector id in the search result contains characters other than digits');
     if (counts.has(id))

@@ -1,7 +1,7 @@
 /**
  * Checks, after a rollback, whether the collectors that had sent too few messages are sending enough again (R11). The
- * check compares their messages in a period after the rollback with those before the upgrade. The result is displayed
- * to the user and has no other effect.
+ * check compares the number of messages that each of these collectors sent after the rollback with the number before
+ * the upgrade. The result is displayed to the user and has no other effect.
  */
 
 import type { QuietMember } from '../../api/generated/collector-version-policy.ts';

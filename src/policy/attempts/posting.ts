@@ -103,8 +103,8 @@ export class Posting {
   }
 
   /**
-   * Returns the number of upgrades that the next decision may start. Returns 0 if the number of requests that have not
-   * been sent yet is more than a fifth of a full batch.
+   * Returns the number of upgrades that the next decision may start. Returns 0 while the number of unsent requests
+   * exceeds a fifth of a full batch.
    */
   capacity(): number {
     return this.#waiting.size <= this.#batch / 5 ? this.#batch - this.#waiting.size : 0;
@@ -181,7 +181,7 @@ export class Posting {
     if (error.code === withdrawnCode) return { kind: 'notSent' };
     if (!(error instanceof ServiceError)) return { kind: sent ? 'unknown' : 'notSent' };
     if (refusesCollector(error)) {
-      // The service refuses the upgrade of this collector only. Such a response shows that the service is working, so
+      // The service refuses the upgrade of this collector only. Its response shows that the service is working, so
       // earlier failures no longer count.
       this.#binding.succeeded('posts');
       if (error.serviceCode === 'collector.version.invalid') this.#binding.rereadBuilds();

@@ -2,8 +2,8 @@
 
 export interface PolicySettings {
   /**
-   * Time in ms from the change of a collector until every new listing shows the change. A listing that is requested
-   * earlier may be outdated.
+   * Grace period in ms. A listing that is requested less than a grace period after a collector has changed may be
+   * outdated.
    */
   readonly graceMs: number;
   /** Time limit for a running upgrade, in ms. After this time, the next listing decides how the upgrade ended (U5). */
@@ -24,7 +24,7 @@ export interface PolicySettings {
    */
   readonly firstReadMs: number;
   /**
-   * Maximum time in ms for which logfleet delays the read of a page of the collector list. A delayed read can show the
+   * Maximum time in ms by which logfleet delays the read of a page of the collector list, so that the read can show the
    * ends of several upgrades.
    */
   readonly pageWaitMs: number;

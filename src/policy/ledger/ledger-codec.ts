@@ -30,9 +30,9 @@ type PackedEntry = [string, string | null, number, number, (PackedEnding | null)
 type PackedAttempt = [number, string, number, string | null, 0 | 1, 0 | 1, number];
 
 export interface ShardNumbers {
-  /** Number of `log-N` objects for this rollout, which contain attempts that ended earlier. */
+  /** Number of `log-N` objects of this rollout. These objects contain attempts that ended earlier. */
   readonly logs: number;
-  /** For each started stage, the number of `members-STAGE-N` objects, which contain the collectors of the stage. */
+  /** Number of `members-STAGE-N` objects for each started stage. These objects contain the collectors of the stage. */
   readonly memberShards: readonly number[];
   /**
    * Number of times that ledger objects other than `head` have been written. Each of these objects contains the number
@@ -164,8 +164,8 @@ function counted<T extends OtherShard>(name: string, text: string | undefined, r
 }
 
 /**
- * Calls `unpack`. An error in `unpack` means that the stored ledger is damaged. In that case, this function throws the
- * error for an unreadable ledger.
+ * Calls `unpack`. If `unpack` throws, the stored ledger is damaged, and this function throws the error for an
+ * unreadable ledger.
  */
 function unpacked<T>(unpack: () => T): T {
   try {

@@ -44,13 +44,13 @@ export class LedgerFile {
   readonly #store: LedgerStore;
   readonly #owner: OwnerRef;
   readonly #versions = new SparseMap<string, string>();
-  /** For each entry in `head` that has an open attempt, the encoded text of the entry, by collector id. */
+  /** Encoded text of each entry in `head` that has an open attempt, by collector id. */
   readonly #open = new SparseMap<string, string>();
   readonly #ended = new SparseMap<string, string>();
   readonly #logged = new SparseSet<string>();
   readonly #forgotten = new SparseSet<string>();
   #logs = 0;
-  /** For each started stage, the number of `members-STAGE-N` objects, which contain the collectors of the stage. */
+  /** Number of `members-STAGE-N` objects for each started stage. These objects contain the collectors of the stage. */
   #memberShards: number[] = [];
   #shardWrites = 0;
   #full = false;

@@ -126,11 +126,11 @@ export interface Entry {
   readonly used: number;
   /** Number of times that the collector left the target version (U8). */
   readonly drifts: number;
-  /** Set if the last ended attempt has already been counted in the rollout. The attempt is then not counted again. */
+  /** Set if the last ended attempt has already been counted in the rollout, and must not be counted again. */
   readonly counted?: Counted;
   /**
-   * Set if the collector went offline after its upgrade, and a user has since retried the rollout. The same failure is
-   * then not counted again.
+   * Set if the collector went offline after its upgrade, and a user has since retried the rollout. This failure must
+   * not be counted again.
    */
   readonly failureCleared?: true;
   /**

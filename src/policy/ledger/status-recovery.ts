@@ -130,8 +130,8 @@ function endedRollout({ startTime, completionTime, actions: _, ...shown }: Shown
 type ShownRollout = NonNullable<CollectorVersionPolicyStatus['history']>[number];
 
 /**
- * Returns the stop of the rollout that the status shows, but that is missing from the ledger. Returns undefined if
- * there is none, or if a user has retried the rollout since then.
+ * Returns the rollout's stop if the status shows it and the ledger does not. Returns undefined if there is no such
+ * stop, or if a user has retried the rollout since then.
  */
 function shownStop(
   { rollout }: CollectorVersionPolicyStatus,
@@ -156,7 +156,7 @@ function isStageLost({ stages = [] }: CollectorVersionPolicyStatus, { stages: kn
 }
 
 // The restored ledger may lack the inconclusive stage, so the stop of that stage is restored as a stop for failures.
-// Only a retry ends such a stop. An old approval of the stage does not.
+// Only a retry ends a stop for failures. An old approval of the stage does not.
 const stopKinds = {
   RolloutStopped: 'failures',
   StageInconclusive: 'failures',

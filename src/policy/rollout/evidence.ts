@@ -72,7 +72,7 @@ function countEnd(input: DecideInput, pending: PendingChanges, before: Entry, en
 
 /**
  * Counts the upgrades of a stage's members that ended before the stage started, so that earlier failures count towards
- * the stage's `maxFailures` (R5). Of each member, only the last ended upgrade is counted.
+ * the stage's `maxFailures` (R5). Only the last ended upgrade of each member is counted.
  */
 export function countEarlierEnds(
   pending: PendingChanges,
