@@ -37,8 +37,8 @@ export const marginBounds = {
 const riseWeight = 1 / 8;
 const fallWeight = 1 / 32;
 /**
- * After each response other than a 429, the time that 429 responses have added is multiplied by this factor, so 35
- * responses halve that time.
+ * Factor by which the time that 429 responses have added is multiplied after each other response. Thus, 35 other
+ * responses halve this time.
  */
 const cautionDecay = 0.98;
 /** Length of a measuring period in ms. Measurements are forgotten after two periods. */

@@ -28,7 +28,7 @@ export interface JobProgress {
    * without reporting it (E4, section 10.2 of docs/service.md).
    */
   readonly isLimitReached: boolean;
-  /** True if a status response was lost, which may have contained a search error (E5). */
+  /** True if a status response was lost. The lost response may have contained a search error (E5). */
   readonly hasLostStatus: boolean;
   /** Number of status requests that have been answered. */
   readonly statuses: number;

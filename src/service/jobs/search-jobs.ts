@@ -1,7 +1,7 @@
 /**
  * Opens search jobs within the limits of the service (B4, B5). If the response to a request that creates a job is lost,
- * the service may have created a job whose id is unknown. That job counts as active for `orphanLifeMs`, within which
- * the service cancels it.
+ * the service may have created a job whose id is unknown. That job counts as active until `orphanLifeMs` has passed,
+ * because the service cancels the job within this time.
  */
 import { type Clock, sleep } from '../../base/clock.ts';
 import { type Logger, silentLogger } from '../../base/log.ts';

@@ -19,7 +19,7 @@ export interface PageRow {
   readonly size?: number | undefined;
 }
 
-/** Receives the rows of a page in order. Errors thrown by the sink reach the caller of `write`. */
+/** Receives the rows of a page in order. An error that the sink throws reaches the caller of `PageScanner.write`. */
 export interface RowSink {
   row(row: PageRow): void;
 }

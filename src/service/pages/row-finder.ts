@@ -1,7 +1,7 @@
 /**
  * Reads rows of the usual form `{"map":{"name":"value",…}}` faster than `json-reader.ts`, which reads all other fields.
- * Most rows have the same field names as the row before, so field names are compared with those of the earlier row
- * instead of being parsed again.
+ * Most rows have the same field names as an earlier row, so field names are compared with the names in that row instead
+ * of being parsed again.
  */
 import { char, occursAt, plainEnd, stringEnd } from '../../base/json-bytes.ts';
 import type { FieldValue, RowFields } from './page-row.ts';

@@ -20,7 +20,7 @@ export interface Call extends CallOptions {
   readonly path: string;
   /** Request body, as JSON text. */
   readonly body?: string;
-  /** Called if a request fails, but the service may have carried it out nevertheless. */
+  /** Called if a request fails although the service may have carried it out. */
   readonly mayHaveActed?: (() => void) | undefined;
   /** Class of the request. Default: the operation's class. */
   readonly requestClass?: RequestClass | undefined;

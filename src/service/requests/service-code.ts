@@ -3,7 +3,7 @@
  * `searchjob.parse.error` is the same as `parse.error`.
  */
 
-/** Error codes with which the service refuses an upgrade task (section 7.5 of docs/service.md). */
+/** Error codes that the service returns when it refuses an upgrade task (section 7.5 of docs/service.md). */
 export const taskRefusals = [
   'collector.invalid',
   'collector.type.invalid',
@@ -12,7 +12,7 @@ export const taskRefusals = [
   'collector.version.invalid',
 ] as const;
 
-/** Error codes with which the service rejects a search job's time range (section 7.2 of docs/service.md). */
+/** Error codes that the service returns when it rejects a search job's time range (section 7.2 of docs/service.md). */
 export const rangeRefusals = [
   'invalid.timestamp.from',
   'invalid.timestamp.to',
@@ -22,12 +22,12 @@ export const rangeRefusals = [
   'unknown.time.type',
 ] as const;
 
-/** Error codes with which the service rejects a search job (sections 7.2 and 10.1 of docs/service.md). */
+/** Error codes that the service returns when it rejects a search job (sections 7.2 and 10.1 of docs/service.md). */
 export const jobRefusals = ['generic', ...rangeRefusals, 'no.query', 'parse.error', 'query.creation.error'] as const;
 
 /**
- * Error codes with which the service rejects a page request (sections 7.4 and 10.1 of docs/service.md). This list does
- * not include `unknownJobCode`.
+ * Error codes that the service returns when it rejects a page request (sections 7.4 and 10.1 of docs/service.md). This
+ * list does not include `unknownJobCode`.
  */
 export const pageRefusals = [
   'offset.missing',
